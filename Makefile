@@ -1,0 +1,41 @@
+# Each target sets itself up in .venv: nothing is needed but Python 3.11+, make and the package index.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+BENCH  := $(VENV)/.bench
+
+.PHONY: demo test check bench clean help
+
+help:            ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dcglearn needs Python 3.11 or later; set PYTHON=")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(BENCH): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+	@touch $@
+
+demo: $(READY)   ## learn a DCG from the log that ships with the project, and draw it
+	@mkdir -p build
+	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --C auto --holdout 0.2 --force
+
+test: $(READY)   ## run the tests
+	$(BIN)/python -m pytest -n 2 --durations=10
+
+check: $(READY)  ## lint, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(BENCH)  ## measure speed against other solvers, as ratios; JSON lines
+	$(BIN)/python benchmarks/margin_qp.py
+	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/first_call.py
+
+clean:           ## remove what the targets made
+	rm -rf $(VENV) build

@@ -1,0 +1,503 @@
+"""Utilities of ranked lists: any K x L weights (`Utility`), and the rank-one case, DCG (`DCG`)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from dcglearn.files import read_json_object, write_json
+from dcglearn.validation import InputError, finite_array, graded_lists, scale_size
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+SCHEMA_VERSION = 1
+TEXTBOOK_GAINS = ("linear", "exponential", "power3", "power5", "binary1", "binary2")
+TEXTBOOK_DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")
+
+
+class _Metric:
+    """What `Utility` and `DCG` share: words that travel with the numbers, and a strict file format."""
+
+    _kind: ClassVar[str]
+    _numbers: ClassVar[tuple[str, ...]]
+    grade_names: tuple[str, ...] | None
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, as `save` writes them."""
+        values: dict[str, Any] = {"format": f"dcglearn.{self._kind}", "version": SCHEMA_VERSION}
+        values |= {key: getattr(self, key).tolist() for key in self._numbers}
+        if self.grade_names is not None:
+            values["grade_names"] = list(self.grade_names)
+        if self.notes:
+            values["notes"] = list(self.notes)
+        return values
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """Build from what `to_dict` returns; anything else is refused.
+
+        Raises
+        ------
+        InputError
+            If a key is missing or unknown, or the format is of another kind or a later version.
+        """
+        return cls(**_checked_fields(values, cls._kind, cls._numbers))
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+        """Write strict JSON beside `path` and rename it into place; ``force=False`` refuses an existing file."""
+        write_json(path, self.to_dict(), force=force)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote.
+
+        Raises
+        ------
+        InputError
+            If the file is damaged, of another kind, or of a later version; it names the file.
+        """
+        values = read_json_object(path)
+        try:
+            return cls.from_dict(values)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+
+    def _set_words(self, n_grades: int) -> None:
+        for name in ("grade_names", "notes"):
+            words = getattr(self, name)
+            if words is None:
+                continue
+            if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+                raise InputError(f"{name} must be a list of texts, not {words!r}")
+            object.__setattr__(self, name, tuple(words))
+        if self.grade_names is not None and len(self.grade_names) != n_grades:
+            raise InputError(f"{len(self.grade_names)} grade names for {n_grades} grades")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Metric) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(tuple(getattr(self, key).tobytes() for key in self._numbers))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Utility(_Metric):
+    """The worth of every grade at every position: a list is worth the sum over its positions.
+
+    Parameters
+    ----------
+    weights : array_like, shape (K, L)
+        ``weights[k, l]`` is the worth of grade ``l`` (0 = worst) at position ``k`` (0 = top).
+    grade_names : sequence of str, optional
+        Names of the L grades, worst first.
+    notes : sequence of str, optional
+        Plain words that travel with the utility: what was not learned, what is a convention.
+
+    Raises
+    ------
+    InputError
+        If the weights are not a finite (K, L) array or the names do not match it.
+
+    Notes
+    -----
+    Zhou et al. 2008, section 5, case 2: ``<W, s>`` with the K x L binary encoding ``s``.
+
+    Examples
+    --------
+    >>> Utility([[0, 2], [0, 1]]).score([[1, 0], [0, 1], [1, 1]])
+    array([2., 1., 3.])
+    """
+
+    weights: Floats
+    grade_names: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+    _kind: ClassVar[str] = "utility"
+    _numbers: ClassVar[tuple[str, ...]] = ("weights",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", finite_array(self.weights, "weights", 2))
+        self._set_words(self.n_grades)
+
+    @property
+    def depth(self) -> int:
+        """K, the number of positions that count."""
+        return int(self.weights.shape[0])
+
+    @property
+    def n_grades(self) -> int:
+        """L, the number of grades."""
+        return int(self.weights.shape[1])
+
+    def score(self, lists: ArrayLike) -> Floats:
+        """Score graded lists.
+
+        Parameters
+        ----------
+        lists : array_like of int, shape (n, M) or (M,)
+            Grades by position, -1 = no known grade (worth nothing). Only the first K positions
+            count; a list shorter than K counts with what it has.
+
+        Returns
+        -------
+        ndarray, shape (n,), or a float for one list
+
+        Raises
+        ------
+        InputError
+            If a grade is not an integer within -1..L-1.
+        """
+        grades = graded_lists(lists, n_grades=self.n_grades)
+        table = np.hstack([self.weights, np.zeros((self.depth, 1))])  # grade -1 finds the column of zeros
+        total = np.zeros(grades.shape[:-1])
+        for k in range(min(self.depth, grades.shape[-1])):
+            total += table[k][grades[..., k]]
+        return total if total.ndim else total[()]
+
+    def table(self) -> str:
+        """Return the weights as a text table, a row a position."""
+        names = self.grade_names or tuple(f"grade {grade}" for grade in range(self.n_grades))
+        width = max(9, *(len(name) + 1 for name in names))
+        head = "position" + "".join(f"{name:>{width}}" for name in names)
+        rows = [f"{k + 1:>8}" + "".join(f"{x:>{width}.4g}" for x in row) for k, row in enumerate(self.weights)]
+        return "\n".join([head, *rows])
+
+    def __repr__(self) -> str:
+        return f"Utility(depth={self.depth}, n_grades={self.n_grades}, weights={_short(self.weights.ravel())})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DCG(_Metric):
+    """Discounted cumulated gain with gains and discounts of one's own.
+
+    A list with grade ``g_k`` at position ``k`` is worth ``sum_k discounts[k] * gains[g_k]``.
+
+    Parameters
+    ----------
+    gains : array_like, shape (L,)
+        Gain of each grade, worst grade first. Any floats.
+    discounts : array_like, shape (K,)
+        Discount of each position, top first. Any floats; they need not decrease.
+    grade_names : sequence of str, optional
+        Names of the L grades, worst first.
+    notes : sequence of str, optional
+        Plain words that travel with the metric: what was not learned, what is a convention.
+
+    Raises
+    ------
+    InputError
+        If gains or discounts are not finite one-dimensional arrays, or the names do not match them.
+
+    Notes
+    -----
+    Jarvelin and Kekalainen 2000; Zhou et al. 2008, section 5, case 1: ``W = discounts gains^T``.
+
+    Examples
+    --------
+    >>> dcg = DCG(gains=[0, 0.5, 3], discounts=[1, 0.6])
+    >>> dcg.score([[2, 1], [1, 2]])
+    array([3.3, 2.3])
+    >>> dcg.ndcg([1, 2]).round(4)
+    np.float64(0.697)
+    """
+
+    gains: Floats
+    discounts: Floats
+    grade_names: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+    _kind: ClassVar[str] = "dcg"
+    _numbers: ClassVar[tuple[str, ...]] = ("gains", "discounts")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gains", finite_array(self.gains, "gains", 1))
+        object.__setattr__(self, "discounts", finite_array(self.discounts, "discounts", 1))
+        self._set_words(self.n_grades)
+
+    @classmethod
+    def standard(cls, n_grades: int, depth: int, gain: str = "exponential", discount: str = "log2") -> DCG:
+        """Return a textbook DCG.
+
+        Parameters
+        ----------
+        n_grades, depth : int
+            L and K.
+        gain : {"linear", "exponential", "power3", "power5", "binary1", "binary2"}
+            ``g``, ``2^g - 1``, ``3^g - 1``, ``5^g - 1``, ``g >= 1``, ``g >= 2``; any ``powerB`` and ``binaryM``.
+        discount : {"flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear", "letor"}
+            At rank ``r``: ``1``, ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)``, ``0.8^r``, ``(K-r+1)/K``, and LETOR's
+            ``1`` at ranks 1 and 2, then ``1/log2(r)``; any ``rbpP`` with 0 < P < 1.
+
+        Raises
+        ------
+        InputError
+            If a name is not one of these, or a number is out of range.
+
+        Examples
+        --------
+        >>> DCG.standard(n_grades=3, depth=2)
+        DCG(gains=[0, 1, 3], discounts=[1, 0.63093])
+        """
+        grades = np.arange(scale_size(n_grades, 0), dtype=np.float64)
+        if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 1:
+            raise InputError(f"depth={depth!r} is not a positive integer")
+        return cls(_textbook_gains(gain, grades), _textbook_discounts(discount, int(depth)))
+
+    @classmethod
+    def from_name(cls, name: str, n_grades: int, depth: int = 10) -> DCG:
+        """Return the textbook DCG called ``GAIN-DISCOUNT`` or ``GAIN-DISCOUNT@K`` (`depth` where K is left out).
+
+        Examples
+        --------
+        >>> DCG.from_name("linear-log2@3", n_grades=3)
+        DCG(gains=[0, 1, 2], discounts=[1, 0.63093, 0.5])
+        """
+        match = re.fullmatch(r"([a-z0-9.]+)-([a-z0-9.]+)(?:@(\d+))?", name)
+        if match is None:
+            raise InputError(f"metric {name!r} is neither a file nor GAIN-DISCOUNT[@K], such as exponential-log2@10")
+        gain, discount, cut = match.groups()
+        return cls.standard(n_grades, int(cut) if cut else depth, gain, discount)
+
+    @property
+    def depth(self) -> int:
+        """K, the number of positions that count."""
+        return len(self.discounts)
+
+    @property
+    def n_grades(self) -> int:
+        """L, the number of grades."""
+        return len(self.gains)
+
+    @cached_property
+    def utility(self) -> Utility:
+        """The same metric as a `Utility`: weights ``discounts gains^T``, shape (K, L)."""
+        return Utility(np.outer(self.discounts, self.gains), self.grade_names, self.notes)
+
+    def score(self, lists: ArrayLike) -> Floats:
+        """Score graded lists, shape (n, M) or (M,); see `Utility.score`."""
+        return self.utility.score(lists)
+
+    def ideal(self, documents: ArrayLike) -> Floats:
+        """Return the largest DCG that a ranking of these documents can have.
+
+        Gains and discounts are both sorted (rearrangement inequality), so neither needs to be monotone
+        or positive. With fewer documents than positions, positions may stay empty.
+
+        Parameters
+        ----------
+        documents : array_like of int, shape (n, M) or (M,)
+            Grades of the documents that can be ranked, in any order; -1 = no document.
+
+        Returns
+        -------
+        ndarray, shape (n,), or a float for one set of documents
+        """
+        grades = graded_lists(documents, "documents", self.n_grades)
+        gains = np.append(self.gains, 0.0)[grades]
+        missing = max(self.depth - gains.shape[-1], 0)
+        gains = np.pad(gains, [(0, 0)] * (gains.ndim - 1) + [(0, missing)])
+        gains = -np.sort(-gains, axis=-1)
+        discounts = -np.sort(-self.discounts)
+        top = int((discounts >= 0).sum())
+        used = np.concatenate([gains[..., :top], gains[..., gains.shape[-1] - (self.depth - top) :]], axis=-1)
+        return used @ discounts
+
+    def ndcg(self, lists: ArrayLike, documents: ArrayLike | None = None, empty: float = 0.0) -> Floats:
+        """Return DCG divided by the ideal DCG.
+
+        Parameters
+        ----------
+        lists : array_like of int, shape (n, M) or (M,)
+            Grades by position.
+        documents : array_like of int, shape (n, M') or (M',), optional
+            Grades of all documents that could have been ranked; by default those in the list.
+        empty : float
+            The value where the ideal is not positive, so that a share of it has no meaning.
+
+        Returns
+        -------
+        ndarray, shape (n,), or a float for one list
+        """
+        value = self.score(lists)
+        ideal = self.ideal(lists if documents is None else documents)
+        return np.where(ideal > 0, value / np.where(ideal > 0, ideal, 1.0), empty)[()]
+
+    def normalised(self) -> DCG:
+        """Return the same metric with gains from 0 to 1 and a first discount of 1, where their signs allow it.
+
+        Subtracting a gain from all grades changes no comparison of lists without unknown grades.
+        """
+        span = self.gains[-1] - self.gains[0]
+        first = self.discounts[0]
+        if span <= 0 or first <= 0:
+            raise InputError(
+                "only a DCG whose best grade gains more than its worst, at a first position that counts, has this form"
+            )
+        return DCG((self.gains - self.gains[0]) / span, self.discounts / first, self.grade_names, self.notes)
+
+    def table(self) -> str:
+        """Return gains and discounts as a text table."""
+        names = self.grade_names or ("",) * self.n_grades
+        gains = [
+            f"{f'{grade} {name}'.rstrip():<16}{gain:>10.4f}"
+            for grade, (name, gain) in enumerate(zip(names, self.gains, strict=True))
+        ]
+        gains.reverse()
+        discounts = [f"{k + 1:>8}{discount:>10.4f}" for k, discount in enumerate(self.discounts)]
+        gains += [" " * 26] * (len(discounts) - len(gains))
+        discounts += [""] * (len(gains) - len(discounts))
+        rows = [f"{left}    {right}".rstrip() for left, right in zip(gains, discounts, strict=True)]
+        return "\n".join([f"{'grade':<16}{'gain':>10}    {'position':>8}{'discount':>10}", *rows])
+
+    def __repr__(self) -> str:
+        return f"DCG(gains={_short(self.gains)}, discounts={_short(self.discounts)})"
+
+
+def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:
+    """Return the textbook DCGs by name, ``GAIN-DISCOUNT``: 6 gains x 6 discounts.
+
+    A gain that is zero for every grade (``binary2`` on two grades) orders nothing and is left out.
+
+    Examples
+    --------
+    >>> len(textbook_dcgs(n_grades=5, depth=10)), len(textbook_dcgs(n_grades=2, depth=10))
+    (36, 30)
+    """
+    found = {
+        f"{gain}-{discount}": DCG.standard(n_grades, depth, gain, discount)
+        for gain in TEXTBOOK_GAINS
+        for discount in TEXTBOOK_DISCOUNTS
+    }
+    return {name: dcg for name, dcg in found.items() if dcg.gains.any()}
+
+
+def similarity(first: Utility | DCG, second: Utility | DCG) -> float:
+    """Return the paper's similarity, ``cos(T(W), T(W'))`` (Zhou et al. 2008, eq. 3).
+
+    T subtracts the worst grade's weight from each row. It depends on offsets that some logs cannot
+    determine: see `gauge_free_similarity`.
+
+    Raises
+    ------
+    InputError
+        If the shapes differ, or one of the two is constant in every row, so that its T is zero.
+
+    Examples
+    --------
+    >>> round(similarity(DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")), 4)
+    0.9534
+    """
+    left, right = _matched_weights(first, second)
+    return cosine(left - left[:, :1], right - right[:, :1])
+
+
+def cosine(left: Floats, right: Floats) -> float:
+    """Return the cosine of the angle between two arrays of one shape.
+
+    Raises
+    ------
+    InputError
+        If one of them is zero.
+    """
+    norms = float(np.linalg.norm(left) * np.linalg.norm(right))
+    if norms == 0:
+        raise InputError("a utility that tells no two lists apart has no similarity to another")
+    return float(np.vdot(left, right)) / norms
+
+
+def _matched_weights(first: Utility | DCG, second: Utility | DCG) -> tuple[Floats, Floats]:
+    left, right = (x.utility.weights if isinstance(x, DCG) else x.weights for x in (first, second))
+    if left.shape != right.shape:
+        raise InputError(f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be compared")
+    return left, right
+
+
+def _textbook_gains(name: str, grades: Floats) -> Floats:
+    if name == "linear":
+        return grades
+    if name == "exponential":
+        return np.exp2(grades) - 1
+    match = re.fullmatch(r"(power|binary)(\d+(?:\.\d+)?)", name)
+    if match is None:
+        raise InputError(f"gain {name!r} is not one of {', '.join(TEXTBOOK_GAINS)}")
+    kind, number = match[1], float(match[2])
+    if kind == "binary":
+        return (grades >= number).astype(np.float64)
+    if number <= 1:
+        raise InputError(f"gain {name!r}: the base must be larger than 1")
+    return number**grades - 1
+
+
+def _textbook_discounts(name: str, depth: int) -> Floats:
+    ranks = np.arange(1.0, depth + 1)
+    closed: dict[str, Callable[[Floats], Floats]] = {
+        "flat": np.ones_like,
+        "log2": lambda r: 1 / np.log2(r + 1),
+        "reciprocal": lambda r: 1 / r,
+        "sqrt": lambda r: 1 / np.sqrt(r),
+        "linear": lambda r: (depth - r + 1) / depth,
+        "letor": lambda r: 1 / np.log2(np.maximum(r, 2)),
+    }
+    if name in closed:
+        return closed[name](ranks)
+    match = re.fullmatch(r"rbp(0?\.\d+)", name)
+    if match is None or float(match[1]) == 0:
+        raise InputError(
+            f"discount {name!r} is not one of {', '.join(TEXTBOOK_DISCOUNTS)}, letor, or rbpP with 0 < P < 1"
+        )
+    return float(match[1]) ** ranks
+
+
+def _checked_fields(values: dict[str, Any], kind: str, numbers: Sequence[str]) -> dict[str, Any]:
+    """Return the constructor's arguments from a saved object, refusing whatever is not exactly that."""
+    found = values.get("format")
+    if found != f"dcglearn.{kind}":
+        raise InputError(f'"format" is {found!r}, expected "dcglearn.{kind}"')
+    version = values.get("version")
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise InputError(f'"version" is {version!r}, expected {SCHEMA_VERSION}')
+    if version > SCHEMA_VERSION:
+        raise InputError(
+            f"written by a later dcglearn (version {version} of the format; this one reads up to {SCHEMA_VERSION}): upgrade dcglearn"
+        )
+    fields = {key: value for key, value in values.items() if key not in ("format", "version")}
+    missing = [key for key in numbers if key not in fields]
+    unknown = sorted(set(fields) - set(numbers) - {"grade_names", "notes"})
+    if missing or unknown:
+        what = f'"{missing[0]}" is missing' if missing else f'unknown key "{unknown[0]}"'
+        raise InputError(f"{what}; a {kind} holds {', '.join(numbers)} and optionally grade_names, notes")
+    for key in numbers:
+        _refuse_non_numbers(fields[key], key)
+    for key in ("grade_names", "notes"):
+        if key in fields and not isinstance(fields[key], list):
+            raise InputError(f'"{key}" must be a list of texts')
+    return fields
+
+
+def _refuse_non_numbers(value: Any, key: str) -> None:
+    if isinstance(value, list):
+        for item in value:
+            _refuse_non_numbers(item, key)
+    elif isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InputError(f'"{key}" holds {value!r}, which is not a number')
+
+
+def _short(values: Floats) -> str:
+    """Return the numbers as text, the middle of a long row left out."""
+    shown = [f"{x:.5g}" for x in values]
+    if len(shown) > 12:
+        shown = [*shown[:6], "...", *shown[-3:]]
+    return "[" + ", ".join(shown) + "]"

@@ -1,0 +1,108 @@
+"""Files written whole or not at all, and JSON read strictly."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def written_beside(path: str | os.PathLike[str], *, force: bool = True) -> Iterator[Path]:
+    """Yield a path beside `path` to write to; it takes the name `path` only if the block succeeds.
+
+    An error, a full disk or an interrupt leaves what was at `path` before, and no partial file.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist or cannot be written, or `path` exists and `force` is false.
+    """
+    target = Path(path)
+    refuse_existing(target, force=force)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
+    except OSError as error:
+        raise InputError(f"{target}: cannot write there ({error.strerror})") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    except OSError as error:
+        raise InputError(f"{target}: not written ({error.strerror or error}); nothing was changed") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
+    """Refuse an output path that is a folder, has no folder, or exists (unless `force`).
+
+    Raises
+    ------
+    InputError
+        With the remedy.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; name a file in it")
+    if not target.parent.is_dir():
+        raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
+    if target.exists() and not force:
+        raise InputError(f"{target} exists; choose another name, or --force to replace it")
+
+
+def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read one JSON object, refusing NaN, Infinity and repeated keys.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is not one strict JSON object.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); is it a dcglearn JSON file?") from error
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
+    except ValueError as error:
+        raise InputError(f"{path}: not valid JSON ({error}); the file is damaged or of another kind") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: holds a JSON {type(value).__name__}, expected an object")
+    return value
+
+
+def write_json(path: str | os.PathLike[str], value: dict[str, Any], *, force: bool = True) -> None:
+    """Write a JSON object, a line a key, beside `path` and rename it into place."""
+    lines = [f" {json.dumps(key)}: {json.dumps(item, allow_nan=False)}" for key, item in value.items()]
+    with written_beside(path, force=force) as temporary:
+        temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a number that JSON allows")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

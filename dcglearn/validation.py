@@ -1,0 +1,129 @@
+"""What the containers check once, so that everything below them can trust its arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+MAX_GRADES = 127
+"""Grades are stored as int8, with -1 for "no known grade"."""
+
+
+class InputError(ValueError):
+    """Input that cannot be used as it is; the message names the place, the value and the remedy."""
+
+
+def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = None) -> NDArray[np.int8]:
+    """Check graded lists and return them as int8.
+
+    Parameters
+    ----------
+    lists : array_like of int, shape (n, K) or (K,)
+        Grades by position, 0 = worst; -1 = no known grade at that position.
+    name : str
+        What the array is called in an error message.
+    n_grades : int, optional
+        The number of grades of the scale; a grade of `n_grades` or more is refused.
+
+    Returns
+    -------
+    ndarray of int8, same shape
+
+    Raises
+    ------
+    InputError
+        If a grade is not an integer, lies outside -1..n_grades-1, or the lists have different lengths.
+    """
+    try:
+        array = np.asarray(lists)
+    except ValueError as error:
+        raise InputError(
+            f"{name}: the lists have different lengths; pad the shorter ones with -1 (no grade)"
+        ) from error
+    if array.ndim not in (1, 2) or array.shape[-1] == 0:
+        raise InputError(f"{name} has shape {array.shape}; expected (n, K) or (K,) grades with K >= 1")
+    if array.dtype == bool or array.dtype.kind not in "iuf":
+        raise InputError(f"{name} holds {array.dtype}; grades are integers, 0 = worst, -1 = unknown")
+    if array.size == 0:
+        return array.astype(np.int8)
+    if array.dtype.kind == "f":
+        wrong = ~np.isfinite(array) | (array != np.floor(array))
+        if wrong.any():
+            raise InputError(f"{name}{_place(wrong)}: {array[wrong][0]} is not an integer grade; use -1 for no grade")
+    top = MAX_GRADES if n_grades is None else n_grades
+    if array.min() < -1 or array.max() >= top:
+        wrong = (array < -1) | (array >= top)
+        raise InputError(
+            f"{name}{_place(wrong)}: grade {array[wrong][0]:g} lies outside -1..{top - 1}; "
+            + ("at most 127 grades are supported" if n_grades is None else f"the scale has n_grades={n_grades}")
+        )
+    return array.astype(np.int8, copy=False)
+
+
+def scale_size(n_grades: int | None, top: int, name: str = "n_grades") -> int:
+    """Return the number of grades: the one given, checked, or the largest grade seen plus 1.
+
+    Raises
+    ------
+    InputError
+        If `n_grades` is not an integer from 1 to 127.
+    """
+    if n_grades is None:
+        return max(top + 1, 1)
+    if isinstance(n_grades, bool) or not isinstance(n_grades, (int, np.integer)):
+        raise InputError(f"{name}={n_grades!r} is not an integer")
+    if not 1 <= n_grades <= MAX_GRADES:
+        raise InputError(f"{name}={n_grades} lies outside 1..{MAX_GRADES}")
+    return int(n_grades)
+
+
+def finite_array(values: ArrayLike, name: str, ndim: int) -> NDArray[np.float64]:
+    """Return a read-only float64 copy of a finite, non-empty array of `ndim` dimensions.
+
+    Raises
+    ------
+    InputError
+        If the values are not numbers, not finite, empty, or of another dimension.
+    """
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers in {ndim} dimension(s): {error}") from error
+    if array.ndim != ndim or array.size == 0:
+        raise InputError(f"{name} has shape {array.shape}; expected {ndim} non-empty dimension(s)")
+    if not np.isfinite(array).all():
+        wrong = ~np.isfinite(array)
+        raise InputError(f"{name}{_place(wrong)}: {array[wrong][0]} is not a finite number")
+    return frozen(array)
+
+
+def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False) -> NDArray[np.float64]:
+    """Return one finite float per pair, shape (n,), read-only; `positive` also refuses values <= 0.
+
+    Raises
+    ------
+    InputError
+        If the shape is not (n,), or a value is not finite or (where asked) not positive.
+    """
+    array = np.array(values, dtype=np.float64) if n == 0 else finite_array(values, name, 1)
+    if array.shape != (n,):
+        raise InputError(f"{name} has shape {array.shape}; expected one value per pair, ({n},)")
+    if positive and (array <= 0).any():
+        wrong = array <= 0
+        raise InputError(f"{name}{_place(wrong)}: {array[wrong][0]:g} is not positive; leave such pairs out")
+    return frozen(array)
+
+
+def frozen(array: Any) -> Any:
+    """Return the array marked read-only, so that a container cannot be changed behind its back."""
+    array.flags.writeable = False
+    return array
+
+
+def _place(wrong: NDArray[np.bool_]) -> str:
+    """Name the index of the first wrong entry, as ``[3, 1]``."""
+    return "[" + ", ".join(str(i) for i in np.argwhere(wrong)[0]) + "]" if wrong.ndim else ""
