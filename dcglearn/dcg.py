@@ -15,10 +15,11 @@ from dcglearn.validation import InputError, finite_array, graded_lists, scale_si
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
-
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
+
+    from dcglearn.gauge import Visibility
 
     Floats = NDArray[np.float64]
 
@@ -401,10 +402,29 @@ def similarity(first: Utility | DCG, second: Utility | DCG) -> float:
     0.9534
     """
     left, right = _matched_weights(first, second)
-    return cosine(left - left[:, :1], right - right[:, :1])
+    return _cosine(left - left[:, :1], right - right[:, :1])
 
 
-def cosine(left: Floats, right: Floats) -> float:
+def gauge_free_similarity(first: Utility | DCG, second: Utility | DCG, visible: Visibility) -> float:
+    """Return the cosine of two utilities after removing the directions that a log cannot see.
+
+    Parameters
+    ----------
+    first, second : Utility or DCG
+        Of one shape.
+    visible : Visibility
+        Of the log they are judged by: ``learner.visible_`` or ``log.visible()``.
+
+    Raises
+    ------
+    InputError
+        If the shapes differ, or one of the two has no visible part.
+    """
+    left, right = _matched_weights(first, second)
+    return _cosine(visible.project(left), visible.project(right))
+
+
+def _cosine(left: Floats, right: Floats) -> float:
     """Return the cosine of the angle between two arrays of one shape.
 
     Raises
@@ -419,6 +439,7 @@ def cosine(left: Floats, right: Floats) -> float:
 
 
 def _matched_weights(first: Utility | DCG, second: Utility | DCG) -> tuple[Floats, Floats]:
+    """Return the (K, L) weights of two utilities or DCGs; different shapes are refused."""
     left, right = (x.utility.weights if isinstance(x, DCG) else x.weights for x in (first, second))
     if left.shape != right.shape:
         raise InputError(f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be compared")

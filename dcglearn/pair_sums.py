@@ -162,7 +162,7 @@ def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
 
 @njit(cache=True, nogil=True)
 def _hinge(first, second, margin, weight, table, start, stop, pulled, single, joint, scattered):  # type: ignore[no-untyped-def]
-    """Return loss and slope; add ``v xi`` by code into `pulled`, ``v`` by code into `single`, by two codes into `joint`.
+    """Return loss and slope; add ``v xi`` by code to `pulled`, ``v`` by code to `single`, by two codes to `joint`.
 
     Pairs with a shortfall are gathered in blocks and counted two positions at a time, so that each
     table of joint counts stays in the nearest cache. Empty `single`, `joint` or `scattered` are left out.

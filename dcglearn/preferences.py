@@ -1,0 +1,499 @@
+"""The log: pairs of graded lists, one preferred to the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dcglearn.files import written_beside
+from dcglearn.validation import InputError, frozen, graded_lists, pair_values, scale_size
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from dcglearn.gauge import Visibility
+
+    Floats = NDArray[np.float64]
+    Grades = NDArray[np.int8]
+
+TIE_TOLERANCE = 1e-12
+"""Scores closer than this share of the largest are the same score."""
+
+_COLUMNS = ("weight", "tie", "strength", "margin", "rater", "query")
+
+
+class Metric(Protocol):
+    """Anything that scores graded lists: a `DCG`, a `Utility`."""
+
+    def score(self, lists: ArrayLike) -> Floats:
+        """Return one value per list; more is better."""
+
+
+class Preferences:
+    """Pairs of graded lists, the first preferred to the second, with whatever else the log knows of them.
+
+    Parameters
+    ----------
+    preferred, other : array_like of int, shape (n, K)
+        Grades by position, 0 = worst, -1 = no known grade. An (n, 2, K) array as `preferred` alone holds both.
+    n_grades : int, optional
+        L; the largest grade seen plus 1 by default. Give it where a log may lack the top grade.
+    weight : array_like, shape (n,), optional
+        How much each pair counts, positive; 1 by default.
+    tie : array_like of bool, shape (n,), optional
+        Pairs judged equally good, whose order means nothing.
+    strength : array_like, shape (n,), optional
+        How much better the preferred list was said to be, positive.
+    margin : array_like, shape (n,), optional
+        The utility difference that each pair asks for (``margin="log"`` of the learners).
+    rater, query : array_like of str, shape (n,), optional
+        Who judged, and for which query: clusters for splits and bands.
+    grade_names : sequence of str, optional
+        Names of the L grades, worst first.
+
+    Attributes
+    ----------
+    dropped : dict of str to int
+        What a reader left out, and why.
+
+    Raises
+    ------
+    InputError
+        If shapes differ, a grade is outside the scale, or a weight is not positive and finite.
+
+    Examples
+    --------
+    >>> log = Preferences([[2, 1, 0], [1, 0, 0]], [[0, 1, 2], [0, 0, 1]])
+    >>> log
+    Preferences(2 pairs, depth 3, 3 grades)
+    >>> len(log[:1]), log.shape
+    (1, (2, 2, 3))
+    """
+
+    def __init__(
+        self,
+        preferred: ArrayLike,
+        other: ArrayLike | None = None,
+        n_grades: int | None = None,
+        weight: ArrayLike | None = None,
+        tie: ArrayLike | None = None,
+        strength: ArrayLike | None = None,
+        margin: ArrayLike | None = None,
+        rater: ArrayLike | None = None,
+        query: ArrayLike | None = None,
+        grade_names: Sequence[str] | None = None,
+    ) -> None:
+        if other is None:
+            preferred, other = _both(preferred)
+        first, second = graded_lists(preferred, "preferred"), graded_lists(other, "other")
+        if first.ndim != 2 or first.shape != second.shape:
+            raise InputError(f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)")
+        n = len(first)
+        top = int(max(first.max(initial=-1), second.max(initial=-1)))
+        self.n_grades = scale_size(n_grades, top) if grade_names is None else _named_scale(n_grades, grade_names)
+        if top >= self.n_grades:
+            graded_lists(first, "preferred", self.n_grades)
+            graded_lists(second, "other", self.n_grades)
+        self.preferred: Grades = _own(first, preferred)
+        self.other: Grades = _own(second, other)
+        self.weight = None if weight is None else pair_values(weight, "weight", n, positive=True)
+        self.tie = None if tie is None else _flags(tie, n)
+        self.strength = None if strength is None else pair_values(strength, "strength", n, positive=True)
+        self.margin = None if margin is None else pair_values(margin, "margin", n)
+        self.rater = None if rater is None else _labels(rater, "rater", n)
+        self.query = None if query is None else _labels(query, "query", n)
+        self.grade_names = None if grade_names is None else tuple(grade_names)
+        self.documents: tuple[str, ...] | None = None
+        self.dropped: dict[str, int] = {}
+
+    @classmethod
+    def from_documents(cls, preferred: ArrayLike, other: ArrayLike, **columns: Any) -> Preferences:
+        """Build from ungraded lists: rankings of the same K documents (Zhou et al. 2008, section 8).
+
+        Parameters
+        ----------
+        preferred, other : array_like, shape (n, K)
+            Document identifiers by position. Every list ranks the same K documents.
+        **columns
+            `weight`, `tie`, `strength`, `margin`, `rater`, `query` as in the constructor.
+
+        Returns
+        -------
+        Preferences
+            Its "grades" are document numbers, in the order of `documents`; learners drop monotonicity.
+
+        Raises
+        ------
+        InputError
+            If two lists do not hold the same documents.
+
+        Examples
+        --------
+        >>> log = Preferences.from_documents([["d3", "d1", "d2"]], [["d1", "d2", "d3"]])
+        >>> log.documents, log.preferred.tolist()
+        (('d1', 'd2', 'd3'), [[2, 0, 1]])
+        """
+        first, second = np.asarray(preferred), np.asarray(other)
+        if first.ndim != 2 or first.shape != second.shape:
+            raise InputError(f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)")
+        documents, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
+        codes = codes.reshape(2, *first.shape)
+        wrong = (np.sort(codes, axis=-1) != np.arange(first.shape[1])).any(axis=-1)
+        if wrong.any():
+            side, row = np.argwhere(wrong)[0]
+            shown = ", ".join(str(x) for x in (first, second)[side][row])
+            raise InputError(
+                f"{('preferred', 'other')[side]}[{row}] = [{shown}]: every list must rank the same "
+                f"{first.shape[1]} documents once each, and the log names {len(documents)}; learn a log of "
+                "one set of documents at a time, or give the documents' grades"
+            )
+        log = cls(codes[0], codes[1], n_grades=len(documents), **columns)
+        log.documents = tuple(str(document) for document in documents)
+        return log
+
+    @property
+    def depth(self) -> int:
+        """K, the number of positions."""
+        return int(self.preferred.shape[1])
+
+    @property
+    def graded(self) -> bool:
+        """Whether the columns are grades, with an order, rather than documents."""
+        return self.documents is None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(n, 2, K), as an array of pairs would have it."""
+        return (len(self), 2, self.depth)
+
+    def __len__(self) -> int:
+        return len(self.preferred)
+
+    def __getitem__(self, index: Any) -> Preferences:
+        """Return the pairs at an int, slice, mask or indices; a tuple's first entry counts, as for an array."""
+        if isinstance(index, tuple):
+            index, *rest = index
+            if any(item is not Ellipsis and item != slice(None) for item in rest):
+                raise IndexError("only the pairs of a log can be indexed; use .preferred and .other for positions")
+        if isinstance(index, (int, np.integer)):
+            if not -len(self) <= index < len(self):
+                raise IndexError(f"pair {index} of {len(self)}")
+            index = slice(index, index + 1 or None)
+        return self._with(
+            **{name: None if values is None else values[index] for name, values in self._arrays().items()}
+        )
+
+    @property
+    def ties(self) -> Preferences:
+        """The pairs judged equally good."""
+        return self[:0] if self.tie is None else self[self.tie]
+
+    @property
+    def decided(self) -> Preferences:
+        """The pairs with a winner."""
+        return self if self.tie is None else self[~self.tie]
+
+    @cached_property
+    def differing(self) -> NDArray[np.bool_]:
+        """Whether the two lists of a pair differ at all, shape (n,)."""
+        differing: NDArray[np.bool_] = np.zeros(len(self), dtype=bool)
+        for k in range(self.depth):
+            differing |= self.preferred[:, k] != self.other[:, k]
+        return frozen(differing)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(len(self)) if self.weight is None else float(self.weight.sum())
+
+    def split(
+        self, fraction: float = 0.8, seed: int | np.random.Generator | None = None, by: str | None = None
+    ) -> tuple[Preferences, Preferences]:
+        """Split at random into two logs.
+
+        Parameters
+        ----------
+        fraction : float
+            Share of the pairs (or of raters, queries, lists) in the first part.
+        seed : int or Generator, optional
+            Same seed, same split.
+        by : {"rater", "query", "list"}, optional
+            Keep each rater or query whole. ``"list"`` splits the distinct lists and drops the pairs that have
+            one on each side, so that no list of the second part was seen in the first.
+
+        Raises
+        ------
+        InputError
+            If the fraction is not within 0..1, the log lacks the column, or a part would be empty.
+        """
+        if not 0 < fraction < 1:
+            raise InputError(f"fraction={fraction} must lie between 0 and 1, both excluded")
+        rng = np.random.default_rng(seed)
+        first, second = self._clusters(by)
+        n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
+        chosen = np.zeros(n, dtype=bool)
+        chosen[rng.permutation(n)[: round(fraction * n)]] = True
+        parts = self[chosen[first] & chosen[second]], self[~chosen[first] & ~chosen[second]]
+        if not all(len(part) for part in parts):
+            raise InputError(f"a split of {n} {'pair' if by is None else by}(s) at {fraction} leaves one side empty")
+        return parts
+
+    def merged(self) -> Preferences:
+        """Return the distinct pairs, in order of first appearance, the weights of identical ones added.
+
+        Pairs are identical if lists, tie, strength and margin are; raters and queries are dropped.
+        """
+        codes = np.column_stack([_packed(self.preferred), _packed(self.other)])
+        columns = [x for x in (self.tie, self.strength, self.margin) if x is not None]
+        keys = np.column_stack([codes, *(np.asarray(x, dtype=np.float64).view(np.int64) for x in columns)])
+        _, index, inverse = _unique_rows(keys)
+        order = np.argsort(index)
+        weight = np.bincount(inverse, np.ones(len(self)) if self.weight is None else self.weight)
+        return self[index[order]]._with(weight=weight[order], rater=None, query=None)
+
+    def n_contradicted(self) -> float:
+        """Return the weight of pairs that other pairs contradict: the lighter side of each two opposed ones."""
+        log = self.decided
+        codes = np.stack([_packed(log.preferred), _packed(log.other)])
+        _, _, lists = _unique_rows(codes.reshape(-1, codes.shape[-1]))
+        first, second = lists.reshape(2, -1)
+        n = int(lists.max(initial=-1)) + 1
+        _, pair = np.unique(np.minimum(first, second) * n + np.maximum(first, second), return_inverse=True)
+        weight = np.ones(len(log)) if log.weight is None else log.weight
+        ahead = np.bincount(pair, weight * (first < second))
+        behind = np.bincount(pair, weight * (first > second))
+        return float(np.minimum(ahead, behind).sum())
+
+    def visible(self) -> Visibility:
+        """Return what the log can see of a utility, and in words what it cannot (ties included, each pair once)."""
+        from dcglearn.gauge import visibility
+        from dcglearn.pair_sums import pair_sums
+
+        one, zero = np.ones(1), np.zeros((self.depth, self.n_grades))
+        gram = pair_sums(self.preferred, self.other, one, one, zero).curvature
+        assert gram is not None
+        seen = np.union1d(np.unique(self.preferred), np.unique(self.other))
+        return visibility(gram, zero.shape, seen[seen >= 0].tolist(), graded=self.graded)
+
+    def agreement(self, metric: Metric) -> Agreement:
+        """Return how far a metric orders the decided pairs as the log does.
+
+        Raises
+        ------
+        InputError
+            If the log holds no pair with a winner.
+        """
+        log = self.decided
+        if not len(log):
+            raise InputError("the log holds no pair with a winner, so there is nothing to agree with")
+        ahead, behind = metric.score(log.preferred), metric.score(log.other)
+        near = TIE_TOLERANCE * max(np.abs(ahead).max(), np.abs(behind).max())
+        weight = np.ones(len(log)) if log.weight is None else log.weight
+        return Agreement(
+            respected=float(weight[ahead > behind + near].sum()),
+            tied=float(weight[np.abs(ahead - behind) <= near].sum()),
+            violated=float(weight[behind > ahead + near].sum()),
+        )
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+        """Write the log beside `path` and rename it: Parquet for ``.parquet``, JSON lines otherwise.
+
+        `read_preferences` reads both; give it `n_grades` where the top grade may not occur.
+
+        Raises
+        ------
+        InputError
+            If the log is one of documents, which have no grades to write, or the file cannot be written.
+        """
+        import polars as pl
+
+        if not self.graded:
+            raise InputError("a log of ungraded documents has no file format; keep the rankings it came from")
+        winner = np.full(len(self), "a", dtype=object)
+        if self.tie is not None:
+            winner[self.tie] = "tie"
+        lists = pl.List(pl.Int64)
+        columns: dict[str, Any] = {
+            "query": self.query,
+            "a": pl.Series(_as_lists(self.preferred), dtype=lists),
+            "b": pl.Series(_as_lists(self.other), dtype=lists),
+            "winner": pl.Series(winner, dtype=pl.String),
+            **{name: getattr(self, name) for name in ("strength", "margin", "weight", "rater")},
+        }
+        frame = pl.DataFrame({name: values for name, values in columns.items() if values is not None})
+        with written_beside(path, force=force) as temporary:
+            if Path(path).suffix == ".parquet":
+                frame.write_parquet(temporary)
+            else:
+                frame.write_ndjson(temporary)
+
+    def __repr__(self) -> str:
+        what = f"{self.n_grades} grades" if self.graded else f"{self.n_grades} documents"
+        ties = f", {int(self.tie.sum())} ties" if self.tie is not None and self.tie.any() else ""
+        total = "" if self.weight is None else f" of total weight {self.total_weight:g}"
+        return f"Preferences({len(self)} pairs{total}{ties}, depth {self.depth}, {what})"
+
+    def _arrays(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("preferred", "other", *_COLUMNS)}
+
+    def _with(self, **arrays: Any) -> Preferences:
+        """Return a log of the same scale with other, already checked, arrays."""
+        log = object.__new__(Preferences)
+        kept: Mapping[str, Any] = {name: getattr(self, name) for name in ("n_grades", "grade_names", "documents")}
+        for name, values in {**kept, **self._arrays(), **arrays}.items():
+            setattr(log, name, frozen(values) if isinstance(values, np.ndarray) else values)
+        log.dropped = dict(self.dropped)
+        return log
+
+    def _clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the cluster numbers of both lists of each pair, shape (n,) each."""
+        if by is None:
+            both = np.arange(len(self))
+        elif by == "list":
+            packed = np.concatenate([_packed(self.preferred), _packed(self.other)])
+            lists = _unique_rows(packed)[2]
+            return lists[: len(self)], lists[len(self) :]
+        elif by in ("rater", "query"):
+            labels = getattr(self, by)
+            if labels is None:
+                raise InputError(f"the log has no {by}; split it by pair, or read a log with that column")
+            both = np.unique(labels, return_inverse=True)[1]
+        else:
+            raise InputError(f"by={by!r} is not one of rater, query, list, None")
+        return both, both
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Weight of the pairs that a metric orders as the log does, ties, and orders the other way."""
+
+    respected: float
+    tied: float
+    violated: float
+
+    @property
+    def share(self) -> float:
+        """Share of preferences respected; a tie of the metric counts half."""
+        return (self.respected + 0.5 * self.tied) / (self.respected + self.tied + self.violated)
+
+    @property
+    def precision(self) -> float:
+        """Share of preferences respected; a tie of the metric counts 0, as in Zhou et al. 2008, section 6.2."""
+        return self.respected / (self.respected + self.tied + self.violated)
+
+    def __str__(self) -> str:
+        total = self.respected + self.tied + self.violated
+        return f"{self.share:.4f} ({self.respected:g} of {total:g} respected, {self.tied:g} tied)"
+
+
+def encode(lists: ArrayLike, n_grades: int) -> NDArray[np.int8]:
+    """Return the binary encoding of graded lists (Zhou et al. 2008, section 5.1; columns worst to best).
+
+    Parameters
+    ----------
+    lists : array_like of int, shape (n, K) or (K,)
+        Grades by position; a position without a known grade (-1) becomes a row of zeros.
+    n_grades : int
+        L.
+
+    Returns
+    -------
+    ndarray of int8, shape (n, K, L) or (K, L)
+
+    Examples
+    --------
+    The paper writes Perfect first, and the rows one after the other:
+
+    >>> encode([4, 0, 2], n_grades=5)[:, ::-1].ravel().tolist()
+    [1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0]
+    """
+    grades = graded_lists(lists, n_grades=scale_size(n_grades, 0))
+    return (grades[..., None] == np.arange(n_grades)).astype(np.int8)
+
+
+def as_preferences(log: Preferences | ArrayLike, n_grades: int | None = None) -> Preferences:
+    """Return the log itself, on the asked scale, or a log of an (n, 2, K) array of grades.
+
+    Raises
+    ------
+    InputError
+        If the array is no such array, or a grade lies above the asked scale.
+    """
+    if not isinstance(log, Preferences):
+        return Preferences(log, n_grades=n_grades)
+    if n_grades is None or n_grades == log.n_grades:
+        return log
+    if not log.graded:
+        raise InputError("n_grades has no meaning for a log of documents")
+    columns = {name: values for name, values in log._arrays().items() if name not in ("preferred", "other")}
+    return Preferences(log.preferred, log.other, n_grades=n_grades, **columns)
+
+
+def _both(pairs: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
+    try:
+        array = np.asarray(pairs)
+    except ValueError as error:
+        raise InputError("the lists have different lengths; pad the shorter ones with -1 (no grade)") from error
+    if array.ndim != 3 or array.shape[1] != 2:
+        raise InputError(f"pairs have shape {array.shape}; expected (n, 2, K): preferred list, other list")
+    return array[:, 0], array[:, 1]
+
+
+def _own(grades: Grades, given: object) -> Grades:
+    """Return contiguous read-only grades that the caller cannot change afterwards."""
+    shared = isinstance(given, np.ndarray) and np.shares_memory(grades, given)
+    return frozen(np.array(grades, order="C") if shared and given.flags.writeable else np.ascontiguousarray(grades))  # type: ignore[attr-defined]
+
+
+def _named_scale(n_grades: int | None, names: Sequence[str]) -> int:
+    if n_grades is not None and n_grades != len(names):
+        raise InputError(f"{len(names)} grade names for n_grades={n_grades}")
+    return scale_size(len(names), 0)
+
+
+def _flags(tie: ArrayLike, n: int) -> NDArray[np.bool_]:
+    flags = np.array(tie)
+    if flags.shape != (n,) or (flags.dtype != bool and not np.isin(flags, (0, 1)).all()):
+        raise InputError(f"tie must be {n} booleans, one per pair; found {flags.dtype} of shape {flags.shape}")
+    return frozen(flags.astype(bool))
+
+
+def _labels(labels: ArrayLike, name: str, n: int) -> NDArray[Any]:
+    array = np.asarray(labels)
+    if array.shape != (n,):
+        raise InputError(f"{name} has shape {array.shape}; expected one label per pair, ({n},)")
+    return frozen(array.astype(str))
+
+
+def _packed(lists: Grades) -> NDArray[np.int64]:
+    """Return lists as few int64 columns, eight grades each, so that rows can be sorted fast; shape (n, ceil(K/8))."""
+    n, depth = lists.shape
+    columns = -(-depth // 8)
+    padded = np.full((n, columns * 8), -1, dtype=np.int8)
+    padded[:, :depth] = lists
+    return padded.view(np.int64)
+
+
+def _unique_rows(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the distinct rows, where each first occurs, and which one each row is."""
+    order = np.lexsort(keys.T[::-1])
+    ordered = keys[order]
+    new = np.ones(len(keys), dtype=bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    number = np.cumsum(new) - 1
+    inverse = np.empty(len(keys), dtype=np.intp)
+    inverse[order] = number
+    return ordered[new], order[new], inverse  # lexsort is stable, so order[new] is the first of each
+
+
+def _as_lists(grades: Grades) -> Any:
+    import polars as pl
+
+    return pl.Series(grades.astype(np.int64)).arr.to_list() if len(grades) else []
