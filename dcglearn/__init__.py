@@ -1,3 +1,63 @@
-"""Learn the gains and discounts of DCG from what people preferred."""
+"""Learn the gains and discounts of DCG from what people preferred, and know how far to trust them.
+
+>>> import dcglearn as dl
+>>> truth = dl.simulate.ground_truth("D1")
+>>> log = dl.simulate.preference_pairs(truth, 300, seed=0)
+>>> dl.UtilityLearner(C=1.0).fit(log).factor().dcg.score([4, 3, 0]) > 0
+np.True_
+
+Names are imported when they are first used, so that ``import dcglearn`` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dcglearn import plots as plots
+    from dcglearn import simulate as simulate
+    from dcglearn.dcg import DCG as DCG
+    from dcglearn.dcg import Utility as Utility
+    from dcglearn.dcg import gauge_free_similarity as gauge_free_similarity
+    from dcglearn.dcg import similarity as similarity
+    from dcglearn.dcg import textbook_dcgs as textbook_dcgs
+    from dcglearn.learn import UtilityLearner as UtilityLearner
+    from dcglearn.learn import choose_C as choose_C
+    from dcglearn.preferences import Preferences as Preferences
+    from dcglearn.preferences import encode as encode
+    from dcglearn.readers import read_preferences as read_preferences
+    from dcglearn.readers import read_ratings as read_ratings
+    from dcglearn.validation import InputError as InputError
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "DCG": "dcg",
+    "InputError": "validation",
+    "Preferences": "preferences",
+    "Utility": "dcg",
+    "UtilityLearner": "learn",
+    "choose_C": "learn",
+    "encode": "preferences",
+    "gauge_free_similarity": "dcg",
+    "plots": "",
+    "read_preferences": "readers",
+    "read_ratings": "readers",
+    "similarity": "dcg",
+    "simulate": "",
+    "textbook_dcgs": "dcg",
+}
+
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dcglearn' has no attribute {name!r}")
+    home = _HOMES[name]
+    found = getattr(import_module(f"dcglearn.{home}"), name) if home else import_module(f"dcglearn.{name}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -492,7 +492,8 @@ def _checked_fields(values: dict[str, Any], kind: str, numbers: Sequence[str]) -
         raise InputError(f'"version" is {version!r}, expected {SCHEMA_VERSION}')
     if version > SCHEMA_VERSION:
         raise InputError(
-            f"written by a later dcglearn (version {version} of the format; this one reads up to {SCHEMA_VERSION}): upgrade dcglearn"
+            f"written by a later dcglearn (version {version} of the format; this one reads up to "
+            f"{SCHEMA_VERSION}): upgrade dcglearn"
         )
     fields = {key: value for key, value in values.items() if key not in ("format", "version")}
     missing = [key for key in numbers if key not in fields]

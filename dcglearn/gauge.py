@@ -58,7 +58,7 @@ class Visibility:
 
     def project(self, weights: Floats) -> Floats:
         """Return the visible part of W: what is left without the invisible directions, shape (K, L)."""
-        flat = self.invisible.reshape(len(self.invisible), -1)
+        flat = self.invisible.reshape(len(self.invisible), weights.size)
         return weights - (flat.T @ (flat @ weights.ravel())).reshape(weights.shape)
 
     @property

@@ -245,6 +245,34 @@ class Preferences:
             raise InputError(f"a split of {n} {'pair' if by is None else by}(s) at {fraction} leaves one side empty")
         return parts
 
+    def folds(
+        self, n_folds: int, seed: int | np.random.Generator | None = None, by: str | None = None
+    ) -> list[tuple[Preferences, Preferences]]:
+        """Return the (train, held out) logs of a cross-validation.
+
+        Parameters
+        ----------
+        n_folds : int
+            At least 2.
+        seed : int or Generator, optional
+            Same seed, same folds.
+        by : {"rater", "query"}, optional
+            Keep each rater or query whole.
+
+        Raises
+        ------
+        InputError
+            If there are fewer pairs (or raters, queries) than folds.
+        """
+        if by == "list":
+            raise InputError('folds by "list" would drop most pairs; use split(by="list")')
+        clusters = self._clusters(by)[0]
+        n = int(clusters.max(initial=-1)) + 1
+        if not 2 <= n_folds <= n:
+            raise InputError(f"{n_folds} folds of {n} {'pair' if by is None else by}(s): ask for 2 to {n}")
+        fold = np.random.default_rng(seed).permutation(n)[clusters] % n_folds
+        return [(self[fold != i], self[fold == i]) for i in range(n_folds)]
+
     def merged(self) -> Preferences:
         """Return the distinct pairs, in order of first appearance, the weights of identical ones added.
 

@@ -1,0 +1,171 @@
+"""A utility as gains times discounts: the singular value decomposition after fixing the gauge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.dcg import DCG, Utility
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dcglearn.gauge import Visibility
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Factoring:
+    """The DCG nearest to a utility, and how near it is.
+
+    Attributes
+    ----------
+    dcg : DCG
+        Gains with the worst grade at 0, discounts with the first at 1 (where it is positive).
+    explained : float
+        Share of the squared norm of the visible weights that the DCG explains.
+    ratio : float
+        Second singular value over the first, ``sigma_2 / sigma_1``.
+    visible_weights : ndarray, shape (K, L)
+        What was factored.
+    rank_one : ndarray, shape (K, L)
+        Its nearest rank-one matrix.
+    sentences : tuple of str
+        What is not monotone, not learned or a convention, in plain words.
+    """
+
+    dcg: DCG
+    explained: float
+    ratio: float
+    visible_weights: Floats
+    rank_one: Floats
+    sentences: tuple[str, ...]
+
+    def __str__(self) -> str:
+        head = f"gains times discounts explain {self.explained:.1%} of W (sigma_2 / sigma_1 = {self.ratio:.3f})"
+        return "\n".join([head, self.dcg.table(), *(f"- {sentence}" for sentence in self.sentences)])
+
+
+def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = False) -> Factoring:
+    """Factor a utility into gains and discounts.
+
+    Parameters
+    ----------
+    utility : Utility
+        W, shape (K, L).
+    visible : Visibility
+        What the log that W was learned from can see; offsets that it cannot see are removed first.
+    normalise_gains : bool
+        Scale the best grade's gain to 1.
+
+    Returns
+    -------
+    Factoring
+
+    Raises
+    ------
+    InputError
+        If nothing visible is left: W tells no two lists apart.
+
+    Notes
+    -----
+    Zhou et al. 2008, section 6.3, with the gauge fixed before the decomposition (rows centred where the log
+    holds full lists, columns too where the mix of grades never varies).
+    """
+    seen = np.setdiff1d(np.arange(utility.n_grades), visible.unseen_grades)
+    core = utility.weights[:, seen].copy()
+    if visible.free_rows:
+        core -= core.mean(axis=1, keepdims=True)
+    if visible.free_columns:
+        core -= core.mean(axis=0)
+    left, singular, right = np.linalg.svd(core, full_matrices=False)
+    if singular[0] <= 1e-12 * max(float(np.abs(utility.weights).max()), 1e-300):
+        raise InputError("the utility tells no two lists apart, so it has no gains and discounts")
+    discounts, gains = _oriented(left[:, 0], right[0] * singular[0], visible)
+    rank_one = np.outer(discounts, gains)
+    gains = gains + _offset(utility.weights[:, seen], discounts, gains, visible)
+    discounts, gains, scaling_words = _scaled(discounts, gains, visible)
+    gains, unseen_words = _with_unseen(gains, seen, utility.n_grades, visible)
+    if normalise_gains and gains[-1] > 0:
+        gains = gains / gains[-1]
+    words = (*scaling_words, *unseen_words, *_shape_words(discounts, gains, visible))
+    return Factoring(
+        dcg=DCG(gains, discounts, utility.grade_names, words),
+        explained=float(singular[0] ** 2 / (singular**2).sum()),
+        ratio=float(singular[1] / singular[0]) if len(singular) > 1 else 0.0,
+        visible_weights=core,
+        rank_one=rank_one,
+        sentences=words,
+    )
+
+
+def _offset(weights: Floats, discounts: Floats, gains: Floats, visible: Visibility) -> float:
+    """Return what to add to the gains: least squares on the positions whose level the log sees, else g_0 = 0.
+
+    A position's level is seen where one list of a pair has no grade there; then "no grade" is worth 0 and the
+    worst grade what the log says of it. Elsewhere no grade counts as the worst grade.
+    """
+    depth = len(discounts)
+    seen = np.setdiff1d(np.arange(depth), visible.free_rows)
+    if len(seen) == depth:
+        return 0.0
+    size = float(discounts[seen] @ discounts[seen])
+    if size == 0.0:
+        return -float(gains[0] if visible.graded else gains.min())
+    return float(discounts[seen] @ weights[seen].mean(axis=1)) / size - float(gains.mean())
+
+
+def _oriented(discounts: Floats, gains: Floats, visible: Visibility) -> tuple[Floats, Floats]:
+    """Choose the sign of the two factors: discounts with a positive sum."""
+    positive = float(discounts.sum())
+    if visible.free_columns:
+        # Centred discounts sum to zero: the order of grades decides, or that of positions where there is none.
+        factor_order = gains if visible.graded else -discounts
+        positive = float((np.arange(len(factor_order)) - (len(factor_order) - 1) / 2) @ factor_order)
+    return (-discounts, -gains) if positive < 0 else (discounts, gains)
+
+
+def _scaled(discounts: Floats, gains: Floats, visible: Visibility) -> tuple[Floats, Floats, list[str]]:
+    """Choose level and scale of the discounts; say what is a convention."""
+    words = []
+    if visible.free_columns:
+        discounts = discounts - discounts.min()
+        words.append(
+            "the level of the discounts is a convention (the smallest is set to 0): the mix of "
+            f"{'grades' if visible.graded else 'documents'} never varies within a pair, so only differences are learned"
+        )
+    scale = discounts[0]
+    if scale <= 0:
+        scale = np.abs(discounts).max()
+        words.append("the first discount is not positive, so discounts are scaled by the largest in size")
+    return discounts / scale, gains * scale, words
+
+
+def _with_unseen(gains: Floats, seen: NDArray[np.intp], n_grades: int, visible: Visibility) -> tuple[Floats, list[str]]:
+    """Place the gains of grades that never occur between those of their neighbours."""
+    if len(seen) == n_grades:
+        return gains, []
+    names = ", ".join(str(grade) for grade in visible.unseen_grades)
+    return np.interp(np.arange(n_grades), seen, gains), [
+        f"grade {names} never occurs in the log: its gain is not learned but placed between its neighbours' "
+        "(beyond the last of them, equal to it)"
+    ]
+
+
+def _shape_words(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
+    """Say where the factors are not what one expects of a DCG."""
+    words = []
+    near = 1e-9
+    if visible.graded and (np.diff(gains) < -near * np.abs(gains).max()).any():
+        words.append("the gains do not increase with the grade everywhere: W is far from gains times discounts")
+    if (np.diff(discounts) > near).any():
+        rises = ", ".join(str(k + 2) for k in np.flatnonzero(np.diff(discounts) > near))
+        words.append(f"the discounts do not decrease everywhere (they rise at position {rises})")
+    if (discounts < -near).any():
+        places = ", ".join(str(k + 1) for k in np.flatnonzero(discounts < -near))
+        words.append(f"the discount is negative at position {places}: a better grade there counts against a list")
+    return words

@@ -1,0 +1,316 @@
+"""Learners: a log of preferences in, a utility or a DCG out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from dcglearn.dcg import DCG, Utility
+from dcglearn.factoring import Factoring, factor
+from dcglearn.margin_qp import Pairs, Solution, solve, solve_cvxpy
+from dcglearn.preferences import Agreement, Preferences, as_preferences
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+C_GRID = tuple(float(f"1e{power}") for power in range(-5, 6))
+
+
+class UtilityLearner(BaseEstimator):
+    """Learn the worth of every grade at every position from preferences, by the paper's QP.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the shortfalls against the norm of W. Noisy logs want a small one: see `choose_C`.
+    margin : {"unit", "hamming", "log"} or DCG or Utility
+        By how much the preferred list should win: 1; the number of positions whose grades differ; the log's
+        own `margin` column (its `strength` where there is none); or how far apart that metric puts the two.
+    monotone : bool
+        Whether a better grade must be worth at least as much (dropped for logs of documents).
+    solver : {"newton", "cvxpy"}
+        Newton's method on the counts, or the independent slow reference.
+    tie_epsilon : float, optional
+        Ties of the log ask for a difference of at most this; None leaves ties out, counted in `dropped_`.
+    constraints : callable, optional
+        For ``solver="cvxpy"``: from the cvxpy variable W, shape (K, L), to a list of further constraints.
+    n_grades : int, optional
+        L where it is larger than the log's.
+    tol : float
+        Relative duality gap at which to stop.
+    max_iter : int
+        Newton steps at most.
+
+    Attributes
+    ----------
+    utility_ : Utility
+        W, shape (K, L), columns worst to best.
+    objective_ : float
+        ``||W||^2 + C sum v xi^2`` at W.
+    gap_ : float
+        Duality gap relative to the objective: no W can be better by more. NaN where cvxpy has own
+        constraints and its solver reports none.
+    n_iter_ : int
+        Newton steps.
+    visible_ : Visibility
+        What the log can and cannot tell.
+    dropped_ : dict of str to int
+        Pairs that were left out, and why.
+
+    Notes
+    -----
+    Zhou et al. 2008, eq. 1 (unit margin), 4 (Hamming margin), 6 (documents).
+
+    Examples
+    --------
+    >>> from dcglearn.simulate import ground_truth, preference_pairs
+    >>> truth = ground_truth("D1")
+    >>> log = preference_pairs(truth, 500, seed=0)
+    >>> learner = UtilityLearner(C=1.0).fit(log)
+    >>> learner.gap_ < 1e-8
+    True
+    >>> learner.score(preference_pairs(truth, 2000, seed=1)) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        margin: str | DCG | Utility = "unit",
+        monotone: bool = True,
+        solver: str = "newton",
+        tie_epsilon: float | None = None,
+        constraints: Callable[[Any], list[Any]] | None = None,
+        n_grades: int | None = None,
+        tol: float = 1e-9,
+        max_iter: int = 200,
+    ) -> None:
+        self.C = C
+        self.margin = margin
+        self.monotone = monotone
+        self.solver = solver
+        self.tie_epsilon = tie_epsilon
+        self.constraints = constraints
+        self.n_grades = n_grades
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: Preferences | ArrayLike, y: None = None, start: Utility | None = None) -> UtilityLearner:
+        """Learn from a log.
+
+        Parameters
+        ----------
+        X : Preferences, or array_like of int, shape (n, 2, K)
+            Pairs, the preferred list first.
+        y : None
+            Ignored; scikit-learn passes it.
+        start : Utility, optional
+            A first guess, such as the solution at another `C`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If a parameter has no meaning, or the log cannot tell any two lists apart.
+        """
+        log = as_preferences(X, self.n_grades)
+        self._check_parameters()
+        pairs, self.dropped_ = self._pairs(log)
+        solution = self._solve(pairs, log, None if start is None else start.weights)
+        self.utility_ = Utility(solution.weights, log.grade_names)
+        self.objective_ = solution.objective
+        self.gap_ = solution.gap
+        self.n_iter_ = solution.n_iter
+        self.visible_ = log.visible()
+        if not solution.converged:
+            warnings.warn(
+                f"the QP stopped at a relative duality gap of {solution.gap:.1e}, above tol={self.tol:g}: "
+                "raise max_iter, or lower C, which is easier to solve and better for noisy logs",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def factor(self, *, normalise_gains: bool = False) -> Factoring:
+        """Return the nearest gains and discounts, and how near they are; see `dcglearn.factoring.factor`."""
+        check_is_fitted(self)
+        return factor(self.utility_, self.visible_, normalise_gains=normalise_gains)
+
+    def decision_function(self, X: Preferences | ArrayLike) -> Floats:
+        """Return how much more the first list of each pair is worth than the second, shape (n,)."""
+        check_is_fitted(self)
+        log = as_preferences(X, self.utility_.n_grades)
+        difference: Floats = self.utility_.score(log.preferred) - self.utility_.score(log.other)
+        return difference
+
+    def predict(self, X: Preferences | ArrayLike) -> NDArray[np.int8]:
+        """Return 1 where the first list of a pair is better, -1 where the second is, 0 for a tie; shape (n,)."""
+        difference = self.decision_function(X)
+        near = 1e-12 * np.abs(self.utility_.weights).sum()
+        return (np.sign(difference) * (np.abs(difference) > near)).astype(np.int8)
+
+    def agreement(self, X: Preferences | ArrayLike) -> Agreement:
+        """Return the weight of pairs respected, tied by the utility, and violated."""
+        check_is_fitted(self)
+        return as_preferences(X, self.utility_.n_grades).agreement(self.utility_)
+
+    def score(self, X: Preferences | ArrayLike, y: None = None) -> float:
+        """Return the share of preferences respected; a tie of the utility counts half (`agreement` counts it apart)."""
+        return self.agreement(X).share
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.C, str) or not (np.isfinite(self.C) and self.C > 0):
+            raise InputError(f"C={self.C!r} must be a positive number; small for noisy logs, large for clean ones")
+        if self.solver not in ("newton", "cvxpy"):
+            raise InputError(f"solver={self.solver!r} is not one of newton, cvxpy")
+        if self.constraints is not None and self.solver != "cvxpy":
+            raise InputError('constraints= needs solver="cvxpy"')
+        if self.tie_epsilon is not None and not (np.isfinite(self.tie_epsilon) and self.tie_epsilon >= 0):
+            raise InputError(f"tie_epsilon={self.tie_epsilon!r} must be a number of at least 0, or None")
+
+    def _pairs(self, log: Preferences) -> tuple[Pairs, dict[str, int]]:
+        """Return the QP's pairs: decided ones with their margins, and each tie as two with margin -epsilon."""
+        equal = len(log) - int(log.differing.sum())
+        log = log[log.differing] if equal else log
+        decided, ties = log.decided, log.ties
+        dropped = {"pairs of equal lists": equal}
+        if self.tie_epsilon is None:
+            dropped["ties"] = len(ties)
+            ties = ties[:0]
+        if not len(decided):
+            raise InputError(
+                "no pair with a winner and two different lists is left "
+                f"({equal} pairs of equal lists, {len(log)} ties): there is nothing to learn from"
+            )
+        margin, weight = self._margins(decided), _one_or_each(decided.weight)
+        pairs = Pairs(decided.preferred, decided.other, margin, weight)
+        dropped = {reason: count for reason, count in dropped.items() if count}
+        return (_with_ties(pairs, ties, self.tie_epsilon or 0.0) if len(ties) else pairs), dropped
+
+    def _margins(self, log: Preferences) -> Floats:
+        if isinstance(self.margin, (DCG, Utility)):
+            return np.abs(self.margin.score(log.preferred) - self.margin.score(log.other))
+        if self.margin == "unit":
+            return np.ones(1)
+        if self.margin == "hamming":
+            return (log.preferred != log.other).sum(axis=1).astype(np.float64)
+        if self.margin == "log":
+            found = log.strength if log.margin is None else log.margin
+            if found is None:
+                raise InputError('margin="log" needs a log with margins or strengths; use "unit" or "hamming"')
+            return found
+        raise InputError(f"margin={self.margin!r} is not one of unit, hamming, log, a DCG or a Utility")
+
+    def _solve(self, pairs: Pairs, log: Preferences, start: Floats | None) -> Solution:
+        monotone = self.monotone and log.graded
+        if self.solver == "cvxpy":
+            return solve_cvxpy(pairs, log.n_grades, self.C, monotone=monotone, constraints=self.constraints)
+        options = {"start": start, "tol": self.tol, "max_iter": self.max_iter}
+        return solve(pairs, log.n_grades, self.C, monotone=monotone, **options)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class ChosenC:
+    """The C that cross-validation chose, and what it saw.
+
+    Attributes
+    ----------
+    C : float
+        The C of the best mean (the smallest of equals).
+    grid, mean, error : ndarray, shape (n_C,)
+        Each C, the mean share of held-out preferences respected, and its standard error over the folds.
+    """
+
+    C: float
+    grid: Floats
+    mean: Floats
+    error: Floats
+
+
+def choose_C(  # noqa: N802 - C is the name of the thing
+    log: Preferences,
+    learner: UtilityLearner | None = None,
+    *,
+    grid: Iterable[float] = C_GRID,
+    folds: int = 5,
+    by: str | None = None,
+    seed: int | np.random.Generator | None = None,
+    progress: bool = False,
+) -> ChosenC:
+    """Choose C by cross-validation, each fold's path run from the smallest C with warm starts.
+
+    Parameters
+    ----------
+    log : Preferences
+        Identical pairs are merged first (unless split `by` something), so that none stands on both sides.
+    learner : UtilityLearner, optional
+        Its other parameters are kept.
+    grid : iterable of float
+        The C to try; by default 1e-5 to 1e5, since under noise the best is small.
+    folds : int
+        Number of folds.
+    by : {"rater", "query"}, optional
+        Keep each rater or query whole.
+    seed : int or Generator, optional
+        Same seed, same folds.
+    progress : bool
+        Show a bar.
+
+    Returns
+    -------
+    ChosenC
+
+    Raises
+    ------
+    InputError
+        If there are fewer decided pairs (or raters, queries) than folds.
+    """
+    from tqdm import tqdm
+
+    learner = UtilityLearner() if learner is None else learner
+    if by is None:
+        log = log.merged()
+    values = np.sort(np.array(list(grid), dtype=np.float64))
+    parts = log.folds(folds, seed=seed, by=by)
+    shares = np.empty((folds, len(values)))
+    with tqdm(total=shares.size, desc="choosing C", disable=not progress, leave=False) as bar:
+        for fold, (train, held_out) in enumerate(parts):
+            start = None
+            for column, C in enumerate(values):
+                model = UtilityLearner(**{**learner.get_params(), "C": float(C)}).fit(train, start=start)
+                shares[fold, column] = model.score(held_out)
+                start = model.utility_
+                bar.update()
+    mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(folds)
+    return ChosenC(C=float(values[int(np.argmax(mean))]), grid=values, mean=mean, error=error)
+
+
+def _one_or_each(values: Floats | None) -> Floats:
+    return np.ones(1) if values is None else values
+
+
+def _with_ties(pairs: Pairs, ties: Preferences, epsilon: float) -> Pairs:
+    """Append |<W, d>| <= epsilon as the two pairs (d, -epsilon) and (-d, -epsilon)."""
+    n, n_ties = len(pairs.first), len(ties)
+    tied = np.ones(n_ties) if ties.weight is None else ties.weight
+    return Pairs(
+        np.concatenate([pairs.first, ties.preferred, ties.other]),
+        np.concatenate([pairs.second, ties.other, ties.preferred]),
+        np.concatenate([np.broadcast_to(pairs.margin, n), np.full(2 * n_ties, -epsilon)]),
+        np.concatenate([np.broadcast_to(pairs.weight, n), tied, tied]),
+    )

@@ -1,0 +1,325 @@
+"""The margin QP on plain arrays: a projected Newton method, its certificate, and cvxpy as referee.
+
+    min  ||W||^2 + C sum_i v_i xi_i^2   s.t.  <W, d_i> >= m_i - xi_i   and, if monotone,  W[k, l+1] >= W[k, l]
+
+Zhou et al. 2008, eq. 1, 4 and 6, as the equivalent ``F(W) = ||W||^2 + C sum v max(0, m - <W, d>)^2``: convex, once
+differentiable, piecewise quadratic. Newton's method sees the pairs only through ``evaluate(W, curvature)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import isotonic_regression
+
+from dcglearn.pair_sums import PairSums, pair_sums
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Grades = NDArray[np.int8]
+
+Evaluate = Callable[["Floats", bool], PairSums]
+
+SUBSAMPLE = 1 << 14
+"""Logs of more than four times this many pairs start from the solution on about this many of them."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A solved QP.
+
+    Attributes
+    ----------
+    weights : ndarray, shape (K, L)
+        W.
+    objective : float
+        F(W).
+    gap : float
+        Duality gap relative to F(W): an upper bound on the relative distance to the optimum.
+    n_iter : int
+        Newton steps on the whole log, or the other solver's iterations.
+    converged : bool
+        Whether the gap reached the tolerance.
+    """
+
+    weights: Floats
+    objective: float
+    gap: float
+    n_iter: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of lists with margins and weights, validated elsewhere.
+
+    Attributes
+    ----------
+    first, second : ndarray of int8, shape (n, K), C-contiguous
+        Preferred and other list.
+    margin, weight : ndarray of float64, shape (n,) or (1,)
+        Per pair, or one for all.
+    """
+
+    first: Grades
+    second: Grades
+    margin: Floats
+    weight: Floats
+
+    def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
+        """Return the sums over the pairs at W, shape (K, L)."""
+        return pair_sums(self.first, self.second, self.margin, self.weight, weights, curvature=curvature)
+
+    def every(self, step: int) -> Pairs:
+        """Return every `step`-th pair."""
+        thinned = (x if len(x) == 1 else x[::step] for x in (self.margin, self.weight))
+        return Pairs(np.ascontiguousarray(self.first[::step]), np.ascontiguousarray(self.second[::step]), *thinned)
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.weight[0] * len(self.first) if len(self.weight) == 1 else self.weight.sum())
+
+
+def solve(
+    pairs: Pairs,
+    n_grades: int,
+    C: float,
+    *,
+    monotone: bool = True,
+    start: Floats | None = None,
+    tol: float = 1e-9,
+    max_iter: int = 100,
+) -> Solution:
+    """Solve the QP by Newton's method, from the solution on a subsample where the log is long.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The log.
+    n_grades : int
+        L.
+    C : float
+        Weight of the shortfalls.
+    monotone : bool
+        Whether a better grade must be worth at least as much, at every position.
+    start : ndarray, shape (K, L), optional
+        A first guess (monotone if `monotone`), such as the solution at another C.
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Newton steps at most.
+
+    Returns
+    -------
+    Solution
+    """
+    shape = (pairs.first.shape[1], n_grades)
+    step = len(pairs.first) // SUBSAMPLE
+    if start is None and step >= 4:
+        few = pairs.every(step)
+        scaled = C * pairs.total_weight / few.total_weight
+        start = newton(few.evaluate, shape, scaled, monotone=monotone, tol=1e-4, max_iter=max_iter).weights
+    return newton(pairs.evaluate, shape, C, monotone=monotone, start=start, tol=tol, max_iter=max_iter)
+
+
+def newton(
+    evaluate: Evaluate,
+    shape: tuple[int, int],
+    C: float,
+    *,
+    monotone: bool = True,
+    start: Floats | None = None,
+    tol: float = 1e-9,
+    max_iter: int = 100,
+) -> Solution:
+    """Minimise F by a projected semismooth Newton method; see `solve`.
+
+    `evaluate` gives the sums over the pairs at a W, on one machine or over many. Each step minimises the
+    local quadratic exactly over the monotone cone, then backtracks; since F is piecewise quadratic the
+    method ends, at the exact optimum, when the set of pairs with a shortfall stops changing.
+    """
+    weights = np.zeros(shape) if start is None else start.copy()
+    sums = evaluate(weights, True)
+    objective, gap = certificate(sums, weights, C, monotone)
+    n_iter = 0
+    while gap > tol and n_iter < max_iter:
+        step = _newton_step(sums, weights, C, monotone)
+        slope = float(np.vdot(2 * weights - 2 * C * sums.moment, step))
+        trial = evaluate(weights + step, True)
+        size = 1.0
+        while _objective(trial, weights + size * step, C) > objective + 1e-4 * size * slope + 1e-13 * objective:
+            size /= 2
+            if size < 1e-10:  # the precision of floating point is reached
+                return Solution(weights, objective, gap, n_iter, converged=False)
+            trial = evaluate(weights + size * step, False)
+        weights = weights + size * step
+        sums = trial if trial.curvature is not None else evaluate(weights, True)
+        objective, gap = certificate(sums, weights, C, monotone)
+        n_iter += 1
+    return Solution(weights, objective, gap, n_iter, converged=gap <= tol)
+
+
+def certificate(sums: PairSums, weights: Floats, C: float, monotone: bool) -> tuple[float, float]:
+    """Return F(W) and its duality gap relative to F(W).
+
+    With ``alpha_i = 2 C v_i xi_i`` the dual value is ``sum alpha m - sum alpha^2 / (4 C v) - |p|^2 / 4``, where p is
+    ``sum alpha d``, or with the best multipliers of the monotone constraints its row-wise isotonic
+    regression (projecting on the cone is what those multipliers do). The bound holds for any W.
+    """
+    objective = _objective(sums, weights, C)
+    pull = 2 * C * sums.moment
+    if monotone:
+        pull = np.vstack([isotonic_regression(row).x for row in pull])
+    dual = 2 * C * sums.slope - C * sums.loss - float(np.vdot(pull, pull)) / 4
+    return objective, max(objective - dual, 0.0) / objective if objective > 0 else 0.0
+
+
+def solve_cvxpy(
+    pairs: Pairs,
+    n_grades: int,
+    C: float,
+    *,
+    monotone: bool = True,
+    constraints: Callable[[Any], list[Any]] | None = None,
+    **options: Any,
+) -> Solution:
+    """Solve the same QP with cvxpy, slowly and independently, under constraints of one's own.
+
+    Parameters
+    ----------
+    pairs, n_grades, C, monotone
+        As in `solve`.
+    constraints : callable, optional
+        From the cvxpy variable W, shape (K, L), to a list of further constraints.
+    **options
+        For ``cvxpy.Problem.solve``; the solver is Clarabel by default.
+
+    Returns
+    -------
+    Solution
+        With further constraints its gap is that of the solver's own primal and dual values.
+
+    Raises
+    ------
+    RuntimeError
+        If the solver does not end at an optimum, with its word for why.
+    """
+    import cvxpy as cp
+
+    depth = pairs.first.shape[1]
+    W = cp.Variable((depth, n_grades))
+    difference = difference_matrix(pairs.first, pairs.second, n_grades)
+    shortfall = cp.pos(np.broadcast_to(pairs.margin, len(pairs.first)) - difference @ cp.vec(W, order="C"))
+    roots = np.sqrt(np.broadcast_to(pairs.weight, len(pairs.first)))
+    rules = [cp.diff(W, axis=1) >= 0] if monotone and n_grades > 1 else []
+    rules += constraints(W) if constraints is not None else []
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(W) + C * cp.sum_squares(cp.multiply(roots, shortfall))), rules)
+    try:
+        problem.solve(**{"solver": cp.CLARABEL, **options})
+    except cp.error.SolverError as error:
+        raise RuntimeError(f"the cvxpy solver failed: {error}; try another with solver_options") from error
+    if problem.status not in ("optimal", "optimal_inaccurate"):
+        raise RuntimeError(f"the problem is {problem.status}: no utility obeys the constraints that were added")
+    weights = np.asarray(W.value)
+    if monotone:
+        weights = np.vstack([isotonic_regression(row).x for row in weights])  # an interior point is monotone to 1e-9
+    objective, gap = certificate(pairs.evaluate(weights, False), weights, C, monotone)
+    stats = problem.solver_stats
+    if constraints is not None:
+        weights, objective, gap = np.asarray(W.value), float(problem.value), _solver_gap(stats)
+    return Solution(weights, objective, gap, int(stats.num_iters or 0), problem.status == "optimal")
+
+
+def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
+    """Return the encodings' differences d_i as a sparse CSR matrix, shape (n, K*L)."""
+    from scipy.sparse import csr_array
+
+    n, depth = first.shape
+    rows = np.repeat(np.arange(n), depth)
+    matrix = csr_array((n, depth * n_grades))
+    for lists, sign in ((first, 1.0), (second, -1.0)):
+        known = lists.ravel() >= 0
+        columns = np.tile(np.arange(depth) * n_grades, n) + lists.ravel()
+        part = (np.full(int(known.sum()), sign), (rows[known], columns[known]))
+        matrix = matrix + csr_array(part, shape=matrix.shape)
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _objective(sums: PairSums, weights: Floats, C: float) -> float:
+    return float(np.vdot(weights, weights)) + C * sums.loss
+
+
+def _solver_gap(stats: Any) -> float:
+    """Return the relative gap that the solver itself reports, NaN where it reports none."""
+    solution = stats.extra_stats
+    primal, dual = getattr(solution, "obj_val", np.nan), getattr(solution, "obj_val_dual", np.nan)
+    return float(abs(primal - dual) / max(abs(primal), 1e-300))
+
+
+def _newton_step(sums: PairSums, weights: Floats, C: float, monotone: bool) -> Floats:
+    """Return the step to the minimum of the local quadratic, over the monotone cone if asked; shape (K, L)."""
+    assert sums.curvature is not None
+    depth, n_grades = weights.shape
+    hessian = 2 * np.eye(weights.size) + 2 * C * sums.curvature
+    gradient = 2 * weights - 2 * C * sums.moment
+    if not monotone:
+        return -cho_solve(cho_factor(hessian), gradient.ravel()).reshape(weights.shape)
+    # In the increments delta, W[k, l] = sum_{j <= l} delta[k, j], the cone is delta[k, j] >= 0 for j >= 1.
+    increments = np.diff(weights, axis=1, prepend=0.0)
+    lower = np.where(np.arange(n_grades) > 0, -increments, -np.inf)
+    blocks = _sums_above(_sums_above(hessian.reshape(depth, n_grades, depth, n_grades), 1), 3)
+    step = bounded_minimum(blocks.reshape(hessian.shape), _sums_above(gradient, 1).ravel(), lower.ravel())
+    return np.cumsum(step.reshape(weights.shape), axis=1)
+
+
+def _sums_above(array: Floats, axis: int) -> Floats:
+    """Return the sums over this grade and those above it: how W's derivative becomes delta's."""
+    return np.flip(np.cumsum(np.flip(array, axis), axis), axis)
+
+
+def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
+    """Minimise ``x'Hx/2 + g'x`` subject to ``x >= lower <= 0``, exactly, by block principal pivoting.
+
+    Parameters
+    ----------
+    hessian : ndarray, shape (p, p)
+        Positive definite.
+    gradient, lower : ndarray, shape (p,)
+        ``-inf`` where there is no bound.
+
+    Returns
+    -------
+    ndarray, shape (p,)
+
+    Notes
+    -----
+    Judice and Pires 1994: all variables that break a sign change sides at once, while their number
+    falls; else, for a while, only the last one does (Murty's rule), which cannot cycle.
+    """
+    free = lower < 0
+    best, patience = len(gradient) + 1, 3
+    while True:
+        x = np.where(free, 0.0, lower)
+        if free.any():
+            rest = gradient[free] + hessian[np.ix_(free, ~free)] @ x[~free]
+            x[free] = -cho_solve(cho_factor(hessian[np.ix_(free, free)]), rest)
+        slope = hessian @ x + gradient
+        wrong = np.where(free, x < lower - 1e-13 * np.abs(x).max(), slope < -1e-13 * np.abs(gradient).max())
+        n_wrong = int(wrong.sum())
+        if n_wrong == 0:
+            return np.maximum(x, lower)
+        if n_wrong < best:
+            best, patience = n_wrong, 3
+        elif patience > 0:
+            patience -= 1
+        else:
+            wrong[: np.flatnonzero(wrong)[-1]] = False
+        free ^= wrong

@@ -1,0 +1,182 @@
+"""Pictures: results onto axes, and whole figures for print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.files import written_beside
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from dcglearn.dcg import DCG
+    from dcglearn.factoring import Factoring
+
+# Okabe and Ito's colours, told apart by the colour-blind; marker and dash tell them apart in black and white.
+_STYLES = (
+    {"color": "#0072B2", "marker": "o", "linestyle": "-"},
+    {"color": "#D55E00", "marker": "s", "linestyle": "--"},
+    {"color": "#009E73", "marker": "^", "linestyle": "-."},
+    {"color": "#CC79A7", "marker": "D", "linestyle": ":"},
+    {"color": "#E69F00", "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+    {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
+)
+
+_PRINT = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+}
+
+
+def plot_gains(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
+    """Draw gains against grades, one line a DCG, each scaled so that worst is 0 and best is 1.
+
+    Parameters
+    ----------
+    dcgs : mapping of str to DCG
+        Legend entries and metrics.
+    axes : Axes
+
+    Returns
+    -------
+    Axes
+    """
+    longest = max(dcgs.values(), key=lambda dcg: dcg.n_grades)
+    for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
+        span = dcg.gains[-1] - dcg.gains[0]
+        axes.plot(np.arange(dcg.n_grades), (dcg.gains - dcg.gains[0]) / (span or 1.0), label=name, **style)
+    names = longest.grade_names or [str(grade) for grade in range(longest.n_grades)]
+    axes.set_xticks(range(longest.n_grades), names)
+    axes.set(xlabel="grade (worst to best)", ylabel="gain (worst = 0, best = 1)")
+    return axes
+
+
+def plot_discounts(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
+    """Draw discounts against positions, one line a DCG, each scaled so that its largest is 1.
+
+    Parameters
+    ----------
+    dcgs : mapping of str to DCG
+        Legend entries and metrics.
+    axes : Axes
+
+    Returns
+    -------
+    Axes
+    """
+    for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
+        largest = np.abs(dcg.discounts).max()
+        axes.plot(np.arange(1, dcg.depth + 1), dcg.discounts / (largest or 1.0), label=name, **style)
+    depth = max(dcg.depth for dcg in dcgs.values())
+    axes.set_xticks(np.unique(np.linspace(1, depth, min(depth, 10)).round().astype(int)))
+    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    axes.set(xlabel="position", ylabel="discount (largest = 1)")
+    return axes
+
+
+def plot_weights(weights: NDArray[np.float64], axes: Axes, *, limit: float | None = None, title: str = "") -> Any:
+    """Draw a heat map of utility weights, positions downwards, grades worst to best.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (K, L)
+    axes : Axes
+    limit : float, optional
+        The colour scale runs from -limit to limit; by default the largest weight in size.
+    title : str
+
+    Returns
+    -------
+    AxesImage
+        For a colour bar.
+    """
+    limit = limit or float(np.abs(weights).max()) or 1.0
+    image = axes.imshow(weights, cmap="PuOr_r", vmin=-limit, vmax=limit, aspect="auto")
+    axes.set_xticks(range(weights.shape[1]))
+    axes.set_yticks(range(weights.shape[0]), [str(k + 1) for k in range(weights.shape[0])])
+    axes.grid(visible=False)
+    axes.set(xlabel="grade (worst to best)", ylabel="position", title=title)
+    return image
+
+
+def dcg_figure(dcgs: Mapping[str, DCG]) -> Figure:
+    """Return gains and discounts of one or several DCGs side by side.
+
+    Raises
+    ------
+    InputError
+        If there is no DCG to draw.
+    """
+    if not dcgs:
+        raise InputError("no DCG to draw")
+    with _print_style():
+        figure = _figure(7.0, 3.0)
+        left, right = figure.subplots(1, 2)
+        plot_gains(dcgs, left)
+        plot_discounts(dcgs, right)
+        if len(dcgs) > 1:
+            left.legend()
+    return figure
+
+
+def learned_figure(factoring: Factoring, others: Mapping[str, DCG] | None = None) -> Figure:
+    """Return the picture of a learned DCG: gains, discounts (beside other metrics), W and its rank-one part."""
+    with _print_style():
+        figure = _figure(7.0, 5.6)
+        (gains, discounts), (whole, part) = figure.subplots(2, 2)
+        dcgs = {"learned": factoring.dcg, **(others or {})}
+        plot_gains(dcgs, gains)
+        plot_discounts(dcgs, discounts)
+        gains.legend()
+        limit = float(np.abs(factoring.visible_weights).max())
+        plot_weights(factoring.visible_weights, whole, limit=limit, title="learned utility W")
+        share = f"gains × discounts ({factoring.explained:.0%} of W)"
+        image = plot_weights(factoring.rank_one, part, limit=limit, title=share)
+        figure.colorbar(image, ax=[whole, part], label="worth (average of a position = 0)")
+    return figure
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str], *, force: bool = True) -> None:
+    """Write a figure beside `path` and rename it; the suffix says the format (png, pdf, svg).
+
+    Raises
+    ------
+    InputError
+        If the suffix is none of these, or the file cannot be written.
+    """
+    if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise InputError(f"{path}: pictures are written as .png, .pdf or .svg")
+    with written_beside(path, force=force) as temporary, _print_style():
+        figure.savefig(temporary)
+
+
+def _styles(n: int) -> Sequence[dict[str, Any]]:
+    return [{"markersize": 4, "linewidth": 1.4, **_STYLES[i % len(_STYLES)]} for i in range(n)]
+
+
+def _figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _print_style() -> Any:
+    import matplotlib as mpl
+
+    return mpl.rc_context(_PRINT)
