@@ -47,7 +47,7 @@ class Factoring:
 
     def __str__(self) -> str:
         head = f"gains times discounts explain {self.explained:.1%} of W (sigma_2 / sigma_1 = {self.ratio:.3f})"
-        return "\n".join([head, self.dcg.table(), *(f"- {sentence}" for sentence in self.sentences)])
+        return "\n".join([head, *(f"  - {sentence}" for sentence in self.sentences), "", self.dcg.table()])
 
 
 def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = False) -> Factoring:

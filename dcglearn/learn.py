@@ -60,8 +60,8 @@ class UtilityLearner(BaseEstimator):
     objective_ : float
         ``||W||^2 + C sum v xi^2`` at W.
     gap_ : float
-        Duality gap relative to the objective: no W can be better by more. NaN where cvxpy has own
-        constraints and its solver reports none.
+        Duality gap relative to the objective: no W can be better by more (the solver's own
+        gap where there are `constraints`).
     n_iter_ : int
         Newton steps.
     visible_ : Visibility

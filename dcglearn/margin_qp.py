@@ -188,9 +188,8 @@ def solve_cvxpy(
     *,
     monotone: bool = True,
     constraints: Callable[[Any], list[Any]] | None = None,
-    **options: Any,
 ) -> Solution:
-    """Solve the same QP with cvxpy, slowly and independently, under constraints of one's own.
+    """Solve the same QP with cvxpy and Clarabel, slowly and independently, under constraints of one's own.
 
     Parameters
     ----------
@@ -198,13 +197,11 @@ def solve_cvxpy(
         As in `solve`.
     constraints : callable, optional
         From the cvxpy variable W, shape (K, L), to a list of further constraints.
-    **options
-        For ``cvxpy.Problem.solve``; the solver is Clarabel by default.
 
     Returns
     -------
     Solution
-        With further constraints its gap is that of the solver's own primal and dual values.
+        With further constraints its gap is that between the solver's own primal and dual values.
 
     Raises
     ------
@@ -221,20 +218,22 @@ def solve_cvxpy(
     rules = [cp.diff(W, axis=1) >= 0] if monotone and n_grades > 1 else []
     rules += constraints(W) if constraints is not None else []
     problem = cp.Problem(cp.Minimize(cp.sum_squares(W) + C * cp.sum_squares(cp.multiply(roots, shortfall))), rules)
+    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={})
+    raw = chain.solve_via_data(problem, data)
     try:
-        problem.solve(**{"solver": cp.CLARABEL, **options})
+        problem.unpack_results(raw, chain, inverse)
     except cp.error.SolverError as error:
-        raise RuntimeError(f"the cvxpy solver failed: {error}; try another with solver_options") from error
+        raise RuntimeError(f"Clarabel failed on the QP ({raw.status}); a smaller C is easier to solve") from error
     if problem.status not in ("optimal", "optimal_inaccurate"):
         raise RuntimeError(f"the problem is {problem.status}: no utility obeys the constraints that were added")
     weights = np.asarray(W.value)
-    if monotone:
-        weights = np.vstack([isotonic_regression(row).x for row in weights])  # an interior point is monotone to 1e-9
-    objective, gap = certificate(pairs.evaluate(weights, False), weights, C, monotone)
-    stats = problem.solver_stats
-    if constraints is not None:
-        weights, objective, gap = np.asarray(W.value), float(problem.value), _solver_gap(stats)
-    return Solution(weights, objective, gap, int(stats.num_iters or 0), problem.status == "optimal")
+    if constraints is None:
+        if monotone:
+            weights = np.vstack([isotonic_regression(row).x for row in weights])  # an interior point is so to 1e-9
+        objective, gap = certificate(pairs.evaluate(weights, False), weights, C, monotone)
+    else:
+        objective, gap = float(problem.value), abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value)
+    return Solution(weights, objective, gap, raw.iterations, problem.status == "optimal")
 
 
 def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
@@ -255,13 +254,6 @@ def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
 
 def _objective(sums: PairSums, weights: Floats, C: float) -> float:
     return float(np.vdot(weights, weights)) + C * sums.loss
-
-
-def _solver_gap(stats: Any) -> float:
-    """Return the relative gap that the solver itself reports, NaN where it reports none."""
-    solution = stats.extra_stats
-    primal, dual = getattr(solution, "obj_val", np.nan), getattr(solution, "obj_val_dual", np.nan)
-    return float(abs(primal - dual) / max(abs(primal), 1e-300))
 
 
 def _newton_step(sums: PairSums, weights: Floats, C: float, monotone: bool) -> Floats:

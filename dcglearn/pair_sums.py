@@ -97,7 +97,7 @@ def pair_sums(
     n_chunks = min(MAX_CHUNKS, -(-n // CHUNK))
     if n == 0:
         size = weights.size
-        return PairSums(0.0, 0.0, np.zeros_like(weights), np.zeros((size, size)) if curvature else None)
+        return PairSums(0.0, 0.0, np.zeros(weights.shape), np.zeros((size, size)) if curvature else None)
     bounds = [n * i // n_chunks for i in range(n_chunks + 1)]
     table = np.hstack([np.zeros((len(weights), 1)), weights])  # column g + 1 for grade g, so that -1 is worth 0
 

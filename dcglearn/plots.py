@@ -31,7 +31,7 @@ _STYLES = (
     {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
 )
 
-_PRINT = {
+_PRINT: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,

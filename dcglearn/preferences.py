@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
+    import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.gauge import Visibility
@@ -330,6 +331,29 @@ class Preferences:
             violated=float(weight[behind > ahead + near].sum()),
         )
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return the log as a table, a row a pair, with the columns that `read_preferences` reads.
+
+        Raises
+        ------
+        InputError
+            If the log is one of documents, which have no grades to write.
+        """
+        import polars as pl
+
+        if not self.graded:
+            raise InputError("a log of ungraded documents has no file format; keep the rankings it came from")
+        winner = np.where(np.zeros(len(self), dtype=bool) if self.tie is None else self.tie, "tie", "a")
+        grades = pl.List(pl.Int64)
+        columns = {
+            "query": self.query,
+            "a": pl.Series(self.preferred.tolist(), dtype=grades),
+            "b": pl.Series(self.other.tolist(), dtype=grades),
+            "winner": winner,
+            **{name: getattr(self, name) for name in ("strength", "margin", "weight", "rater")},
+        }
+        return pl.DataFrame({name: values for name, values in columns.items() if values is not None})
+
     def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the log beside `path` and rename it: Parquet for ``.parquet``, JSON lines otherwise.
 
@@ -338,24 +362,9 @@ class Preferences:
         Raises
         ------
         InputError
-            If the log is one of documents, which have no grades to write, or the file cannot be written.
+            If the log is one of documents, or the file cannot be written.
         """
-        import polars as pl
-
-        if not self.graded:
-            raise InputError("a log of ungraded documents has no file format; keep the rankings it came from")
-        winner = np.full(len(self), "a", dtype=object)
-        if self.tie is not None:
-            winner[self.tie] = "tie"
-        lists = pl.List(pl.Int64)
-        columns: dict[str, Any] = {
-            "query": self.query,
-            "a": pl.Series(_as_lists(self.preferred), dtype=lists),
-            "b": pl.Series(_as_lists(self.other), dtype=lists),
-            "winner": pl.Series(winner, dtype=pl.String),
-            **{name: getattr(self, name) for name in ("strength", "margin", "weight", "rater")},
-        }
-        frame = pl.DataFrame({name: values for name, values in columns.items() if values is not None})
+        frame = self.to_polars()
         with written_beside(path, force=force) as temporary:
             if Path(path).suffix == ".parquet":
                 frame.write_parquet(temporary)
@@ -519,9 +528,3 @@ def _unique_rows(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np
     inverse = np.empty(len(keys), dtype=np.intp)
     inverse[order] = number
     return ordered[new], order[new], inverse  # lexsort is stable, so order[new] is the first of each
-
-
-def _as_lists(grades: Grades) -> Any:
-    import polars as pl
-
-    return pl.Series(grades.astype(np.int64)).arr.to_list() if len(grades) else []

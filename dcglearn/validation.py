@@ -118,6 +118,23 @@ def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False)
     return frozen(array)
 
 
+def whole_number(value: Any, name: str, least: int = 1, most: int | None = None, remedy: str = "") -> int:
+    """Return a checked integer; `remedy` says why there is a bound; an InputError names `name`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise InputError(f"{name}={value!r} is not an integer")
+    if value < least or (most is not None and value > most):
+        wanted = f"{least} or more" if most is None else f"{least} to {most}"
+        raise InputError(f"{name}={value}: give {wanted}" + (f"; {remedy}" if remedy else ""))
+    return int(value)
+
+
+def within(value: float, name: str, most: float, remedy: str) -> None:
+    """Refuse, with an InputError, what is not a finite number from 0 to `most`."""
+    if not (0 <= value <= most and np.isfinite(value)):
+        wanted = f"from 0 to {most:g}" if np.isfinite(most) else "finite, 0 or more"
+        raise InputError(f"{name}={value} must be {wanted}; {remedy}")
+
+
 def frozen(array: Any) -> Any:
     """Return the array marked read-only, so that a container cannot be changed behind its back."""
     array.flags.writeable = False

@@ -1,0 +1,316 @@
+"""The command line: results to standard output, words to standard error, exit status 2 for bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dcglearn import __version__
+from dcglearn.dcg import DCG
+from dcglearn.files import refuse_existing
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from dcglearn.preferences import Preferences
+
+app = typer.Typer(
+    name="dcglearn",
+    help="Learn the gains and discounts of DCG from what people preferred.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class Method(StrEnum):
+    """How to learn."""
+
+    QP = "qp"
+
+
+class Margin(StrEnum):
+    """By how much the preferred list should win."""
+
+    UNIT = "unit"
+    HAMMING = "hamming"
+    LOG = "log"
+
+
+class HoldOutBy(StrEnum):
+    """What is held out whole."""
+
+    PAIR = "pair"
+    RATER = "rater"
+    QUERY = "query"
+    LIST = "list"
+
+
+class Lists(StrEnum):
+    """How simulated lists are made."""
+
+    PERMUTATIONS = "permutations"
+    FREE = "free"
+
+
+class Truth(StrEnum):
+    """The paper's ground truths."""
+
+    D1 = "D1"
+    D2 = "D2"
+
+
+Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
+Grades = Annotated[
+    int | None, typer.Option("--grades", metavar="L", help="Number of grades; by default the largest seen plus 1.")
+]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"dcglearn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Learn the gains and discounts of DCG from what people preferred."""
+
+
+@app.command(
+    epilog="Examples: dcglearn learn side_by_side.jsonl -o dcg.json --C auto --holdout 0.2 --plot dcg.png    "
+    "dcglearn learn --ratings satisfaction.jsonl -o dcg.json    zcat log.jsonl.gz | dcglearn learn - > dcg.json"
+)
+def learn(
+    log: Annotated[
+        str,
+        typer.Argument(
+            metavar="LOG", help="JSON lines, CSV, TSV or Parquet, also .gz and .zst; - reads standard input."
+        ),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the DCG here; without it, to standard output.")
+    ] = None,
+    ratings: Annotated[bool, typer.Option("--ratings", help="The log holds rated lists rather than pairs.")] = False,
+    equal_groups: Annotated[
+        bool, typer.Option("--equal-groups", help="With --ratings: each group counts once.")
+    ] = False,
+    method: Annotated[Method, typer.Option(help="How to learn: the paper's QP, factored by SVD.")] = Method.QP,
+    C: Annotated[
+        str, typer.Option("--C", metavar="NUMBER|auto", help="Weight of violated pairs; auto validates 1e-5..1e5.")
+    ] = "1.0",
+    margin: Annotated[Margin, typer.Option(help="By how much the preferred list should win.")] = Margin.UNIT,
+    tie_epsilon: Annotated[float | None, typer.Option(help="Use ties: ask for a difference of at most this.")] = None,
+    grades: Grades = None,
+    scale: Annotated[
+        str | None, typer.Option(help="Grade names, worst first: Bad,Fair,Good,Excellent,Perfect.")
+    ] = None,
+    depth: Annotated[int | None, typer.Option(metavar="K", help="Cut lists to K positions.")] = None,
+    pad: Annotated[bool, typer.Option("--pad", help='Fill short lists with "no grade".')] = False,
+    skip_bad: Annotated[Path | None, typer.Option(metavar="FILE", help="Put bad lines into FILE and go on.")] = None,
+    holdout: Annotated[float | None, typer.Option(metavar="SHARE", help="Measure on this share, held out.")] = None,
+    holdout_by: Annotated[
+        HoldOutBy | None, typer.Option(help="What is held out whole; by default pair, for ratings rater or list.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of splits and folds.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="Draw gains, discounts and W here (.png, .pdf, .svg).")] = None,
+    utility: Annotated[Path | None, typer.Option(help="Write the K x L utility W here too.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read and check everything; learn and write nothing.")
+    ] = False,
+    force: Force = False,
+) -> None:
+    """Learn gains and discounts from a log of preferences, with a proof and plain words."""
+    for path in (output, plot, utility, skip_bad):
+        if path is not None:
+            refuse_existing(path, force=force)
+    strength = _number_or_auto(C)
+    names = None if scale is None else [name.strip() for name in scale.split(",")]
+    found = _read(log, ratings, grades, depth, pad, names, skip_bad, equal_groups)
+    if dry_run:
+        _dry_run(found, [path for path in (output, plot, utility) if path is not None])
+        return
+    from dcglearn.report import learn_report
+
+    report = learn_report(
+        found,
+        C=strength,
+        holdout=holdout,
+        by=_held_out_whole(holdout_by, ratings, found),
+        seed=seed,
+        progress=sys.stderr.isatty(),
+        margin=margin.value,
+        tie_epsilon=tie_epsilon,
+    )
+    if plot is not None:
+        from dcglearn.plots import learned_figure, save_figure
+
+        habit = DCG.standard(found.n_grades, found.depth)
+        save_figure(learned_figure(report.factoring, {"exponential-log2": habit}), plot, force=force)
+    if utility is not None:
+        report.learner.utility_.save(utility, force=force)
+    if output is not None:
+        report.dcg.save(output, force=force)
+    if as_json:
+        typer.echo(json.dumps(report.to_dict(), allow_nan=False))
+    elif output is None:
+        typer.echo(json.dumps(report.dcg.to_dict(), allow_nan=False))
+    written = [f"wrote: {path}" for path in (output, plot, utility, skip_bad) if path is not None and path.exists()]
+    typer.echo("\n".join([str(report), "", *written]).rstrip(), err=as_json or output is None)
+
+
+@app.command(epilog="Examples: dcglearn show dcg.json    dcglearn show dcg.json exponential-log2@10 --plot both.png")
+def show(
+    metrics: Annotated[list[str], typer.Argument(metavar="METRIC...", help="Files, or names GAIN-DISCOUNT[@K].")],
+    grades: Grades = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw gains and discounts here (.png, .pdf, .svg).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    force: Force = False,
+) -> None:
+    """Show gains and discounts of one or several DCGs."""
+    found = load_metrics(metrics, grades)
+    for name, dcg in found.items():
+        if as_json:
+            typer.echo(json.dumps({"name": name, **dcg.to_dict()}, allow_nan=False))
+        else:
+            notes = [f"- {note}" for note in dcg.notes]
+            typer.echo("\n".join([name, dcg.table(), *notes, ""]))
+    if plot is not None:
+        from dcglearn.plots import dcg_figure, save_figure
+
+        save_figure(dcg_figure(found), plot, force=force)
+        typer.echo(f"wrote: {plot}", err=True)
+
+
+@app.command(epilog="Example: dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json")
+def simulate(
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write the log here (.jsonl, .parquet); else to standard output."),
+    ] = None,
+    truth: Annotated[Truth, typer.Option(help="D1: gains 1..L; D2: gains 2^l - 1; discounts 1/log.")] = Truth.D1,
+    pairs: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 200,
+    lists: Annotated[
+        Lists, typer.Option(help="Permutations of one multiset of grades, or free lists.")
+    ] = Lists.PERMUTATIONS,
+    flips: Annotated[int, typer.Option(min=0, help="Number of pairs whose verdict is flipped.")] = 0,
+    temperature: Annotated[float, typer.Option(min=0.0, help="Logistic noise of the judge, in units of DCG.")] = 0.0,
+    tie_below: Annotated[float, typer.Option(min=0.0, help="Differences up to this become ties.")] = 0.0,
+    raters: Annotated[int | None, typer.Option(min=1, help="Spread the pairs over this many raters.")] = None,
+    queries: Annotated[int | None, typer.Option(min=1, help="Spread the pairs over this many queries.")] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same log.")] = 0,
+    truth_file: Annotated[Path | None, typer.Option(help="Write the true DCG here.")] = None,
+    force: Force = False,
+) -> None:
+    """Write a log of preferences whose true DCG is known."""
+    for path in (output, truth_file):
+        if path is not None:
+            refuse_existing(path, force=force)
+    from dcglearn.simulate import ground_truth, preference_pairs
+
+    dcg = ground_truth(truth.value)
+    log = preference_pairs(
+        dcg,
+        pairs,
+        lists=lists.value,
+        n_flips=flips,
+        temperature=temperature,
+        tie_below=tie_below,
+        n_raters=raters,
+        n_queries=queries,
+        seed=seed,
+    )
+    if truth_file is not None:
+        dcg.save(truth_file, force=force)
+    if output is None:
+        sys.stdout.write(log.to_polars().write_ndjson())
+        return
+    log.save(output, force=force)
+    typer.echo(f"wrote: {output} ({log})", err=True)
+
+
+def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
+    """Return the DCGs named: files, or textbook names, which take the files' number of grades (5 if there is none).
+
+    Raises
+    ------
+    InputError
+        If a name is neither a file that holds a DCG nor ``GAIN-DISCOUNT[@K]``.
+    """
+    files = {name: DCG.load(name) for name in names if Path(name).exists() or name.endswith(".json")}
+    if n_grades is None:
+        n_grades = max((dcg.n_grades for dcg in files.values()), default=5)
+    return {name: files[name] if name in files else DCG.from_name(name, n_grades) for name in names}
+
+
+def _number_or_auto(C: str) -> float | str:
+    if C == "auto":
+        return C
+    try:
+        return float(C)
+    except ValueError as error:
+        raise InputError(f"--C {C}: give a positive number, or auto") from error
+
+
+def _read(
+    path: str,
+    ratings: bool,
+    n_grades: int | None,
+    depth: int | None,
+    pad: bool,
+    scale: list[str] | None,
+    skip_bad: Path | None,
+    equal_groups: bool,
+) -> Preferences:
+    from dcglearn.readers import read_preferences, read_ratings
+
+    if ratings:
+        return read_ratings(
+            path, n_grades, depth=depth, pad=pad, scale=scale, skip_bad=skip_bad, equal_groups=equal_groups
+        )
+    if equal_groups:
+        raise InputError("--equal-groups goes with --ratings")
+    return read_preferences(path, n_grades, depth=depth, pad=pad, scale=scale, skip_bad=skip_bad)
+
+
+def _held_out_whole(asked: HoldOutBy | None, ratings: bool, log: Preferences) -> str | None:
+    """Return what to hold out whole: rated lists stand in many pairs, so a split by pair would leak them."""
+    if asked is not None:
+        return None if asked is HoldOutBy.PAIR else asked.value
+    if not ratings:
+        return None
+    return "list" if log.rater is None else "rater"
+
+
+def _dry_run(log: Preferences, outputs: list[Path]) -> None:
+    from dcglearn.report import describe
+
+    dropped = [f"left out: {count:,} {reason}" for reason, count in log.dropped.items() if count]
+    would = [f"would write: {path}" for path in outputs] or ["would write: the DCG to standard output"]
+    typer.echo("\n".join([*describe(log), *dropped, str(log.visible()), *would]))
+
+
+def main() -> None:
+    """Run the command line; bad input ends with status 2 and one line on standard error."""
+    try:
+        app()
+    except InputError as error:
+        typer.echo(f"dcglearn: {error}", err=True)
+        sys.exit(2)
+    except RuntimeError as error:
+        typer.echo(f"dcglearn: {error}", err=True)
+        sys.exit(1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our pipe has gone
+        sys.exit(141)

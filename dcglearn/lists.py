@@ -1,0 +1,303 @@
+"""Lists of grades for simulations: permutations, free lists, optimal ones, and noise in their grades."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.validation import MAX_GRADES, InputError, finite_array, graded_lists, scale_size, whole_number, within
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Grades: TypeAlias = NDArray[np.int8]
+    Pairs: TypeAlias = tuple[Grades, Grades]
+    Seed: TypeAlias = int | np.random.Generator | None
+
+PAPER_LIST = (4, 4, 3, 3, 2, 2, 1, 1, 0, 0)
+"""The paper's list [5,5,4,4,3,3,2,2,1,1] (section 6.1), in grades from 0 = worst."""
+
+
+def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed = None) -> Grades:
+    """Return random orderings of one multiset of grades (Zhou et al. 2008, section 6.1).
+
+    Parameters
+    ----------
+    grades : array_like of int, shape (N,)
+        The grades of the documents that are ranked.
+    n : int
+        Number of lists.
+    depth : int, optional
+        K, the positions kept; N by default. With K < N the lists differ in their mix of grades.
+    seed : int or Generator, optional
+        Same seed, same lists.
+
+    Returns
+    -------
+    ndarray of int8, shape (n, K)
+
+    Raises
+    ------
+    InputError
+        If `depth` exceeds N, or the grades are not one list of grades.
+
+    Examples
+    --------
+    >>> np.sort(permutations([2, 1, 0, 0], n=3, seed=0)).tolist()
+    [[0, 0, 1, 2], [0, 0, 1, 2], [0, 0, 1, 2]]
+    """
+    documents = multiset(grades)
+    size = len(documents)
+    cut = (
+        size
+        if depth is None
+        else whole_number(depth, "depth", most=size, remedy="no list is longer than its documents")
+    )
+    lists = np.tile(documents, (whole_number(n, "n"), 1))
+    return np.ascontiguousarray(np.random.default_rng(seed).permuted(lists, axis=1)[:, :cut])
+
+
+def free_lists(n_grades: int, depth: int, n: int, seed: Seed = None, probabilities: ArrayLike | None = None) -> Grades:
+    """Return lists of independent grades.
+
+    Parameters
+    ----------
+    n_grades, depth, n : int
+        L, K and the number of lists.
+    seed : int or Generator, optional
+        Same seed, same lists.
+    probabilities : array_like, shape (L,), optional
+        How likely each grade is, worst first; all alike by default.
+
+    Returns
+    -------
+    ndarray of int8, shape (n, K)
+
+    Raises
+    ------
+    InputError
+        If the probabilities are not L numbers from 0 to 1 that add up to 1.
+
+    Examples
+    --------
+    >>> free_lists(n_grades=3, depth=4, n=2, seed=0, probabilities=[0, 0, 1]).tolist()
+    [[2, 2, 2, 2], [2, 2, 2, 2]]
+    """
+    size = scale_size(n_grades, 0)
+    shape = whole_number(n, "n"), whole_number(depth, "depth")
+    rng = np.random.default_rng(seed)
+    if probabilities is None:
+        return rng.integers(size, size=shape, dtype=np.int8)
+    chances = finite_array(probabilities, "probabilities", 1)
+    if chances.shape != (size,) or (chances < 0).any() or abs(chances.sum() - 1) > 1e-8:
+        raise InputError(
+            f"probabilities={probabilities} must be {size} numbers from 0 to 1, one a grade, adding up to 1"
+        )
+    return rng.choice(size, size=shape, p=chances).astype(np.int8)
+
+
+def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 5, seed: Seed = None) -> Grades:
+    """Return random orderings of one multiset in which some positions hold a grade drawn anew.
+
+    Between the paper's two settings: with ``n_replaced=0`` these are `permutations`, with all N `free_lists`.
+
+    Parameters
+    ----------
+    grades : array_like of int, shape (K,)
+        The common multiset.
+    n : int
+        Number of lists.
+    n_replaced : int
+        Positions redrawn in each list, chosen at random; the new grade is any of the scale, so it may be the old one.
+    n_grades : int
+        L.
+    seed : int or Generator, optional
+        Same seed, same lists.
+
+    Returns
+    -------
+    ndarray of int8, shape (n, K)
+
+    Raises
+    ------
+    InputError
+        If more positions are to be redrawn than there are.
+
+    Examples
+    --------
+    >>> lists = partial_overlap([2, 2, 2, 2], n=5, n_replaced=1, n_grades=3, seed=0)
+    >>> bool(((lists == 2).sum(axis=1) >= 3).all())
+    True
+    """
+    documents = multiset(grades, n_grades)
+    replaced = whole_number(
+        n_replaced, "n_replaced", least=0, most=len(documents), remedy="a list has no more positions"
+    )
+    rng = np.random.default_rng(seed)
+    lists = permutations(documents, n, seed=rng)
+    lists[:, :replaced] = rng.integers(n_grades, size=(n, replaced), dtype=np.int8)
+    return rng.permuted(lists, axis=1)  # spreads the redrawn grades evenly over the positions
+
+
+def permuted_documents(depth: int, n: int, seed: Seed = None) -> Grades:
+    """Return random rankings of the documents 0..K-1 (Zhou et al. 2008, section 8).
+
+    Parameters
+    ----------
+    depth : int
+        K, at most 127.
+    n : int
+        Number of rankings.
+    seed : int or Generator, optional
+        Same seed, same rankings.
+
+    Returns
+    -------
+    ndarray of int8, shape (n, K)
+
+    Examples
+    --------
+    >>> np.sort(permuted_documents(depth=4, n=2, seed=0)).tolist()
+    [[0, 1, 2, 3], [0, 1, 2, 3]]
+    """
+    size = whole_number(depth, "depth", most=MAX_GRADES, remedy="documents are numbered in int8")
+    return permutations(np.arange(size), n, seed=seed)
+
+
+def optimal_pairs(
+    grades: ArrayLike, n: int, *, others: str = "permutations", n_grades: int = 5, seed: Seed = None
+) -> Pairs:
+    """Return pairs of lists of which one is the best ordering (Zhou et al. 2008, section 6.5).
+
+    Parameters
+    ----------
+    grades : array_like of int, shape (K,)
+        The multiset whose best ordering, best grade first, is the first list of every pair.
+    n : int
+        Number of pairs.
+    others : {"permutations", "free"}
+        The second lists: random orderings of the same multiset (the paper's figure 9), or independent grades
+        (figure 10), which can be better than the first list.
+    n_grades : int
+        L.
+    seed : int or Generator, optional
+        Same seed, same pairs.
+
+    Returns
+    -------
+    best, other : ndarray of int8, shape (n, K) each
+        For `judge`. A random ordering may chance to be the best one too: `judge` calls that a tie,
+        ``preference_pairs(lists="optimal")`` draws it again.
+
+    Raises
+    ------
+    InputError
+        If `others` is neither of the two.
+
+    Notes
+    -----
+    The sorted list is the best under every DCG whose gains grow with the grade and whose discounts are not negative
+    and do not grow with the position (Proposition 1), so pairs of the first kind tell nothing about such a DCG.
+
+    Examples
+    --------
+    >>> from dcglearn.simulate import ground_truth, judge
+    >>> best, other = optimal_pairs([0, 2, 1], n=50, n_grades=3, seed=0)
+    >>> log = judge(ground_truth("D1", n_grades=3, depth=3), best, other)
+    >>> best[0].tolist(), bool((log.preferred == best).all())
+    ([2, 1, 0], True)
+    """
+    documents = multiset(grades, n_grades)
+    best = np.tile(np.sort(documents)[::-1], (whole_number(n, "n"), 1))
+    if others == "permutations":
+        return best, permutations(documents, n, seed=seed)
+    if others == "free":
+        return best, free_lists(n_grades, len(documents), n, seed)
+    raise InputError(f"others={others!r} is neither 'permutations' (of the same grades) nor 'free' (other grades)")
+
+
+def noisy_grades(
+    lists: ArrayLike,
+    n_documents: int | None = None,
+    rate: float | None = None,
+    size: int | None = None,
+    n_grades: int = 5,
+    seed: Seed = None,
+) -> Grades:
+    """Return lists in which some documents got another grade (Zhou et al. 2008, section 6.4).
+
+    Parameters
+    ----------
+    lists : array_like of int, shape (n, K), (K,) or (n, 2, K)
+        Grades by position; left as they are. Unknown grades (-1) stay unknown.
+    n_documents : int, optional
+        Change exactly so many grades, chosen at random over the whole array.
+    rate : float, optional
+        Change each grade with this probability instead. Give one of the two.
+    size : int, optional
+        By how many steps a grade is off at most; the new grade is any other grade of the scale within them, all
+        equally likely. Unlimited by default.
+    n_grades : int
+        L, at least 2.
+    seed : int or Generator, optional
+        Same seed, same noise.
+
+    Returns
+    -------
+    ndarray of int8, of the shape of `lists`
+
+    Raises
+    ------
+    InputError
+        If neither or both of `n_documents` and `rate` are given, more grades are to change than are known, or
+        there is no other grade.
+
+    Examples
+    --------
+    The training set of the paper's figure 7, 20 wrong grades in 200 pairs:
+
+    >>> from dcglearn.preferences import Preferences
+    >>> from dcglearn.simulate import ground_truth, preference_pairs
+    >>> log = preference_pairs(ground_truth("D1"), 200, seed=0)
+    >>> pairs = np.stack([log.preferred, log.other], axis=1)
+    >>> noisy = Preferences(noisy_grades(pairs, 20, seed=1), n_grades=5)
+    >>> int((noisy.preferred != log.preferred).sum() + (noisy.other != log.other).sum())
+    20
+    """
+    reach = whole_number(n_grades, "n_grades", least=2, most=MAX_GRADES, remedy="a grade needs another to become")
+    if size is not None:
+        reach = whole_number(size, "size", remedy="a changed grade is off by a step or more")
+    given = np.asarray(lists)
+    flat = given.reshape(-1, given.shape[-1]) if given.ndim == 3 else given
+    noisy = graded_lists(flat, n_grades=n_grades).ravel().copy()
+    rng = np.random.default_rng(seed)
+    chosen = _chosen_documents(np.flatnonzero(noisy >= 0), n_documents, rate, rng)
+    old = noisy[chosen].astype(np.int64)
+    # One of the window's grades but the last; those from the old grade on move up by one, so it is never itself.
+    drawn = rng.integers(np.maximum(old - reach, 0), np.minimum(old + reach, n_grades - 1))
+    noisy[chosen] = drawn + (drawn >= old)
+    return noisy.reshape(given.shape)
+
+
+def multiset(grades: ArrayLike, n_grades: int | None = None) -> Grades:
+    """Return the grades of one list, checked, shape (N,)."""
+    documents = graded_lists(grades, "grades", None if n_grades is None else scale_size(n_grades, 0))
+    if documents.ndim != 1:
+        raise InputError(f"grades has shape {documents.shape}; expected the grades of one list, (N,)")
+    return documents
+
+
+def _chosen_documents(
+    known: NDArray[np.intp], n_documents: int | None, rate: float | None, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return which of the known grades change."""
+    if (n_documents is None) == (rate is None):
+        raise InputError("give either n_documents, the number of grades to change, or rate, the probability of each")
+    if rate is not None:
+        within(rate, "rate", 1, "it is a probability")
+        return known[rng.random(len(known)) < rate]
+    chosen = whole_number(n_documents, "n_documents", 0, len(known), f"the lists hold {len(known)} known grades")
+    return rng.permutation(known)[:chosen]

@@ -1,0 +1,413 @@
+"""The simulator of Zhou et al. 2008, sections 6 to 8: ground truths, list makers and noisy judges.
+
+Every function takes `seed` (int, Generator or None) and nothing else that is random: same seed, same bytes. With one
+seed, more noise contains less noise (the pairs of ``n_flips=5`` are among those of ``n_flips=10``), so that curves
+over a noise level are not blurred by other lists or other mistakes.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.dcg import DCG, Utility
+from dcglearn.lists import (
+    PAPER_LIST,
+    free_lists,
+    multiset,
+    noisy_grades,
+    optimal_pairs,
+    partial_overlap,
+    permutations,
+    permuted_documents,
+)
+from dcglearn.preferences import TIE_TOLERANCE, Preferences
+from dcglearn.validation import InputError, graded_lists, scale_size, whole_number, within
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+    Grades: TypeAlias = NDArray[np.int8]
+    Pairs: TypeAlias = tuple[Grades, Grades]
+    Seed: TypeAlias = int | np.random.Generator | None
+
+__all__ = [
+    "LIST_PAIRS",
+    "PAPER_LIST",
+    "free_lists",
+    "ground_truth",
+    "judge",
+    "noisy_grades",
+    "optimal_pairs",
+    "partial_overlap",
+    "permutations",
+    "permuted_documents",
+    "preference_pairs",
+    "ungraded_pairs",
+]
+
+LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")
+"""The ways in which `preference_pairs` makes the two lists of a pair."""
+
+_HOPELESS = 20_000
+"""Pairs drawn in a row, all exactly tied, after which the truth is taken to tell no such lists apart."""
+
+
+def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
+    """Return a ground truth of the paper.
+
+    Parameters
+    ----------
+    name : {"D1", "D2"}
+        Gains ``l + 1`` or ``2^(l+1) - 1`` for the grades l = 0..L-1, 0 = worst.
+    n_grades, depth : int
+        L and K.
+
+    Returns
+    -------
+    DCG
+        Its discounts are ``1 / log(k + 2)``, natural logarithm, k = 0..K-1.
+
+    Raises
+    ------
+    InputError
+        If the name is another, or a size is no positive integer.
+
+    Notes
+    -----
+    Zhou et al. 2008, section 6.1, eq. 2, where grades and positions count from 1.
+
+    Examples
+    --------
+    >>> ground_truth("D2", depth=3)
+    DCG(gains=[1, 3, 7, 15, 31], discounts=[1.4427, 0.91024, 0.72135])
+    """
+    grades = np.arange(1.0, scale_size(n_grades, 0) + 1)
+    gains = {"D1": grades, "D2": 2.0**grades - 1}
+    if name not in gains:
+        raise InputError(f"ground truth {name!r} is neither D1 (gains l+1) nor D2 (gains 2^(l+1)-1)")
+    return DCG(gains[name], 1 / np.log(np.arange(whole_number(depth, "depth")) + 2.0))
+
+
+def judge(
+    truth: DCG | Utility,
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    n_flips: int = 0,
+    flip_rate: float = 0.0,
+    temperature: float = 0.0,
+    tie_below: float = 0.0,
+    rater: ArrayLike | None = None,
+    rater_error: Mapping[Any, float] | None = None,
+    query: ArrayLike | None = None,
+    seed: Seed = None,
+    n_grades: int | None = None,
+) -> Preferences:
+    """Judge pairs of lists by a truth, with mistakes.
+
+    Parameters
+    ----------
+    truth : DCG or Utility
+        Whose scores decide.
+    first, second : array_like of int, shape (n, K)
+        Grades by position. Positions beyond the truth's depth do not count.
+    n_flips : int
+        Flip exactly so many of the decided pairs, chosen at random (Zhou et al. 2008, section 6.4).
+    flip_rate : float
+        Flip each decided pair with this probability, 0 to 1/2.
+    temperature : float
+        Bradley-Terry noise: the first list wins with probability ``1 / (1 + exp(-difference / temperature))``. In
+        units of the truth's score; 0 = no noise.
+    tie_below : float
+        Pairs whose scores differ by at most this are ties in the log. Exactly tied pairs always are.
+    rater : array_like of str, shape (n,), optional
+        Who judges each pair; kept in the log.
+    rater_error : mapping of rater to float, optional
+        Probability, 0 to 1, that this rater flips a pair. Every rater of the pairs must be in it.
+    query : array_like of str, shape (n,), optional
+        Kept in the log.
+    seed : int or Generator, optional
+        Same seed, same mistakes.
+    n_grades : int, optional
+        The scale of the log; the truth's by default.
+
+    Returns
+    -------
+    Preferences
+        The pairs in the given order, the winner of each as `preferred`. A tie keeps its first list there, and its
+        entry of `tie` is true; `tie` is None where nothing is tied.
+
+    Raises
+    ------
+    InputError
+        If the arrays do not match, or a setting is impossible: more flips than decided pairs, a probability out of
+        range, a negative temperature, a rater without an error rate.
+
+    Notes
+    -----
+    Ties are those of the noise-free truth and are never flipped. Kinds of noise asked for together act one on top of
+    the other: a pair that two of them flip stands as the truth has it.
+
+    Scores count as equal within 1e-12 of the largest score that the truth can give: rounding would otherwise
+    decide pairs that are exactly tied, which occur under D1, as ``1/log 2``, ``1/log 4`` and ``1/log 8`` are
+    commensurable.
+
+    Examples
+    --------
+    >>> truth = ground_truth("D1", n_grades=3, depth=2)
+    >>> log = judge(truth, [[0, 2], [2, 1], [1, 1]], [[2, 0], [1, 2], [1, 1]])
+    >>> log.preferred.tolist(), log.tie.tolist()
+    ([[2, 0], [2, 1], [1, 1]], [False, False, True])
+    >>> judge(truth, [[0, 2], [2, 1]], [[2, 0], [1, 2]], n_flips=2).preferred.tolist()
+    [[0, 2], [1, 2]]
+    """
+    ahead, behind = _pair_of_lists(first, second, truth.n_grades)
+    within(tie_below, "tie_below", np.inf, "it is a difference of scores")
+    within(temperature, "temperature", np.inf, "0 is no noise")
+    rng = np.random.default_rng(seed)
+    difference = _difference(truth, ahead, behind)
+    tie = np.abs(difference) <= tie_below
+    flipped = rng.random(len(ahead)) < _flip_chances(len(ahead), flip_rate, rater, rater_error)
+    flipped[_some_of(np.flatnonzero(~tie), n_flips, rng)] ^= True
+    # A logistic variable exceeds -x with probability 1/(1 + exp(-x)), so this needs no exp that could overflow.
+    first_wins = (difference + temperature * rng.logistic(size=len(ahead)) > 0) ^ flipped
+    swap = (~first_wins & ~tie)[:, None]
+    return Preferences(
+        np.where(swap, behind, ahead),
+        np.where(swap, ahead, behind),
+        n_grades=truth.n_grades if n_grades is None else n_grades,
+        tie=tie if tie.any() else None,
+        rater=rater,
+        query=query,
+    )
+
+
+def preference_pairs(
+    truth: DCG | Utility,
+    n: int,
+    *,
+    lists: str = "permutations",
+    grades: ArrayLike = PAPER_LIST,
+    n_raters: int | None = None,
+    n_queries: int | None = None,
+    seed: Seed = None,
+    **judge_options: Any,
+) -> Preferences:
+    """Draw pairs of lists and judge them: the paper's experiments, and ``dcglearn simulate``.
+
+    Parameters
+    ----------
+    truth : DCG or Utility
+        Whose scores decide. Its depth is the depth of the lists, unless `grades` are fewer.
+    n : int
+        Number of pairs, none of them exactly tied under the truth (such pairs are drawn again). With `tie_below`
+        some of the n are ties of the log all the same.
+    lists : {"permutations", "free", "optimal", "optimal-free"}
+        Two `permutations` of `grades` (sections 6.1 to 6.4); two `free_lists` of the truth's scale; the best
+        ordering of `grades` against a permutation, or against a free list (section 6.5, `optimal_pairs`).
+    grades : array_like of int, shape (N,)
+        The multiset of grades; the paper's by default. Not used by ``"free"``.
+    n_raters, n_queries : int, optional
+        Give each pair one of the raters ``rater 1``, ``rater 2``, ... (queries ``query 1``, ...) at random.
+    seed : int or Generator, optional
+        Same seed, same log; with the same seed the lists are the same whatever the noise.
+    **judge_options
+        `n_flips`, `flip_rate`, `temperature`, `tie_below`, `rater`, `rater_error`, `query`, `n_grades`: see `judge`.
+
+    Returns
+    -------
+    Preferences
+
+    Raises
+    ------
+    InputError
+        If a setting is impossible, or the truth tells no such lists apart.
+
+    Notes
+    -----
+    Zhou et al. 2008, sections 6.1, 6.4 and 6.5. The paper does not say what becomes of tied pairs.
+
+    Examples
+    --------
+    >>> log = preference_pairs(ground_truth("D1"), 200, seed=0)
+    >>> log, log.agreement(ground_truth("D1")).precision
+    (Preferences(200 pairs, depth 10, 5 grades), 1.0)
+    >>> preference_pairs(ground_truth("D1"), 200, n_flips=20, seed=0).agreement(ground_truth("D1")).precision
+    0.9
+    """
+    rng = np.random.default_rng(seed)
+    first, second = _decided_pairs(partial(_draw, truth, lists, grades, rng), partial(_difference, truth), n)
+    options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
+    return judge(truth, first, second, seed=rng, **options)
+
+
+def ungraded_pairs(
+    truth: DCG | Utility,
+    n: int,
+    grades: ArrayLike = PAPER_LIST,
+    seed: Seed = None,
+    *,
+    n_raters: int | None = None,
+    n_queries: int | None = None,
+    **judge_options: Any,
+) -> Preferences:
+    """Draw pairs of rankings of the same documents, judge them by hidden grades, and log only the documents.
+
+    Parameters
+    ----------
+    truth : DCG or Utility
+        Whose scores of the hidden grades decide.
+    n : int
+        Number of pairs, none of them exactly tied under the truth (such pairs are drawn again).
+    grades : array_like of int, shape (K,)
+        Hidden grades of the documents 0..K-1.
+    seed : int or Generator, optional
+        Same seed, same log; with the same seed the rankings are the same whatever the noise.
+    n_raters, n_queries : int, optional
+        As in `preference_pairs`.
+    **judge_options
+        As in `preference_pairs`.
+
+    Returns
+    -------
+    Preferences
+        Its `documents` are ``d00``, ``d01``, ..., so that column j of the encoding is document j, and the utility
+        to find is ``discounts[k] * gains[grades[j]]`` at ``[k, j]``.
+
+    Raises
+    ------
+    InputError
+        If a setting is impossible, or the truth tells no two such rankings apart.
+
+    Notes
+    -----
+    Zhou et al. 2008, section 8.
+
+    Examples
+    --------
+    >>> log = ungraded_pairs(ground_truth("D1"), 50, seed=0)
+    >>> log, log.documents[:3]
+    (Preferences(50 pairs, depth 10, 10 documents), ('d00', 'd01', 'd02'))
+    """
+    rng = np.random.default_rng(seed)
+    hidden = multiset(grades, truth.n_grades)
+    size = len(hidden)
+    first, second = _decided_pairs(
+        lambda m: (permuted_documents(size, m, rng), permuted_documents(size, m, rng)),
+        lambda one, two: _difference(truth, hidden[one], hidden[two]),
+        n,
+    )
+    options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
+    judged = judge(truth, hidden[first], hidden[second], seed=rng, **options)
+    # No pair is exactly tied, so its two lists of grades differ and the preferred one tells which ranking won.
+    swap = (judged.preferred != hidden[first]).any(axis=1)[:, None]
+    width = max(2, len(str(size - 1)))
+    names = np.array([f"d{document:0{width}}" for document in range(size)])
+    return Preferences.from_documents(
+        names[np.where(swap, second, first)],
+        names[np.where(swap, first, second)],
+        tie=judged.tie,
+        rater=judged.rater,
+        query=judged.query,
+    )
+
+
+def _draw(truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int) -> Pairs:
+    """Return n pairs of lists, no deeper than the truth."""
+    if lists == "free":
+        both = free_lists(truth.n_grades, truth.depth, 2 * n, rng)
+        return both[:n], both[n:]
+    documents = multiset(grades, truth.n_grades)
+    if lists == "permutations":
+        both = permutations(documents, 2 * n, min(truth.depth, len(documents)), rng)
+        return both[:n], both[n:]
+    if lists not in LIST_PAIRS:
+        raise InputError(f"lists={lists!r} is not one of {', '.join(LIST_PAIRS)}")
+    others = "free" if lists == "optimal-free" else "permutations"
+    best, other = optimal_pairs(documents, n, others=others, n_grades=truth.n_grades, seed=rng)
+    return best[:, : truth.depth], other[:, : truth.depth]
+
+
+def _decided_pairs(draw: Callable[[int], Pairs], difference: Callable[[Grades, Grades], Floats], n: int) -> Pairs:
+    """Return the first n drawn pairs whose difference is not zero, shape (n, K) twice."""
+    found: list[Pairs] = []
+    missing, barren = whole_number(n, "n"), 0
+    while missing > 0:
+        if barren >= _HOPELESS:
+            raise InputError(
+                f"{barren} pairs drawn in a row are exactly tied: the truth does not tell such lists apart; "
+                "give grades with different gains, or a truth whose gains and discounts vary"
+            )
+        first, second = draw(max(missing, 256))  # not one by one, where nearly all pairs are tied
+        decided = difference(first, second) != 0
+        barren = 0 if decided.any() else barren + len(decided)
+        found.append((first[decided], second[decided]))
+        missing -= int(decided.sum())
+    ahead, behind = (np.concatenate(side)[:n] for side in zip(*found, strict=True))
+    return ahead, behind
+
+
+def _difference(truth: DCG | Utility, first: Grades, second: Grades) -> Floats:
+    """Return how much better the truth finds the first lists, shape (n,); exactly 0 within rounding error of 0."""
+    difference = truth.score(first) - truth.score(second)
+    weights = truth.utility.weights if isinstance(truth, DCG) else truth.weights
+    # Relative to the truth, not to the lists at hand, so that a pair is tied or not whatever it is drawn with.
+    largest = np.abs(weights).max(axis=1).sum()
+    return np.where(np.abs(difference) <= TIE_TOLERANCE * largest, 0.0, difference)
+
+
+def _flip_chances(n: int, flip_rate: float, rater: ArrayLike | None, rater_error: Mapping[Any, float] | None) -> Floats:
+    """Return the probability that a pair is flipped by chance or, but not and, by its rater; shape (n,)."""
+    within(flip_rate, "flip_rate", 0.5, "above 1/2 the log would mean its opposite")
+    if rater_error is None:
+        return np.full(n, flip_rate)
+    if rater is None:
+        raise InputError("rater_error needs to know who judged: give rater, one label per pair")
+    labels = np.asarray(rater).astype(str)
+    if labels.shape != (n,):
+        raise InputError(f"rater has shape {labels.shape}; expected one label per pair, ({n},)")
+    errors = {str(label): error for label, error in rater_error.items()}
+    for label, error in errors.items():
+        within(error, f"rater_error[{label!r}]", 1, "it is a probability")
+    raters, which = np.unique(labels, return_inverse=True)
+    missing = [str(label) for label in raters if label not in errors]
+    if missing:
+        raise InputError(f"rater_error lacks {missing[0]!r}; give every rater a rate, 0 for one who never errs")
+    own = np.array([errors[label] for label in raters], dtype=np.float64)[which]
+    return flip_rate + own - 2 * flip_rate * own
+
+
+def _some_of(places: NDArray[np.intp], n_flips: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return so many of the decided pairs, at random; more contain fewer."""
+    flips = whole_number(
+        n_flips, "n_flips", 0, len(places), f"{len(places)} pairs are decided; make more pairs or fewer flips"
+    )
+    return rng.permutation(places)[:flips]
+
+
+def _labelled(options: dict[str, Any], n: int, rng: np.random.Generator, **counts: int | None) -> dict[str, Any]:
+    """Return the judge's options with synthetic labels, ``rater 1`` and so on, where a number of them is asked."""
+    labels: dict[str, Any] = {}
+    for name, count in counts.items():
+        if count is None:
+            continue
+        plural = {"rater": "n_raters", "query": "n_queries"}[name]
+        if options.get(name) is not None:
+            raise InputError(f"give either {name}, a label per pair, or {plural}, not both")
+        names = np.array([f"{name} {number + 1}" for number in range(whole_number(count, plural))])
+        labels[name] = names[rng.integers(count, size=n)]
+    return options | labels
+
+
+def _pair_of_lists(first: ArrayLike, second: ArrayLike, n_grades: int) -> Pairs:
+    ahead, behind = graded_lists(first, "first", n_grades), graded_lists(second, "second", n_grades)
+    if ahead.ndim != 2 or ahead.shape != behind.shape:
+        raise InputError(f"first {ahead.shape} and second {behind.shape} must both have the shape (n, K)")
+    return ahead, behind

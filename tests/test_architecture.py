@@ -1,0 +1,84 @@
+"""Imports only go down: each file may import from lower floors, never sideways or up."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "dcglearn"
+
+# docs/design.md shows the same table with what lives in each file.
+FLOORS = [
+    {"validation"},
+    {"files", "pair_sums", "gauge", "lists"},
+    {"dcg", "preferences", "margin_qp", "plots"},
+    {"readers", "line_errors", "simulate", "factoring"},
+    {"learn"},
+    {"report"},
+    {"cli"},
+]
+FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the siblings a file imports at run time; names for type checkers alone do not count."""
+    tree = ast.parse(path.read_text())
+    unseen = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if id(node) in unseen:
+            continue
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dcglearn"):
+            parts = node.module.split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("dcglearn.")}
+    return {name for name in found if not name.startswith("__")}
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*.py")), ids=lambda path: path.stem)
+def test_imports_go_down(path: Path) -> None:
+    if path.stem == "__init__":
+        pytest.skip("public names, imported lazily from everywhere")
+    assert path.stem in FLOOR, f"give {path.name} a floor here and in docs/design.md"
+    above = {name for name in imports_of(path) if FLOOR[name] >= FLOOR[path.stem]}
+    allowed = {"line_errors"} if path.stem == "readers" else set()
+    assert above <= allowed
+
+
+def test_no_drawer_for_odds_and_ends() -> None:
+    assert not {"utils", "common", "helpers", "base", "types"} & {path.stem for path in PACKAGE.rglob("*")}
+
+
+def loaded_after(code: str) -> set[str]:
+    shown = f"{code}\nimport sys\nprint(*sorted(sys.modules))"
+    return set(subprocess.run([sys.executable, "-c", shown], check=True, capture_output=True, text=True).stdout.split())
+
+
+HEAVY = {"numba", "scipy", "sklearn", "polars", "cvxpy", "matplotlib", "pandas", "torch", "dask", "lightgbm"}
+
+
+def test_import_loads_nothing_heavy() -> None:
+    assert not loaded_after("import dcglearn") & (HEAVY | {"numpy"})
+
+
+def test_containers_load_neither_solver_nor_estimator() -> None:
+    code = "import dcglearn as dl; dl.DCG.standard(5, 10).score([4, 0]); dl.Preferences([[1, 0]], [[0, 1]])[:1]"
+    assert not loaded_after(code) & HEAVY
+
+
+def test_every_public_name_is_there_and_listed() -> None:
+    import dcglearn
+
+    assert set(dcglearn.__all__) <= set(dir(dcglearn))
+    for name in dcglearn.__all__:
+        assert getattr(dcglearn, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        dcglearn.nothing  # noqa: B018

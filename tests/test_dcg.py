@@ -1,0 +1,216 @@
+"""DCG and Utility: values by hand and by brute force, files strict both ways."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from conftest import TRUTH
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dcglearn.dcg import DCG, Utility, gauge_free_similarity, similarity, textbook_dcgs
+from dcglearn.preferences import Preferences, encode
+from dcglearn.validation import InputError
+
+floats = st.floats(-100, 100, allow_nan=False)
+vectors = st.lists(floats, min_size=1, max_size=5)
+
+
+def test_classic_value_by_hand():
+    dcg = DCG.standard(n_grades=4, depth=3)
+    assert dcg.score([3, 0, 2]) == pytest.approx(7 + 0 + 3 / 2)
+    assert dcg.ideal([3, 0, 2]) == pytest.approx(7 + 3 / np.log2(3))
+    assert dcg.ndcg([3, 0, 2]) == pytest.approx(8.5 / (7 + 3 / np.log2(3)))
+
+
+@given(vectors, vectors, st.integers(0, 2**32), st.integers(1, 7))
+def test_score_is_the_inner_product_with_the_encoding(gains, discounts, seed, length):
+    dcg = DCG(gains, discounts)
+    lists = np.random.default_rng(seed).integers(-1, len(gains), (4, length))
+    padded = np.full((4, dcg.depth), -1)
+    padded[:, : min(length, dcg.depth)] = lists[:, : dcg.depth]
+    expected = (encode(padded, dcg.n_grades) * dcg.utility.weights).sum(axis=(1, 2))
+    np.testing.assert_allclose(dcg.score(lists), expected, atol=1e-9)
+    np.testing.assert_allclose(dcg.utility.score(lists), expected, atol=1e-9)
+
+
+@given(vectors, st.lists(floats, min_size=1, max_size=4), st.integers(0, 2**32), st.integers(1, 6))
+def test_ideal_is_the_best_of_all_rankings(gains, discounts, seed, n_documents):
+    dcg = DCG(gains, discounts)
+    documents = np.random.default_rng(seed).integers(0, len(gains), n_documents)
+    padded = list(documents) + [-1] * max(dcg.depth - n_documents, 0)
+    best = max(dcg.score(list(order)) for order in itertools.permutations(padded, dcg.depth))
+    assert dcg.ideal(documents) == pytest.approx(best, abs=1e-9)
+
+
+def test_ndcg_where_nothing_is_relevant_is_what_was_asked():
+    dcg = DCG.standard(3, 2)
+    np.testing.assert_array_equal(dcg.ndcg([[0, 0], [1, 0]]), [0, 1])
+    np.testing.assert_array_equal(dcg.ndcg([[0, 0], [1, 0]], empty=1.0), [1, 1])
+    assert dcg.ndcg([1, 0], documents=[2, 1, 0]) == pytest.approx(1 / (3 + 1 / np.log2(3)))
+
+
+def test_the_36_textbook_dcgs():
+    found = textbook_dcgs(5, 10)
+    assert len(found) == 36
+    np.testing.assert_array_equal(found["exponential-log2"].gains, [0, 1, 3, 7, 15])
+    np.testing.assert_array_equal(found["power3-flat"].gains, [0, 2, 8, 26, 80])
+    np.testing.assert_array_equal(found["power5-flat"].gains, [0, 4, 24, 124, 624])
+    np.testing.assert_array_equal(found["binary2-flat"].gains, [0, 0, 1, 1, 1])
+    np.testing.assert_allclose(found["linear-rbp0.8"].discounts, 0.8 ** np.arange(1, 11))
+    np.testing.assert_allclose(found["linear-linear"].discounts, np.arange(10, 0, -1) / 10)
+    np.testing.assert_allclose(found["linear-sqrt"].discounts, np.arange(1, 11) ** -0.5)
+    np.testing.assert_allclose(found["linear-reciprocal"].discounts, 1 / np.arange(1, 11))
+    assert "binary2-log2" not in textbook_dcgs(2, 10)
+
+
+def test_letor_counts_the_first_two_alike():
+    np.testing.assert_allclose(DCG.standard(3, 4, discount="letor").discounts, [1, 1, 1 / np.log2(3), 0.5])
+
+
+@pytest.mark.parametrize("name", ["exponential", "a-b", "linear-rbp1.2", "linear-rbp0", "power1-log2", "x.json"])
+def test_names_that_mean_nothing_are_refused(name):
+    with pytest.raises(InputError):
+        DCG.from_name(name, 5)
+
+
+def test_names_give_the_metric_at_the_depth():
+    assert DCG.from_name("exponential-log2@7", 5) == DCG.standard(5, 7)
+    assert DCG.from_name("linear-rbp0.65", 3).discounts[1] == pytest.approx(0.65**2)
+
+
+@given(vectors, vectors)
+def test_file_gives_back_the_same_floats(gains, discounts):
+    dcg = DCG(gains, discounts, [f"grade {i}" for i in range(len(gains))], ["a note"])
+    assert DCG.from_dict(json.loads(json.dumps(dcg.to_dict()))) == dcg
+
+
+def test_save_and_load(tmp_path):
+    for metric in (TRUTH, TRUTH.utility):
+        path = tmp_path / "metric.json"
+        metric.save(path)
+        assert type(metric).load(path) == metric
+        with pytest.raises(InputError, match=r"exists; choose another name, or --force"):
+            metric.save(path, force=False)
+    assert [item.name for item in tmp_path.iterdir()] == ["metric.json"]
+
+
+GOOD = TRUTH.to_dict()
+DAMAGED = {
+    "truncated": json.dumps(GOOD)[:40],
+    "empty": "",
+    "array": "[1]",
+    "nan": json.dumps(GOOD).replace("1.0", "NaN", 1),
+    "infinite": json.dumps(GOOD).replace("1.0", "1e999", 1),
+    "key twice": '{"format": 1, "format": 2}',
+    "another kind": json.dumps(TRUTH.utility.to_dict()),
+    "later version": json.dumps({**GOOD, "version": 2}),
+    "no version": json.dumps({key: value for key, value in GOOD.items() if key != "version"}),
+    "no gains": json.dumps({key: value for key, value in GOOD.items() if key != "gains"}),
+    "unknown key": json.dumps({**GOOD, "gain": []}),
+    "text for a number": json.dumps({**GOOD, "gains": ["1", 2]}),
+    "boolean for a number": json.dumps({**GOOD, "gains": [True, 2]}),
+    "no gains at all": json.dumps({**GOOD, "gains": []}),
+    "nested gains": json.dumps({**GOOD, "gains": [[1, 2]]}),
+    "names for other grades": json.dumps({**GOOD, "grade_names": ["one"]}),
+    "names that are text": json.dumps({**GOOD, "grade_names": "abcde"}),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_files_are_refused_by_name(name, tmp_path):
+    path = tmp_path / "damaged.json"
+    path.write_text(DAMAGED[name])
+    with pytest.raises(InputError, match=r"damaged\.json"):
+        DCG.load(path)
+
+
+def test_later_versions_say_what_to_do(tmp_path):
+    path = tmp_path / "later.json"
+    path.write_text(DAMAGED["later version"])
+    with pytest.raises(InputError, match="upgrade dcglearn"):
+        DCG.load(path)
+
+
+def test_missing_and_binary_files(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        DCG.load(tmp_path / "nothing.json")
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00\x01")
+    with pytest.raises(InputError, match="not UTF-8"):
+        DCG.load(tmp_path / "binary.json")
+
+
+@pytest.mark.parametrize(
+    ("lists", "words"),
+    [
+        ([[0, 5]], r"grade 5 lies outside -1..4"),
+        ([[0, -2]], "grade -2 lies outside"),
+        ([[0.5, 1]], "0.5 is not an integer"),
+        ([[float("nan"), 1]], "nan is not an integer"),
+        ([["a", "b"]], "grades are integers"),
+        ([[True, False]], "grades are integers"),
+        ([[1, 2], [1]], "different lengths"),
+        ([[[1]]], r"expected \(n, K\)"),
+        ([], r"expected \(n, K\)"),
+    ],
+)
+def test_bad_lists_are_refused(lists, words):
+    with pytest.raises(InputError, match=words):
+        TRUTH.score(lists)
+
+
+@pytest.mark.parametrize("gains", [[], [np.nan], [np.inf], ["a"], [[1]], 3])
+def test_bad_gains_are_refused(gains):
+    with pytest.raises(InputError):
+        DCG(gains, [1])
+
+
+def test_metrics_cannot_be_changed():
+    gains = np.arange(3.0)
+    dcg = DCG(gains, [1, 0.5])
+    gains[0] = 9
+    assert dcg.gains[0] == 0
+    with pytest.raises(ValueError, match="read-only"):
+        dcg.gains[0] = 9
+    with pytest.raises(AttributeError):
+        dcg.gains = gains
+
+
+def test_they_read_well():
+    assert repr(DCG([0, 1], [1])) == "DCG(gains=[0, 1], discounts=[1])"
+    named = DCG([0, 1, 3], [1, 0.5], ["Bad", "Fair", "Good"])
+    assert "2 Good              3.0000           1    1.0000" in named.table()
+    assert "Good" in named.utility.table()
+    assert len(DCG([0, 1], np.ones(4)).table().splitlines()) == 5
+
+
+def test_normalised_orders_full_lists_alike():
+    normal = TRUTH.normalised()
+    assert (normal.gains[0], normal.gains[-1], normal.discounts[0]) == (0, 1, 1)
+    lists = np.random.default_rng(0).integers(0, 5, (50, 10))
+    np.testing.assert_array_equal(np.argsort(normal.score(lists)), np.argsort(TRUTH.score(lists)))
+    with pytest.raises(InputError, match="best grade gains more"):
+        DCG([1, 1], [1]).normalised()
+
+
+@given(st.floats(0.01, 100), st.lists(floats, min_size=10, max_size=10))
+def test_similarity_ignores_scale_and_row_offsets(scale, offsets):
+    moved = Utility(scale * TRUTH.utility.weights + np.array(offsets)[:, None])
+    assert similarity(TRUTH, moved) == pytest.approx(1)
+
+
+def test_gauge_free_similarity_ignores_what_the_log_cannot_see():
+    rng = np.random.default_rng(0)
+    lists = rng.permuted(np.tile(np.repeat(np.arange(5), 2), (400, 1)), axis=1)
+    visible = Preferences(lists[:200], lists[200:]).visible()
+    moved = Utility(3 * TRUTH.utility.weights + rng.normal(size=(10, 1)) + rng.normal(size=5))
+    assert gauge_free_similarity(TRUTH, moved, visible) == pytest.approx(1)
+    assert similarity(TRUTH, moved) < 0.999
+
+
+def test_similarity_of_what_cannot_be_compared():
+    with pytest.raises(InputError, match="cannot be compared"):
+        similarity(DCG.standard(5, 10), DCG.standard(4, 10))
+    with pytest.raises(InputError, match="tells no two lists apart"):
+        similarity(DCG([1, 1], [1]), DCG([0, 1], [1]))

@@ -1,0 +1,166 @@
+"""The QP: optimality certificates, finite differences, brute force, cvxpy as referee."""
+
+import itertools
+
+import numpy as np
+import pytest
+from conftest import random_log
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dcglearn.margin_qp import Pairs, bounded_minimum, certificate, difference_matrix, newton, solve, solve_cvxpy
+from dcglearn.preferences import encode
+
+ONE = np.ones(1)
+
+
+def pairs_of(log, margin=ONE, weight=ONE):
+    return Pairs(log.preferred, log.other, margin, weight)
+
+
+def brute_force_bounded(hessian, gradient, lower):
+    """Try every set of active bounds; the minimum is the feasible candidate of least value."""
+    best, best_value = None, np.inf
+    bounded = np.flatnonzero(np.isfinite(lower))
+    for size in range(len(bounded) + 1):
+        for active in itertools.combinations(bounded, size):
+            free = np.setdiff1d(np.arange(len(gradient)), active)
+            x = np.where(np.isin(np.arange(len(gradient)), active), lower, 0.0)
+            if len(free):
+                fixed = hessian[np.ix_(free, list(active))] @ x[list(active)]
+                x[free] = np.linalg.solve(hessian[np.ix_(free, free)], -gradient[free] - fixed)
+            value = x @ hessian @ x / 2 + gradient @ x
+            if (x >= lower - 1e-9).all() and value < best_value:
+                best, best_value = x, value
+    return best
+
+
+@given(st.integers(1, 7), st.integers(0, 2**32), st.floats(0, 1))
+def test_bounded_minimum_is_the_brute_force_one(size, seed, bounded):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(size, size))
+    hessian, gradient = root @ root.T + 0.1 * np.eye(size), rng.normal(size=size)
+    lower = np.where(rng.random(size) < bounded, -rng.exponential(size=size) * (rng.random(size) < 0.7), -np.inf)
+    found = bounded_minimum(hessian, gradient, lower)
+    np.testing.assert_allclose(found, brute_force_bounded(hessian, gradient, lower), atol=1e-7)
+
+
+def test_gradient_and_hessian_are_those_of_the_objective():
+    pairs, rng = pairs_of(random_log(60)), np.random.default_rng(1)
+    weights = rng.normal(0, 0.1, (10, 5))
+
+    def objective(w):
+        return (w**2).sum() + 3.0 * pairs.evaluate(w, False).loss
+
+    sums = pairs.evaluate(weights)
+    gradient = 2 * weights - 6.0 * sums.moment
+    direction = rng.normal(size=weights.shape)
+    numeric = (objective(weights + 1e-6 * direction) - objective(weights - 1e-6 * direction)) / 2e-6
+    assert numeric == pytest.approx(np.vdot(gradient, direction), rel=1e-6)
+    flat = direction.ravel()
+    second = flat @ (2 * np.eye(50) + 6.0 * sums.curvature) @ flat
+    ahead, behind = (pairs.evaluate(weights + s * 1e-7 * direction).moment for s in (1, -1))
+    assert 2 * flat @ flat - 6.0 * np.vdot(ahead - behind, direction) / 2e-7 == pytest.approx(second, rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["permutations", "free", "unknown"])
+@pytest.mark.parametrize("monotone", [True, False])
+@pytest.mark.parametrize("C", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_same_optimum_as_cvxpy(kind, monotone, C, noise):
+    log = random_log(120, kind, seed=3, noise=noise)
+    mine = solve(pairs_of(log), 5, C, monotone=monotone)
+    theirs = solve_cvxpy(pairs_of(log), 5, C, monotone=monotone)
+    assert mine.gap <= 1e-8
+    assert mine.converged
+    assert mine.objective == pytest.approx(theirs.objective, rel=1e-6)
+    if C >= 1:  # at a small C the norm hardly matters to the objective, and an interior point stays loose
+        np.testing.assert_allclose(mine.weights, theirs.weights, atol=1e-3 * np.abs(mine.weights).max())
+    if monotone:
+        assert (np.diff(mine.weights, axis=1) >= 0).all()
+
+
+@given(st.integers(0, 2**32), st.floats(-4, 4), st.booleans())
+def test_gap_proves_the_optimum_whatever_margins_and_weights(seed, power, monotone):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 60))
+    log = random_log(n, "unknown", seed=seed, noise=0.3)
+    pairs = pairs_of(log, rng.normal(0.5, 1, n), rng.exponential(1, n) + 1e-3)
+    assert solve(pairs, 5, 10.0**power, monotone=monotone).gap <= 1e-8
+
+
+@given(st.integers(0, 2**32), st.booleans())
+def test_gap_bounds_the_distance_to_the_optimum_at_any_point(seed, monotone):
+    pairs, rng = pairs_of(random_log(40, seed=seed, noise=0.2)), np.random.default_rng(seed)
+    best = solve(pairs, 5, 1.0, monotone=monotone).objective
+    anywhere = np.sort(rng.normal(0, 0.3, (10, 5)), axis=1)
+    objective, gap = certificate(pairs.evaluate(anywhere, False), anywhere, 1.0, monotone)
+    assert objective - best <= gap * objective * (1 + 1e-12)
+
+
+def test_duplicate_is_weight_two_and_order_is_nothing():
+    log = random_log(80, noise=0.1)
+    twice = solve(Pairs(np.tile(log.preferred, (2, 1)), np.tile(log.other, (2, 1)), ONE, ONE), 5, 0.7)
+    double = solve(pairs_of(log, weight=np.full(1, 2.0)), 5, 0.7)
+    half_C = solve(pairs_of(log), 5, 1.4)
+    shuffled = solve(pairs_of(log[np.random.default_rng(0).permutation(80)], weight=np.full(80, 2.0)), 5, 0.7)
+    for other in (double, half_C, shuffled):
+        np.testing.assert_allclose(twice.weights, other.weights, atol=1e-9)
+
+
+def test_margins_scale_the_answer():
+    pairs = random_log(80, noise=0.1)
+    once, thrice = (solve(pairs_of(pairs, margin=np.full(1, m)), 5, 1.0) for m in (1.0, 3.0))
+    np.testing.assert_allclose(3 * once.weights, thrice.weights, atol=1e-8)
+
+
+def test_single_pair_by_hand():
+    # One pair, one position, grades 1 > 0: W = (-x, x), F = 2 x^2 + C (1 - 2x)^2, so x = C / (1 + 2C).
+    pairs = Pairs(np.array([[1]], np.int8), np.array([[0]], np.int8), ONE, ONE)
+    for C in (0.01, 1.0, 50.0):
+        x = C / (1 + 2 * C)
+        np.testing.assert_allclose(solve(pairs, 2, C).weights, [[-x, x]], rtol=1e-10)
+
+
+def test_linear_svc_has_the_same_optimum_without_monotonicity():
+    from sklearn.svm import LinearSVC
+
+    log = random_log(300, noise=0.1)
+    d = difference_matrix(log.preferred, log.other, 5)
+    X, y = np.vstack([d.toarray(), -d.toarray()]), np.repeat([1, -1], len(log))
+    svc = LinearSVC(dual=False, C=0.25, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(X, y)
+    np.testing.assert_allclose(solve(pairs_of(log), 5, 1.0, monotone=False).weights.ravel(), svc.coef_[0], atol=1e-5)
+
+
+def test_long_logs_start_from_a_subsample_and_end_the_same():
+    log = random_log(70_000, noise=0.1)
+    from_subsample = solve(pairs_of(log), 5, 1.0, tol=1e-13)
+    from_zero = newton(pairs_of(log).evaluate, (10, 5), 1.0, tol=1e-13)
+    assert from_subsample.gap <= 1e-8
+    np.testing.assert_allclose(from_subsample.weights, from_zero.weights, atol=1e-9)
+
+
+def test_stopping_early_is_said():
+    assert not solve(pairs_of(random_log(200)), 5, 1e4, max_iter=2).converged
+
+
+def test_own_constraints_and_their_gap():
+    log = random_log(100, noise=0.2)
+    decreasing = solve_cvxpy(
+        pairs_of(log), 5, 1.0, constraints=lambda W: [W[:-1, 4] - W[:-1, 0] >= W[1:, 4] - W[1:, 0]]
+    )
+    spans = decreasing.weights[:, 4] - decreasing.weights[:, 0]
+    assert (np.diff(spans) <= 1e-6).all()
+    assert 0 <= decreasing.gap < 1e-6
+    assert decreasing.objective >= solve(pairs_of(log), 5, 1.0).objective - 1e-6
+
+
+def test_impossible_constraints_are_named():
+    with pytest.raises(RuntimeError, match="infeasible"):
+        solve_cvxpy(pairs_of(random_log(20)), 5, 1.0, constraints=lambda W: [W[0, 0] >= 1, W[0, 0] <= 0])
+
+
+def test_difference_matrix_is_the_encodings_difference():
+    log = random_log(30, "unknown")
+    dense = encode(log.preferred, 5).astype(int) - encode(log.other, 5)
+    np.testing.assert_array_equal(difference_matrix(log.preferred, log.other, 5).toarray(), dense.reshape(30, -1))

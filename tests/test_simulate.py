@@ -1,0 +1,435 @@
+"""The simulator: what it draws, how it errs, and what it refuses."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dcglearn import simulate as sim
+from dcglearn.dcg import DCG, Utility
+from dcglearn.preferences import Preferences
+from dcglearn.validation import InputError
+
+D1, D2 = sim.ground_truth("D1"), sim.ground_truth("D2")
+SEEDS = st.integers(0, 2**32 - 1)
+QUICK = settings(max_examples=25, deadline=None)
+
+
+def as_bytes(log: Preferences) -> tuple[bytes, ...]:
+    columns = (log.preferred, log.other, log.tie, log.rater, log.query)
+    return tuple(np.asarray(column).tobytes() for column in columns if column is not None)
+
+
+def wins(log: Preferences, first: np.ndarray) -> np.ndarray:
+    """Say of each decided pair of differing lists whether the first one won."""
+    return (log.preferred == first).all(axis=1)
+
+
+def as_sets(log: Preferences) -> np.ndarray:
+    """Return both lists of each pair in an order that does not depend on the winner, shape (n, 2, K)."""
+    pairs = np.stack([log.preferred, log.other], axis=1).astype(np.int64)
+    key = pairs @ 200 ** np.arange(pairs.shape[-1], dtype=np.float64)
+    return np.take_along_axis(pairs, np.argsort(key, axis=1)[..., None], axis=1)
+
+
+# Ground truths
+
+
+def test_ground_truths_are_those_of_equation_2():
+    ranks = np.arange(1, 11)
+    for truth, gains in ((D1, [1, 2, 3, 4, 5]), (D2, [1, 3, 7, 15, 31])):
+        np.testing.assert_array_equal(truth.gains, gains)
+        np.testing.assert_allclose(truth.discounts, 1 / np.log(ranks + 1), rtol=1e-15)
+    assert sim.ground_truth("D2", n_grades=3, depth=4).utility.weights.shape == (4, 3)
+
+
+def test_the_paper_list_is_the_papers():
+    assert [grade + 1 for grade in sim.PAPER_LIST] == [5, 5, 4, 4, 3, 3, 2, 2, 1, 1]
+
+
+# List makers
+
+
+@QUICK
+@given(st.lists(st.integers(-1, 6), min_size=1, max_size=12), st.integers(1, 20), SEEDS)
+def test_permutations_preserve_the_multiset(grades, n, seed):
+    lists = sim.permutations(grades, n, seed=seed)
+    assert lists.dtype == np.int8
+    np.testing.assert_array_equal(np.sort(lists, axis=1), np.tile(np.sort(grades), (n, 1)))
+    np.testing.assert_array_equal(sim.permutations(grades, n, 1, seed), lists[:, :1])
+
+
+def test_permutations_are_uniform():
+    lists = sim.permutations([0, 1, 2], 60_000, seed=0)
+    counts = np.unique(lists @ [100, 10, 1], return_counts=True)[1]
+    assert len(counts) == 6
+    np.testing.assert_allclose(counts / 10_000, 1, atol=0.05)
+
+
+def test_free_lists_have_the_asked_marginals_at_every_position():
+    for chances in (None, [0.1, 0.2, 0.3, 0.4]):
+        lists = sim.free_lists(4, 3, 40_000, seed=0, probabilities=chances)
+        assert (lists.shape, lists.dtype) == ((40_000, 3), np.int8)
+        share = (lists[..., None] == np.arange(4)).mean(axis=0)
+        np.testing.assert_allclose(share, np.tile(chances or [0.25] * 4, (3, 1)), atol=0.012)
+    assert abs(np.corrcoef(lists.T)[0, 1]) < 0.02
+
+
+@QUICK
+@given(st.integers(0, 6), SEEDS)
+def test_partial_overlap_redraws_no_more_than_it_was_told(n_replaced, seed):
+    lists = sim.partial_overlap([4, 4, 4, 0, 0, 0], 30, n_replaced, 5, seed)
+    kept = np.minimum((lists[..., None] == np.arange(5)).sum(axis=1), [3, 0, 0, 0, 3]).sum(axis=1)
+    assert (lists.dtype, lists.shape) == (np.int8, (30, 6))
+    assert (kept >= 6 - n_replaced).all()
+
+
+def test_partial_overlap_redraws_every_position_alike():
+    lists = sim.partial_overlap([0, 0, 0, 0], 40_000, 1, 2, seed=0)
+    np.testing.assert_allclose((lists == 1).mean(axis=0), 1 / 8, atol=0.01)
+
+
+def test_permuted_documents_are_rankings():
+    rankings = sim.permuted_documents(7, 50, seed=3)
+    assert (rankings.shape, rankings.dtype) == ((50, 7), np.int8)
+    np.testing.assert_array_equal(np.sort(rankings, axis=1), np.tile(np.arange(7), (50, 1)))
+
+
+@pytest.mark.parametrize("truth", [sim.ground_truth("D1", 4, 5), sim.ground_truth("D2", 4, 5)])
+def test_the_optimal_list_is_optimal_by_brute_force(truth):
+    grades = [1, 3, 0, 3, 2]
+    best, other = sim.optimal_pairs(grades, 40, n_grades=4, seed=0)
+    every = np.array(list(itertools.permutations(grades)))
+    assert (best == best[0]).all()
+    assert truth.score(best[0]) == truth.score(every).max()
+    np.testing.assert_array_equal(np.sort(other, axis=1), np.sort(best, axis=1))
+
+
+def test_other_grades_can_beat_the_optimal_list():
+    log = sim.preference_pairs(D1, 400, lists="optimal-free", seed=0)
+    best = np.array(sim.PAPER_LIST, dtype=np.int8)
+    won = (log.preferred == best).all(axis=1)
+    assert (won | (log.other == best).all(axis=1)).all()
+    assert 0.8 < won.mean() < 1
+    log = sim.preference_pairs(D1, 400, lists="optimal", seed=0)
+    assert (log.preferred == best).all()
+    assert log.differing.all()
+
+
+# The judge
+
+
+@pytest.mark.parametrize("truth", [D1, D2, Utility(D1.utility.weights)], ids=["D1", "D2", "utility"])
+@pytest.mark.parametrize("lists", sim.LIST_PAIRS)
+def test_without_noise_the_judge_agrees_with_the_truth_on_all_pairs(truth, lists):
+    log = sim.preference_pairs(truth, 500, lists=lists, seed=1)
+    assert (len(log), log.n_grades, log.depth) == (500, 5, 10)
+    assert log.tie is None
+    assert log.agreement(truth).precision == 1
+
+
+def test_the_judge_keeps_the_order_of_the_pairs():
+    first, second = sim.free_lists(5, 10, 200, seed=0), sim.free_lists(5, 10, 200, seed=1)
+    log = sim.judge(D1, first, second, n_flips=40, seed=2)
+    np.testing.assert_array_equal(
+        np.sort(np.stack([log.preferred, log.other]), axis=0), np.sort(np.stack([first, second]), axis=0)
+    )
+
+
+@QUICK
+@given(st.integers(0, 60), SEEDS)
+def test_exactly_n_flips_are_flipped(n_flips, seed):
+    clean = sim.preference_pairs(D1, 60, seed=seed)
+    noisy = sim.preference_pairs(D1, 60, seed=seed, n_flips=n_flips)
+    assert noisy.agreement(D1).violated == n_flips
+    np.testing.assert_array_equal(as_sets(clean), as_sets(noisy))
+
+
+def test_more_noise_contains_less_noise():
+    first, second = sim.free_lists(5, 10, 300, seed=0), sim.free_lists(5, 10, 300, seed=1)
+    for few, many in (({"n_flips": 20}, {"n_flips": 50}), ({"flip_rate": 0.1}, {"flip_rate": 0.3})):
+        clean, *noisy = (wins(sim.judge(D1, first, second, seed=9, **noise), first) for noise in ({}, few, many))
+        wrong = [clean != decided for decided in noisy]
+        assert (wrong[0] <= wrong[1]).all()
+        assert wrong[0].sum() < wrong[1].sum()
+
+
+def test_flip_rate_is_a_rate():
+    log = sim.preference_pairs(D1, 20_000, lists="free", seed=0, flip_rate=0.2)
+    assert log.agreement(D1).violated / 20_000 == pytest.approx(0.2, abs=0.01)
+
+
+@QUICK
+@given(SEEDS)
+def test_the_limit_of_temperature_is_the_noise_free_judge(seed):
+    cold = sim.preference_pairs(D2, 100, seed=seed, temperature=1e-12)
+    assert as_bytes(cold) == as_bytes(sim.preference_pairs(D2, 100, seed=seed))
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 5.0])
+def test_temperature_errs_as_the_logistic_function_says(temperature):
+    truth = DCG([0.0, 1.0], [1.0])
+    n = 40_000
+    first, second = np.ones((n, 1), dtype=np.int8), np.zeros((n, 1), dtype=np.int8)
+    for one, two, difference in ((first, second, 1.0), (second, first, -1.0)):
+        share = wins(sim.judge(truth, one, two, temperature=temperature, seed=0), one).mean()
+        assert share == pytest.approx(1 / (1 + np.exp(-difference / temperature)), abs=0.01)
+
+
+def test_temperature_errs_by_the_difference_of_each_pair():
+    first, second = sim.free_lists(5, 10, 60_000, seed=0), sim.free_lists(5, 10, 60_000, seed=1)
+    difference = D1.score(first) - D1.score(second)
+    won = wins(sim.judge(D1, first, second, temperature=2.0, seed=2), first)
+    chance = 1 / (1 + np.exp(-difference / 2.0))
+    for part in np.array_split(np.argsort(difference), 10):
+        assert won[part].mean() == pytest.approx(chance[part].mean(), abs=0.025)
+
+
+def test_raters_err_at_their_own_rates():
+    rates = {"careful": 0.0, "hasty": 0.3, "contrary": 1.0}
+    rater = np.tile(list(rates), 10_000)
+    first, second = sim.free_lists(5, 10, 30_000, seed=0), sim.free_lists(5, 10, 30_000, seed=1)
+    log = sim.judge(D1, first, second, rater=rater, rater_error=rates, seed=2)
+    assert log.rater is not None
+    for name, rate in rates.items():
+        agreement = log.decided[log.decided.rater == name].agreement(D1)
+        assert 1 - agreement.precision == pytest.approx(rate, abs=0.02 if rate == 0.3 else 0)
+    both = sim.judge(D1, first, second, rater=rater, rater_error=rates, flip_rate=0.2, seed=2).decided
+    assert 1 - both[both.rater == "hasty"].agreement(D1).precision == pytest.approx(0.3 * 0.8 + 0.7 * 0.2, abs=0.02)
+
+
+def test_rater_labels_may_be_numbers():
+    log = sim.judge(D1, [[4], [4]], [[0], [0]], rater=[1, 2], rater_error={1: 0, 2: 1, 3: 0.5})
+    assert log.preferred.tolist() == [[4], [0]]
+
+
+def test_pairs_within_tie_below_are_ties_and_never_flipped():
+    first, second = sim.free_lists(5, 10, 500, seed=0), sim.free_lists(5, 10, 500, seed=1)
+    near = np.abs(D1.score(first) - D1.score(second)) <= 1.0
+    for noise in ({}, {"n_flips": int((~near).sum())}, {"temperature": 3.0}):
+        log = sim.judge(D1, first, second, tie_below=1.0, seed=0, **noise)
+        np.testing.assert_array_equal(log.tie, near)
+        np.testing.assert_array_equal(log.ties.preferred, first[near])
+        np.testing.assert_array_equal(log.ties.other, second[near])
+    assert 20 < near.sum() < 200
+
+
+def test_exact_ties_are_ties_whatever_the_rounding():
+    # 1/log 2 = 2/log 4: a step of grade at rank 1 is worth two at rank 3.
+    first = [[2, 0, 0, 0, 0, 0, 0], [1, 0, 2, 0, 0, 0, 0], [4, 4, 4, 4, 4, 4, 4]]
+    second = [[1, 0, 2, 0, 0, 0, 0], [0, 0, 4, 0, 0, 0, 0], [4, 4, 4, 4, 4, 4, 4]]
+    for scale in (1.0, 1e-9, 0.1, 3e7):
+        truth = DCG(scale * D1.gains, D1.discounts)
+        log = sim.judge(truth, first, second, temperature=scale)
+        assert log.tie is not None
+        assert log.tie.all()
+        np.testing.assert_array_equal(log.preferred, first)
+
+
+def test_unknown_grades_and_another_scale_reach_the_log():
+    log = sim.judge(D1, [[0, -1]], [[4, -1]], n_grades=7)
+    assert (log.preferred.tolist(), log.n_grades) == ([[4, -1]], 7)
+
+
+# Noise in grades
+
+
+@QUICK
+@given(st.integers(0, 60), st.integers(1, 6) | st.none(), st.integers(2, 6), SEEDS)
+def test_noisy_grades_changes_exactly_n_known_grades(n_documents, size, n_grades, seed):
+    lists = sim.free_lists(n_grades, 5, 20, seed)
+    lists[::2, -2:] = -1
+    before = lists.copy()
+    noisy = sim.noisy_grades(lists, n_documents, size=size, n_grades=n_grades, seed=seed)
+    np.testing.assert_array_equal(lists, before)
+    changed = noisy != lists
+    assert changed.sum() == n_documents
+    assert not changed[lists < 0].any()
+    assert noisy[lists >= 0].min() >= 0
+    assert noisy.max() < n_grades
+    assert (np.abs(noisy - lists) <= (size or n_grades)).all()
+
+
+def test_a_changed_grade_is_any_other_within_the_size():
+    for size, reached in ((None, {0, 1, 2, 4}), (1, {2, 4}), (2, {1, 2, 4})):
+        noisy = sim.noisy_grades(np.full((9_000, 1), 3), rate=1.0, size=size, seed=0)
+        values, counts = np.unique(noisy, return_counts=True)
+        assert set(values.tolist()) == reached
+        np.testing.assert_allclose(counts * len(reached) / 9_000, 1, atol=0.08)
+
+
+def test_the_rate_of_noisy_grades_and_its_shapes():
+    lists = sim.free_lists(5, 10, 4_000, seed=0)
+    noisy = sim.noisy_grades(lists, rate=0.1, seed=0)
+    assert (noisy != lists).mean() == pytest.approx(0.1, abs=0.01)
+    assert (noisy.dtype, noisy.shape) == (np.int8, lists.shape)
+    pairs = sim.noisy_grades(lists.reshape(-1, 2, 10), rate=0.1, seed=0)
+    np.testing.assert_array_equal(pairs, noisy.reshape(-1, 2, 10))
+    assert sim.noisy_grades([4, 0, -1], 2, seed=0).shape == (3,)
+
+
+def test_more_noisy_grades_contain_fewer():
+    lists = sim.free_lists(5, 10, 50, seed=0)
+    few, many = (sim.noisy_grades(lists, n, size=1, seed=4) for n in (30, 90))
+    changed = few != lists
+    np.testing.assert_array_equal(many[changed], few[changed])
+
+
+# Whole logs
+
+
+@pytest.mark.parametrize("make", [sim.preference_pairs, sim.ungraded_pairs])
+def test_same_seed_same_bytes(make):
+    options = {"n_raters": 3, "n_queries": 4, "flip_rate": 0.1, "temperature": 0.5, "tie_below": 0.3, "n_flips": 3}
+    options["rater_error"] = {"rater 1": 0, "rater 2": 0.1, "rater 3": 0.2}
+    one, two, other = (as_bytes(make(D2, 100, seed=seed, **options)) for seed in (5, np.random.default_rng(5), 6))
+    assert one == two
+    assert one != other
+
+
+@pytest.mark.parametrize("make", [sim.preference_pairs, sim.ungraded_pairs])
+def test_a_generator_moves_on(make):
+    rng = np.random.default_rng(0)
+    assert as_bytes(make(D1, 50, seed=rng)) != as_bytes(make(D1, 50, seed=rng))
+
+
+@pytest.mark.parametrize("make", [sim.preference_pairs, sim.ungraded_pairs])
+def test_the_lists_do_not_depend_on_the_noise(make):
+    clean = make(D1, 200, seed=7)
+    noisy = make(D1, 200, seed=7, n_flips=50, temperature=1.0, n_raters=2)
+    np.testing.assert_array_equal(as_sets(clean), as_sets(noisy))
+
+
+def test_synthetic_raters_and_queries():
+    log = sim.preference_pairs(D1, 3_000, n_raters=3, n_queries=2, seed=0)
+    for labels, name, count in ((log.rater, "rater", 3), (log.query, "query", 2)):
+        found, counts = np.unique(labels, return_counts=True)
+        assert found.tolist() == [f"{name} {i + 1}" for i in range(count)]
+        np.testing.assert_allclose(counts * count / 3_000, 1, atol=0.1)
+
+
+def test_exact_ties_are_drawn_again_and_near_ones_kept():
+    truth = sim.ground_truth("D1", n_grades=2, depth=3)
+    log = sim.preference_pairs(truth, 300, grades=[1, 0, 0], seed=0)
+    assert (len(log), log.tie) == (300, None)
+    assert log.differing.all()
+    log = sim.preference_pairs(truth, 300, grades=[1, 0, 0], tie_below=0.3, seed=0)
+    assert 0 < len(log.ties) < 300
+    assert log.differing.all()
+
+
+def test_rare_decided_pairs_are_found():
+    log = sim.preference_pairs(sim.ground_truth("D1", depth=1), 20, grades=[1] + [0] * 99, seed=0)
+    assert (log.preferred == 1).all()
+    assert (log.other == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("lists", "depth", "expected"),
+    [("permutations", 10, 10), ("permutations", 4, 4), ("permutations", 15, 10), ("free", 15, 15), ("optimal", 4, 4)],
+)
+def test_lists_are_as_deep_as_the_truth_and_their_grades_allow(lists, depth, expected):
+    assert sim.preference_pairs(sim.ground_truth("D1", depth=depth), 5, lists=lists, seed=0).depth == expected
+
+
+@pytest.mark.parametrize(("lists", "rank"), [("permutations", 36), ("free", 40)])
+def test_the_log_sees_what_the_theory_says(lists, rank):
+    seen = sim.preference_pairs(D1, 2_000, lists=lists, seed=0, n_flips=200).visible()
+    assert (seen.rank, seen.structural_rank) == (rank, rank)
+
+
+def test_partial_overlap_shows_what_permutations_hide():
+    first, second = (sim.partial_overlap(sim.PAPER_LIST, 2_000, 1, 5, seed) for seed in (0, 1))
+    assert sim.judge(D1, first, second).visible().rank == 40
+
+
+# Without grades
+
+
+def test_ungraded_logs_are_judged_by_the_hidden_grades():
+    grades = np.array([0, 3, 1, 4, 1, 2])
+    truth = sim.ground_truth("D2", depth=6)
+    log = sim.ungraded_pairs(truth, 400, grades, seed=0)
+    assert (log.graded, log.documents) == (False, ("d00", "d01", "d02", "d03", "d04", "d05"))
+    assert (truth.score(grades[log.preferred]) > truth.score(grades[log.other])).all()
+    assert log.agreement(Utility(truth.utility.weights[:, grades])).precision == 1
+    assert log.visible().rank == 25
+
+
+def test_ungraded_logs_take_the_judges_options():
+    grades = np.array(sim.PAPER_LIST)
+    log = sim.ungraded_pairs(D1, 300, seed=0, n_flips=30, tie_below=0.2, n_raters=2)
+    wrong = D1.score(grades[log.decided.preferred]) < D1.score(grades[log.decided.other])
+    assert wrong.sum() == 30
+    assert len(log.ties) > 0
+    near = np.abs(D1.score(grades[log.preferred]) - D1.score(grades[log.other])) <= 0.2
+    np.testing.assert_array_equal(log.tie, near)
+    assert set(log.rater.tolist()) == {"rater 1", "rater 2"}
+
+
+def test_documents_keep_their_order_beyond_a_hundred():
+    truth = sim.ground_truth("D1", depth=3)
+    log = sim.ungraded_pairs(truth, 5, np.arange(120) % 5, seed=0)
+    assert log.documents == tuple(f"d{i:03}" for i in range(120))
+
+
+# What is refused
+
+LISTS = np.array([[4, 0], [0, 4], [2, 2]])
+REFUSED = [
+    (lambda: sim.ground_truth("D3"), "'D3' is neither D1"),
+    (lambda: sim.ground_truth("D1", depth=0), "depth=0: give 1 or more"),
+    (lambda: sim.ground_truth("D1", n_grades=200), "n_grades=200 lies outside 1..127"),
+    (lambda: sim.permutations([1, 0], 3, depth=4), "depth=4: give 1 to 2; no list is longer than its documents"),
+    (lambda: sim.permutations([1, 0], 0), "n=0: give 1 or more"),
+    (lambda: sim.permutations([1, 0], 2.5), "n=2.5 is not an integer"),
+    (lambda: sim.permutations([[1, 0]], 2), "expected the grades of one list"),
+    (lambda: sim.free_lists(3, 2, 5, probabilities=[0.5, 0.5]), "must be 3 numbers from 0 to 1"),
+    (lambda: sim.free_lists(2, 2, 5, probabilities=[0.5, 0.6]), "adding up to 1"),
+    (lambda: sim.free_lists(2, 2, 5, probabilities=[1.5, -0.5]), "from 0 to 1"),
+    (lambda: sim.partial_overlap([1, 0], 3, 3, 2), "n_replaced=3: give 0 to 2"),
+    (lambda: sim.partial_overlap([5, 0], 3, 1, 5), "grade 5 lies outside"),
+    (lambda: sim.permuted_documents(128, 1), "depth=128: give 1 to 127"),
+    (lambda: sim.optimal_pairs([1, 0], 2, others="same"), "others='same' is neither 'permutations'"),
+    (lambda: sim.judge(D1, LISTS, LISTS[::-1], n_flips=3), "n_flips=3: give 0 to 2; 2 pairs are decided"),
+    (lambda: sim.judge(D1, LISTS, LISTS[::-1], n_flips=-1), "n_flips=-1"),
+    (lambda: sim.judge(D1, LISTS, LISTS, flip_rate=0.6), "flip_rate=0.6 must be from 0 to 0.5"),
+    (lambda: sim.judge(D1, LISTS, LISTS, flip_rate=float("nan")), "flip_rate=nan"),
+    (lambda: sim.judge(D1, LISTS, LISTS, temperature=-1), "temperature=-1 must be finite, 0 or more"),
+    (lambda: sim.judge(D1, LISTS, LISTS, temperature=float("inf")), "temperature=inf"),
+    (lambda: sim.judge(D1, LISTS, LISTS, tie_below=-0.1), "tie_below=-0.1"),
+    (lambda: sim.judge(D1, LISTS, LISTS, rater_error={"a": 0.1}), "give rater, one label per pair"),
+    (lambda: sim.judge(D1, LISTS, LISTS, rater=["a", "b", "a"], rater_error={"a": 0.1}), "lacks 'b'"),
+    (lambda: sim.judge(D1, LISTS, LISTS, rater=["a"], rater_error={"a": 0.1}), r"one label per pair, \(3,\)"),
+    (lambda: sim.judge(D1, LISTS, LISTS, rater=["a"] * 3, rater_error={"a": 1.1}), r"rater_error\['a'\]=1.1"),
+    (lambda: sim.judge(D1, LISTS, LISTS[:2]), "must both have the shape"),
+    (lambda: sim.judge(D1, [[5]], [[0]]), r"first\[0, 0\]: grade 5 lies outside"),
+    (lambda: sim.noisy_grades(LISTS), "give either n_documents"),
+    (lambda: sim.noisy_grades(LISTS, 1, rate=0.1), "give either n_documents"),
+    (lambda: sim.noisy_grades([[1, -1]], 2), "n_documents=2: give 0 to 1; the lists hold 1 known grades"),
+    (lambda: sim.noisy_grades(LISTS, rate=1.5), "rate=1.5 must be from 0 to 1"),
+    (lambda: sim.noisy_grades([[0]], 1, n_grades=1), "n_grades=1: give 2 to 127; a grade needs another"),
+    (lambda: sim.noisy_grades(LISTS, 1, size=0), "size=0: give 1 or more"),
+    (lambda: sim.preference_pairs(D1, 5, lists="random"), "lists='random' is not one of permutations, free"),
+    (lambda: sim.preference_pairs(D1, 0), "n=0: give 1 or more"),
+    (lambda: sim.preference_pairs(D1, 5, grades=[2, 2, 2]), "exactly tied: the truth does not tell such lists apart"),
+    (lambda: sim.preference_pairs(D1, 10, n_flips=11), "n_flips=11: give 0 to 10"),
+    (lambda: sim.preference_pairs(D1, 2, n_raters=2, rater=["a", "b"]), "give either rater, a label per pair, or n_r"),
+    (lambda: sim.preference_pairs(D1, 2, n_queries=0), "n_queries=0: give 1 or more"),
+    (lambda: sim.ungraded_pairs(DCG([1, 1], [1, 1]), 5, [1, 0]), "exactly tied"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_impossible_settings_are_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_an_unknown_option_is_refused():
+    with pytest.raises(TypeError, match="flips"):
+        sim.preference_pairs(D1, 5, flips=2)
