@@ -59,13 +59,6 @@ class Lists(StrEnum):
     FREE = "free"
 
 
-class Truth(StrEnum):
-    """The paper's ground truths."""
-
-    D1 = "D1"
-    D2 = "D2"
-
-
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
 Grades = Annotated[
     int | None, typer.Option("--grades", metavar="L", help="Number of grades; by default the largest seen plus 1.")
@@ -199,7 +192,9 @@ def simulate(
         Path | None,
         typer.Option("-o", "--output", help="Write the log here (.jsonl, .parquet); else to standard output."),
     ] = None,
-    truth: Annotated[Truth, typer.Option(help="D1: gains 1..L; D2: gains 2^l - 1; discounts 1/log.")] = Truth.D1,
+    truth: Annotated[
+        str, typer.Option(help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name.")
+    ] = "D1",
     pairs: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 200,
     lists: Annotated[
         Lists, typer.Option(help="Permutations of one multiset of grades, or free lists.")
@@ -219,7 +214,7 @@ def simulate(
             refuse_existing(path, force=force)
     from dcglearn.simulate import ground_truth, preference_pairs
 
-    dcg = ground_truth(truth.value)
+    dcg = ground_truth(truth) if truth in ("D1", "D2") else load_metrics([truth])[truth]
     log = preference_pairs(
         dcg,
         pairs,
@@ -234,7 +229,7 @@ def simulate(
     if truth_file is not None:
         dcg.save(truth_file, force=force)
     if output is None:
-        sys.stdout.write(log.to_polars().write_ndjson())
+        typer.echo(log.to_polars().write_ndjson(), nl=False)
         return
     log.save(output, force=force)
     typer.echo(f"wrote: {output} ({log})", err=True)
@@ -308,9 +303,10 @@ def main() -> None:
     except InputError as error:
         typer.echo(f"dcglearn: {error}", err=True)
         sys.exit(2)
-    except RuntimeError as error:
-        typer.echo(f"dcglearn: {error}", err=True)
-        sys.exit(1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our pipe has gone
         sys.exit(141)
+    except (RuntimeError, OSError) as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what could not be written stays unwritten
+        typer.echo(f"dcglearn: {error}", err=True)
+        sys.exit(1)

@@ -31,9 +31,9 @@ class Factoring:
     ratio : float
         Second singular value over the first, ``sigma_2 / sigma_1``.
     visible_weights : ndarray, shape (K, L)
-        What was factored.
+        What was factored; NaN in the columns of grades that never occur.
     rank_one : ndarray, shape (K, L)
-        Its nearest rank-one matrix.
+        Its nearest rank-one matrix; NaN in the same columns.
     sentences : tuple of str
         What is not monotone, not learned or a convention, in plain words.
     """
@@ -97,8 +97,8 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
         dcg=DCG(gains, discounts, utility.grade_names, words),
         explained=float(singular[0] ** 2 / (singular**2).sum()),
         ratio=float(singular[1] / singular[0]) if len(singular) > 1 else 0.0,
-        visible_weights=core,
-        rank_one=rank_one,
+        visible_weights=_spread(core, seen, utility.n_grades),
+        rank_one=_spread(rank_one, seen, utility.n_grades),
         sentences=words,
     )
 
@@ -117,6 +117,13 @@ def _offset(weights: Floats, discounts: Floats, gains: Floats, visible: Visibili
     if size == 0.0:
         return -float(gains[0] if visible.graded else gains.min())
     return float(discounts[seen] @ weights[seen].mean(axis=1)) / size - float(gains.mean())
+
+
+def _spread(columns: Floats, seen: NDArray[np.intp], n_grades: int) -> Floats:
+    """Put the columns of the grades that occur in their places, shape (K, L); NaN elsewhere."""
+    whole = np.full((len(columns), n_grades), np.nan)
+    whole[:, seen] = columns
+    return whole
 
 
 def _oriented(discounts: Floats, gains: Floats, visible: Visibility) -> tuple[Floats, Floats]:

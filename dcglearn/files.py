@@ -76,7 +76,7 @@ def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start}); is it a dcglearn JSON file?") from error
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
+        value = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_unique_keys)
     except ValueError as error:
         raise InputError(f"{path}: not valid JSON ({error}); the file is damaged or of another kind") from error
     if not isinstance(value, dict):
@@ -91,7 +91,8 @@ def write_json(path: str | os.PathLike[str], value: dict[str, Any], *, force: bo
         temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
-def _refuse_constant(name: str) -> float:
+def refuse_constant(name: str) -> float:
+    """Refuse NaN and Infinity, which JSON does not have (``parse_constant`` of `json.loads`)."""
     raise ValueError(f"{name} is not a number that JSON allows")
 
 

@@ -96,6 +96,7 @@ def plot_weights(weights: NDArray[np.float64], axes: Axes, *, limit: float | Non
     Parameters
     ----------
     weights : ndarray, shape (K, L)
+        NaN is left white.
     axes : Axes
     limit : float, optional
         The colour scale runs from -limit to limit; by default the largest weight in size.
@@ -106,7 +107,7 @@ def plot_weights(weights: NDArray[np.float64], axes: Axes, *, limit: float | Non
     AxesImage
         For a colour bar.
     """
-    limit = limit or float(np.abs(weights).max()) or 1.0
+    limit = limit or float(np.nanmax(np.abs(weights))) or 1.0
     image = axes.imshow(weights, cmap="PuOr_r", vmin=-limit, vmax=limit, aspect="auto")
     axes.set_xticks(range(weights.shape[1]))
     axes.set_yticks(range(weights.shape[0]), [str(k + 1) for k in range(weights.shape[0])])
@@ -144,11 +145,11 @@ def learned_figure(factoring: Factoring, others: Mapping[str, DCG] | None = None
         plot_gains(dcgs, gains)
         plot_discounts(dcgs, discounts)
         gains.legend()
-        limit = float(np.abs(factoring.visible_weights).max())
+        limit = float(np.nanmax(np.abs(factoring.visible_weights)))
         plot_weights(factoring.visible_weights, whole, limit=limit, title="learned utility W")
         share = f"gains × discounts ({factoring.explained:.0%} of W)"
         image = plot_weights(factoring.rank_one, part, limit=limit, title=share)
-        figure.colorbar(image, ax=[whole, part], label="worth (average of a position = 0)")
+        figure.colorbar(image, ax=[whole, part], label="worth of the grade at the position")
     return figure
 
 

@@ -279,10 +279,10 @@ class Preferences:
 
         Pairs are identical if lists, tie, strength and margin are; raters and queries are dropped.
         """
-        codes = np.column_stack([_packed(self.preferred), _packed(self.other)])
+        codes = np.column_stack([packed(self.preferred), packed(self.other)])
         columns = [x for x in (self.tie, self.strength, self.margin) if x is not None]
         keys = np.column_stack([codes, *(np.asarray(x, dtype=np.float64).view(np.int64) for x in columns)])
-        _, index, inverse = _unique_rows(keys)
+        _, index, inverse = unique_rows(keys)
         order = np.argsort(index)
         weight = np.bincount(inverse, np.ones(len(self)) if self.weight is None else self.weight)
         return self[index[order]]._with(weight=weight[order], rater=None, query=None)
@@ -290,8 +290,8 @@ class Preferences:
     def n_contradicted(self) -> float:
         """Return the weight of pairs that other pairs contradict: the lighter side of each two opposed ones."""
         log = self.decided
-        codes = np.stack([_packed(log.preferred), _packed(log.other)])
-        _, _, lists = _unique_rows(codes.reshape(-1, codes.shape[-1]))
+        codes = np.stack([packed(log.preferred), packed(log.other)])
+        _, _, lists = unique_rows(codes.reshape(-1, codes.shape[-1]))
         first, second = lists.reshape(2, -1)
         n = int(lists.max(initial=-1)) + 1
         _, pair = np.unique(np.minimum(first, second) * n + np.maximum(first, second), return_inverse=True)
@@ -394,8 +394,8 @@ class Preferences:
         if by is None:
             both = np.arange(len(self))
         elif by == "list":
-            packed = np.concatenate([_packed(self.preferred), _packed(self.other)])
-            lists = _unique_rows(packed)[2]
+            both_lists = np.concatenate([packed(self.preferred), packed(self.other)])
+            lists = unique_rows(both_lists)[2]
             return lists[: len(self)], lists[len(self) :]
         elif by in ("rater", "query"):
             labels = getattr(self, by)
@@ -509,7 +509,7 @@ def _labels(labels: ArrayLike, name: str, n: int) -> NDArray[Any]:
     return frozen(array.astype(str))
 
 
-def _packed(lists: Grades) -> NDArray[np.int64]:
+def packed(lists: Grades) -> NDArray[np.int64]:
     """Return lists as few int64 columns, eight grades each, so that rows can be sorted fast; shape (n, ceil(K/8))."""
     n, depth = lists.shape
     columns = -(-depth // 8)
@@ -518,7 +518,7 @@ def _packed(lists: Grades) -> NDArray[np.int64]:
     return padded.view(np.int64)
 
 
-def _unique_rows(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
+def unique_rows(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
     """Return the distinct rows, where each first occurs, and which one each row is."""
     order = np.lexsort(keys.T[::-1])
     ordered = keys[order]

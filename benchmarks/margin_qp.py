@@ -1,0 +1,131 @@
+"""How fast is the Newton solver beside other solvers of the same QP, and is its optimum theirs?
+
+One JSON line a solver and size: seconds (best of the repeats), objective relative to ours minus 1, and how many times
+our own solver is faster in this very run. LinearSVC has no monotone constraint, so it solves an easier problem.
+
+    python benchmarks/margin_qp.py [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import piqp
+from scipy.sparse import csc_array, csc_matrix, diags_array, eye_array, hstack, kron, vstack
+from sklearn.svm import LinearSVC
+
+from dcglearn import Preferences, UtilityLearner, simulate
+from dcglearn.margin_qp import difference_matrix
+
+C, DEPTH, N_GRADES = 1.0, 10, 5
+
+
+def log_of(n: int) -> Preferences:
+    """Return n distinct pairs of permutations of the paper's list, a tenth of them flipped."""
+    log = simulate.preference_pairs(simulate.ground_truth("D1"), int(n * 1.001) + 10, flip_rate=0.1, seed=0)
+    distinct = log.merged()[:n]
+    return Preferences(distinct.preferred, distinct.other, N_GRADES)
+
+
+def newton(log: Preferences) -> np.ndarray:
+    return UtilityLearner(C=C).fit(log).utility_.weights
+
+
+def increments() -> csc_array:
+    """Return M of the monotone constraints M w >= 0."""
+    steps = diags_array([-1.0, 1.0], offsets=[0, 1], shape=(N_GRADES - 1, N_GRADES))
+    return csc_array(kron(eye_array(DEPTH), steps))
+
+
+def piqp_sparse(log: Preferences) -> np.ndarray:
+    n, size = len(log), DEPTH * N_GRADES
+    d = csc_array(difference_matrix(log.preferred, log.other, N_GRADES))
+    pairs = hstack([d, eye_array(n, format="csc")], format="csc")
+    order = hstack([increments(), csc_array((DEPTH * (N_GRADES - 1), n))], format="csc")
+    rows = csc_array(np.ones((0, size + n)))
+    P = diags_array(np.r_[np.full(size, 2.0), np.full(n, 2 * C)], format="csc")
+    G = csc_matrix(vstack([pairs, order]))
+    lower = np.r_[np.ones(n), np.zeros(DEPTH * (N_GRADES - 1))]
+    solver = piqp.SparseSolver()
+    solver.setup(csc_matrix(P), np.zeros(size + n), csc_matrix(rows), np.zeros(0), G, lower, None)
+    solver.solve()
+    return solver.result.x[:size].reshape(DEPTH, N_GRADES)
+
+
+def through_cvxpy(solver: str) -> Callable[[Preferences], np.ndarray]:
+    def solve(log: Preferences) -> np.ndarray:
+        W = cp.Variable((DEPTH, N_GRADES))
+        d = difference_matrix(log.preferred, log.other, N_GRADES)
+        xi = cp.pos(1 - d @ cp.vec(W, order="C"))
+        problem = cp.Problem(cp.Minimize(cp.sum_squares(W) + C * cp.sum_squares(xi)), [cp.diff(W, axis=1) >= 0])
+        problem.solve(solver=solver)
+        return W.value
+
+    return solve
+
+
+def linear_svc(log: Preferences) -> Callable[[], np.ndarray]:
+    """Return the fit alone: LIBLINEAR needs two classes, so every other difference is turned round."""
+    d = difference_matrix(log.preferred, log.other, N_GRADES)
+    sign = np.where(np.arange(len(log)) % 2, -1.0, 1.0)
+    X = (diags_array(sign) @ d).tocsr()
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # as scikit-learn wants them
+    model = LinearSVC(dual=False, C=C / 2, fit_intercept=False)
+    return lambda: model.fit(X, sign).coef_.reshape(DEPTH, N_GRADES)
+
+
+def objective(log: Preferences, weights: np.ndarray) -> float:
+    difference = sum(weights[k][log.preferred[:, k]] - weights[k][log.other[:, k]] for k in range(DEPTH))
+    return float((weights**2).sum() + C * (np.maximum(0, 1 - difference) ** 2).sum())
+
+
+def timed(solve: Callable[[], np.ndarray], repeats: int) -> tuple[float, np.ndarray]:
+    seconds = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        weights = solve()
+        seconds.append(time.perf_counter() - began)
+    return min(seconds), weights
+
+
+def race(n: int, peers: dict[str, Callable[[], np.ndarray]], log: Preferences) -> Iterator[dict[str, Any]]:
+    own, weights = timed(lambda: newton(log), 5)
+    best = objective(log, weights)
+    gap = UtilityLearner(C=C).fit(log).gap_
+    yield {"question": "margin_qp", "n": n, "solver": "dcglearn", "seconds": own, "gap": gap, "times_faster": 1.0}
+    for name, solve in peers.items():
+        seconds, found = timed(solve, 1)
+        excess = objective(log, found) / best - 1
+        row = {"question": "margin_qp", "n": n, "solver": name, "seconds": seconds}
+        yield {**row, "relative_objective": excess, "times_faster": seconds / own}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="200 and 2,000 pairs only")
+    quick = parser.parse_args().quick
+    newton(log_of(100))  # compile
+    for n in (200, 2_000) if quick else (200, 2_000, 20_000):
+        log = log_of(n)
+        peers = {f"cvxpy {name}": through_cvxpy(name) for name in ("CLARABEL", "OSQP")}
+        bound = {name: (lambda solve=solve, log=log: solve(log)) for name, solve in peers.items()}
+        bound |= {"PIQP sparse": lambda log=log: piqp_sparse(log), "LinearSVC, not monotone": linear_svc(log)}
+        for row in race(n, bound, log):
+            print(json.dumps(row), flush=True)
+    if quick:
+        return
+    n = 1_000_000
+    log = log_of(n)
+    bound = {"LinearSVC, not monotone": linear_svc(log), "PIQP sparse": lambda: piqp_sparse(log)}
+    for row in race(n, bound, log):
+        print(json.dumps(row), flush=True)
+
+
+if __name__ == "__main__":
+    main()

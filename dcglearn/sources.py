@@ -1,0 +1,99 @@
+"""The bytes of a log: from a file or standard input, decompressed, and of which format they are."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    import os
+
+    import polars as pl
+
+FORMATS = {
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
+    **dict.fromkeys((".csv", ".tsv", ".txt"), "text"),
+    ".parquet": "parquet",
+}
+
+
+def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
+    """Return what to call a file (``-`` is standard input), and its decompressed bytes without a byte-order mark.
+
+    Raises
+    ------
+    InputError
+        If it is missing, empty, UTF-16 text, or cannot be read or decompressed.
+    """
+    if str(path) == "-":
+        name, data = "standard input", sys.stdin.buffer.read()
+    else:
+        name = str(path)
+        try:
+            data = Path(path).read_bytes()
+        except FileNotFoundError as error:
+            raise InputError(f"{name} does not exist; check the name") from error
+        except IsADirectoryError as error:
+            raise InputError(f"{name} is a folder; name a file in it") from error
+        except OSError as error:
+            raise InputError(f"{name}: cannot be read ({error.strerror})") from error
+    data = _decompressed(name, data)
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError(f"{name} is UTF-16 text; save it as UTF-8")
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if not data.strip():
+        raise InputError(f"{name} is empty; expected one judgement a line")
+    return name, data
+
+
+def _decompressed(name: str, data: bytes) -> bytes:
+    import polars as pl
+
+    try:
+        if data[:2] == b"\x1f\x8b":
+            return gzip.decompress(data)
+        if data[:4] == b"\x28\xb5\x2f\xfd":  # zstd, which Python's library has not before 3.14
+            schema = {"line": pl.String}
+            lines = pl.read_csv(data, has_header=False, separator="\x01", quote_char=None, schema=schema)
+            return "\n".join(lines["line"].fill_null("")).encode()
+    except (EOFError, OSError, zlib.error, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"{name}: cannot be decompressed ({error}); it is truncated, damaged, or not UTF-8 text"
+        ) from error
+    return data
+
+
+def kind_of(name: str, data: bytes) -> str:
+    """Return json, text or parquet, by the name or, where it says nothing, by the first byte."""
+    suffix = Path(name.removesuffix(".gz").removesuffix(".zst")).suffix
+    if data[:4] == b"PAR1":
+        return "parquet"
+    return FORMATS.get(suffix) or ("json" if data.lstrip()[:1] == b"{" else "text")
+
+
+def parquet_rows(name: str, data: bytes) -> pl.DataFrame:
+    """Return the table in a Parquet file, what other libraries call text or numbers made so.
+
+    Raises
+    ------
+    InputError
+        If it is no whole Parquet file, or has no row.
+    """
+    import polars as pl
+    import polars.selectors as cs
+
+    try:
+        frame = pl.read_parquet(io.BytesIO(data))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise InputError(f"{name}: not a Parquet file, or a truncated one ({error})") from error
+    if not len(frame):
+        raise InputError(f"{name} is empty; expected one judgement a row")
+    return frame.with_columns(
+        cs.categorical().cast(pl.String), cs.enum().cast(pl.String), cs.decimal().cast(pl.Float64)
+    )

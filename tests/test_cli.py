@@ -1,0 +1,249 @@
+"""The command line as a person uses it: in a process of its own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from dcglearn.cli import app, main
+from dcglearn.dcg import DCG, Utility
+
+GOOD = (
+    '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "a", "rater": "ann"}\n{"a": [0, 0, 1], "b": [2, 0, 0], "winner": "b"}\n'
+)
+
+
+def run(*arguments, stdin=None, **options):
+    """Run ``dcglearn`` in a new process."""
+    code = "import sys; from dcglearn.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+def call(monkeypatch, capsys, *arguments):
+    """Run ``dcglearn`` in this process, which is faster; return status, output and words."""
+    monkeypatch.setattr(sys, "argv", ["dcglearn", *map(str, arguments)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    out, err = capsys.readouterr()
+    return end.value.code or 0, out, err
+
+
+@pytest.fixture
+def dcglearn(monkeypatch, capsys):
+    return lambda *arguments: call(monkeypatch, capsys, *arguments)
+
+
+@pytest.fixture
+def log(tmp_path, dcglearn):
+    path = tmp_path / "log.jsonl"
+    assert dcglearn("simulate", "--pairs", 300, "--lists", "free", "--flips", 15, "--raters", 5, "-o", path)[0] == 0
+    return path
+
+
+def test_learn_writes_a_metric_that_loads_and_says_what_it_did(dcglearn, log, tmp_path):
+    dcg, picture, weights = (tmp_path / name for name in ("dcg.json", "dcg.png", "w.json"))
+    status, out, err = dcglearn(
+        "learn", log, "-o", dcg, "--plot", picture, "--utility", weights, "--holdout", 0.2, "--C", "auto"
+    )
+    assert (status, err) == (0, "")
+    for words in ("300 pairs", "5 raters", "duality gap", "cannot tell", "held-out pairs", "exponential-log2", "wrote"):
+        assert words in out
+    assert DCG.load(dcg).depth == 10
+    assert Utility.load(weights).weights.shape == (10, 5)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_output_the_metric_goes_to_standard_output(dcglearn, log):
+    status, out, err = dcglearn("learn", log)
+    assert status == 0
+    assert DCG.from_dict(json.loads(out)).n_grades == 5
+    assert "duality gap" in err
+
+
+def test_the_report_as_json(dcglearn, log, tmp_path):
+    status, out, _ = dcglearn("learn", log, "--json", "--holdout", 0.2, "-o", tmp_path / "dcg.json")
+    report = json.loads(out)
+    assert status == 0
+    assert report["gap"] < 1e-8
+    assert report["visible"]["rank"] == 40
+    assert set(report["held_out"]) >= {"dcg", "utility", "textbook", "best_on_train"}
+    assert DCG.from_dict(report["dcg"]) == DCG.load(tmp_path / "dcg.json")
+
+
+def test_a_dry_run_writes_nothing(dcglearn, log, tmp_path):
+    status, out, _ = dcglearn("learn", log, "-o", tmp_path / "dcg.json", "--dry-run")
+    assert status == 0
+    assert "would write" in out and "directions" in out
+    assert not (tmp_path / "dcg.json").exists()
+
+
+def test_existing_files_are_kept(dcglearn, log, tmp_path):
+    (tmp_path / "dcg.json").write_text("mine")
+    status, _, err = dcglearn("learn", log, "-o", tmp_path / "dcg.json")
+    assert status == 2
+    assert "--force" in err
+    assert (tmp_path / "dcg.json").read_text() == "mine"
+    assert dcglearn("learn", log, "-o", tmp_path / "dcg.json", "--force")[0] == 0
+
+
+def test_ratings_are_held_out_by_list_or_rater(dcglearn, tmp_path):
+    path = tmp_path / "ratings.jsonl"
+    lines = [{"list": [i % 3, i // 3 % 3, i // 9 % 3], "rating": i % 3 * 3 + i // 3 % 3} for i in range(27)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    status, out, _ = dcglearn("learn", "--ratings", path, "--json", "--holdout", 0.3)
+    assert (status, json.loads(out)["held_out"]["by"]) == (0, "list")
+    path.write_text("".join(json.dumps({**line, "group": f"u{i % 5}"}) + "\n" for i, line in enumerate(lines)))
+    status, out, _ = dcglearn("learn", "--ratings", path, "--json", "--holdout", 0.3, "--equal-groups")
+    assert (status, json.loads(out)["held_out"]["by"]) == (0, "rater")
+
+
+def test_show_prints_tables_json_and_pictures(dcglearn, log, tmp_path):
+    dcg = tmp_path / "dcg.json"
+    dcglearn("learn", log, "-o", dcg)
+    status, out, _ = dcglearn("show", dcg, "exponential-log2@3", "--plot", tmp_path / "both.pdf")
+    assert status == 0
+    assert "15.0000" in out and "position" in out
+    assert (tmp_path / "both.pdf").read_bytes().startswith(b"%PDF")
+    rows = [json.loads(line) for line in dcglearn("show", "linear-sqrt@2", "--grades", 3, "--json")[1].splitlines()]
+    assert rows[0]["gains"] == [0, 1, 2]
+
+
+def test_simulate_repeats_and_pipes(dcglearn, tmp_path):
+    first, second = (dcglearn("simulate", "--pairs", 20, "--seed", 4, "--queries", 3)[1] for _ in range(2))
+    assert first == second
+    assert len(first.splitlines()) == 20
+    assert "query" in json.loads(first.splitlines()[0])
+    truth = tmp_path / "truth.json"
+    dcglearn("simulate", "--truth", "D2", "--truth-file", truth, "-o", tmp_path / "log.parquet")
+    assert DCG.load(truth).gains[-1] == 31
+    assert dcglearn("simulate", "--truth", truth, "--pairs", 5)[0] == 0
+    assert dcglearn("simulate", "--truth", "linear-sqrt@4", "--pairs", 5, "--lists", "free")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "empty"),
+        (GOOD + '{"a": [2, 1, 0], "b": [0, 1], "winner": "a"}\n', "line 3"),
+        (GOOD + '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "c"}\n', "line 3"),
+        (GOOD.replace('"winner": "a"', '"winner": "tie"').replace('"b"}', '"tie"}'), "nothing to learn from"),
+        ('{"a": [2, 1], "b": [2, 1], "winner": "a"}\n', "1 pairs of equal lists"),
+        ('{"a": [1, 0], "b": [0, 1], "winner": "a"}\n{"a": [1, 0], "b": [0, 1], "winner": "b"}\n', "tells no two"),
+    ],
+)
+def test_bad_logs_end_with_status_2_and_nothing_written(dcglearn, tmp_path, text, words):
+    path = tmp_path / "bad.jsonl"
+    path.write_text(text)
+    status, out, err = dcglearn("learn", path, "-o", tmp_path / "dcg.json")
+    assert (status, out) == (2, "")
+    assert words in err
+    assert "Traceback" not in err
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["bad.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["learn"], "Missing argument"),
+        (["learn", "nothing.jsonl"], "nothing.jsonl"),
+        (["learn", "LOG", "--C", "0"], "must be a positive number"),
+        (["learn", "LOG", "--C", "much"], "give a positive number, or auto"),
+        (["learn", "LOG", "--holdout", "1.5"], "fraction"),
+        (["learn", "LOG", "--holdout-by", "query", "--holdout", "0.2"], "no query"),
+        (["learn", "LOG", "--equal-groups"], "goes with --ratings"),
+        (["learn", "LOG", "--grades", "2"], "line"),
+        (["learn", "LOG", "-o", "/nowhere/dcg.json"], "does not exist"),
+        (["learn", "LOG", "--plot", "dcg.gif"], ".png, .pdf or .svg"),
+        (["learn", "LOG", "--margin", "log"], "margins or strengths"),
+        (["show", "nothing.json"], "No such file"),
+        (["show", "exponential"], "neither a file nor GAIN-DISCOUNT"),
+        (["simulate", "--flips", "500"], "flips"),
+        (["simulate", "--truth", "D3"], "D3"),
+    ],
+)
+def test_bad_calls_end_with_status_2_and_say_why(dcglearn, log, arguments, words):
+    status, _, err = dcglearn(*[log if argument == "LOG" else argument for argument in arguments])
+    assert status == 2
+    assert words in err
+
+
+def test_skip_bad_sets_lines_aside(dcglearn, log, tmp_path):
+    log.write_text(log.read_text() + "nonsense\n")
+    aside = tmp_path / "aside.jsonl"
+    status, out, _ = dcglearn("learn", log, "-o", tmp_path / "dcg.json", "--skip-bad", aside)
+    assert status == 0
+    assert "bad lines" in out
+    assert aside.read_text() == "nonsense\n"
+
+
+def test_help_has_examples():
+    for command in ("learn", "show", "simulate"):
+        text = CliRunner().invoke(app, [command, "--help"]).output
+        assert "Example" in text and "dcglearn " + command in text
+
+
+class TestAsAProcess:
+    """What only a process of its own shows."""
+
+    def test_version_and_no_arguments(self):
+        assert run("--version").stdout.startswith("dcglearn 0.")
+        assert "Usage" in run().stdout + run().stderr
+
+    def test_standard_input(self, log):
+        done = run("learn", "-", stdin=log.read_text())
+        assert done.returncode == 0
+        assert json.loads(done.stdout)["format"] == "dcglearn.dcg"
+
+    def test_a_closed_pipe_is_no_error(self):
+        done = subprocess.run(
+            f"{sys.executable} -c 'from dcglearn.cli import main; main()' simulate --pairs 20000 | head -n 1",
+            shell=True,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert len(done.stdout.splitlines()) == 1
+        assert done.stderr == ""
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+    def test_a_full_disk_on_standard_output_is_said(self, log):
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [sys.executable, "-c", "from dcglearn.cli import main; main()", "learn", str(log)],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                check=False,
+                text=True,
+            )
+        assert done.returncode != 0
+        assert "No space left" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_disk_that_is_full_half_way_leaves_what_was_there(tmp_path, monkeypatch):
+    from dcglearn import files
+    from dcglearn.validation import InputError
+
+    path = tmp_path / "dcg.json"
+    DCG.standard(5, 10).save(path)
+    before = path.read_bytes()
+
+    def full(self, text, **_):
+        self.open("w").write(text[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.Path, "write_text", full)
+    with pytest.raises(InputError, match="No space left on device"):
+        DCG.standard(3, 2).save(path)
+    assert path.read_bytes() == before
+    assert [item.name for item in tmp_path.iterdir()] == ["dcg.json"]

@@ -1,0 +1,103 @@
+"""Every example in README, docs, docstrings and examples/ runs, and prints what it says it prints."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dcglearn
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted(module.name for module in pkgutil.iter_modules(dcglearn.__path__))
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch):
+    """A folder with the examples, as a fresh clone has them, and `dcglearn` on the path."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    shim = tmp_path / "bin" / "dcglearn"
+    shim.parent.mkdir()
+    shim.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from dcglearn.cli import main; main()' \"$@\"\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", str(shim.parent), prepend=":")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstrings(module):
+    found = importlib.import_module(f"dcglearn.{module}")
+    assert doctest.testmod(found, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
+
+
+def test_package_docstring():
+    assert doctest.testmod(dcglearn).failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_on_pages(page, workplace):
+    code = "\n".join(blocks(page, "python"))
+    parsed = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
+    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(parsed).failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_on_pages(page, workplace):
+    commands = "".join(blocks(page, "sh")).replace("\\\n", " ")
+    lines = [line for line in commands.splitlines() if line.strip() and not line.startswith("make ")]
+    for line in lines:
+        done = subprocess.run(["bash", "-ec", line], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+def test_the_readme_shows_what_the_command_prints(workplace):
+    readme = (ROOT / "README.md").read_text()
+    command = next(line for line in blocks(ROOT / "README.md", "sh")[1].splitlines() if "--plot" in line)
+    printed = subprocess.run(["bash", "-ec", command], capture_output=True, text=True, check=True).stdout
+    shown = blocks(ROOT / "README.md", "text")[0]
+    assert shown.strip() == printed.strip(), "paste the new output into README.md"
+    assert "make demo" in readme[:600]
+
+
+def test_links_lead_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("script", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.name)
+def test_example_scripts(script):
+    assert subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout
+
+
+def test_the_example_log_is_what_the_simulator_makes(workplace):
+    command = blocks(ROOT / "examples" / "README.md", "sh")[0]
+    subprocess.run(["bash", "-ec", command], check=True, capture_output=True)
+    assert Path("log.jsonl").read_text() == (ROOT / "examples" / "side_by_side.jsonl").read_text()
+
+
+def test_make_targets_do_their_own_set_up():
+    text = (ROOT / "Makefile").read_text()
+    for target in ("demo", "test", "check"):
+        assert re.search(rf"^{target}: \$\(READY\)", text, flags=re.MULTILINE)
+    assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
+
+
+@pytest.mark.parametrize("script", ["margin_qp.py", "scaling.py"])
+def test_benchmarks_run(script):
+    pytest.importorskip("piqp", reason="benchmarks need the extra `bench`") if script == "margin_qp.py" else None
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / script, "--quick"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,63 @@
+"""Pictures: what is drawn, and that files are pictures."""
+
+import numpy as np
+import pytest
+from conftest import TRUTH, random_log
+from matplotlib.figure import Figure
+
+from dcglearn.dcg import DCG
+from dcglearn.learn import UtilityLearner
+from dcglearn.plots import dcg_figure, learned_figure, plot_discounts, plot_gains, plot_weights, save_figure
+from dcglearn.preferences import Preferences
+from dcglearn.validation import InputError
+
+
+def axes():
+    return Figure().subplots()
+
+
+def test_gains_and_discounts_are_drawn_to_one_scale():
+    dcgs = {"D1": TRUTH, "classic": DCG.standard(5, 10)}
+    gains, discounts = plot_gains(dcgs, axes()), plot_discounts(dcgs, axes())
+    np.testing.assert_allclose(gains.lines[0].get_ydata(), [0, 0.25, 0.5, 0.75, 1])
+    np.testing.assert_allclose(gains.lines[1].get_ydata(), np.array([0, 1, 3, 7, 15]) / 15)
+    np.testing.assert_allclose(discounts.lines[0].get_ydata(), discounts.lines[1].get_ydata())  # both logarithmic
+    assert gains.get_xlabel() and discounts.get_ylabel()
+    looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in gains.lines}
+    assert len(looks) == 2
+
+
+def test_metrics_of_different_sizes_share_axes():
+    figure = dcg_figure({"deep": DCG.standard(3, 20), "flat": DCG([1, 1, 1, 1, 1], [1])})
+    assert len(figure.axes) == 2
+    with pytest.raises(InputError, match="no DCG"):
+        dcg_figure({})
+
+
+def test_weights_keep_the_sign_apart():
+    image = plot_weights(np.array([[-1.0, 2.0]]), axes())
+    assert image.get_clim() == (-2, 2)
+    assert plot_weights(np.zeros((1, 2)), axes()).get_clim() == (-1, 1)
+
+
+def test_learned_figure_leaves_grades_that_never_occur_white():
+    rng = np.random.default_rng(0)
+    log = Preferences(*rng.choice([0, 2], (2, 200, 4)), n_grades=4)
+    figure = learned_figure(UtilityLearner().fit(log).factor())
+    shown = figure.axes[2].images[0].get_array()
+    np.testing.assert_array_equal(np.ma.getmaskarray(shown).all(axis=0), [False, True, False, True])
+
+
+@pytest.mark.parametrize(("suffix", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])
+def test_files_are_pictures(tmp_path, suffix, magic):
+    path = tmp_path / f"learned.{suffix}"
+    figure = learned_figure(UtilityLearner().fit(random_log(50)).factor(), {"classic": DCG.standard(5, 10)})
+    save_figure(figure, path)
+    assert path.read_bytes().startswith(magic)
+    with pytest.raises(InputError, match="exists"):
+        save_figure(figure, path, force=False)
+
+
+def test_other_formats_are_refused(tmp_path):
+    with pytest.raises(InputError, match=r"\.png, \.pdf or \.svg"):
+        save_figure(Figure(), tmp_path / "learned.jpeg")
