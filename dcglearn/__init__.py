@@ -13,8 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dcglearn import plots as plots
-    from dcglearn import simulate as simulate
     from dcglearn.dcg import DCG as DCG
     from dcglearn.dcg import Utility as Utility
     from dcglearn.dcg import gauge_free_similarity as gauge_free_similarity
@@ -27,6 +25,9 @@ if TYPE_CHECKING:
     from dcglearn.readers import read_preferences as read_preferences
     from dcglearn.readers import read_ratings as read_ratings
     from dcglearn.validation import InputError as InputError
+
+    from . import plots as plots
+    from . import simulate as simulate
 
 __version__ = "0.1.0"
 

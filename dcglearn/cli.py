@@ -279,12 +279,12 @@ def _read(
     return read_preferences(path, n_grades, depth=depth, pad=pad, scale=scale, skip_bad=skip_bad)
 
 
-def _held_out_whole(asked: HoldOutBy | None, ratings: bool, log: Preferences) -> str | None:
+def _held_out_whole(asked: HoldOutBy | None, ratings: bool, log: Preferences) -> str:
     """Return what to hold out whole: rated lists stand in many pairs, so a split by pair would leak them."""
     if asked is not None:
-        return None if asked is HoldOutBy.PAIR else asked.value
+        return asked.value
     if not ratings:
-        return None
+        return "pair"
     return "list" if log.rater is None else "rater"
 
 

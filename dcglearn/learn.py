@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from dcglearn.dcg import DCG, Utility
 from dcglearn.factoring import Factoring, factor
 from dcglearn.margin_qp import Pairs, Solution, solve, solve_cvxpy
+from dcglearn.pair_sums import one_blas_thread
 from dcglearn.preferences import Agreement, Preferences, as_preferences
 from dcglearn.validation import InputError
 
@@ -131,12 +132,13 @@ class UtilityLearner(BaseEstimator):
         log = as_preferences(X, self.n_grades)
         self._check_parameters()
         pairs, self.dropped_ = self._pairs(log)
-        solution = self._solve(pairs, log, None if start is None else start.weights)
+        with one_blas_thread():
+            solution = self._solve(pairs, log, None if start is None else start.weights)
+            self.visible_ = log.visible()
         self.utility_ = Utility(solution.weights, log.grade_names)
         self.objective_ = solution.objective
         self.gap_ = solution.gap
         self.n_iter_ = solution.n_iter
-        self.visible_ = log.visible()
         if not solution.converged:
             warnings.warn(
                 f"the QP stopped at a relative duality gap of {solution.gap:.1e}, above tol={self.tol:g}: "
@@ -248,7 +250,7 @@ def choose_C(  # noqa: N802 - C is the name of the thing
     *,
     grid: Iterable[float] = C_GRID,
     folds: int = 5,
-    by: str | None = None,
+    by: str | None = "pair",
     seed: int | np.random.Generator | None = None,
     progress: bool = False,
 ) -> ChosenC:
@@ -257,15 +259,15 @@ def choose_C(  # noqa: N802 - C is the name of the thing
     Parameters
     ----------
     log : Preferences
-        Identical pairs are merged first (unless split `by` something), so that none stands on both sides.
+        The log.
     learner : UtilityLearner, optional
         Its other parameters are kept.
     grid : iterable of float
         The C to try; by default 1e-5 to 1e5, since under noise the best is small.
     folds : int
         Number of folds.
-    by : {"rater", "query"}, optional
-        Keep each rater or query whole.
+    by : {"pair", "rater", "query"}, optional
+        What to keep together; by default the judgements of the same two lists, so that none is on both sides.
     seed : int or Generator, optional
         Same seed, same folds.
     progress : bool
@@ -283,7 +285,7 @@ def choose_C(  # noqa: N802 - C is the name of the thing
     from tqdm import tqdm
 
     learner = UtilityLearner() if learner is None else learner
-    if by is None:
+    if by == "pair":
         log = log.merged()
     values = np.sort(np.array(list(grid), dtype=np.float64))
     parts = log.folds(folds, seed=seed, by=by)

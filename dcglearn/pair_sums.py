@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import reduce
-from typing import TYPE_CHECKING
+from functools import cache, reduce
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
@@ -43,22 +43,21 @@ class PairSums:
         ``sum v xi m``.
     moment : ndarray, shape (K, L)
         ``sum v xi d``.
-    curvature : ndarray, shape (K*L, K*L), or None where it was not asked for
-        ``sum v d d^T`` over the pairs with ``xi > 0``.
+    curvature : ndarray, shape (K*L, K*L)
+        ``sum v d d^T`` over the pairs with ``xi > 0``; of shape (0, 0) where it was not asked for.
     """
 
     loss: float
     slope: float
     moment: Floats
-    curvature: Floats | None = None
+    curvature: Floats
 
     def __add__(self, other: PairSums) -> PairSums:
-        both = self.curvature is not None and other.curvature is not None
         return PairSums(
             self.loss + other.loss,
             self.slope + other.slope,
             self.moment + other.moment,
-            self.curvature + other.curvature if both else None,  # type: ignore[operator]
+            self.curvature + other.curvature,
         )
 
 
@@ -96,8 +95,8 @@ def pair_sums(
     n = len(first)
     n_chunks = min(MAX_CHUNKS, -(-n // CHUNK))
     if n == 0:
-        size = weights.size
-        return PairSums(0.0, 0.0, np.zeros(weights.shape), np.zeros((size, size)) if curvature else None)
+        size = weights.size if curvature else 0
+        return PairSums(0.0, 0.0, np.zeros(weights.shape), np.zeros((size, size)))
     bounds = [n * i // n_chunks for i in range(n_chunks + 1)]
     table = np.hstack([np.zeros((len(weights), 1)), weights])  # column g + 1 for grade g, so that -1 is worth 0
 
@@ -108,6 +107,18 @@ def pair_sums(
         return part(0)
     with ThreadPoolExecutor(_threads()) as pool:
         return reduce(PairSums.__add__, pool.map(part, range(n_chunks)))
+
+
+def one_blas_thread() -> Any:
+    """Return a context in which BLAS uses one thread: its own spin for a while after each call and slow the pool."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _threads() -> int:
@@ -126,18 +137,19 @@ def _chunk_sums(
 ) -> PairSums:
     depth, width = table.shape
     n_codes = width * width
-    pulled = np.zeros((depth, n_codes))
-    single = np.zeros((depth if curvature else 0, n_codes))
-    counted = depth * (depth - 1) // 2 * n_codes**2 <= MAX_TABLE
-    joint = np.zeros((depth * (depth - 1) // 2, n_codes, n_codes) if curvature and counted else (0, 1, 1))
-    scattered = np.zeros((depth * width,) * 2 if curvature and not counted else (0, 1))
-    loss, slope = _hinge(first, second, margin, weight, table, start, stop, pulled, single, joint, scattered)
     sign = _code_signs(width)
-    hessian = None
+    pulled = np.zeros((depth, n_codes))
+    loss, slope = _hinge(first, second, margin, weight, table, start, stop, pulled)
+    hessian = np.zeros((0, 0))
     if curvature:
-        hessian = _contract(single, joint, sign) if counted else scattered
+        n_joint = depth * (depth - 1) // 2
+        counted = n_joint * n_codes**2 <= MAX_TABLE
+        single = np.zeros((depth, n_codes))
+        joint = np.zeros((n_joint, n_codes, n_codes) if counted else (0, 1, 1))
+        scattered = np.zeros((0, 1) if counted else (depth * width,) * 2)
+        _count(first, second, margin, weight, table, start, stop, single, joint, scattered)
         known = np.arange(depth * width) % width > 0
-        hessian = hessian[np.ix_(known, known)]
+        hessian = (_contract(single, joint, sign) if counted else scattered)[np.ix_(known, known)]
     return PairSums(loss, slope, (pulled @ sign)[:, 1:], hessian)
 
 
@@ -160,59 +172,73 @@ def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
     return blocks.transpose(0, 2, 1, 3).reshape(depth * width, depth * width)
 
 
-@njit(cache=True, nogil=True)
-def _hinge(first, second, margin, weight, table, start, stop, pulled, single, joint, scattered):  # type: ignore[no-untyped-def]
-    """Return loss and slope; add ``v xi`` by code to `pulled`, ``v`` by code to `single`, by two codes to `joint`.
+@njit(inline="always")
+def _shortfall(first, second, margin, flat, width, i):  # type: ignore[no-untyped-def]
+    """Return m - <W, d> of pair i; unsigned indices spare the check for negative ones, half of the time."""
+    ahead = 0.0
+    behind = 0.0
+    for k in range(first.shape[1]):
+        ahead += flat[np.uint64(k * width + first[i, k] + 1)]
+        behind += flat[np.uint64(k * width + second[i, k] + 1)]
+    return (margin[i] if len(margin) > 1 else margin[0]) - (ahead - behind)
 
-    Pairs with a shortfall are gathered in blocks and counted two positions at a time, so that each
-    table of joint counts stays in the nearest cache. Empty `single`, `joint` or `scattered` are left out.
-    """
+
+@njit(cache=True, nogil=True)
+def _hinge(first, second, margin, weight, table, start, stop, pulled):  # type: ignore[no-untyped-def]
+    """Return loss and slope; add ``v xi`` by position and code into `pulled`, shape (K, width^2)."""
     depth, width = table.shape
-    codes = np.empty((depth, BLOCK), np.uint16)
-    pull = np.empty(BLOCK)
-    v = np.empty(BLOCK)
+    flat, pulls = table.ravel(), pulled.ravel()
     loss = 0.0
     slope = 0.0
-    held = 0
     for i in range(start, stop):
-        m = margin[i] if len(margin) > 1 else margin[0]
-        xi = m
-        for k in range(depth):
-            xi += table[k, second[i, k] + 1] - table[k, first[i, k] + 1]
+        xi = _shortfall(first, second, margin, flat, width, i)
         if xi > 0.0:
-            v[held] = weight[i] if len(weight) > 1 else weight[0]
-            pull[held] = v[held] * xi
-            loss += pull[held] * xi
-            slope += pull[held] * m
+            pull = xi * (weight[i] if len(weight) > 1 else weight[0])
+            loss += pull * xi
+            slope += pull * (margin[i] if len(margin) > 1 else margin[0])
             for k in range(depth):
-                codes[k, held] = (first[i, k] + 1) * width + second[i, k] + 1
-            held += 1
-        if held == BLOCK or (i == stop - 1 and held > 0):
-            _count(codes, pull, held, pulled)
-            if len(single) > 0:
-                _count(codes, v, held, single)
-            if len(joint) > 0:
-                _count_joint(codes, v, held, joint)
-            if len(scattered) > 0:
-                _scatter(codes, v, held, width, scattered)
-            held = 0
+                code = (first[i, k] + 1) * width + second[i, k] + 1
+                pulls[np.uint64(k * width * width + code)] += pull
     return loss, slope
 
 
 @njit(cache=True, nogil=True)
-def _count(codes, v, held, single):  # type: ignore[no-untyped-def]
-    for k in range(codes.shape[0]):
-        for i in range(held):
-            single[k, codes[k, i]] += v[i]
+def _count(first, second, margin, weight, table, start, stop, single, joint, scattered):  # type: ignore[no-untyped-def]
+    """Add ``v`` of pairs that fall short by code into `single`, by two codes into `joint`, or d d^T into `scattered`.
+
+    Pairs are gathered in blocks and counted two positions at a time, so that each table of joint counts
+    stays in the nearest cache. An empty `joint` or `scattered` is left out.
+    """
+    depth, width = table.shape
+    flat = table.ravel()
+    codes = np.empty((depth, BLOCK), np.uint16)
+    v = np.empty(BLOCK)
+    held = 0
+    for i in range(start, stop):
+        if _shortfall(first, second, margin, flat, width, i) > 0.0:
+            v[held] = weight[i] if len(weight) > 1 else weight[0]
+            for k in range(depth):
+                codes[k, held] = (first[i, k] + 1) * width + second[i, k] + 1
+            held += 1
+        if held == BLOCK or (i == stop - 1 and held > 0):
+            if len(scattered) > 0:
+                _scatter(codes, v, held, width, scattered)
+            else:
+                _count_block(codes, v, held, single, joint)
+            held = 0
 
 
 @njit(cache=True, nogil=True)
-def _count_joint(codes, v, held, joint):  # type: ignore[no-untyped-def]
+def _count_block(codes, v, held, single, joint):  # type: ignore[no-untyped-def]
     pair = 0
     for k in range(codes.shape[0]):
+        one, alone = codes[k], single[k]
+        for i in range(held):
+            alone[one[i]] += v[i]
         for j in range(k):
+            other, together = codes[j], joint[pair]
             for i in range(held):
-                joint[pair, codes[k, i], codes[j, i]] += v[i]
+                together[one[i], other[i]] += v[i]
             pair += 1
 
 

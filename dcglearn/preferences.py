@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 TIE_TOLERANCE = 1e-12
 """Scores closer than this share of the largest are the same score."""
 
+SAMPLE = 1 << 14
+"""About so many pairs are looked at first, where a look at all would take long."""
+
 _COLUMNS = ("weight", "tie", "strength", "margin", "rater", "query")
 
 
@@ -225,9 +228,10 @@ class Preferences:
             Share of the pairs (or of raters, queries, lists) in the first part.
         seed : int or Generator, optional
             Same seed, same split.
-        by : {"rater", "query", "list"}, optional
-            Keep each rater or query whole. ``"list"`` splits the distinct lists and drops the pairs that have
-            one on each side, so that no list of the second part was seen in the first.
+        by : {"pair", "rater", "query", "list"}, optional
+            Keep together the judgements of the same two lists (``"pair"``), or each rater's or query's. ``"list"``
+            splits the distinct lists and drops the pairs that have one on each side, so that no list of the
+            second part was seen in the first. By default every judgement stands for itself.
 
         Raises
         ------
@@ -257,8 +261,8 @@ class Preferences:
             At least 2.
         seed : int or Generator, optional
             Same seed, same folds.
-        by : {"rater", "query"}, optional
-            Keep each rater or query whole.
+        by : {"pair", "rater", "query"}, optional
+            What to keep together; see `split`.
 
         Raises
         ------
@@ -290,11 +294,8 @@ class Preferences:
     def n_contradicted(self) -> float:
         """Return the weight of pairs that other pairs contradict: the lighter side of each two opposed ones."""
         log = self.decided
-        codes = np.stack([packed(log.preferred), packed(log.other)])
-        _, _, lists = unique_rows(codes.reshape(-1, codes.shape[-1]))
-        first, second = lists.reshape(2, -1)
-        n = int(lists.max(initial=-1)) + 1
-        _, pair = np.unique(np.minimum(first, second) * n + np.maximum(first, second), return_inverse=True)
+        first, second = log._list_numbers()
+        pair = log._pair_numbers()
         weight = np.ones(len(log)) if log.weight is None else log.weight
         ahead = np.bincount(pair, weight * (first < second))
         behind = np.bincount(pair, weight * (first > second))
@@ -303,13 +304,40 @@ class Preferences:
     def visible(self) -> Visibility:
         """Return what the log can see of a utility, and in words what it cannot (ties included, each pair once)."""
         from dcglearn.gauge import visibility
+
+        step = max(len(self) // SAMPLE, 1)
+        few = visibility(self._gram(step), (self.depth, self.n_grades), self._seen(), graded=self.graded)
+        if step == 1 or self._all_blind(few):
+            return few
+        return visibility(self._gram(1), (self.depth, self.n_grades), self._seen(), graded=self.graded)
+
+    def _gram(self, step: int) -> Floats:
+        """Return ``sum d d^T`` over every `step`-th pair."""
         from dcglearn.pair_sums import pair_sums
 
-        one, zero = np.ones(1), np.zeros((self.depth, self.n_grades))
-        gram = pair_sums(self.preferred, self.other, one, one, zero).curvature
-        assert gram is not None
-        seen = np.union1d(np.unique(self.preferred), np.unique(self.other))
-        return visibility(gram, zero.shape, seen[seen >= 0].tolist(), graded=self.graded)
+        first, second = (np.ascontiguousarray(lists[::step]) for lists in (self.preferred, self.other))
+        zero = np.zeros((self.depth, self.n_grades))
+        return pair_sums(first, second, np.ones(1), np.ones(1), zero).curvature
+
+    def _all_blind(self, few: Visibility) -> bool:
+        """Whether no pair at all sees what a few do not: one pass with a random such direction, not a Gram matrix."""
+        from dcglearn.pair_sums import pair_sums
+
+        hidden = few.invisible
+        direction = np.tensordot(np.random.default_rng(0).normal(size=len(hidden)), hidden, 1)
+        direction /= 4 * self.depth * max(np.abs(direction).max(), 1e-300)  # so that no difference exceeds 1/2
+        sums = pair_sums(self.preferred, self.other, np.ones(1), np.ones(1), direction, curvature=False)
+        # sum (1 - t) = sum (1 - t)^2 = n only if every t is 0.
+        return bool(max(abs(sums.slope - len(self)), abs(sums.loss - len(self))) <= 1e-12 * len(self))
+
+    def _seen(self) -> list[int]:
+        """Return the grades that occur."""
+        for lists in ((self.preferred[:SAMPLE], self.other[:SAMPLE]), (self.preferred, self.other)):
+            counts = np.sum([np.bincount(x.ravel().view(np.uint8), minlength=256) for x in lists], axis=0)
+            seen = np.flatnonzero(counts[: self.n_grades])
+            if len(seen) == self.n_grades:
+                break
+        return [int(grade) for grade in seen]
 
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does.
@@ -394,17 +422,31 @@ class Preferences:
         if by is None:
             both = np.arange(len(self))
         elif by == "list":
-            both_lists = np.concatenate([packed(self.preferred), packed(self.other)])
-            lists = unique_rows(both_lists)[2]
-            return lists[: len(self)], lists[len(self) :]
+            return self._list_numbers()
+        elif by == "pair":
+            both = self._pair_numbers()
         elif by in ("rater", "query"):
             labels = getattr(self, by)
             if labels is None:
                 raise InputError(f"the log has no {by}; split it by pair, or read a log with that column")
             both = np.unique(labels, return_inverse=True)[1]
         else:
-            raise InputError(f"by={by!r} is not one of rater, query, list, None")
+            raise InputError(f"by={by!r} is not one of pair, rater, query, list, None")
         return both, both
+
+    def _list_numbers(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the number of each distinct list, shape (n,) for either side."""
+        numbers = unique_rows(np.concatenate([packed(self.preferred), packed(self.other)]))[2]
+        return numbers[: len(self)], numbers[len(self) :]
+
+    def _pair_numbers(self) -> NDArray[np.intp]:
+        """Return the number of each distinct pair of lists, whichever is preferred, shape (n,)."""
+        first, second = self._list_numbers()
+        n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
+        numbers: NDArray[np.intp] = np.unique(
+            np.minimum(first, second) * n + np.maximum(first, second), return_inverse=True
+        )[1]
+        return numbers
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ def learn_report(
     *,
     C: float | str = 1.0,
     holdout: float | None = None,
-    by: str | None = None,
+    by: str = "pair",
     seed: int = 0,
     progress: bool = False,
     **parameters: Any,
@@ -173,7 +173,7 @@ def learn_report(
         "auto" chooses it by cross-validation.
     holdout : float, optional
         Share to hold out and measure on. The returned DCG is learned from the whole log all the same.
-    by : {"rater", "query", "list"}, optional
+    by : {"pair", "rater", "query", "list"}
         What to hold out whole; see `Preferences.split`.
     seed : int
         Of the split and of the folds.
@@ -227,17 +227,17 @@ def _dropped_lines(dropped: dict[str, int]) -> list[str]:
 
 
 def _fitted(
-    log: Preferences, C: float | str, by: str | None, seed: int, progress: bool, parameters: dict[str, Any]
+    log: Preferences, C: float | str, by: str, seed: int, progress: bool, parameters: dict[str, Any]
 ) -> tuple[UtilityLearner, ChosenC | None]:
     chosen = None
     if C == "auto":
-        folds_by = None if by == "list" else by
+        folds_by = "pair" if by == "list" else by
         chosen = choose_C(log, UtilityLearner(**parameters), by=folds_by, seed=seed, progress=progress)
         C = chosen.C
     return UtilityLearner(**{**parameters, "C": float(C)}).fit(log), chosen
 
 
-def _measure(model: UtilityLearner, train: Preferences, test: Preferences, by: str | None) -> HeldOut:
+def _measure(model: UtilityLearner, train: Preferences, test: Preferences, by: str) -> HeldOut:
     textbook = textbook_dcgs(train.n_grades, train.depth)
     on_train = {name: train.agreement(dcg).share for name, dcg in textbook.items()}
     dcg = test.agreement(model.factor().dcg).share
@@ -245,7 +245,7 @@ def _measure(model: UtilityLearner, train: Preferences, test: Preferences, by: s
     return HeldOut(
         n_pairs=n,
         n_train=len(train.decided),
-        by=by or "pair",
+        by=by,
         utility=model.score(test),
         dcg=dcg,
         textbook={name: test.agreement(other).share for name, other in textbook.items()},

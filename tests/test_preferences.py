@@ -85,6 +85,15 @@ def test_split_keeps_clusters_whole(by):
     assert len(first) + len(second) == 100
 
 
+def test_split_by_pair_keeps_opposed_judgements_together():
+    rng = np.random.default_rng(0)
+    log = Preferences(rng.integers(0, 2, (300, 2, 3)))
+    for first, second in [log.split(0.5, seed=0, by="pair"), *log.folds(3, seed=0, by="pair")]:
+        seen = [{frozenset(row) for row in rows(part)} for part in (first, second)]
+        assert not seen[0] & seen[1]
+        assert len(first) + len(second) == 300
+
+
 def test_split_by_list_shares_no_list():
     rng = np.random.default_rng(0)
     lists = rng.integers(0, 3, (30, 4))
