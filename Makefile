@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
 
-.PHONY: demo test check bench clean help
+.PHONY: demo test check bench figures studies clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
@@ -36,6 +36,12 @@ bench: $(BENCH)  ## measure speed against other solvers, as ratios; JSON lines
 	$(BIN)/python benchmarks/margin_qp.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/first_call.py
+
+figures: $(READY) ## draw the paper's figures and say which of its claims hold; what is there already is kept
+	$(BIN)/python -m simulations figures
+
+studies: $(READY) ## run the longer studies beyond the paper
+	$(BIN)/python -m simulations studies
 
 clean:           ## remove what the targets made
 	rm -rf $(VENV) build
