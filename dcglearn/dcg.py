@@ -143,6 +143,15 @@ class Utility(_Metric):
         """L, the number of grades."""
         return int(self.weights.shape[1])
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(K, L)."""
+        return self.depth, self.n_grades
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        """Return the weights, so that NumPy takes a utility as the (K, L) array that it is."""
+        return np.array(self.weights, dtype=dtype, copy=copy)
+
     def score(self, lists: ArrayLike) -> Floats:
         """Score graded lists.
 
@@ -385,7 +394,7 @@ def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:
     return {name: dcg for name, dcg in found.items() if dcg.gains.any()}
 
 
-def similarity(first: Utility | DCG, second: Utility | DCG) -> float:
+def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> float:
     """Return the paper's similarity, ``cos(T(W), T(W'))`` (Zhou et al. 2008, eq. 3).
 
     T subtracts the worst grade's weight from each row. It depends on offsets that some logs cannot
@@ -405,12 +414,14 @@ def similarity(first: Utility | DCG, second: Utility | DCG) -> float:
     return _cosine(left - left[:, :1], right - right[:, :1])
 
 
-def gauge_free_similarity(first: Utility | DCG, second: Utility | DCG, visible: Visibility) -> float:
+def gauge_free_similarity(
+    first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike, visible: Visibility
+) -> float:
     """Return the cosine of two utilities after removing the directions that a log cannot see.
 
     Parameters
     ----------
-    first, second : Utility or DCG
+    first, second : Utility, DCG or array_like, shape (K, L)
         Of one shape.
     visible : Visibility
         Of the log they are judged by: ``learner.visible_`` or ``log.visible()``.
@@ -438,9 +449,9 @@ def _cosine(left: Floats, right: Floats) -> float:
     return float(np.vdot(left, right)) / norms
 
 
-def _matched_weights(first: Utility | DCG, second: Utility | DCG) -> tuple[Floats, Floats]:
+def _matched_weights(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> tuple[Floats, Floats]:
     """Return the (K, L) weights of two utilities or DCGs; different shapes are refused."""
-    left, right = (x.utility.weights if isinstance(x, DCG) else x.weights for x in (first, second))
+    left, right = (finite_array(x.utility if isinstance(x, DCG) else x, "weights", 2) for x in (first, second))
     if left.shape != right.shape:
         raise InputError(f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be compared")
     return left, right

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import isotonic_regression
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.optimize import isotonic_regression, nnls
 
 from dcglearn.pair_sums import PairSums, pair_sums
 
@@ -28,6 +28,10 @@ Evaluate = Callable[["Floats", bool], PairSums]
 
 SUBSAMPLE = 1 << 15
 """Logs of more than four times this many pairs start from the solution on about this many of them."""
+
+
+SMALL = 1.0
+"""A C at and below which no smaller one is tried first."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ def solve(
     tol : float
         Relative duality gap to reach.
     max_iter : int
-        Newton steps at most.
+        Newton steps at most (then as many again from the solution at a smaller C).
 
     Returns
     -------
@@ -131,8 +135,13 @@ def solve(
         share = pairs.total_weight / few.total_weight
         guess = newton(few.evaluate, shape, C * share, monotone=monotone, tol=1e-6, max_iter=max_iter)
         start, curvature = guess.weights, None if guess.curvature is None else share * guess.curvature
-    options = {"start": start, "curvature": curvature, "tol": tol, "max_iter": max_iter}
-    return newton(pairs.evaluate, shape, C, monotone=monotone, **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"monotone": monotone, "tol": tol, "max_iter": max_iter}
+    found = newton(pairs.evaluate, shape, C, start=start, curvature=curvature, **options)
+    if found.converged or C <= SMALL:
+        return found
+    # Far from a solution, a huge C on a log without noise takes ever smaller steps: come from a smaller C.
+    nearby = solve(pairs, n_grades, C / 10, start=start, **options)
+    return newton(pairs.evaluate, shape, C, start=nearby.weights, **options)
 
 
 def newton(
@@ -307,24 +316,42 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
     Notes
     -----
     Judice and Pires 1994: all variables that break a sign change sides at once, while their number
-    falls; else, for a while, only the last one does (Murty's rule), which cannot cycle.
+    falls or for three rounds more; signs within rounding error of zero break nothing. It takes a few rounds where
+    it works, and may cycle where it does not: then the non-negative least squares of Lawson and Hanson takes
+    over, which is slower but cannot.
     """
     free = lower < 0
+    size = np.abs(hessian)
     best, patience = len(gradient) + 1, 3
-    while True:
+    while patience > 0:
         x = np.where(free, 0.0, lower)
         if free.any():
             rest = gradient[free] + hessian[np.ix_(free, ~free)] @ x[~free]
             x[free] = -cho_solve(cho_factor(hessian[np.ix_(free, free)]), rest)
         slope = hessian @ x + gradient
-        wrong = np.where(free, x < lower - 1e-13 * np.abs(x).max(), slope < -1e-13 * np.abs(gradient).max())
+        rounding = 1e-14 * (size @ np.abs(x) + np.abs(gradient))
+        wrong = np.where(free, x < lower - 1e-13 * np.abs(x).max(), slope < -rounding)
         n_wrong = int(wrong.sum())
         if n_wrong == 0:
             return np.maximum(x, lower)
-        if n_wrong < best:
-            best, patience = n_wrong, 3
-        elif patience > 0:
-            patience -= 1
-        else:
-            wrong[: np.flatnonzero(wrong)[-1]] = False
+        patience = 3 if n_wrong < best else patience - 1
+        best = min(best, n_wrong)
         free ^= wrong
+    return _by_least_squares(hessian, gradient, lower)
+
+
+def _by_least_squares(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
+    """Solve `bounded_minimum` with unbounded variables eliminated, as ``min |R y + R^-T q|, y >= 0``."""
+    bounded = np.isfinite(lower)
+    loose = cho_factor(hessian[np.ix_(~bounded, ~bounded)]) if not bounded.all() else None
+    across = hessian[np.ix_(~bounded, bounded)]
+    schur, q = hessian[np.ix_(bounded, bounded)], gradient[bounded]
+    if loose is not None:
+        schur = schur - across.T @ cho_solve(loose, across)
+        q = q - across.T @ cho_solve(loose, gradient[~bounded])
+    root = np.linalg.cholesky((schur + schur.T) / 2).T
+    x = lower.copy()
+    x[bounded] += nnls(root, -solve_triangular(root, q + schur @ lower[bounded], trans="T"))[0]
+    if loose is not None:
+        x[~bounded] = -cho_solve(loose, gradient[~bounded] + across @ x[bounded])
+    return x
