@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dcglearn.files import read_json_object, write_json
+from dcglearn.textbook import TEXTBOOK_DISCOUNTS, TEXTBOOK_GAINS, textbook_discounts, textbook_gains
 from dcglearn.validation import InputError, finite_array, graded_lists, scale_size
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 SCHEMA_VERSION = 1
-TEXTBOOK_GAINS = ("linear", "exponential", "power3", "power5", "binary1", "binary2")
-TEXTBOOK_DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")
 
 
 class _Metric:
@@ -264,7 +263,7 @@ class DCG(_Metric):
         grades = np.arange(scale_size(n_grades, 0), dtype=np.float64)
         if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 1:
             raise InputError(f"depth={depth!r} is not a positive integer")
-        return cls(_textbook_gains(gain, grades), _textbook_discounts(discount, int(depth)))
+        return cls(textbook_gains(gain, grades), textbook_discounts(discount, int(depth)))
 
     @classmethod
     def from_name(cls, name: str, n_grades: int, depth: int = 10) -> DCG:
@@ -455,42 +454,6 @@ def _matched_weights(first: Utility | DCG | ArrayLike, second: Utility | DCG | A
     if left.shape != right.shape:
         raise InputError(f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be compared")
     return left, right
-
-
-def _textbook_gains(name: str, grades: Floats) -> Floats:
-    if name == "linear":
-        return grades
-    if name == "exponential":
-        return np.exp2(grades) - 1
-    match = re.fullmatch(r"(power|binary)(\d+(?:\.\d+)?)", name)
-    if match is None:
-        raise InputError(f"gain {name!r} is not one of {', '.join(TEXTBOOK_GAINS)}")
-    kind, number = match[1], float(match[2])
-    if kind == "binary":
-        return (grades >= number).astype(np.float64)
-    if number <= 1:
-        raise InputError(f"gain {name!r}: the base must be larger than 1")
-    return number**grades - 1
-
-
-def _textbook_discounts(name: str, depth: int) -> Floats:
-    ranks = np.arange(1.0, depth + 1)
-    closed: dict[str, Callable[[Floats], Floats]] = {
-        "flat": np.ones_like,
-        "log2": lambda r: 1 / np.log2(r + 1),
-        "reciprocal": lambda r: 1 / r,
-        "sqrt": lambda r: 1 / np.sqrt(r),
-        "linear": lambda r: (depth - r + 1) / depth,
-        "letor": lambda r: 1 / np.log2(np.maximum(r, 2)),
-    }
-    if name in closed:
-        return closed[name](ranks)
-    match = re.fullmatch(r"rbp(0?\.\d+)", name)
-    if match is None or float(match[1]) == 0:
-        raise InputError(
-            f"discount {name!r} is not one of {', '.join(TEXTBOOK_DISCOUNTS)}, letor, or rbpP with 0 < P < 1"
-        )
-    return float(match[1]) ** ranks
 
 
 def _checked_fields(values: dict[str, Any], kind: str, numbers: Sequence[str]) -> dict[str, Any]:

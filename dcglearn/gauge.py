@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.pair_sums import pair_sums
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    Grades = NDArray[np.int8]
+
+SAMPLE = 1 << 14
+"""About so many pairs are looked at first, where a look at all would take long."""
 
 TOLERANCE = 1e-10
 """A direction is invisible if its eigenvalue of ``sum d d^T`` is at most this share of the largest."""
@@ -102,6 +108,35 @@ class Visibility:
         return "\n".join([head, *(f"- {sentence}" for sentence in self.sentences)])
 
 
+def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = True) -> Visibility:
+    """Return what pairs of lists can see of a utility.
+
+    Parameters
+    ----------
+    first, second : ndarray of int8, shape (n, K), C-contiguous
+        The lists of each pair, -1 = no known grade.
+    n_grades : int
+        L.
+    graded : bool
+        False where the columns are documents.
+
+    Returns
+    -------
+    Visibility
+
+    Notes
+    -----
+    A sample's Gram matrix is enough where one pass over all pairs finds none that sees what the sample does not.
+    """
+    shape = (first.shape[1], n_grades)
+    seen = _occurring(first, second, n_grades)
+    step = max(len(first) // SAMPLE, 1)
+    few = visibility(_gram(first[::step], second[::step], shape), shape, seen, graded=graded)
+    if step == 1 or _blind_to(few.invisible, first, second):
+        return few
+    return visibility(_gram(first, second, shape), shape, seen, graded=graded)
+
+
 def visibility(gram: Floats, shape: tuple[int, int], seen: Sequence[int], *, graded: bool = True) -> Visibility:
     """Return what a log sees, from its Gram matrix.
 
@@ -166,3 +201,29 @@ def _ranks(positions: Sequence[int]) -> str:
         else:
             runs.append([position])
     return ", ".join(str(run[0] + 1) + (f"-{run[-1] + 1}" if len(run) > 1 else "") for run in runs)
+
+
+def _gram(first: Grades, second: Grades, shape: tuple[int, int]) -> Floats:
+    """Return ``sum d d^T``: at W = 0 and margin 1 every pair falls short."""
+    lists = np.ascontiguousarray(first), np.ascontiguousarray(second)
+    return pair_sums(*lists, margin=np.ones(1), weight=np.ones(1), weights=np.zeros(shape)).curvature
+
+
+def _blind_to(hidden: Floats, first: Grades, second: Grades) -> bool:
+    """Whether no pair sees any of some directions, shape (m, K, L): one pass with a random mixture of them."""
+    mixture = np.tensordot(np.random.default_rng(0).normal(size=len(hidden)), hidden, 1)
+    mixture /= 4 * len(mixture) * max(float(np.abs(mixture).max(initial=0.0)), 1e-300)  # no difference exceeds 1/2
+    sums = pair_sums(first, second, margin=np.ones(1), weight=np.ones(1), weights=mixture, curvature=False)
+    # sum (1 - t) = sum (1 - t)^2 = n only if every difference t is 0.
+    n = len(first)
+    return max(abs(sums.slope - n), abs(sums.loss - n)) <= 1e-12 * n
+
+
+def _occurring(first: Grades, second: Grades, n_grades: int) -> list[int]:
+    """Return the grades that occur; a look at the first lists is often enough."""
+    for lists in ((first[:SAMPLE], second[:SAMPLE]), (first, second)):
+        counts = np.sum([np.bincount(x.ravel().view(np.uint8), minlength=256) for x in lists], axis=0)
+        seen = np.flatnonzero(counts[:n_grades])
+        if len(seen) == n_grades:
+            break
+    return [int(grade) for grade in seen]

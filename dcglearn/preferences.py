@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 TIE_TOLERANCE = 1e-12
 """Scores closer than this share of the largest are the same score."""
 
-SAMPLE = 1 << 14
-"""About so many pairs are looked at first, where a look at all would take long."""
-
 _COLUMNS = ("weight", "tie", "strength", "margin", "rater", "query")
 
 
@@ -303,41 +300,9 @@ class Preferences:
 
     def visible(self) -> Visibility:
         """Return what the log can see of a utility, and in words what it cannot (ties included, each pair once)."""
-        from dcglearn.gauge import visibility
+        from dcglearn.gauge import visible_to
 
-        step = max(len(self) // SAMPLE, 1)
-        few = visibility(self._gram(step), (self.depth, self.n_grades), self._seen(), graded=self.graded)
-        if step == 1 or self._all_blind(few):
-            return few
-        return visibility(self._gram(1), (self.depth, self.n_grades), self._seen(), graded=self.graded)
-
-    def _gram(self, step: int) -> Floats:
-        """Return ``sum d d^T`` over every `step`-th pair."""
-        from dcglearn.pair_sums import pair_sums
-
-        first, second = (np.ascontiguousarray(lists[::step]) for lists in (self.preferred, self.other))
-        zero = np.zeros((self.depth, self.n_grades))
-        return pair_sums(first, second, np.ones(1), np.ones(1), zero).curvature
-
-    def _all_blind(self, few: Visibility) -> bool:
-        """Whether no pair at all sees what a few do not: one pass with a random such direction, not a Gram matrix."""
-        from dcglearn.pair_sums import pair_sums
-
-        hidden = few.invisible
-        direction = np.tensordot(np.random.default_rng(0).normal(size=len(hidden)), hidden, 1)
-        direction /= 4 * self.depth * max(np.abs(direction).max(), 1e-300)  # so that no difference exceeds 1/2
-        sums = pair_sums(self.preferred, self.other, np.ones(1), np.ones(1), direction, curvature=False)
-        # sum (1 - t) = sum (1 - t)^2 = n only if every t is 0.
-        return bool(max(abs(sums.slope - len(self)), abs(sums.loss - len(self))) <= 1e-12 * len(self))
-
-    def _seen(self) -> list[int]:
-        """Return the grades that occur."""
-        for lists in ((self.preferred[:SAMPLE], self.other[:SAMPLE]), (self.preferred, self.other)):
-            counts = np.sum([np.bincount(x.ravel().view(np.uint8), minlength=256) for x in lists], axis=0)
-            seen = np.flatnonzero(counts[: self.n_grades])
-            if len(seen) == self.n_grades:
-                break
-        return [int(grade) for grade in seen]
+        return visible_to(self.preferred, self.other, self.n_grades, graded=self.graded)
 
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does.

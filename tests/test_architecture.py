@@ -12,7 +12,8 @@ PACKAGE = Path(__file__).parents[1] / "dcglearn"
 # docs/design.md shows the same table with what lives in each file.
 FLOORS = [
     {"validation"},
-    {"files", "sources", "pair_sums", "gauge", "lists"},
+    {"files", "sources", "pair_sums", "lists", "textbook"},
+    {"gauge"},
     {"dcg", "preferences", "margin_qp", "plots", "line_errors"},
     {"readers", "simulate", "factoring"},
     {"learn"},
