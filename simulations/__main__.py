@@ -1,0 +1,73 @@
+"""Run the experiments, keep what is there from the same options, and write the page of claims.
+
+python -m simulations                  list the programs, then run all
+python -m simulations figures          the paper's figures
+python -m simulations studies          the studies beyond the paper
+python -m simulations figure_09 --quick --folder /tmp
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pkgutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from tqdm import tqdm
+
+import dcglearn as dl
+import simulations
+from simulations.claims import page
+from simulations.run import complete, parser, produce, read
+
+KINDS = {"all": ("figure_", "study_"), "figures": ("figure_",), "studies": ("study_",)}
+
+
+def programs(kind: str = "all") -> list[ModuleType]:
+    """Return the programs of a kind, or the one of this name."""
+    names = sorted(module.name for module in pkgutil.iter_modules(simulations.__path__))
+    chosen = [name for name in names if name == kind or name.startswith(KINDS.get(kind, ()))]
+    chosen = [name for name in chosen if name.startswith(KINDS["all"])]
+    if not chosen:
+        raise dl.InputError(f"{kind!r} is none of {', '.join([*KINDS, *programs_names()])}")
+    return [importlib.import_module(f"simulations.{name}") for name in chosen]
+
+
+def programs_names() -> list[str]:
+    """Return the names of all programs."""
+    return [module.__name__.rpartition(".")[2] for module in programs()]
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Run the programs asked for, and write the page of claims from every table that is there."""
+    chosen = programs(arguments.programs)
+    if arguments.programs == "all":
+        print("\n".join(f"{module.STEM:<28} {(module.__doc__ or '').splitlines()[0]}" for module in chosen))
+    for module in tqdm(chosen, disable=not sys.stderr.isatty(), unit="program"):
+        for claim in produce(module, arguments):
+            print(claim, flush=True)
+    there = [module for module in programs() if complete(arguments.folder, module.STEM)]
+    target = Path("docs/claims.md") if arguments.folder == Path("figures") else arguments.folder / "claims.md"
+    claims = {module.STEM: list(module.claims(read(arguments.folder, module.STEM))) for module in there}
+    target.write_text(page(claims), encoding="utf-8")
+    print(f"wrote: {target}", file=sys.stderr)
+
+
+def main() -> None:
+    """Parse the command line; bad settings end with status 2 and one line."""
+    options = parser(__doc__ or "")
+    options.add_argument("programs", nargs="?", default="all", help="all, figures, studies, or one program's name")
+    try:
+        run(options.parse_args())
+    except dl.InputError as error:
+        print(f"simulations: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("simulations: interrupted; the same command goes on with what is missing", file=sys.stderr)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

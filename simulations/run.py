@@ -1,0 +1,248 @@
+"""What every simulation shares: repeats over processes, tables, files, and the command line."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from tqdm import tqdm
+
+import dcglearn as dl
+
+STYLES = (
+    {"color": "#0072B2", "marker": "o", "linestyle": "-"},
+    {"color": "#D55E00", "marker": "s", "linestyle": "--"},
+    {"color": "#009E73", "marker": "^", "linestyle": "-."},
+    {"color": "#CC79A7", "marker": "D", "linestyle": ":"},
+    {"color": "#E69F00", "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+    {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
+)
+"""Okabe and Ito's colours; marker and dash tell lines apart in black and white."""
+
+_PRINT: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 200,
+}
+SUFFIXES = (".csv", ".png", ".pdf")
+TRUTHS = ("D1", "D2")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim, our number for it, and the verdict: holds, holds with a condition, or does not hold."""
+
+    figure: str
+    text: str
+    number: str
+    verdict: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"figure {self.figure}: {self.text}\n  {self.verdict.upper()}: {self.number}. {self.reason}"
+
+
+def repeated(
+    function: Callable[..., Mapping[str, Any] | list[Mapping[str, Any]]],
+    settings: Sequence[Mapping[str, Any]],
+    *,
+    repeats: int,
+    seed: int,
+    jobs: int = 1,
+    progress: bool = False,
+) -> Iterator[dict[str, Any]]:
+    """Yield the records of a function run `repeats` times in each setting.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module, so that processes find it; ``function(rng=Generator, **setting)`` returns a record or a list.
+    settings : sequence of mappings
+        Keyword arguments; they stand in the record too.
+    repeats, seed : int
+        Repeat r draws from ``default_rng([seed, r])`` in every setting, so that curves share their lists.
+    jobs : int
+        Processes. Records and their order do not depend on it.
+    progress : bool
+        Show a bar.
+
+    Yields
+    ------
+    dict
+        ``{**setting, "repeat": r, **record}``.
+
+    Raises
+    ------
+    InputError
+        If repeats or jobs are less than 1.
+    """
+    for name, value in (("repeats", repeats), ("jobs", jobs)):
+        if value < 1:
+            raise dl.InputError(f"{name}={value}: at least 1 is needed")
+    tasks = [(dict(setting), repeat) for setting in settings for repeat in range(repeats)]
+    one = partial(_one, function, seed)
+    with tqdm(total=len(tasks), disable=not progress, leave=False) as bar:
+        if jobs == 1:
+            for records in map(one, tasks):
+                yield from records
+                bar.update()
+            return
+        with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+            for records in pool.map(one, tasks, chunksize=4):
+                yield from records
+                bar.update()
+
+
+def _one(function: Callable[..., Any], seed: int, task: tuple[dict[str, Any], int]) -> list[dict[str, Any]]:
+    setting, repeat = task
+    found = function(rng=np.random.default_rng([seed, repeat]), **setting)
+    records = found if isinstance(found, list) else [found]
+    return [{**setting, "repeat": repeat, **record} for record in records]
+
+
+def summary(table: pl.DataFrame, by: Sequence[str], values: Sequence[str]) -> pl.DataFrame:
+    """Return the mean over repeats of each value, and its standard error as ``VALUE_error``, ordered by `by`."""
+    mean = [pl.col(value).mean() for value in values]
+    error = [(pl.col(value).std() / pl.len().sqrt()).alias(f"{value}_error") for value in values]
+    return table.group_by(by).agg(*mean, *error).sort(by)
+
+
+def curves(table: pl.DataFrame, axes: Axes, x: str, y: str, lines: str = "truth", **labels: str) -> None:
+    """Draw the mean of `y` against `x` with standard errors, one line for each value of the column `lines`."""
+    means = summary(table, [lines, x], [y])
+    for style, name in zip(STYLES, table[lines].unique(maintain_order=True), strict=False):
+        part = means.filter(pl.col(lines) == name)
+        label = labels.get(str(name), str(name))
+        axes.errorbar(part[x], part[y], part[f"{y}_error"], label=label, capsize=2, markersize=4, lw=1.3, **style)
+
+
+def at(table: pl.DataFrame, value: str, **where: Any) -> tuple[float, float]:
+    """Return the mean of a value over repeats, and its standard error, in the rows where columns have these values."""
+    column = table.filter(*(pl.col(name) == wanted for name, wanted in where.items()))[value].to_numpy()
+    return float(column.mean()), float(column.std(ddof=1) / np.sqrt(len(column)))
+
+
+def shown(mean_and_error: tuple[float, float]) -> str:
+    """Return ``.938 ± .002``."""
+    return f"{mean_and_error[0]:.3f} ± {mean_and_error[1]:.3f}"
+
+
+def validated(
+    train: dl.Preferences, validation: dl.Preferences, grid: Sequence[float] = tuple(10.0**p for p in range(-5, 6))
+) -> dl.UtilityLearner:
+    """Return the learner whose C orders an independent validation set best (the smallest of equals)."""
+    best, best_share, start = None, -1.0, None
+    for C in grid:
+        learner = dl.UtilityLearner(C=C).fit(train, start=start)
+        start, share = learner.utility_, learner.score(validation)
+        if share > best_share:
+            best, best_share = learner, share
+    if best is None:
+        raise dl.InputError("no C to choose from")
+    return best
+
+
+def recovery(learner: dl.UtilityLearner, truth: dl.DCG, test: dl.Preferences) -> dict[str, float]:
+    """Return the paper's precision and similarity (section 6.2), and the similarity of what the log can see."""
+    return {
+        "precision": test.agreement(learner.utility_).precision,
+        "similarity": dl.similarity(learner.utility_, truth),
+        "gauge_free": dl.gauge_free_similarity(learner.utility_, truth, learner.visible_),
+    }
+
+
+def main(module: ModuleType, arguments: Sequence[str] | None = None) -> None:
+    """Run one program from the command line; bad settings end with status 2 and one line."""
+    options = parser(module.__doc__ or "").parse_args(arguments)
+    try:
+        for claim in produce(module, options):
+            print(claim)
+    except dl.InputError as error:
+        print(f"{module.STEM}: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    """Return the options that every program has."""
+    found = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    found.add_argument("--seed", type=int, default=0, help="same seed, same bytes (default 0)")
+    found.add_argument("--repeats", type=int, help="repeats of each setting (default: the program's)")
+    found.add_argument("--quick", action="store_true", help="a few repeats of small settings, to see that it runs")
+    found.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
+    found.add_argument("--folder", type=Path, default=Path("figures"), help="where to write (default: figures)")
+    found.add_argument("--force", action="store_true", help="run again what is there already")
+    return found
+
+
+def produce(module: ModuleType, options: argparse.Namespace) -> list[Claim]:
+    """Make a program's table and pictures, unless they are there from the same options; return its claims."""
+    check_folder(options.folder)
+    repeats = options.repeats if options.repeats is not None else 3 if options.quick else module.REPEATS
+    head = f"# seed={options.seed} repeats={repeats} quick={options.quick}"
+    if options.force or not complete(options.folder, module.STEM, head):
+        how = {"seed": options.seed, "repeats": repeats, "quick": options.quick, "jobs": options.jobs}
+        records = module.simulate(**how, progress=sys.stderr.isatty())
+        _save(module, rounded(pl.DataFrame(list(records))), options.folder, head)
+    return list(module.claims(read(options.folder, module.STEM)))
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that is missing or cannot be written, before any work is done."""
+    if not folder.is_dir():
+        raise dl.InputError(f"the folder {folder} does not exist; make it first")
+    if not os.access(folder, os.W_OK):
+        raise dl.InputError(f"the folder {folder} cannot be written")
+
+
+def complete(folder: Path, stem: str, head: str | None = None) -> bool:
+    """Whether table and pictures are there, made with these options (the first line of the table)."""
+    if not all((folder / f"{stem}{suffix}").is_file() for suffix in SUFFIXES):
+        return False
+    with (folder / f"{stem}.csv").open() as file:
+        return head is None or file.readline().rstrip("\n") == head
+
+
+def read(folder: Path, stem: str) -> pl.DataFrame:
+    """Return the table that a program wrote."""
+    return pl.read_csv(folder / f"{stem}.csv", comment_prefix="#", infer_schema_length=None)
+
+
+def rounded(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with six significant digits, which do not depend on the machine's rounding."""
+    return table.with_columns(pl.col(pl.Float64).round_sig_figs(6))
+
+
+def _save(module: ModuleType, table: pl.DataFrame, folder: Path, head: str) -> None:
+    """Write table and pictures beside, then rename all three: an earlier result is whole or replaced."""
+    beside = [folder / f".{module.STEM}.new{suffix}" for suffix in SUFFIXES]
+    try:
+        beside[0].write_text(f"{head}\n{table.write_csv()}")
+        with rc_context(_PRINT):
+            figure = Figure(figsize=module.FIGSIZE, layout="constrained")
+            module.plot(table, figure.subplots(1, module.PANELS))
+            figure.savefig(beside[1])
+            figure.savefig(beside[2], metadata={"CreationDate": None})
+        for path, suffix in zip(beside, SUFFIXES, strict=True):
+            path.replace(folder / f"{module.STEM}{suffix}")
+    finally:
+        for path in beside:
+            path.unlink(missing_ok=True)
