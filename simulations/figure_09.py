@@ -46,7 +46,8 @@ def claims(table):
     slopes = {truth: slope(table, truth) for truth in TRUTHS}
     level = {truth: at(table, "precision", truth=truth, n=table["n"].max()) for truth in TRUTHS}
     number = "; ".join(
-        f"{t}: rise per 100 pairs {slopes[t][0]:.4f} ± {slopes[t][1]:.4f}, {shown(level[t])} at the end" for t in TRUTHS
+        f"{t}: rise per 100 pairs {rise:+.4f} ± {error:.4f}, {shown(level[t])} at the end"
+        for t, (rise, error) in slopes.items()
     )
     flat = all(abs(mean) <= 2 * error for mean, error in slopes.values())
     slight = all(abs(mean) < 0.02 for mean, _ in slopes.values())
@@ -55,8 +56,8 @@ def claims(table):
         "pairs with the optimal list of the same grades teach nothing: precision does not grow",
         number,
         "holds" if flat else "holds with a condition" if slight else "does not hold",
-        "The level is not one half, since the monotone constraint and the order of positions teach something. Every DCG "
-        "with increasing gains agrees on such pairs; a free K x L utility need not, so a little can be learned.",
+        "The level is not one half: that better grades belong higher is all that such pairs say, and every DCG with "
+        "increasing gains says it too.",
     )
 
 

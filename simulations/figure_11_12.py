@@ -30,7 +30,7 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 def plot(table, axes):
     """Draw both measures against the number of pairs."""
-    lines = table.with_columns(line=table["truth"] + ", " + table["margin"] + " margin")
+    lines = table.with_columns(line=table["truth"] + ", " + table["margin"].replace("hamming", "Hamming") + " margin")
     for ax, name, label in zip(
         axes, ("similarity", "precision"), ("similarity (the paper's)", "precision"), strict=True
     ):
@@ -63,7 +63,7 @@ def claims(table):
             f"the Hamming margin gains no significant {name}",
             number,
             "holds" if all(mean <= 2 * error or mean < 0.01 for mean, error in gains.values()) else "does not hold",
-            f"Gain of Hamming over unit margin on the same pairs, C = 1; the largest difference in size is {largest:.3f}.",
+            f"Gain of the Hamming over the unit margin on the same pairs, C = 1; at most {largest:.3f} in size.",
         )
 
 

@@ -20,7 +20,7 @@ def one(rng, truth, n, n_test):
     hidden = dl.Utility(true.utility.weights[:, np.array(dl.simulate.PAPER_LIST)])
     return {
         "precision": test.agreement(found.utility_).precision,
-        "gauge_free": dl.gauge_free_similarity(found.utility_, hidden, found.visible_),
+        "gauge_free": dl.gauge_free_similarity(found.utility_, hidden, test.visible()),
     }
 
 
@@ -47,7 +47,7 @@ def claims(table):
         "the utility is learned precisely without the documents' grades",
         number,
         "holds with a condition" if all(many[0] > 0.9 for _, many in found.values()) else "does not hold",
-        "With 100 weights and no order of grades to help, it takes several times the pairs that grades take (figure 1).",
+        "With 100 weights and no order of grades to help, it takes several times the pairs of figure 1.",
     )
 
 

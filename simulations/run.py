@@ -58,7 +58,8 @@ class Claim:
     reason: str
 
     def __str__(self) -> str:
-        return f"figure {self.figure}: {self.text}\n  {self.verdict.upper()}: {self.number}. {self.reason}"
+        kind = "study" if self.figure.isalpha() else "figure"
+        return f"{kind} {self.figure}: {self.text}\n  {self.verdict.upper()}: {self.number}. {self.reason}"
 
 
 def repeated(
@@ -147,26 +148,25 @@ def shown(mean_and_error: tuple[float, float]) -> str:
 
 
 def validated(
-    train: dl.Preferences, validation: dl.Preferences, grid: Sequence[float] = tuple(10.0**p for p in range(-5, 6))
+    train: dl.Preferences,
+    validation: dl.Preferences,
+    grid: Sequence[float] = tuple(10.0**p for p in range(-5, 6)),
+    **parameters: Any,
 ) -> dl.UtilityLearner:
     """Return the learner whose C orders an independent validation set best (the smallest of equals)."""
-    best, best_share, start = None, -1.0, None
+    learners: list[dl.UtilityLearner] = []
     for C in grid:
-        learner = dl.UtilityLearner(C=C).fit(train, start=start)
-        start, share = learner.utility_, learner.score(validation)
-        if share > best_share:
-            best, best_share = learner, share
-    if best is None:
-        raise dl.InputError("no C to choose from")
-    return best
+        start = learners[-1].utility_ if learners else None
+        learners.append(dl.UtilityLearner(C=C, **parameters).fit(train, start=start))
+    return max(learners, key=lambda learner: learner.score(validation))
 
 
 def recovery(learner: dl.UtilityLearner, truth: dl.DCG, test: dl.Preferences) -> dict[str, float]:
-    """Return the paper's precision and similarity (section 6.2), and the similarity of what the log can see."""
+    """Return the paper's precision and similarity (section 6.2), and the similarity of what such test pairs can see."""
     return {
         "precision": test.agreement(learner.utility_).precision,
         "similarity": dl.similarity(learner.utility_, truth),
-        "gauge_free": dl.gauge_free_similarity(learner.utility_, truth, learner.visible_),
+        "gauge_free": dl.gauge_free_similarity(learner.utility_, truth, test.visible()),
     }
 
 

@@ -1,0 +1,59 @@
+"""How do depth K and the number of grades L change what 200 pairs teach?"""
+
+import sys
+
+import polars as pl
+
+import dcglearn as dl
+from simulations.run import TRUTHS, Claim, at, curves, main, recovery, repeated, shown
+
+STEM, REPEATS, PANELS, FIGSIZE = "study_d_depth_and_grades", 40, 2, (7.5, 3.2)
+DEPTHS = (3, 5, 10, 20)
+GRADES = (2, 3, 4, 5, 6, 7)
+
+
+def one(rng, truth, n, depth, n_grades, n_test):
+    """Learn from n pairs of free lists, which exist for every K and L; permutations of one multiset do not."""
+    true = dl.simulate.ground_truth(truth, n_grades, depth)
+    test = dl.simulate.preference_pairs(true, n_test, lists="free", seed=rng)
+    train = dl.simulate.preference_pairs(true, n, lists="free", seed=rng)
+    return recovery(dl.UtilityLearner(C=1.0).fit(train), true, test)
+
+
+def simulate(seed, repeats, quick, jobs, progress):
+    """Yield a record a truth, depth or number of grades, and repeat."""
+    depths, grades, n_test = ((3, 20), (2, 7), 1000) if quick else (DEPTHS, GRADES, 5000)
+    shapes = {(depth, 5) for depth in depths} | {(10, n_grades) for n_grades in grades}
+    settings = [
+        {"truth": t, "n": 200, "depth": depth, "n_grades": n_grades, "n_test": n_test}
+        for t in TRUTHS
+        for depth, n_grades in sorted(shapes)
+    ]
+    yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+
+
+def plot(table, axes):
+    """Draw precision against depth, and against the number of grades."""
+    curves(table.filter(pl.col("n_grades") == 5), axes[0], "depth", "precision")
+    curves(table.filter(pl.col("depth") == 10), axes[1], "n_grades", "precision")
+    axes[0].set(xlabel="depth K (five grades, 200 pairs)", ylabel="precision on unseen pairs")
+    axes[1].set(xlabel="number of grades L (depth 10, 200 pairs)", ylabel="precision on unseen pairs")
+    axes[0].legend(title="truth")
+
+
+def claims(table):
+    """Return what the table says."""
+    by_depth = {t: [at(table, "precision", truth=t, depth=k, n_grades=5) for k in (3, 20)] for t in TRUTHS}
+    by_grades = {t: [at(table, "precision", truth=t, depth=10, n_grades=level) for level in (2, 7)] for t in TRUTHS}
+    for what, ends, found in (("positions", "3 and 20", by_depth), ("grades", "2 and 7", by_grades)):
+        yield Claim(
+            "d",
+            f"the same pairs teach less about more {what}",
+            "; ".join(f"{t}: {shown(few)} and {shown(many)} with {ends} {what}" for t, (few, many) in found.items()),
+            "holds" if all(few[0] > many[0] for few, many in found.values()) else "does not hold",
+            "Free lists, 200 pairs, C = 1: there are K (L - 1) directions to learn.",
+        )
+
+
+if __name__ == "__main__":
+    main(sys.modules[__name__])
