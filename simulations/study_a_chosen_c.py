@@ -26,7 +26,7 @@ def one(rng, truth, n, flip_rate, n_test):
 
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield a record a truth, share of flips and repeat."""
-    rates, n_test = ((0.0, 0.4), 1000) if quick else (RATES, 5000)
+    rates, n_test = ((0.0, 0.3), 1000) if quick else (RATES, 5000)
     settings = [{"truth": t, "n": 200, "flip_rate": rate, "n_test": n_test} for t in TRUTHS for rate in rates]
     yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
@@ -47,22 +47,25 @@ def plot(table, axes):
 
 def claims(table):
     """Return what the table says."""
-    low, high = 0.0, 0.4
-    found = {t: [at(table, "log10_C", truth=t, flip_rate=rate) for rate in (low, high)] for t in TRUTHS}
+    rates = (0.0, 0.3, table["flip_rate"].max())
+    found = {t: [at(table, "log10_C", truth=t, flip_rate=rate) for rate in rates] for t in TRUTHS}
     gained = {
-        t: at(table, "chosen", truth=t, flip_rate=high)[0] - at(table, "C_1", truth=t, flip_rate=high)[0]
-        for t in TRUTHS
+        t: at(table, "chosen", truth=t, flip_rate=0.3)[0] - at(table, "C_1", truth=t, flip_rate=0.3)[0] for t in TRUTHS
     }
     number = "; ".join(
-        f"{t}: log10 C {shown(clean)} without flips, {shown(noisy)} at 40%; choosing gains {gained[t]:+.3f} there"
-        for t, (clean, noisy) in found.items()
+        f"{t}: log10 C {shown(clean)} without flips, {shown(noisy)} at 30%, {shown(most)} at {rates[-1]:.0%}; "
+        f"choosing gains {gained[t]:+.3f} of precision at 30%"
+        for t, (clean, noisy, most) in found.items()
     )
+    falls = all(noisy[0] < clean[0] for clean, noisy, _ in found.values())
+    back = any(most[0] > noisy[0] for _, noisy, most in found.values())
     yield Claim(
         "a",
         "validation picks a smaller C as noise grows",
         number,
-        "holds" if all(noisy[0] < clean[0] for clean, noisy in found.values()) else "does not hold",
-        "200 pairs; the grid goes from 1e-5 to 1e5 in steps of ten.",
+        "does not hold" if not falls else "holds with a condition" if back else "holds",
+        "200 pairs; the grid goes from 1e-5 to 1e5 in steps of ten. Past 30% flips a validation set as noisy tells the C "
+        "hardly apart, and picks any of them.",
     )
 
 

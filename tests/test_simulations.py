@@ -1,0 +1,233 @@
+"""The experiments: each runs with --quick, shows what it claims as orderings and ranges, and leaves no half results."""
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from simulations import __main__ as everything  # noqa: E402
+from simulations import run  # noqa: E402
+
+FIGURES = sorted(path.stem for path in (ROOT / "simulations").glob("figure_*.py"))
+STUDIES = sorted(path.stem for path in (ROOT / "simulations").glob("study_*.py"))
+
+
+def options(folder, *more):
+    return run.parser("").parse_args(["--folder", str(folder), "--jobs", "1", *more])
+
+
+@pytest.fixture(scope="session")
+def quick(tmp_path_factory):
+    """Return a function from a program's name to its quick table, made once."""
+    folder = tmp_path_factory.mktemp("quick")
+
+    def table(name):
+        module = importlib.import_module(f"simulations.{name}")
+        claims = run.produce(module, options(folder, "--quick"))
+        assert claims
+        assert all(claim.verdict in ("holds", "holds with a condition", "does not hold") for claim in claims)
+        for suffix, magic in ((".png", b"\x89PNG"), (".pdf", b"%PDF"), (".csv", b"# seed=0")):
+            assert (folder / f"{name}{suffix}").read_bytes().startswith(magic)
+        return run.read(folder, name)
+
+    return table
+
+
+def mean(table, value, **where):
+    return run.at(table, value, **where)[0]
+
+
+@pytest.mark.parametrize("truth", run.TRUTHS)
+class TestThePapersFigures:
+    """The claims of the paper, section 9 of the mathematics."""
+
+    def test_1_and_2(self, quick, truth):
+        table = quick("figure_01_02")
+        assert mean(table, "precision", truth=truth, n=20) < mean(table, "precision", truth=truth, n=200)
+        assert 0.92 < mean(table, "precision", truth=truth, n=200) < 0.96
+        assert mean(table, "similarity", truth=truth, n=200) < mean(table, "gauge_free", truth=truth, n=200)
+
+    def test_3_and_4(self, quick, truth):
+        module = importlib.import_module("simulations.figure_03_04")
+        table = quick("figure_03_04")
+        assert module.correlation(table, "discount", truth)[0] > 0.95
+        assert module.correlation(table, "gain", truth)[0] > 0.95
+
+    def test_5_and_6(self, quick, truth):
+        table = quick("figure_05_06")
+        for measure in ("precision", "similarity"):
+            assert mean(table, measure, truth=truth, n_flips=0) > mean(table, measure, truth=truth, n_flips=40)
+
+    def test_7_and_8(self, quick, truth):
+        table = quick("figure_07_08")
+        for measure in ("precision", "similarity", "gauge_free"):
+            assert mean(table, measure, truth=truth, n_documents=0) > mean(
+                table, measure, truth=truth, n_documents=1000
+            )
+
+    def test_9_and_10(self, quick, truth):
+        module = importlib.import_module("simulations.figure_09")
+        nothing, little = quick("figure_09"), quick("figure_10")
+        rise, error = module.slope(nothing, truth)
+        assert abs(rise) < max(4 * error, 0.03)
+        ends = [mean(little, "precision", truth=truth, lists="optimal-free", n=n) for n in (20, 200)]
+        assert ends[0] < ends[1] < mean(little, "precision", truth=truth, lists="permutations", n=200) - 0.05
+
+    def test_11_and_12(self, quick, truth):
+        table = quick("figure_11_12")
+        for n in (100, 200):
+            unit, hamming = (mean(table, "precision", truth=truth, n=n, margin=m) for m in ("unit", "hamming"))
+            assert abs(unit - hamming) < 0.02
+
+    def test_13(self, quick, truth):
+        table = quick("figure_13")
+        course = [mean(table, "precision", truth=truth, n=n) for n in (20, 200, 1000)]
+        assert course == sorted(course)
+        assert course[-1] > 0.9
+
+
+class TestTheStudies:
+    """What they find beyond the paper."""
+
+    def test_a_smaller_c_under_noise(self, quick):
+        table = quick("study_a_chosen_c")
+        assert mean(table, "log10_C", flip_rate=0.3) < mean(table, "log10_C", flip_rate=0.0)
+        assert mean(table, "chosen", flip_rate=0.3) > mean(table, "C_1", flip_rate=0.3)
+
+    def test_b_more_pairs_make_up_for_flips(self, quick):
+        table = quick("study_b_flips_and_pairs")
+        assert mean(table, "precision", n=200, flip_rate=0.0) > mean(table, "precision", n=200, flip_rate=0.4)
+        assert mean(table, "gauge_free", n=1000, flip_rate=0.4) > mean(table, "gauge_free", n=200, flip_rate=0.4)
+
+    def test_c_large_errors_cost_more(self, quick):
+        table = quick("study_c_grade_errors")
+        assert mean(table, "gauge_free", size=1, rate=0.3) > mean(table, "gauge_free", size=4, rate=0.3)
+        assert mean(table, "precision", size=1, rate=0.0) > mean(table, "precision", size=1, rate=0.3)
+
+    def test_d_more_positions_and_grades_are_harder(self, quick):
+        table = quick("study_d_depth_and_grades")
+        assert mean(table, "precision", depth=3, n_grades=5) > mean(table, "precision", depth=20, n_grades=5)
+        assert mean(table, "precision", depth=10, n_grades=2) > mean(table, "precision", depth=10, n_grades=7)
+
+    def test_e_more_directions_need_more_pairs(self, quick):
+        table = quick("study_e_pairs_needed")
+        assert mean(table, "log2_pairs", depth=3, n_grades=5) < mean(table, "log2_pairs", depth=10, n_grades=5)
+        assert table["censored"].is_in([0, 1]).all()
+
+    def test_f_why_the_papers_similarity_stalls(self, quick):
+        table = quick("study_f_two_similarities")
+        assert 0.85 < mean(table, "similarity", lists="permutations", n=5000) < 0.92
+        assert mean(table, "gauge_free", lists="permutations", n=1000) > 0.99
+        assert mean(table, "similarity", lists="free", n=5000) > 0.99
+
+    def test_g_a_true_margin_helps(self, quick):
+        table = quick("study_g_margins")
+        assert mean(table, "precision", margin="true DCG", n=100) > mean(table, "precision", margin="unit", n=100)
+
+
+def test_every_program_is_tested_here():
+    text = Path(__file__).read_text()
+    assert all(f'"{name}"' in text for name in FIGURES + STUDIES)
+
+
+def test_same_seed_same_bytes_whatever_the_processes(tmp_path):
+    module = importlib.import_module("simulations.figure_09")
+    tables = []
+    for folder, jobs in (("one", "1"), ("again", "1"), ("two", "2")):
+        (tmp_path / folder).mkdir()
+        run.produce(module, options(tmp_path / folder, "--quick", "--repeats", "2", "--jobs", jobs))
+        tables.append((tmp_path / folder / "figure_09.csv").read_bytes())
+        pictures = [(tmp_path / folder / f"figure_09{suffix}").read_bytes() for suffix in (".png", ".pdf")]
+        tables[-1] += b"".join(pictures)
+    assert tables[0] == tables[1] == tables[2]
+
+
+def test_an_interrupted_run_goes_on_with_what_is_missing(tmp_path, monkeypatch):
+    module = importlib.import_module("simulations.figure_13")
+    run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def interrupted(**_):
+        yield {"truth": "D1"}
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "simulate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run.produce(module, options(tmp_path, "--quick", "--repeats", "2", "--force"))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))  # all there: nothing is run
+    (tmp_path / "figure_13.pdf").unlink()
+    with pytest.raises(KeyboardInterrupt):
+        run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))
+
+
+def test_other_options_run_again(tmp_path):
+    module = importlib.import_module("simulations.figure_03_04")
+    for seed in ("0", "1"):
+        run.produce(module, options(tmp_path, "--quick", "--repeats", "2", "--seed", seed))
+        assert (tmp_path / "figure_03_04.csv").read_text().startswith(f"# seed={seed} repeats=2 quick=True\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["figure_09", "--repeats", "0"], "repeats=0: at least 1"),
+        (["figure_09", "--jobs", "0"], "jobs=0: at least 1"),
+        (["figure_09", "--folder", "/nowhere"], "does not exist"),
+        (["figure_9"], "none of all, figures, studies"),
+    ],
+)
+def test_bad_settings_end_with_status_2(arguments, words, tmp_path):
+    if "--folder" not in arguments:
+        arguments = [*arguments, "--folder", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "simulations", *arguments], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_impossible_experiments_are_refused():
+    import dcglearn as dl
+
+    truth = dl.simulate.ground_truth("D1")
+    for call in (
+        lambda: dl.simulate.preference_pairs(truth, 0),
+        lambda: dl.simulate.preference_pairs(truth, 10, n_flips=11),
+        lambda: dl.simulate.permutations(dl.simulate.PAPER_LIST, 5, depth=11),
+    ):
+        with pytest.raises(dl.InputError):
+            call()
+
+
+def test_the_page_of_claims_is_that_of_the_committed_tables():
+    from simulations.claims import page
+
+    there = [m for m in everything.programs() if run.complete(ROOT / "figures", m.STEM)]
+    claims = {module.STEM: list(module.claims(run.read(ROOT / "figures", module.STEM))) for module in there}
+    assert (ROOT / "docs" / "claims.md").read_text() == page(claims)
+    assert [module.STEM for module in there] == FIGURES + STUDIES
+
+
+@pytest.mark.parametrize("name", FIGURES + STUDIES)
+def test_committed_tables_have_full_repeats(name):
+    module = importlib.import_module(f"simulations.{name}")
+    with (ROOT / "figures" / f"{name}.csv").open() as file:
+        assert file.readline() == f"# seed=0 repeats={module.REPEATS} quick=False\n"
+    assert module.REPEATS >= 20
+    table = run.read(ROOT / "figures", name)
+    assert np.unique(table["repeat"]).size == module.REPEATS
+
+
+def test_they_import_only_public_names():
+    for path in (ROOT / "simulations").glob("*.py"):
+        text = path.read_text()
+        assert "from dcglearn" not in text
+        assert "import dcglearn." not in text
