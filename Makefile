@@ -37,11 +37,11 @@ bench: $(BENCH)  ## measure speed against other solvers, as ratios; JSON lines
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/first_call.py
 
-figures: $(READY) ## draw the paper's figures and say which of its claims hold; what is there already is kept
-	$(BIN)/python -m simulations figures
+figures: $(READY) ## draw the paper's figures and say which of its claims hold; what is there is kept (ARGS=--force: not)
+	$(BIN)/python -m simulations figures $(ARGS)
 
 studies: $(READY) ## run the longer studies beyond the paper
-	$(BIN)/python -m simulations studies
+	$(BIN)/python -m simulations studies $(ARGS)
 
 clean:           ## remove what the targets made
 	rm -rf $(VENV) build

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -130,10 +131,14 @@ def learn(
             refuse_existing(path, force=force)
     strength = _number_or_auto(C)
     names = None if scale is None else [name.strip() for name in scale.split(",")]
-    found = _read(log, ratings, grades, depth, pad, names, skip_bad, equal_groups)
+    outputs = [path for path in (output, plot, utility) if path is not None]
     if dry_run:
-        _dry_run(found, [path for path in (output, plot, utility) if path is not None])
+        with tempfile.TemporaryDirectory() as folder:
+            aside = None if skip_bad is None else Path(folder) / skip_bad.name
+            found = _read(log, ratings, grades, depth, pad, names, aside, equal_groups)
+        _dry_run(found, outputs)
         return
+    found = _read(log, ratings, grades, depth, pad, names, skip_bad, equal_groups)
     from dcglearn.report import learn_report
 
     report = learn_report(
@@ -159,7 +164,7 @@ def learn(
         typer.echo(json.dumps(report.to_dict(), allow_nan=False))
     elif output is None:
         typer.echo(json.dumps(report.dcg.to_dict(), allow_nan=False))
-    written = [f"wrote: {path}" for path in (output, plot, utility, skip_bad) if path is not None and path.exists()]
+    written = [f"wrote: {path}" for path in [*outputs, *([skip_bad] if skip_bad and skip_bad.exists() else [])]]
     typer.echo("\n".join([str(report), "", *written]).rstrip(), err=as_json or output is None)
 
 

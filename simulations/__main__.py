@@ -49,9 +49,12 @@ def run(arguments: argparse.Namespace) -> None:
         for claim in produce(module, arguments):
             print(claim, flush=True)
     there = [module for module in programs() if complete(arguments.folder, module.STEM)]
-    target = Path("docs/claims.md") if arguments.folder == Path("figures") else arguments.folder / "claims.md"
+    ours = arguments.folder == Path("figures") and Path("docs").is_dir()
+    target = Path("docs/claims.md") if ours else arguments.folder / "claims.md"
     claims = {module.STEM: list(module.claims(read(arguments.folder, module.STEM))) for module in there}
-    target.write_text(page(claims), encoding="utf-8")
+    beside = target.with_suffix(".new")
+    beside.write_text(page(claims), encoding="utf-8")
+    beside.replace(target)
     print(f"wrote: {target}", file=sys.stderr)
 
 

@@ -3,7 +3,7 @@
 import sys
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, at, curves, main, recovery, repeated, shown
+from simulations.run import TRUTHS, Claim, at, curves, legend, main, recovery, repeated, shown
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_01_02", 50, 3, (9.5, 3.0)
 SIZES = tuple(range(20, 201, 20))
@@ -31,7 +31,7 @@ def plot(table, axes):
     for ax, name, label in zip(axes, names, labels, strict=True):
         curves(table, ax, "n", name)
         ax.set(xlabel="training pairs", ylabel=label)
-    axes[0].legend(title="truth")
+    legend(axes[0], "truth")
 
 
 def claims(table):

@@ -2,8 +2,10 @@
 
 import sys
 
+import numpy as np
+
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, at, curves, main, recovery, repeated, shown, validated
+from simulations.run import TRUTHS, Claim, at, curves, legend, main, recovery, repeated, shown, validated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_05_06", 50, 3, (9.5, 3.0)
 FLIPS = (0, 5, 10, 15, 20, 25, 30, 35, 40)
@@ -33,22 +35,28 @@ def plot(table, axes):
     for ax, name, label in zip(axes, names, labels, strict=True):
         curves(table, ax, "n_flips", name)
         ax.set(xlabel="flipped pairs of 200", ylabel=label)
-    axes[0].legend(title="truth")
+    legend(axes[0], "truth")
 
 
 def claims(table):
     """Return what the table says of the paper's claims."""
     for figure, name in (("5", "precision"), ("6", "similarity")):
-        ends = {t: [at(table, name, truth=t, n_flips=flips) for flips in (0, 40)] for t in TRUTHS}
-        number = "; ".join(
-            f"{t}: {shown(clean)} clean, {shown(noisy)} with 40 flips" for t, (clean, noisy) in ends.items()
-        )
+        numbers, falls, always = [], True, True
+        for truth in TRUTHS:
+            course = [at(table, name, truth=truth, n_flips=flips) for flips in sorted(table["n_flips"].unique())]
+            least = min(course)
+            numbers.append(
+                f"{truth}: {shown(course[0])} clean, at least {shown(least)}, {shown(course[-1])} with 40 flips"
+            )
+            falls &= course[0][0] - course[-1][0] > 2 * np.hypot(course[0][1], course[-1][1])
+            always &= course[-1][0] - least[0] <= least[1]
         yield Claim(
             figure,
             f"{name} falls as more pairs are flipped",
-            number,
-            "holds" if all(clean[0] > noisy[0] for clean, noisy in ends.values()) else "does not hold",
-            "C from 1e-5 to 1e5, chosen on 200 other pairs with as many flips; precision on clean pairs.",
+            "; ".join(numbers),
+            "does not hold" if not falls else "holds" if always else "holds with a condition",
+            "C from 1e-5 to 1e5, chosen on 200 other pairs with as many flips; measured on clean pairs."
+            + ("" if always else " Not all the way: past some 30 flips it stays or rises."),
         )
 
 

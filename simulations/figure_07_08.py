@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, at, curves, main, recovery, repeated, shown, validated
+from simulations.run import TRUTHS, Claim, at, curves, legend, main, recovery, repeated, shown, validated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_07_08", 50, 3, (9.5, 3.0)
 DOCUMENTS = (0, 100, 200, 400, 600, 800, 1000)
@@ -40,7 +40,7 @@ def plot(table, axes):
     for ax, name, label in zip(axes, names, labels, strict=True):
         curves(table, ax, "n_documents", name)
         ax.set(xlabel="documents with a wrong grade, of 4,000", ylabel=label)
-    axes[0].legend(title="truth")
+    legend(axes[0], "truth")
 
 
 def claims(table):

@@ -5,25 +5,24 @@ import sys
 import numpy as np
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, at, curves, main, recovery, repeated, shown
+from simulations.run import TRUTHS, Claim, at, curves, legend, main, recovery, repeated, shown
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_09", 50, 1, (4.2, 3.2)
 SIZES = tuple(range(20, 201, 20))
-LISTS = "optimal"
 
 
-def one(rng, truth, n, n_test, lists):
+def one(rng, truth, n, n_test):
     """Learn from n pairs of which one list is the optimal one; test on pairs of random permutations."""
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
-    train = dl.simulate.preference_pairs(true, n, lists=lists, seed=rng)
+    train = dl.simulate.preference_pairs(true, n, lists="optimal", seed=rng)
     return recovery(dl.UtilityLearner(C=1.0).fit(train), true, test)
 
 
-def simulate(seed, repeats, quick, jobs, progress, lists=LISTS):
+def simulate(seed, repeats, quick, jobs, progress):
     """Yield a record a truth, number of pairs and repeat."""
     sizes, n_test = ((20, 60, 100, 140, 200), 1000) if quick else (SIZES, 5000)
-    settings = [{"truth": t, "n": n, "n_test": n_test, "lists": lists} for t in TRUTHS for n in sizes]
+    settings = [{"truth": t, "n": n, "n_test": n_test} for t in TRUTHS for n in sizes]
     yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 
@@ -31,7 +30,7 @@ def plot(table, axes):
     """Draw precision against the number of pairs."""
     curves(table, axes, "n", "precision")
     axes.set(xlabel="training pairs, one list of each optimal", ylabel="precision on unseen pairs", ylim=(0.45, 1.0))
-    axes.legend(title="truth")
+    legend(axes, "truth")
 
 
 def slope(table, truth):

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, curves, main, recovery, repeated
+from simulations.run import TRUTHS, Claim, curves, legend, main, recovery, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_11_12", 50, 2, (7.5, 3.2)
 SIZES = tuple(range(20, 201, 20))
@@ -36,7 +36,7 @@ def plot(table, axes):
     ):
         curves(lines, ax, "n", name, lines="line")
         ax.set(xlabel="training pairs", ylabel=label)
-    axes[1].legend(fontsize=7)
+    legend(axes[1], fontsize=7)
 
 
 def gain(table, name, truth, n):
@@ -58,12 +58,14 @@ def claims(table):
             for n in (sizes[0], sizes[-1])
         )
         largest = max(abs(mean) for mean, _ in gains.values())
+        none = all(mean <= 2 * error for mean, error in gains.values())
         yield Claim(
             figure,
             f"the Hamming margin gains no significant {name}",
             number,
-            "holds" if all(mean <= 2 * error or mean < 0.01 for mean, error in gains.values()) else "does not hold",
-            f"Gain of the Hamming over the unit margin on the same pairs, C = 1; at most {largest:.3f} in size.",
+            "holds" if none else "does not hold",
+            f"Hamming less unit margin on the same pairs, C = 1: at most {largest:.3f} in size"
+            + (", and where it is more than two errors, Hamming is the worse." if none else "."),
         )
 
 

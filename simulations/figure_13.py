@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, at, curves, main, repeated, shown
+from simulations.run import TRUTHS, Claim, at, curves, legend, main, repeated, shown
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_13", 50, 1, (4.2, 3.2)
 SIZES = (20, 60, 100, 200, 400, 700, 1000, 2000)
@@ -35,7 +35,8 @@ def plot(table, axes):
     """Draw precision against the number of pairs."""
     curves(table, axes, "n", "precision")
     axes.set(xlabel="training pairs (logarithmic)", ylabel="precision on unseen pairs", xscale="log")
-    axes.legend(title="truth")
+    axes.set_xticks([20, 100, 1000], ["20", "100", "1,000"])
+    legend(axes, "truth")
 
 
 def claims(table):

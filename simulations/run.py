@@ -25,9 +25,9 @@ import dcglearn as dl
 
 STYLES = (
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},
-    {"color": "#D55E00", "marker": "s", "linestyle": "--"},
+    {"color": "#D55E00", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
     {"color": "#009E73", "marker": "^", "linestyle": "-."},
-    {"color": "#CC79A7", "marker": "D", "linestyle": ":"},
+    {"color": "#CC79A7", "marker": "D", "linestyle": ":", "markerfacecolor": "white"},
     {"color": "#E69F00", "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
     {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
 )
@@ -94,11 +94,11 @@ def repeated(
     Raises
     ------
     InputError
-        If repeats or jobs are less than 1.
+        If there are fewer than 2 repeats (which have no error) or 1 job, or the seed is negative.
     """
-    for name, value in (("repeats", repeats), ("jobs", jobs)):
-        if value < 1:
-            raise dl.InputError(f"{name}={value}: at least 1 is needed")
+    for name, value, least in (("repeats", repeats, 2), ("jobs", jobs, 1), ("seed", seed, 0)):
+        if value < least:
+            raise dl.InputError(f"{name}={value}: at least {least} is needed")
     tasks = [(dict(setting), repeat) for setting in settings for repeat in range(repeats)]
     one = partial(_one, function, seed)
     with tqdm(total=len(tasks), disable=not progress, leave=False) as bar:
@@ -134,6 +134,12 @@ def curves(table: pl.DataFrame, axes: Axes, x: str, y: str, lines: str = "truth"
         part = means.filter(pl.col(lines) == name)
         label = labels.get(str(name), str(name))
         axes.errorbar(part[x], part[y], part[f"{y}_error"], label=label, capsize=2, markersize=4, lw=1.3, **style)
+
+
+def legend(axes: Axes, title: str | None = None, **options: Any) -> None:
+    """Draw the legend, which also says what the error bars are."""
+    said = "bars: ± 1 standard error"
+    axes.legend(title=f"{title}\n({said})" if title else said, **{"fontsize": 8, "title_fontsize": 7, **options})
 
 
 def at(table: pl.DataFrame, value: str, **where: Any) -> tuple[float, float]:
@@ -179,6 +185,9 @@ def main(module: ModuleType, arguments: Sequence[str] | None = None) -> None:
     except dl.InputError as error:
         print(f"{module.STEM}: {error}", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        print(f"{module.STEM}: interrupted; nothing was changed", file=sys.stderr)
+        sys.exit(130)
 
 
 def parser(description: str) -> argparse.ArgumentParser:
@@ -194,14 +203,26 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 
 def produce(module: ModuleType, options: argparse.Namespace) -> list[Claim]:
-    """Make a program's table and pictures, unless they are there from the same options; return its claims."""
+    """Make a program's table and pictures, unless they are there from the same options; return its claims.
+
+    Raises
+    ------
+    InputError
+        If a setting is impossible, or the folder holds results of other options and there is no ``--force``.
+    """
     check_folder(options.folder)
     repeats = options.repeats if options.repeats is not None else 3 if options.quick else module.REPEATS
     head = f"# seed={options.seed} repeats={repeats} quick={options.quick}"
-    if options.force or not complete(options.folder, module.STEM, head):
+    there = complete(options.folder, module.STEM)
+    if there is not None and there != head and not options.force:
+        raise dl.InputError(
+            f"{options.folder / module.STEM}.csv holds results of other options ({there[2:]}); "
+            "give another --folder, or --force to replace them"
+        )
+    if options.force or there is None:
         how = {"seed": options.seed, "repeats": repeats, "quick": options.quick, "jobs": options.jobs}
         records = module.simulate(**how, progress=sys.stderr.isatty())
-        _save(module, rounded(pl.DataFrame(list(records))), options.folder, head)
+        _save(module, rounded(pl.DataFrame(list(records), infer_schema_length=None)), options.folder, head)
     return list(module.claims(read(options.folder, module.STEM)))
 
 
@@ -213,12 +234,12 @@ def check_folder(folder: Path) -> None:
         raise dl.InputError(f"the folder {folder} cannot be written")
 
 
-def complete(folder: Path, stem: str, head: str | None = None) -> bool:
-    """Whether table and pictures are there, made with these options (the first line of the table)."""
+def complete(folder: Path, stem: str) -> str | None:
+    """Return the options (first line of the table) that table and pictures were made with, None if one is missing."""
     if not all((folder / f"{stem}{suffix}").is_file() for suffix in SUFFIXES):
-        return False
+        return None
     with (folder / f"{stem}.csv").open() as file:
-        return head is None or file.readline().rstrip("\n") == head
+        return file.readline().rstrip("\n")
 
 
 def read(folder: Path, stem: str) -> pl.DataFrame:
@@ -233,7 +254,7 @@ def rounded(table: pl.DataFrame) -> pl.DataFrame:
 
 def _save(module: ModuleType, table: pl.DataFrame, folder: Path, head: str) -> None:
     """Write table and pictures beside, then rename all three: an earlier result is whole or replaced."""
-    beside = [folder / f".{module.STEM}.new{suffix}" for suffix in SUFFIXES]
+    beside = [folder / f".{module.STEM}.{os.getpid()}{suffix}" for suffix in SUFFIXES]
     try:
         beside[0].write_text(f"{head}\n{table.write_csv()}")
         with rc_context(_PRINT):
@@ -243,6 +264,8 @@ def _save(module: ModuleType, table: pl.DataFrame, folder: Path, head: str) -> N
             figure.savefig(beside[2], metadata={"CreationDate": None})
         for path, suffix in zip(beside, SUFFIXES, strict=True):
             path.replace(folder / f"{module.STEM}{suffix}")
+    except OSError as error:
+        raise dl.InputError(f"{folder / module.STEM}: not written ({error.strerror}); nothing was changed") from error
     finally:
         for path in beside:
             path.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, at, curves, main, recovery, repeated, shown, validated
+from simulations.run import TRUTHS, Claim, at, curves, legend, main, recovery, repeated, shown, validated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_a_chosen_c", 50, 2, (7.5, 3.2)
 RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.45)
@@ -35,14 +35,14 @@ def plot(table, axes):
     """Draw the chosen C, and the precision with it beside that with C = 1."""
     curves(table, axes[0], "flip_rate", "log10_C")
     axes[0].set(xlabel="share of 200 pairs flipped", ylabel="chosen C (mean of log10)")
-    axes[0].legend(title="truth")
+    legend(axes[0], "truth")
     both = pl.concat(
         table.select("flip_rate", precision=name, line=pl.col("truth") + label)
         for name, label in (("chosen", ", C chosen"), ("C_1", ", C = 1"))
     )
     curves(both, axes[1], "flip_rate", "precision", lines="line")
     axes[1].set(xlabel="share of 200 pairs flipped", ylabel="precision on unseen clean pairs")
-    axes[1].legend(fontsize=7)
+    legend(axes[1], fontsize=7)
 
 
 def claims(table):
@@ -64,8 +64,8 @@ def claims(table):
         "validation picks a smaller C as noise grows",
         number,
         "does not hold" if not falls else "holds with a condition" if back else "holds",
-        "200 pairs; the grid goes from 1e-5 to 1e5 in steps of ten. Past 30% flips a validation set as noisy tells the C "
-        "hardly apart, and picks any of them.",
+        "200 pairs; the grid goes from 1e-5 to 1e5 in steps of ten. Past 30% flips a validation set as noisy hardly "
+        "tells one C from another.",
     )
 
 

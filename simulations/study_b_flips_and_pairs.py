@@ -4,7 +4,7 @@ import sys
 from itertools import pairwise
 
 import dcglearn as dl
-from simulations.run import Claim, at, curves, main, recovery, repeated, shown, validated
+from simulations.run import Claim, at, curves, legend, main, recovery, repeated, shown, validated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_b_flips_and_pairs", 20, 2, (7.5, 3.2)
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.45)
@@ -34,7 +34,7 @@ def plot(table, axes):
     ):
         curves(table, ax, "flip_rate", name, lines="n", **labels)
         ax.set(xlabel="share of pairs flipped (D1)", ylabel=label)
-    axes[0].legend()
+    legend(axes[0])
 
 
 def claims(table):

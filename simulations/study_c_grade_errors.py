@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 import dcglearn as dl
-from simulations.run import Claim, at, curves, main, recovery, repeated, shown, validated
+from simulations.run import Claim, at, curves, legend, main, recovery, repeated, shown, validated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_c_grade_errors", 40, 2, (7.5, 3.2)
 RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
@@ -42,7 +42,7 @@ def plot(table, axes):
     for ax, (name, label) in zip(axes, names.items(), strict=True):
         curves(table, ax, "rate", name, lines="size", **labels)
         ax.set(xlabel="share of grades that are wrong (D1, 200 pairs)", ylabel=label)
-    axes[0].legend()
+    legend(axes[0])
 
 
 def claims(table):

@@ -5,7 +5,7 @@ import sys
 import polars as pl
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, at, curves, main, recovery, repeated, shown
+from simulations.run import TRUTHS, Claim, at, curves, legend, main, recovery, repeated, shown
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_d_depth_and_grades", 40, 2, (7.5, 3.2)
 DEPTHS = (3, 5, 10, 20)
@@ -38,7 +38,7 @@ def plot(table, axes):
     curves(table.filter(pl.col("depth") == 10), axes[1], "n_grades", "precision")
     axes[0].set(xlabel="depth K (five grades, 200 pairs)", ylabel="precision on unseen pairs")
     axes[1].set(xlabel="number of grades L (depth 10, 200 pairs)", ylabel="precision on unseen pairs")
-    axes[0].legend(title="truth")
+    legend(axes[0], "truth")
 
 
 def claims(table):

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, at, curves, main, repeated
+from simulations.run import TRUTHS, Claim, at, curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_e_pairs_needed", 20, 2, (7.5, 3.2)
 DEPTHS = (3, 5, 10, 20)
@@ -55,7 +55,7 @@ def plot(table, axes):
     axes[1].set(xlabel="number of grades L (depth 10)", ylabel="pairs for a precision of 95%")
     for ax in axes:
         ax.set_ylim(bottom=0)
-    axes[0].legend(title="truth")
+    legend(axes[0], "truth")
 
 
 def claims(table):

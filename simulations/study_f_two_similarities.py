@@ -5,7 +5,7 @@ import sys
 import polars as pl
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, at, curves, main, recovery, repeated, shown
+from simulations.run import TRUTHS, Claim, at, curves, legend, main, recovery, repeated, shown
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_f_two_similarities", 20, 2, (7.5, 3.2)
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000)
@@ -43,7 +43,7 @@ def plot(table, axes):
             title=titles[kind],
             ylim=(0.83, 1.01),
         )
-    axes[1].legend(fontsize=7, loc="lower right")
+    legend(axes[1], fontsize=7, loc="lower right")
 
 
 def claims(table):

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, curves, main, recovery, repeated, validated
+from simulations.run import TRUTHS, Claim, curves, legend, main, recovery, repeated, validated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_g_margins", 40, 2, (8.5, 3.4)
 SIZES = (20, 40, 60, 100, 200)
@@ -51,7 +51,7 @@ def plot(table, axes):
     for ax, rate, title in zip(axes, (0.0, 0.1), ("clean", "10% flipped"), strict=True):
         curves(table.filter(pl.col("flip_rate") == rate), ax, "n", "precision", lines="margin")
         ax.set(xlabel="training pairs", ylabel="precision on unseen clean pairs", title=f"{title}, D1 and D2")
-    axes[1].legend(title="margin", fontsize=7)
+    legend(axes[1], "margin")
 
 
 def gain(table, margin, rate, n):

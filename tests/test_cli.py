@@ -180,6 +180,9 @@ def test_bad_calls_end_with_status_2_and_say_why(dcglearn, log, arguments, words
 def test_skip_bad_sets_lines_aside(dcglearn, log, tmp_path):
     log.write_text(log.read_text() + "nonsense\n")
     aside = tmp_path / "aside.jsonl"
+    status, out, _ = dcglearn("learn", log, "--dry-run", "--skip-bad", aside)
+    assert (status, aside.exists()) == (0, False)
+    assert "1 bad lines" in out
     status, out, _ = dcglearn("learn", log, "-o", tmp_path / "dcg.json", "--skip-bad", aside)
     assert status == 0
     assert "bad lines" in out

@@ -78,6 +78,10 @@ class TestThePapersFigures:
         assert abs(rise) < max(4 * error, 0.03)
         ends = [mean(little, "precision", truth=truth, lists="optimal-free", n=n) for n in (20, 200)]
         assert ends[0] < ends[1] < mean(little, "precision", truth=truth, lists="permutations", n=200) - 0.05
+        free = [
+            mean(little, "precision_free", truth=truth, lists=kind, n=200) for kind in ("optimal-free", "permutations")
+        ]
+        assert free[0] > free[1]  # on free lists the order turns round
 
     def test_11_and_12(self, quick, truth):
         table = quick("figure_11_12")
@@ -167,17 +171,23 @@ def test_an_interrupted_run_goes_on_with_what_is_missing(tmp_path, monkeypatch):
         run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))
 
 
-def test_other_options_run_again(tmp_path):
+def test_results_of_other_options_are_kept_unless_forced(tmp_path):
+    import dcglearn as dl
+
     module = importlib.import_module("simulations.figure_03_04")
-    for seed in ("0", "1"):
-        run.produce(module, options(tmp_path, "--quick", "--repeats", "2", "--seed", seed))
-        assert (tmp_path / "figure_03_04.csv").read_text().startswith(f"# seed={seed} repeats=2 quick=True\n")
+    run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))
+    other = ("--quick", "--repeats", "2", "--seed", "1")
+    with pytest.raises(dl.InputError, match="other options"):
+        run.produce(module, options(tmp_path, *other))
+    run.produce(module, options(tmp_path, *other, "--force"))
+    assert (tmp_path / "figure_03_04.csv").read_text().startswith("# seed=1 repeats=2 quick=True\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["figure_09", "--repeats", "0"], "repeats=0: at least 1"),
+        (["figure_09", "--repeats", "0"], "repeats=0: at least 2"),
+        (["figure_09", "--seed", "-1"], "seed=-1: at least 0"),
         (["figure_09", "--jobs", "0"], "jobs=0: at least 1"),
         (["figure_09", "--folder", "/nowhere"], "does not exist"),
         (["figure_9"], "none of all, figures, studies"),
