@@ -11,7 +11,7 @@ from dcglearn.dcg import DCG, Utility
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.gauge import Visibility
 
@@ -44,6 +44,20 @@ class Factoring:
     visible_weights: Floats
     rank_one: Floats
     sentences: tuple[str, ...]
+
+    @property
+    def gains(self) -> Floats:
+        """Gains of the DCG, shape (L,)."""
+        return self.dcg.gains
+
+    @property
+    def discounts(self) -> Floats:
+        """Discounts of the DCG, shape (K,)."""
+        return self.dcg.discounts
+
+    def score(self, lists: ArrayLike) -> Floats:
+        """Score graded lists with the DCG; see `dcglearn.dcg.DCG.score`."""
+        return self.dcg.score(lists)
 
     def __str__(self) -> str:
         head = f"gains times discounts explain {self.explained:.1%} of W (sigma_2 / sigma_1 = {self.ratio:.3f})"

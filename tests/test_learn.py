@@ -197,7 +197,10 @@ class TestFactoring:
     def test_it_keeps_the_order_of_the_learned_utility(self):
         log, test = random_log(200, "permutations"), random_log(5000, "permutations", seed=1)
         learner = UtilityLearner().fit(log)
-        assert test.agreement(learner.factor().dcg).share >= learner.score(test) - 0.005
+        found = learner.factor()
+        assert test.agreement(found.dcg).share >= learner.score(test) - 0.005
+        assert test.agreement(found) == test.agreement(found.dcg)  # a factoring is used like its DCG
+        assert (found.gains is found.dcg.gains) and (found.discounts is found.dcg.discounts)
 
     def test_grades_that_never_occur_lie_between_their_neighbours(self):
         rng = np.random.default_rng(0)
