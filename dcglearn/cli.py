@@ -104,6 +104,9 @@ def learn(
         str, typer.Option("--C", metavar="NUMBER|auto", help="Weight of violated pairs; auto validates 1e-5..1e5.")
     ] = "1.0",
     margin: Annotated[Margin, typer.Option(help="By how much the preferred list should win.")] = Margin.UNIT,
+    monotone: Annotated[
+        bool, typer.Option("--monotone/--no-monotone", help="Whether a better grade must be worth at least as much.")
+    ] = True,
     tie_epsilon: Annotated[float | None, typer.Option(help="Use ties: ask for a difference of at most this.")] = None,
     grades: Grades = None,
     scale: Annotated[
@@ -149,6 +152,7 @@ def learn(
         seed=seed,
         progress=sys.stderr.isatty(),
         margin=margin.value,
+        monotone=monotone,
         tie_epsilon=tie_epsilon,
     )
     if plot is not None:

@@ -117,7 +117,7 @@ def solve(
     monotone : bool
         Whether a better grade must be worth at least as much, at every position.
     start : ndarray, shape (K, L), optional
-        A first guess (monotone if `monotone`), such as the solution at another C.
+        A first guess, such as the solution at another C.
     tol : float
         Relative duality gap to reach.
     max_iter : int
@@ -163,7 +163,7 @@ def newton(
     which costs most of a pass, is kept from step to step while the gap falls tenfold; it may come from
     a sample to begin with.
     """
-    weights = np.zeros(shape) if start is None else start.copy()
+    weights = np.zeros(shape) if start is None else _monotone(start) if monotone else start.copy()
     sums = evaluate(weights, curvature is None)
     curvature = sums.curvature if curvature is None else curvature
     objective, gap = certificate(sums, weights, C, monotone)
@@ -199,7 +199,7 @@ def certificate(sums: PairSums, weights: Floats, C: float, monotone: bool) -> tu
     objective = _objective(sums, weights, C)
     pull = 2 * C * sums.moment
     if monotone:
-        pull = np.vstack([isotonic_regression(row).x for row in pull])
+        pull = _monotone(pull)
     dual = 2 * C * sums.slope - C * sums.loss - float(np.vdot(pull, pull)) / 4
     return objective, max(objective - dual, 0.0) / objective if objective > 0 else 0.0
 
@@ -252,7 +252,7 @@ def solve_cvxpy(
     weights = np.asarray(W.value)
     if constraints is None:
         if monotone:
-            weights = np.vstack([isotonic_regression(row).x for row in weights])  # an interior point is so to 1e-9
+            weights = _monotone(weights)  # an interior point is so to 1e-9
         objective, gap = certificate(pairs.evaluate(weights, False), weights, C, monotone)
     else:
         objective, gap = float(problem.value), abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value)
@@ -273,6 +273,11 @@ def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
         matrix = matrix + csr_array(part, shape=matrix.shape)
     matrix.eliminate_zeros()
     return matrix
+
+
+def _monotone(weights: Floats) -> Floats:
+    """Return the nearest W whose rows do not fall with the grade: row-wise isotonic regression."""
+    return np.vstack([isotonic_regression(row).x for row in weights])
 
 
 def _objective(sums: PairSums, weights: Floats, C: float) -> float:

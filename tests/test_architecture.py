@@ -19,6 +19,7 @@ FLOORS = [
     {"learn"},
     {"report"},
     {"cli"},
+    {"__main__"},
 ]
 FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 

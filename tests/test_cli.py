@@ -80,6 +80,17 @@ def test_the_report_as_json(dcglearn, log, tmp_path):
     assert DCG.from_dict(report["dcg"]) == DCG.load(tmp_path / "dcg.json")
 
 
+def test_options_of_the_learner_reach_it(dcglearn, log):
+    def weights(*options):
+        return json.loads(dcglearn("learn", log, "--json", *options)[1])["utility"]["weights"]
+
+    plain = weights()
+    assert all(row == sorted(row) for row in plain)
+    assert any(row != sorted(row) for row in weights("--no-monotone"))
+    assert weights("--margin", "hamming") != plain
+    assert weights("--C", "0.01") != plain
+
+
 def test_a_dry_run_writes_nothing(dcglearn, log, tmp_path):
     status, out, _ = dcglearn("learn", log, "-o", tmp_path / "dcg.json", "--dry-run")
     assert status == 0
@@ -201,6 +212,10 @@ class TestAsAProcess:
     def test_version_and_no_arguments(self):
         assert run("--version").stdout.startswith("dcglearn 0.")
         assert "Usage" in run().stdout + run().stderr
+        module = subprocess.run(
+            [sys.executable, "-m", "dcglearn", "--version"], capture_output=True, text=True, check=True
+        )
+        assert module.stdout == run("--version").stdout
 
     def test_standard_input(self, log):
         done = run("learn", "-", stdin=log.read_text())

@@ -14,7 +14,7 @@ import pytest
 import dcglearn
 
 ROOT = Path(__file__).parents[1]
-MODULES = sorted(module.name for module in pkgutil.iter_modules(dcglearn.__path__))
+MODULES = sorted(m.name for m in pkgutil.iter_modules(dcglearn.__path__) if m.name != "__main__")
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
 
 

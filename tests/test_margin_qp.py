@@ -161,6 +161,16 @@ def test_long_logs_start_from_a_subsample_and_end_the_same():
     np.testing.assert_allclose(from_subsample.weights, from_zero.weights, atol=1e-9)
 
 
+def test_any_start_ends_at_the_same_optimum():
+    pairs = pairs_of(random_log(100, noise=0.2))
+    best = solve(pairs, 5, 1.0, tol=1e-13).weights
+    for monotone in (True, False):
+        start = np.random.default_rng(0).normal(size=(10, 5))  # not monotone itself
+        found = solve(pairs, 5, 1.0, monotone=monotone, start=start, tol=1e-13)
+        assert found.converged
+        assert np.allclose(found.weights, best, atol=1e-8) == monotone
+
+
 def test_stopping_early_is_said():
     assert not solve(pairs_of(random_log(200)), 5, 1e4, max_iter=2).converged
 

@@ -1,0 +1,5 @@
+"""``python -m dcglearn``: the command line."""
+
+from dcglearn.cli import main
+
+main()
