@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from dcglearn.dcg import DCG
     from dcglearn.factoring import Factoring
 
-# Okabe and Ito's colours, told apart by the colour-blind; marker and dash tell them apart in black and white.
-_STYLES = (
+LINE_STYLES = (
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},
-    {"color": "#D55E00", "marker": "s", "linestyle": "--"},
+    {"color": "#D55E00", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
     {"color": "#009E73", "marker": "^", "linestyle": "-."},
-    {"color": "#CC79A7", "marker": "D", "linestyle": ":"},
+    {"color": "#CC79A7", "marker": "D", "linestyle": ":", "markerfacecolor": "white"},
     {"color": "#E69F00", "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
     {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
 )
+"""Okabe and Ito's colours, told apart by the colour-blind; marker and dash tell lines apart in black and white."""
 
-_PRINT: dict[Any, Any] = {
+PRINT_STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -42,6 +42,7 @@ _PRINT: dict[Any, Any] = {
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
 }
+"""What `matplotlib.rc_context` takes for a figure in print."""
 
 
 def plot_gains(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
@@ -168,7 +169,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, force: bool = T
 
 
 def _styles(n: int) -> Sequence[dict[str, Any]]:
-    return [{"markersize": 4, "linewidth": 1.4, **_STYLES[i % len(_STYLES)]} for i in range(n)]
+    return [{"markersize": 4, "linewidth": 1.4, **LINE_STYLES[i % len(LINE_STYLES)]} for i in range(n)]
 
 
 def _figure(width: float, height: float) -> Figure:
@@ -180,4 +181,4 @@ def _figure(width: float, height: float) -> Figure:
 def _print_style() -> Any:
     import matplotlib as mpl
 
-    return mpl.rc_context(_PRINT)
+    return mpl.rc_context(PRINT_STYLE)

@@ -23,26 +23,7 @@ from tqdm import tqdm
 
 import dcglearn as dl
 
-STYLES = (
-    {"color": "#0072B2", "marker": "o", "linestyle": "-"},
-    {"color": "#D55E00", "marker": "s", "linestyle": "--", "markerfacecolor": "white"},
-    {"color": "#009E73", "marker": "^", "linestyle": "-."},
-    {"color": "#CC79A7", "marker": "D", "linestyle": ":", "markerfacecolor": "white"},
-    {"color": "#E69F00", "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
-    {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
-)
-"""Okabe and Ito's colours; marker and dash tell lines apart in black and white."""
-
-_PRINT: dict[Any, Any] = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.alpha": 0.25,
-    "legend.frameon": False,
-    "pdf.fonttype": 42,
-    "savefig.dpi": 200,
-}
+STYLES = dl.plots.LINE_STYLES
 SUFFIXES = (".csv", ".png", ".pdf")
 TRUTHS = ("D1", "D2")
 
@@ -257,7 +238,7 @@ def _save(module: ModuleType, table: pl.DataFrame, folder: Path, head: str) -> N
     beside = [folder / f".{module.STEM}.{os.getpid()}{suffix}" for suffix in SUFFIXES]
     try:
         beside[0].write_text(f"{head}\n{table.write_csv()}")
-        with rc_context(_PRINT):
+        with rc_context(dl.plots.PRINT_STYLE):
             figure = Figure(figsize=module.FIGSIZE, layout="constrained")
             module.plot(table, figure.subplots(1, module.PANELS))
             figure.savefig(beside[1])
