@@ -3,8 +3,10 @@
 import sys
 from itertools import pairwise
 
+import polars as pl
+
 import dcglearn as dl
-from simulations.run import Claim, at, curves, legend, main, recovery, repeated, shown, validated
+from simulations.run import TRUTHS, Claim, at, curves, legend, main, recovery, repeated, shown, validated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_b_flips_and_pairs", 20, 2, (7.5, 3.2)
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.45)
@@ -22,34 +24,43 @@ def one(rng, truth, n, flip_rate, n_test):
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield a record a number of pairs, share of flips and repeat."""
     rates, sizes, n_test = ((0.0, 0.4), SIZES[:2], 1000) if quick else (RATES, SIZES, 5000)
-    settings = [{"truth": "D1", "n": n, "flip_rate": rate, "n_test": n_test} for n in sizes for rate in rates]
+    settings = [
+        {"truth": t, "n": n, "flip_rate": rate, "n_test": n_test} for t in TRUTHS for n in sizes for rate in rates
+    ]
     yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 
 def plot(table, axes):
-    """Draw precision and visible similarity against the share of flips, one line a number of pairs."""
-    labels = {str(n): f"{n:,} pairs" for n in SIZES}
+    """Draw precision and visible similarity against the share of flips, one line a truth and number of pairs."""
+    sizes = {n: f", {n:,} pairs" for n in SIZES}
+    named = table.with_columns(line=pl.col("truth") + pl.col("n").replace_strict(sizes, return_dtype=pl.String))
     for ax, name, label in zip(
         axes, ("precision", "gauge_free"), ("precision on clean pairs", "similarity of the visible part"), strict=True
     ):
-        curves(table, ax, "flip_rate", name, lines="n", **labels)
-        ax.set(xlabel="share of pairs flipped (D1)", ylabel=label)
-    legend(axes[0])
+        curves(named, ax, "flip_rate", name, lines="line")
+        ax.set(xlabel="share of pairs flipped", ylabel=label)
+    legend(axes[1], fontsize=7)
 
 
 def claims(table):
     """Return what the table says."""
     sizes = sorted(table["n"].unique())
-    found = {n: at(table, "precision", n=n, flip_rate=0.4) for n in sizes}
-    clean = at(table, "precision", n=sizes[0], flip_rate=0.0)
-    grows = all(found[a][0] < found[b][0] for a, b in pairwise(sizes))
+    found = {t: {n: at(table, "precision", truth=t, n=n, flip_rate=0.4) for n in sizes} for t in TRUTHS}
+    clean = {t: at(table, "precision", truth=t, n=sizes[0], flip_rate=0.0) for t in TRUTHS}
+    grows = all(found[t][a][0] < found[t][b][0] for t in TRUTHS for a, b in pairwise(sizes))
+    makes_up = all(found[t][sizes[-1]][0] >= clean[t][0] for t in TRUTHS)
     yield Claim(
         "b",
         "more pairs make up for flips",
-        "; ".join(f"{n:,} pairs with 40% flips: {shown(value)}" for n, value in found.items())
-        + f"; {sizes[0]} clean pairs: {shown(clean)}",
-        "holds" if grows else "does not hold",
-        "Flips are symmetric noise: they shrink the pull of the pairs by 1 - 2 p, and do not turn it.",
+        "; ".join(
+            f"{t}, 40% flips: "
+            + ", ".join(f"{shown(value)} with {n:,} pairs" for n, value in found[t].items())
+            + f" ({shown(clean[t])} with {sizes[0]} clean pairs)"
+            for t in TRUTHS
+        ),
+        "does not hold" if not grows else "holds" if makes_up else "holds with a condition",
+        "C chosen on 1,000 pairs as noisy. It takes more than fifty times the pairs, and a squared hinge has no "
+        "guarantee that it ends at the truth: flips move its best W, little for D1, more for D2.",
     )
 
 
