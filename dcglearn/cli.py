@@ -15,6 +15,7 @@ import typer
 from dcglearn import __version__
 from dcglearn.dcg import DCG
 from dcglearn.files import refuse_existing
+from dcglearn.plots import refuse_format
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
@@ -129,9 +130,7 @@ def learn(
     force: Force = False,
 ) -> None:
     """Learn gains and discounts from a log of preferences, with a proof and plain words."""
-    for path in (output, plot, utility, skip_bad):
-        if path is not None:
-            refuse_existing(path, force=force)
+    _check_outputs(output, plot, utility, skip_bad, force=force, picture=plot)
     strength = _number_or_auto(C)
     names = None if scale is None else [name.strip() for name in scale.split(",")]
     outputs = [path for path in (output, plot, utility) if path is not None]
@@ -181,6 +180,7 @@ def show(
     force: Force = False,
 ) -> None:
     """Show gains and discounts of one or several DCGs."""
+    _check_outputs(plot, force=force, picture=plot)
     found = load_metrics(metrics, grades)
     for name, dcg in found.items():
         if as_json:
@@ -218,9 +218,7 @@ def simulate(
     force: Force = False,
 ) -> None:
     """Write a log of preferences whose true DCG is known."""
-    for path in (output, truth_file):
-        if path is not None:
-            refuse_existing(path, force=force)
+    _check_outputs(output, truth_file, force=force)
     from dcglearn.simulate import ground_truth, preference_pairs
 
     dcg = ground_truth(truth) if truth in ("D1", "D2") else load_metrics([truth])[truth]
@@ -256,6 +254,15 @@ def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG
     if n_grades is None:
         n_grades = max((dcg.n_grades for dcg in files.values()), default=5)
     return {name: files[name] if name in files else DCG.from_name(name, n_grades) for name in names}
+
+
+def _check_outputs(*paths: Path | None, force: bool, picture: Path | None = None) -> None:
+    """Refuse what cannot be written before any work is done."""
+    for path in paths:
+        if path is not None:
+            refuse_existing(path, force=force)
+    if picture is not None:
+        refuse_format(picture)
 
 
 def _number_or_auto(C: str) -> float | str:

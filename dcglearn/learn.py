@@ -162,9 +162,8 @@ class UtilityLearner(BaseEstimator):
 
     def predict(self, X: Preferences | ArrayLike) -> NDArray[np.int8]:
         """Return 1 where the first list of a pair is better, -1 where the second is, 0 for a tie; shape (n,)."""
-        difference = self.decision_function(X)
-        near = 1e-12 * np.abs(self.utility_.weights).sum()
-        return (np.sign(difference) * (np.abs(difference) > near)).astype(np.int8)
+        check_is_fitted(self)
+        return as_preferences(X, self.utility_.n_grades).verdicts(self.utility_)
 
     def agreement(self, X: Preferences | ArrayLike) -> Agreement:
         """Return the weight of pairs respected, tied by the utility, and violated."""

@@ -162,10 +162,21 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, force: bool = T
     InputError
         If the suffix is none of these, or the file cannot be written.
     """
-    if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise InputError(f"{path}: pictures are written as .png, .pdf or .svg")
+    refuse_format(path)
     with written_beside(path, force=force) as temporary, _print_style():
         figure.savefig(temporary)
+
+
+def refuse_format(path: str | os.PathLike[str]) -> None:
+    """Refuse a picture's path with a suffix other than .png, .pdf or .svg, before any work is done.
+
+    Raises
+    ------
+    InputError
+        With the remedy.
+    """
+    if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise InputError(f"{path}: pictures are written as .png, .pdf or .svg")
 
 
 def _styles(n: int) -> Sequence[dict[str, Any]]:

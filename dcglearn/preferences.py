@@ -304,6 +304,13 @@ class Preferences:
 
         return visible_to(self.preferred, self.other, self.n_grades, graded=self.graded)
 
+    def verdicts(self, metric: Metric) -> NDArray[np.int8]:
+        """Return 1 where a metric scores the first list of a pair higher, -1 where the second, 0 for a tie; (n,)."""
+        first, second = metric.score(self.preferred), metric.score(self.other)
+        near = TIE_TOLERANCE * max(np.abs(first).max(initial=0.0), np.abs(second).max(initial=0.0))
+        difference = first - second
+        return (np.sign(difference) * (np.abs(difference) > near)).astype(np.int8)
+
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does.
 
@@ -315,14 +322,9 @@ class Preferences:
         log = self.decided
         if not len(log):
             raise InputError("the log holds no pair with a winner, so there is nothing to agree with")
-        ahead, behind = metric.score(log.preferred), metric.score(log.other)
-        near = TIE_TOLERANCE * max(np.abs(ahead).max(), np.abs(behind).max())
         weight = np.ones(len(log)) if log.weight is None else log.weight
-        return Agreement(
-            respected=float(weight[ahead > behind + near].sum()),
-            tied=float(weight[np.abs(ahead - behind) <= near].sum()),
-            violated=float(weight[behind > ahead + near].sum()),
-        )
+        violated, tied, respected = np.bincount(log.verdicts(metric) + 1, weight, minlength=3).tolist()
+        return Agreement(respected=respected, tied=tied, violated=violated)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the log as a table, a row a pair, with the columns that `read_preferences` reads.

@@ -166,6 +166,14 @@ def test_agreement_counts_ties_apart():
     assert str(agreement) == "0.4286 (1 of 7 respected, 4 tied)"
 
 
+def test_verdicts_call_rounding_error_a_tie():
+    metric = DCG([0, 0.1, 0.2, 0.3], [1, 1, 1])
+    log = Preferences([[1, 2, 0], [3, 0, 0], [0, 0, 0]], [[3, 0, 0], [1, 1, 0], [1, 0, 0]])
+    assert metric.score([1, 2, 0]) != metric.score([3, 0, 0])  # .1 + .2 is not .3
+    assert log.verdicts(metric).tolist() == [0, 1, -1]
+    assert log[:0].verdicts(metric).tolist() == []
+
+
 def test_agreement_leaves_out_the_logs_ties():
     log = Preferences([[1], [0]], [[0], [1]], tie=[False, True])
     assert log.agreement(DCG([0, 1], [1])).share == 1
