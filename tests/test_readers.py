@@ -120,7 +120,7 @@ def test_parquet_of_text_lists(tmp_path):
 def test_compression_standard_input_and_unknown_suffixes(tmp_path, monkeypatch, text):
     suffix = ".jsonl" if text[0] == "{" else ".tsv"
     expected = columns(read_preferences(write(tmp_path, "x" + suffix, text)))
-    zipped = write(tmp_path, f"x{suffix}.gz", gzip.compress(text.encode()))
+    zipped = write(tmp_path, f"x{suffix}.gz", gzip.compress(text.encode(), mtime=0))
     assert columns(read_preferences(zipped)) == expected
     for name in ("x.log", "y" + suffix):
         assert columns(read_preferences(write(tmp_path, name, "\ufeff" + text.replace("\n", "\r\n")))) == expected
@@ -258,7 +258,7 @@ def test_latin_1_names_the_line(tmp_path):
         ("x.bin", bytes(range(256)), "x.bin: line 1"),
         ("x.parquet", bytes(range(256)), "x.parquet: not a Parquet file"),
         ("x.parquet", b"PAR1" + bytes(range(256)), "x.parquet: not a Parquet file, or a truncated one"),
-        ("x.jsonl.gz", gzip.compress(GOOD.encode())[:-5], "x.jsonl.gz: cannot be decompressed .* truncated"),
+        ("x.jsonl.gz", gzip.compress(GOOD.encode(), mtime=0)[:-5], "x.jsonl.gz: cannot be decompressed .* truncated"),
         ("x.jsonl.gz", b"\x1f\x8bgarbage, not gzip", "x.jsonl.gz: cannot be decompressed"),
         ("x.json", b"[" + GOOD.encode() + b"]", "x.json, line 1: not valid JSON .*one object a line"),
     ],
