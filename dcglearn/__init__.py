@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dcglearn.dcg import gauge_free_similarity as gauge_free_similarity
     from dcglearn.dcg import similarity as similarity
     from dcglearn.dcg import textbook_dcgs as textbook_dcgs
+    from dcglearn.dcg_learner import DCGLearner as DCGLearner
     from dcglearn.learn import UtilityLearner as UtilityLearner
     from dcglearn.learn import choose_C as choose_C
     from dcglearn.preferences import Preferences as Preferences
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "DCG": "dcg",
+    "DCGLearner": "dcg_learner",
     "InputError": "validation",
     "Preferences": "preferences",
     "Utility": "dcg",

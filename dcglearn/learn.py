@@ -29,7 +29,55 @@ if TYPE_CHECKING:
 C_GRID = tuple(float(f"1e{power}") for power in range(-5, 6))
 
 
-class UtilityLearner(BaseEstimator):
+class PairLearner(BaseEstimator):
+    """What learners of a metric share: the verdicts of what they learned."""
+
+    @property
+    def metric_(self) -> DCG | Utility:
+        """The metric that was learned."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Preferences | ArrayLike) -> Floats:
+        """Return how much more the first list of each pair is worth than the second, shape (n,)."""
+        check_is_fitted(self)
+        log = as_preferences(X, self.metric_.n_grades)
+        difference: Floats = self.metric_.score(log.preferred) - self.metric_.score(log.other)
+        return difference
+
+    def predict(self, X: Preferences | ArrayLike) -> NDArray[np.int8]:
+        """Return 1 where the first list of a pair is better, -1 where the second is, 0 for a tie; shape (n,)."""
+        check_is_fitted(self)
+        return as_preferences(X, self.metric_.n_grades).verdicts(self.metric_)
+
+    def agreement(self, X: Preferences | ArrayLike) -> Agreement:
+        """Return the weight of pairs respected, tied by the metric, and violated."""
+        check_is_fitted(self)
+        return as_preferences(X, self.metric_.n_grades).agreement(self.metric_)
+
+    def score(self, X: Preferences | ArrayLike, y: None = None) -> float:
+        """Return the share of preferences respected; a tie of the metric counts half (`agreement` counts it apart)."""
+        return self.agreement(X).share
+
+
+def without_equal_lists(log: Preferences) -> tuple[Preferences, dict[str, int]]:
+    """Return the pairs whose lists differ, and how many others there were.
+
+    Raises
+    ------
+    InputError
+        If no pair with a winner is left.
+    """
+    equal = len(log) - int(log.differing.sum())
+    log = log[log.differing] if equal else log
+    if not len(log.decided):
+        raise InputError(
+            "no pair with a winner and two different lists is left "
+            f"({equal} pairs of equal lists, {len(log)} ties): there is nothing to learn from"
+        )
+    return log, {"pairs of equal lists": equal} if equal else {}
+
+
+class UtilityLearner(PairLearner):
     """Learn the worth of every grade at every position from preferences, by the paper's QP.
 
     Parameters
@@ -153,26 +201,10 @@ class UtilityLearner(BaseEstimator):
         check_is_fitted(self)
         return factor(self.utility_, self.visible_, normalise_gains=normalise_gains)
 
-    def decision_function(self, X: Preferences | ArrayLike) -> Floats:
-        """Return how much more the first list of each pair is worth than the second, shape (n,)."""
-        check_is_fitted(self)
-        log = as_preferences(X, self.utility_.n_grades)
-        difference: Floats = self.utility_.score(log.preferred) - self.utility_.score(log.other)
-        return difference
-
-    def predict(self, X: Preferences | ArrayLike) -> NDArray[np.int8]:
-        """Return 1 where the first list of a pair is better, -1 where the second is, 0 for a tie; shape (n,)."""
-        check_is_fitted(self)
-        return as_preferences(X, self.utility_.n_grades).verdicts(self.utility_)
-
-    def agreement(self, X: Preferences | ArrayLike) -> Agreement:
-        """Return the weight of pairs respected, tied by the utility, and violated."""
-        check_is_fitted(self)
-        return as_preferences(X, self.utility_.n_grades).agreement(self.utility_)
-
-    def score(self, X: Preferences | ArrayLike, y: None = None) -> float:
-        """Return the share of preferences respected; a tie of the utility counts half (`agreement` counts it apart)."""
-        return self.agreement(X).share
+    @property
+    def metric_(self) -> Utility:
+        """The utility."""
+        return self.utility_
 
     def _check_parameters(self) -> None:
         if isinstance(self.C, str) or not (np.isfinite(self.C) and self.C > 0):
@@ -186,21 +218,13 @@ class UtilityLearner(BaseEstimator):
 
     def _pairs(self, log: Preferences) -> tuple[Pairs, dict[str, int]]:
         """Return the QP's pairs: decided ones with their margins, and each tie as two with margin -epsilon."""
-        equal = len(log) - int(log.differing.sum())
-        log = log[log.differing] if equal else log
+        log, dropped = without_equal_lists(log)
         decided, ties = log.decided, log.ties
-        dropped = {"pairs of equal lists": equal}
-        if self.tie_epsilon is None:
+        if self.tie_epsilon is None and len(ties):
             dropped["ties"] = len(ties)
             ties = ties[:0]
-        if not len(decided):
-            raise InputError(
-                "no pair with a winner and two different lists is left "
-                f"({equal} pairs of equal lists, {len(log)} ties): there is nothing to learn from"
-            )
         margin, weight = self._margins(decided), _one_or_each(decided.weight)
         pairs = Pairs(decided.preferred, decided.other, margin, weight)
-        dropped = {reason: count for reason, count in dropped.items() if count}
         return (_with_ties(pairs, ties, self.tie_epsilon or 0.0) if len(ties) else pairs), dropped
 
     def _margins(self, log: Preferences) -> Floats:

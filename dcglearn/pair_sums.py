@@ -8,8 +8,6 @@ needs is linear in the pairs: ``sum v xi^2``, ``sum v xi m``, ``sum v xi d`` and
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, reduce
 from typing import TYPE_CHECKING, Any
@@ -17,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
+from dcglearn.chunks import over_chunks
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
     Grades = NDArray[np.int8]
 
-CHUNK = 1 << 15
-MAX_CHUNKS = 16
-"""Chunks depend on the number of pairs alone, so that no result depends on the number of threads."""
 BLOCK = 2048
 MAX_TABLE = 1 << 19
 """Largest table of joint counts (entries a chunk); wider scales scatter into the Hessian itself."""
@@ -93,20 +90,15 @@ def pair_sums(
     come out whatever the number of threads: chunks are fixed and added in order.
     """
     n = len(first)
-    n_chunks = min(MAX_CHUNKS, -(-n // CHUNK))
     if n == 0:
         size = weights.size if curvature else 0
         return PairSums(0.0, 0.0, np.zeros(weights.shape), np.zeros((size, size)))
-    bounds = [n * i // n_chunks for i in range(n_chunks + 1)]
     table = np.hstack([np.zeros((len(weights), 1)), weights])  # column g + 1 for grade g, so that -1 is worth 0
 
-    def part(i: int) -> PairSums:
-        return _chunk_sums(first, second, margin, weight, table, bounds[i], bounds[i + 1], curvature)
+    def part(start: int, stop: int) -> PairSums:
+        return _chunk_sums(first, second, margin, weight, table, start, stop, curvature)
 
-    if n_chunks == 1:
-        return part(0)
-    with ThreadPoolExecutor(_threads()) as pool:
-        return reduce(PairSums.__add__, pool.map(part, range(n_chunks)))
+    return reduce(PairSums.__add__, over_chunks(part, n))
 
 
 def one_blas_thread() -> Any:
@@ -119,10 +111,6 @@ def _controller() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
-
-
-def _threads() -> int:
-    return min(MAX_CHUNKS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def _chunk_sums(

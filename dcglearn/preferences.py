@@ -214,6 +214,11 @@ class Preferences:
         """Sum of the weights."""
         return float(len(self)) if self.weight is None else float(self.weight.sum())
 
+    @cached_property
+    def n_lists(self) -> int:
+        """Number of distinct lists."""
+        return len(unique_rows(np.concatenate([packed(self.preferred), packed(self.other)]))[0])
+
     def split(
         self, fraction: float = 0.8, seed: int | np.random.Generator | None = None, by: str | None = None
     ) -> tuple[Preferences, Preferences]:

@@ -12,11 +12,13 @@ PACKAGE = Path(__file__).parents[1] / "dcglearn"
 # docs/design.md shows the same table with what lives in each file.
 FLOORS = [
     {"validation"},
-    {"files", "sources", "pair_sums", "lists", "textbook"},
+    {"files", "sources", "chunks", "lists", "textbook"},
+    {"pair_sums", "pair_loss"},
     {"gauge"},
-    {"dcg", "preferences", "margin_qp", "plots", "line_errors"},
+    {"dcg", "preferences", "margin_qp", "direct", "plots", "line_errors"},
     {"readers", "simulate", "factoring"},
     {"learn"},
+    {"dcg_learner"},
     {"report"},
     {"cli"},
     {"__main__"},

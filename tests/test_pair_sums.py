@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dcglearn import chunks
 from dcglearn import pair_sums as kernel
 from dcglearn.pair_sums import pair_sums
 from dcglearn.preferences import encode
@@ -73,19 +74,19 @@ def test_parts_add_up():
     np.testing.assert_allclose(parts.curvature, whole.curvature)
 
 
-@pytest.mark.parametrize("n", [100, 3 * kernel.CHUNK])
+@pytest.mark.parametrize("n", [100, 3 * chunks.CHUNK])
 def test_bytes_do_not_depend_on_threads(n, monkeypatch):
     problem = random_problem(n)
     results = []
     for threads in (1, 2, 5):
-        monkeypatch.setattr(kernel, "_threads", lambda threads=threads: threads)
+        monkeypatch.setattr(chunks, "_threads", lambda threads=threads: threads)
         sums = pair_sums(*problem)
         results.append((sums.loss, sums.slope, sums.moment.tobytes(), sums.curvature.tobytes()))
     assert results[0] == results[1] == results[2]
 
 
 def test_many_chunks_equal_the_twin():
-    problem = random_problem(2 * kernel.CHUNK + 17)
+    problem = random_problem(2 * chunks.CHUNK + 17)
     loss, slope, moment, curvature = twin(*problem)
     sums = pair_sums(*problem)
     np.testing.assert_allclose([sums.loss, sums.slope], [loss, slope], rtol=1e-11)
