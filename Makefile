@@ -22,7 +22,7 @@ $(BENCH): $(READY)
 
 demo: $(READY)   ## learn a DCG from the log that ships with the project, and draw it
 	@mkdir -p build
-	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --C auto --holdout 0.2 --force
+	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --holdout 0.2 --bands 200 --force
 
 test: $(READY)   ## run the tests
 	$(BIN)/python -m pytest -n 2 --durations=10

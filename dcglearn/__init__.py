@@ -13,17 +13,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dcglearn.active import suggest_pairs as suggest_pairs
+    from dcglearn.compare import compare_learners as compare_learners
     from dcglearn.dcg import DCG as DCG
     from dcglearn.dcg import Utility as Utility
     from dcglearn.dcg import gauge_free_similarity as gauge_free_similarity
     from dcglearn.dcg import similarity as similarity
     from dcglearn.dcg import textbook_dcgs as textbook_dcgs
     from dcglearn.dcg_learner import DCGLearner as DCGLearner
+    from dcglearn.inference import bootstrap_bands as bootstrap_bands
+    from dcglearn.inference import ridge_path as ridge_path
     from dcglearn.learn import UtilityLearner as UtilityLearner
     from dcglearn.learn import choose_C as choose_C
+    from dcglearn.position_test import position_dependence as position_dependence
     from dcglearn.preferences import Preferences as Preferences
     from dcglearn.preferences import encode as encode
+    from dcglearn.ranges import consistent_ranges as consistent_ranges
     from dcglearn.readers import read_preferences as read_preferences
+    from dcglearn.readers import read_questions as read_questions
     from dcglearn.readers import read_ratings as read_ratings
     from dcglearn.validation import InputError as InputError
 
@@ -33,21 +40,28 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "bootstrap_bands": "inference",
+    "choose_C": "learn",
+    "compare_learners": "compare",
+    "consistent_ranges": "ranges",
     "DCG": "dcg",
     "DCGLearner": "dcg_learner",
-    "InputError": "validation",
-    "Preferences": "preferences",
-    "Utility": "dcg",
-    "UtilityLearner": "learn",
-    "choose_C": "learn",
     "encode": "preferences",
     "gauge_free_similarity": "dcg",
+    "InputError": "validation",
     "plots": "",
+    "position_dependence": "position_test",
+    "Preferences": "preferences",
     "read_preferences": "readers",
+    "read_questions": "readers",
     "read_ratings": "readers",
+    "ridge_path": "inference",
     "similarity": "dcg",
     "simulate": "",
+    "suggest_pairs": "active",
     "textbook_dcgs": "dcg",
+    "Utility": "dcg",
+    "UtilityLearner": "learn",
 }
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,8 @@ from dcglearn.plots import refuse_format
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from dcglearn.preferences import Preferences
 
 app = typer.Typer(
@@ -34,7 +36,18 @@ app = typer.Typer(
 class Method(StrEnum):
     """How to learn."""
 
+    DCG = "dcg"
     QP = "qp"
+
+
+class Loss(StrEnum):
+    """What a violated pair costs."""
+
+    AUTO = "auto"
+    ROBUST = "robust"
+    LOGISTIC = "logistic"
+    RAMP = "ramp"
+    SQUARED_HINGE = "squared_hinge"
 
 
 class Margin(StrEnum):
@@ -83,7 +96,8 @@ def _common(
 
 
 @app.command(
-    epilog="Examples: dcglearn learn side_by_side.jsonl -o dcg.json --C auto --holdout 0.2 --plot dcg.png    "
+    epilog="Examples: dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.2 --plot dcg.png    "
+    "dcglearn learn few.jsonl --prior exponential-log2 --bands 200    "
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json    zcat log.jsonl.gz | dcglearn learn - > dcg.json"
 )
 def learn(
@@ -100,15 +114,32 @@ def learn(
     equal_groups: Annotated[
         bool, typer.Option("--equal-groups", help="With --ratings: each group counts once.")
     ] = False,
-    method: Annotated[Method, typer.Option(help="How to learn: the paper's QP, factored by SVD.")] = Method.QP,
+    method: Annotated[
+        Method, typer.Option(help="Gains and discounts directly (dcg), or the paper's QP, factored by SVD (qp).")
+    ] = Method.DCG,
+    loss: Annotated[Loss, typer.Option(help="dcg: auto estimates how often judges err (robust).")] = Loss.AUTO,
+    ridge: Annotated[float | None, typer.Option(help="dcg: strength of the prior for smooth curves.")] = None,
+    prior: Annotated[
+        str | None, typer.Option(metavar="METRIC", help="dcg: shrink to this file or GAIN-DISCOUNT; for small logs.")
+    ] = None,
+    bands: Annotated[
+        int, typer.Option(min=0, metavar="N", help="dcg: standard errors and 90% bands from N bootstrap samples.")
+    ] = 0,
+    ranges: Annotated[
+        bool, typer.Option("--ranges", help="Show what the log pins down: ranges over all DCGs that respect it.")
+    ] = False,
     C: Annotated[
-        str, typer.Option("--C", metavar="NUMBER|auto", help="Weight of violated pairs; auto validates 1e-5..1e5.")
-    ] = "1.0",
-    margin: Annotated[Margin, typer.Option(help="By how much the preferred list should win.")] = Margin.UNIT,
+        str | None,
+        typer.Option("--C", metavar="NUMBER|auto", help="qp: weight of violated pairs (1); auto validates 1e-5..1e5."),
+    ] = None,
+    margin: Annotated[Margin, typer.Option(help="qp: by how much the preferred list should win.")] = Margin.UNIT,
     monotone: Annotated[
-        bool, typer.Option("--monotone/--no-monotone", help="Whether a better grade must be worth at least as much.")
+        bool,
+        typer.Option("--monotone/--no-monotone", help="qp: whether a better grade must be worth at least as much."),
     ] = True,
-    tie_epsilon: Annotated[float | None, typer.Option(help="Use ties: ask for a difference of at most this.")] = None,
+    tie_epsilon: Annotated[
+        float | None, typer.Option(help="qp: use ties, which ask for a difference of at most this.")
+    ] = None,
     grades: Grades = None,
     scale: Annotated[
         str | None, typer.Option(help="Grade names, worst first: Bad,Fair,Good,Excellent,Perfect.")
@@ -120,8 +151,11 @@ def learn(
     holdout_by: Annotated[
         HoldOutBy | None, typer.Option(help="What is held out whole; by default pair, for ratings rater or list.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of splits and folds.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="Draw gains, discounts and W here (.png, .pdf, .svg).")] = None,
+    current: Annotated[
+        str, typer.Option(metavar="METRIC", help="With --holdout: the metric used now, to compare with.")
+    ] = "exponential-log2",
+    seed: Annotated[int, typer.Option(help="Of splits, folds and bootstrap.")] = 0,
+    plot: Annotated[Path | None, typer.Option(help="Draw gains and discounts here (.png, .pdf, .svg).")] = None,
     utility: Annotated[Path | None, typer.Option(help="Write the K x L utility W here too.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     dry_run: Annotated[
@@ -131,7 +165,9 @@ def learn(
 ) -> None:
     """Learn gains and discounts from a log of preferences, with a proof and plain words."""
     _check_outputs(output, plot, utility, skip_bad, force=force, picture=plot)
-    strength = _number_or_auto(C)
+    settings = _settings(method, loss, ridge, C, margin, monotone, tie_epsilon)
+    if bands and method is not Method.DCG:
+        raise InputError("--bands goes with --method dcg")
     names = None if scale is None else [name.strip() for name in scale.split(",")]
     outputs = [path for path in (output, plot, utility) if path is not None]
     if dry_run:
@@ -141,26 +177,30 @@ def learn(
         _dry_run(found, outputs)
         return
     found = _read(log, ratings, grades, depth, pad, names, skip_bad, equal_groups)
+    if prior is not None:
+        if method is not Method.DCG:
+            raise InputError("--prior goes with --method dcg")
+        settings["prior"] = _metric(prior, found)
     from dcglearn.report import learn_report
 
     report = learn_report(
         found,
-        C=strength,
+        method=method.value,
         holdout=holdout,
         by=_held_out_whole(holdout_by, ratings, found),
+        current=current if not _is_file(current) else _metric(current, found),
+        bands=bands,
+        ranges=ranges,
         seed=seed,
         progress=sys.stderr.isatty(),
-        margin=margin.value,
-        monotone=monotone,
-        tie_epsilon=tie_epsilon,
+        **settings,
     )
     if plot is not None:
-        from dcglearn.plots import learned_figure, save_figure
+        from dcglearn.plots import save_figure
 
-        habit = DCG.standard(found.n_grades, found.depth)
-        save_figure(learned_figure(report.factoring, {"exponential-log2": habit}), plot, force=force)
+        save_figure(report.figure(), plot, force=force)
     if utility is not None:
-        report.learner.utility_.save(utility, force=force)
+        report.utility.save(utility, force=force)
     if output is not None:
         report.dcg.save(output, force=force)
     if as_json:
@@ -169,6 +209,59 @@ def learn(
         typer.echo(json.dumps(report.dcg.to_dict(), allow_nan=False))
     written = [f"wrote: {path}" for path in [*outputs, *([skip_bad] if skip_bad and skip_bad.exists() else [])]]
     typer.echo("\n".join([str(report), "", *written]).rstrip(), err=as_json or output is None)
+
+
+@app.command(
+    epilog="Examples: dcglearn ask candidates.jsonl --log log.jsonl -n 5 -o questions.jsonl    "
+    "dcglearn ask --log log.jsonl -n 5    (candidates made from the log's own mix of grades)"
+)
+def ask(
+    candidates: Annotated[
+        str | None,
+        typer.Argument(metavar="[CANDIDATES]", help="Pairs that could be judged, as a log with winner open; or none."),
+    ] = None,
+    log: Annotated[
+        str | None, typer.Option(metavar="LOG", help="What was judged so far; none at the beginning.")
+    ] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="How many pairs to ask for.")] = 5,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the questions here; else to standard output.")
+    ] = None,
+    grades: Grades = None,
+    scale: Annotated[
+        str | None, typer.Option(help="Grade names, worst first: Bad,Fair,Good,Excellent,Perfect.")
+    ] = None,
+    depth: Annotated[int | None, typer.Option(metavar="K", help="Cut lists to K positions.")] = None,
+    generate: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Without CANDIDATES: how many lists to make and pair.")
+    ] = 200,
+    seed: Annotated[int, typer.Option(help="Of the lists made.")] = 0,
+    force: Force = False,
+) -> None:
+    """Ask which pairs of lists to judge next: the answers that would teach most.
+
+    Fill in winner (a, b or tie) and append the lines to the log; those left open are no judgements.
+    """
+    _check_outputs(output, force=force)
+    names = None if scale is None else [name.strip() for name in scale.split(",")]
+    judged = None if log is None else _read(log, False, grades, depth, False, names, None, False)
+    from dcglearn.active import generated_lists, suggest_pairs
+    from dcglearn.readers import read_questions
+
+    if candidates is not None:
+        pool: ArrayLike = read_questions(candidates, grades, depth=depth, scale=names)
+    elif judged is not None:
+        pool = generated_lists(judged, generate, seed=seed)
+    else:
+        raise InputError(
+            "nothing to choose from: give a file of CANDIDATES, or --log to make lists with its mix of grades"
+        )
+    questions = suggest_pairs(judged, pool, n, n_grades=grades, seed=seed)
+    if output is None:
+        typer.echo(questions.to_polars().write_ndjson(), nl=False)
+        return
+    questions.save(output, force=force)
+    typer.echo(f"wrote: {output} ({len(questions)} questions; fill in winner and append them to the log)", err=True)
 
 
 @app.command(epilog="Examples: dcglearn show dcg.json    dcglearn show dcg.json exponential-log2@10 --plot both.png")
@@ -250,7 +343,7 @@ def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG
     InputError
         If a name is neither a file that holds a DCG nor ``GAIN-DISCOUNT[@K]``.
     """
-    files = {name: DCG.load(name) for name in names if Path(name).exists() or name.endswith(".json")}
+    files = {name: DCG.load(name) for name in names if _is_file(name)}
     if n_grades is None:
         n_grades = max((dcg.n_grades for dcg in files.values()), default=5)
     return {name: files[name] if name in files else DCG.from_name(name, n_grades) for name in names}
@@ -265,6 +358,37 @@ def _check_outputs(*paths: Path | None, force: bool, picture: Path | None = None
         refuse_format(picture)
 
 
+def _settings(
+    method: Method,
+    loss: Loss,
+    ridge: float | None,
+    C: str | None,
+    margin: Margin,
+    monotone: bool,
+    tie_epsilon: float | None,
+) -> dict[str, Any]:
+    """Return the learner's parameters; refuse those of the other method."""
+    asked = {
+        "--C": C is not None,
+        "--margin": margin is not Margin.UNIT,
+        "--no-monotone": not monotone,
+        "--tie-epsilon": tie_epsilon is not None,
+    }
+    if method is Method.DCG:
+        wrong = [name for name, given in asked.items() if given]
+        if wrong:
+            raise InputError(f"{wrong[0]} goes with --method qp")
+        return {"loss": loss.value, **({} if ridge is None else {"ridge": ridge})}
+    if loss is not Loss.AUTO or ridge is not None:
+        raise InputError("--loss and --ridge go with --method dcg")
+    return {
+        "C": 1.0 if C is None else _number_or_auto(C),
+        "margin": margin.value,
+        "monotone": monotone,
+        "tie_epsilon": tie_epsilon,
+    }
+
+
 def _number_or_auto(C: str) -> float | str:
     if C == "auto":
         return C
@@ -272,6 +396,15 @@ def _number_or_auto(C: str) -> float | str:
         return float(C)
     except ValueError as error:
         raise InputError(f"--C {C}: give a positive number, or auto") from error
+
+
+def _is_file(name: str) -> bool:
+    return Path(name).exists() or name.endswith(".json")
+
+
+def _metric(name: str, log: Preferences) -> DCG:
+    """Return the metric called so on the log's scale."""
+    return DCG.load(name) if _is_file(name) else DCG.from_name(name, log.n_grades, log.depth)
 
 
 def _read(

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "ramp": RAMP, "squared_hinge": HINGE}
+SOFTER = (0.0, 1.5, 3.0)
+"""Starts with judges less sharp by these factors of e, who err less."""
+
 MOST_STRENGTHS = 7
 """More distinct strengths than this are binned: each costs a parameter."""
 
@@ -36,15 +39,16 @@ class DCGLearner(PairLearner):
     Parameters
     ----------
     loss : {"auto", "robust", "logistic", "ramp", "squared_hinge"}
-        "robust", which is what "auto" stands for, is a logistic likelihood with an error rate that is estimated too: near
-        0 it is "logistic" (Bradley and Terry), near 1/2 it is "ramp", a soft count of the violated pairs. So the
-        log itself says how much noise to expect. "squared_hinge" is the paper's loss.
+        "robust", which is what "auto" stands for, is a logistic likelihood with an error rate that is estimated
+        too: near 0 it is "logistic" (Bradley and Terry), near 1/2 it is "ramp", a soft count of the violated pairs.
+        So the log itself says how much noise to expect. "squared_hinge" is the paper's loss.
     ridge : float
         Strength of the prior that gains and discounts follow smooth curves; 0 leaves them free.
     prior : DCG, optional
         A metric to shrink to, for logs of a few dozen pairs: bends and slopes are then counted from its own.
     n_starts : int
-        How many of the starts (textbook DCGs, a family of curves, the factored QP, `prior`) are descended from.
+        How many of the starts (textbook DCGs, a family of curves, the factored QP, `prior`) are descended from, for
+        sharp judges who err and for softer ones who err less.
     n_grades : int, optional
         L where it is larger than the log's.
     random_state : int, optional
@@ -81,8 +85,8 @@ class DCGLearner(PairLearner):
 
     Notes
     -----
-    Case 1 of Zhou et al. 2008, section 5, with the likelihood in place of the margin. Pairs of the same few lists are not
-    independent (what a list is worth beyond its grades is shared by all its pairs), hence `n_effective_`.
+    Case 1 of Zhou et al. 2008, section 5, with the likelihood in place of the margin. Pairs of the same few lists are
+    not independent (what a list is worth beyond its grades is shared by all its pairs), hence `n_effective_`.
     Strengths of preference are ordered verdicts, ties lie between them (Rao and Kupper 1967).
 
     Examples
@@ -97,9 +101,9 @@ class DCGLearner(PairLearner):
     def __init__(
         self,
         loss: str = "auto",
-        ridge: float = 1.0,
+        ridge: float = 2.0,
         prior: DCG | None = None,
-        n_starts: int = 4,
+        n_starts: int = 2,
         n_grades: int | None = None,
         random_state: int | None = None,
         max_iter: int = 500,
@@ -173,12 +177,14 @@ class DCGLearner(PairLearner):
         if self.loss not in ("auto", *LOSSES):
             raise InputError(f"loss={self.loss!r} is not one of auto, {', '.join(LOSSES)}")
         if not (np.isfinite(self.ridge) and self.ridge >= 0):
-            raise InputError(f"ridge={self.ridge!r} must be a number of at least 0; 1 is the default")
+            raise InputError(f"ridge={self.ridge!r} must be a number of at least 0; 2 is the default")
         whole_number(self.n_starts, "n_starts", 1)
         if not log.graded:
             raise InputError("a log of documents has no grades, so no gains: use UtilityLearner")
         if log.n_grades < 2:
-            raise InputError("the log knows one grade only, so there is no gain to learn; give n_grades= or more grades")
+            raise InputError(
+                "the log knows one grade only, so there is no gain to learn; give n_grades= or more grades"
+            )
         if self.prior is not None and (self.prior.n_grades, self.prior.depth) != (log.n_grades, log.depth):
             raise InputError(
                 f"prior has {self.prior.n_grades} grades and {self.prior.depth} positions, the log has "
@@ -217,18 +223,18 @@ class DCGLearner(PairLearner):
                 stacklevel=3,
             )
         share = self.n_effective_ / log.total_weight
-        starts = self._starts(model, log) if start is None else [model.start(start.gains, start.discounts)]
+        starts = self._starts(model, log) if start is None else [[model.start(start.gains, start.discounts)]]
         found = fit(model, judged, share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
         self._keep(found, model, raters)
 
-    def _starts(self, model: Model, log: Preferences) -> list[Floats]:
+    def _starts(self, model: Model, log: Preferences) -> list[list[Floats]]:
         metrics = family(model.n_grades, model.depth)
         metrics += [(dcg.gains, dcg.discounts) for dcg in textbook_dcgs(model.n_grades, model.depth).values()]
         metrics += [(self.prior.gains, self.prior.discounts)] if self.prior is not None else []
         few = log.decided[:: max(len(log) // 20_000, 1)]
         factored = UtilityLearner(C=0.1, tol=1e-3).fit(few).factor()
         metrics.append((factored.gains, factored.discounts))
-        return [model.start(*metric, softer=softer) for metric in metrics for softer in (0.0, 1.5)]
+        return [[model.start(*metric, softer=softer) for metric in metrics] for softer in SOFTER]
 
     def _keep(self, found: Fit, model: Model, raters: NDArray[Any]) -> None:
         curves = self.curves_ = found.curves
@@ -258,7 +264,7 @@ class DCGLearner(PairLearner):
 
     def _named(self, log: Preferences) -> DCG:
         gains, discounts = self.curves_.gains, self.curves_.discounts
-        return DCG(gains, discounts / discounts[0], log.grade_names, _notes(self.visible_))
+        return DCG(gains / gains[-1], discounts / discounts[0], log.grade_names, _notes(self.visible_))
 
 
 def _notes(visible: Visibility) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
 """Gains and discounts fitted directly to judgements, on plain arrays: parameters, prior, objective, multi-start.
 
 The parameters are logarithms. Gains rise by ``a_m = exp(alpha_m)`` from grade m - 1 to m, discounts fall by the factor
-``exp(-delta_k)`` from position k to k + 1 with ``delta_k >= 0``: increasing and decreasing by construction. On these scales the
-curves that people use are straight lines: ``alpha`` is linear in the grade for gains ``p^g - 1`` (and constant for linear
-ones), ``log c`` is linear in the log of the rank for discounts ``r^-q``, nearly so for ``1/log2(r + 1)``. So the
-prior charges bends, by a Huber loss, which leaves a few sharp bends cheap: data that show a step get a step.
+``exp(-delta_k)`` from position k to k + 1 with ``delta_k >= 0``: increasing and decreasing by construction. On these
+scales the curves that people use are straight lines: ``alpha`` is linear in the grade for gains ``p^g - 1`` (and
+constant for linear ones), ``log c`` is linear in the log of the rank for discounts ``r^-q``, nearly so for
+``1/log2(r + 1)``. So the prior charges bends, by a Huber loss, which leaves a few sharp bends cheap: data that show a
+step get a step.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ KNEE = 0.3
 
 GAIN_SLOPE, DISCOUNT_SLOPE = (1.0, 3.0), (0.5, 1.0)
 """Mean and spread that the prior expects of log-gain increments per grade, and of discounts' exponents."""
+
+NEAR_TARGET = 4.0
+"""Slopes are expected so many times nearer to those of a metric to shrink to."""
 
 SHARPNESS, SHARPNESS_SPREAD = np.log(40.0), 1.5
 """A typical pair differs by about 40 times the judges' noise, within a factor of e^1.5: what noise a log has is
@@ -127,16 +131,19 @@ class Model:
         alpha, delta, sharp, error, cuts = (part.stop - part.start for part in self.parts)
         errors = [(-9.0, TOP_ERROR)] + [(-9.0, 9.0)] * (error - 1)
         near = [(self.centre - 8, self.centre + 4)] * sharp
-        return [(-30.0, 30.0)] * alpha + [(0.0, 20.0)] * delta + near + errors[:error] + [(-9.0, 5.0)] * cuts
+        return [(-30.0, 30.0)] * alpha + [(0.0, 20.0)] * delta + near + errors[:error] + [(-9.0, 9.0)] * cuts
 
     def start(self, gains: Floats, discounts: Floats, softer: float = 0.0) -> Floats:
-        """Return the parameters of a metric, its curves clipped to what increases and decreases, shape (p,)."""
+        """Return the parameters of a metric, its curves clipped to what increases and decreases, shape (p,).
+
+        Judges are sharp who err, or else (`softer`, in log units) less sharp and err less: two ways to explain noise.
+        """
         alpha, delta = log_curves(gains, discounts)
         theta = np.zeros(self.parts[-1].stop)
         theta[self.parts[0]], theta[self.parts[1]] = alpha, delta
         theta[self.parts[2]] = self.centre - softer
         if self.erring:
-            theta[self.parts[3].start] = -1.5
+            theta[self.parts[3].start] = -1.5 - softer
         low, high = np.transpose(self.bounds)
         return np.clip(theta, low, high)
 
@@ -198,10 +205,10 @@ class Model:
         centres = (GAIN_SLOPE, DISCOUNT_SLOPE)
         value = 0.0
         for part, scale, expected, at in ((alpha, 1.0, centres[0], 0), (delta, spacing, centres[1], 1)):
-            slopes = theta[part] / scale
+            slopes, usual = theta[part] / scale, expected
             if self.target is not None:
-                slopes, expected = slopes - self.target[at] / scale, (0.0, expected[1] / 4)
-            cost, slope = _straight(slopes, expected, of_levels=at == 0)
+                slopes, usual = slopes - self.target[at] / scale, (0.0, expected[1] / NEAR_TARGET)
+            cost, slope = _straight(slopes, usual, of_levels=at == 0)
             value += self.ridge * cost
             gradient[part] = self.ridge * slope / scale
         level = theta[alpha].mean()  # only differences of alpha matter: this pins their mean
@@ -262,9 +269,9 @@ def fit(
     model: Model,
     judged: Judgements,
     share: float,
-    starts: Sequence[Floats],
+    starts: Sequence[Sequence[Floats]],
     *,
-    n_starts: int = 4,
+    n_starts: int = 2,
     max_iter: int = 500,
     tol: float = 1e-8,
 ) -> Fit:
@@ -278,8 +285,8 @@ def fit(
         The log.
     share : float
         Factor of the loss: how many independent judgements a unit of weight is worth.
-    starts : sequence of ndarray, shape (p,)
-        Parameters to try; the best `n_starts` are descended from.
+    starts : sequence of sequences of ndarray, shape (p,)
+        Parameters to try, in groups; the best `n_starts` of each group are descended from.
     n_starts : int
         How many.
     max_iter, tol : int, float
@@ -293,8 +300,10 @@ def fit(
     step = len(judged) // SUBSAMPLE
     few = judged.every(step) if step >= 4 else judged
     scaled = share * judged.total_weight / few.total_weight
-    values = [model.objective(theta, few, scaled)[0] for theta in starts]
-    best = [starts[i] for i in np.argsort(values, kind="stable")[:n_starts]]
+    best = []
+    for group in starts:
+        values = [model.objective(theta, few, scaled)[0] for theta in group]
+        best += [group[i] for i in np.argsort(values, kind="stable")[:n_starts]]
     found = min((_descend(model, few, scaled, theta, max_iter, tol) for theta in best), key=lambda one: one.objective)
     if few is judged:
         return found

@@ -36,7 +36,7 @@ MAX_LABEL = 200
 """Longest query or rater label: numpy keeps every label as wide as the longest."""
 
 REASONS_KEPT = 3
-WINNERS = {"a": 0, "left": 0, "b": 1, "right": 1, "tie": 2, "draw": 2, "equal": 2}
+WINNERS = {"a": 0, "left": 0, "b": 1, "right": 1, "tie": 2, "draw": 2, "equal": 2, "open": 3}
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")

@@ -3,9 +3,9 @@
 With ``z_i = <W, d_i>`` the utility of the first list of a pair over that of the second, a judgement costs
 
 - likelihood: minus the log of its probability. A judge who prefers with strength j = 1..M sees
-  ``P(j) = sigma(z - cut_j) - sigma(z - cut_(j+1))``, a tie is seen with ``sigma(z + cut_1) - sigma(z - cut_1)`` (Rao and
-  Kupper 1967; without ties and strengths this is Bradley and Terry's ``sigma(z)``), and with probability e, the judge's
-  error rate, the other list is named;
+  ``P(j) = sigma(z - cut_j) - sigma(z - cut_(j+1))``, a tie is seen with ``sigma(z + cut_1) - sigma(z - cut_1)``
+  (Rao and Kupper 1967; without ties and strengths this is Bradley and Terry's ``sigma(z)``), and with probability e,
+  the judge's error rate, the other list is named;
 - ramp: ``sigma(-z)``, the soft count of violated pairs;
 - hinge: ``max(0, cut_j - z)^2``, the paper's loss with the margin ``cut_j``.
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
@@ -60,8 +60,11 @@ class Judgements:
 
     def every(self, step: int) -> Judgements:
         """Return every `step`-th pair."""
-        thinned = (x if len(x) == 1 else np.ascontiguousarray(x[::step]) for x in (self.level, self.rater, self.weight))
-        return Judgements(np.ascontiguousarray(self.first[::step]), np.ascontiguousarray(self.second[::step]), *thinned)
+        return Judgements(*(x if len(x) == 1 < len(self) else np.ascontiguousarray(x[::step]) for x in self._arrays))
+
+    @property
+    def _arrays(self) -> tuple[Any, ...]:
+        return self.first, self.second, self.level, self.rater, self.weight
 
     @property
     def total_weight(self) -> float:
@@ -188,7 +191,6 @@ def _add_up(  # type: ignore[no-untyped-def]
     """Return the loss of one chunk; add the slopes into the last three arrays."""
     depth, width = table.shape
     flat, pulls = table.ravel(), moment.ravel()
-    n_levels = len(cuts) - 2
     loss = 0.0
     for i in range(start, stop):
         z = 0.0

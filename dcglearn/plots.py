@@ -154,6 +154,39 @@ def learned_figure(factoring: Factoring, others: Mapping[str, DCG] | None = None
     return figure
 
 
+def banded_figure(
+    dcg: DCG,
+    others: Mapping[str, DCG] | None = None,
+    bands: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+) -> Figure:
+    """Return a learned DCG beside other metrics, within its bands.
+
+    Parameters
+    ----------
+    dcg : DCG
+        Gains from 0 to 1, first discount 1.
+    others : mapping of str to DCG, optional
+        Legend entries and metrics.
+    bands : (ndarray, ndarray), optional
+        Lower and upper ends, shapes (2, L) and (2, K), on the same scale.
+
+    Returns
+    -------
+    Figure
+    """
+    with _print_style():
+        figure = _figure(7.0, 3.0)
+        gains, discounts = figure.subplots(1, 2)
+        dcgs = {"learned": dcg, **(others or {})}
+        plot_gains(dcgs, gains)
+        plot_discounts(dcgs, discounts)
+        for axes, first, band in zip((gains, discounts), (0, 1), bands or (), strict=False):
+            ranks = np.arange(first, first + band.shape[1])
+            axes.fill_between(ranks, *band, color=LINE_STYLES[0]["color"], alpha=0.2, lw=0, label="90% band of learned")
+        gains.legend()
+    return figure
+
+
 def save_figure(figure: Figure, path: str | os.PathLike[str], *, force: bool = True) -> None:
     """Write a figure beside `path` and rename it; the suffix says the format (png, pdf, svg).
 

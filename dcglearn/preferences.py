@@ -243,7 +243,7 @@ class Preferences:
         if not 0 < fraction < 1:
             raise InputError(f"fraction={fraction} must lie between 0 and 1, both excluded")
         rng = np.random.default_rng(seed)
-        first, second = self._clusters(by)
+        first, second = self.clusters(by)
         n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
         chosen = np.zeros(n, dtype=bool)
         chosen[rng.permutation(n)[: round(fraction * n)]] = True
@@ -273,7 +273,7 @@ class Preferences:
         """
         if by == "list":
             raise InputError('folds by "list" would drop most pairs; use split(by="list")')
-        clusters = self._clusters(by)[0]
+        clusters = self.clusters(by)[0]
         n = int(clusters.max(initial=-1)) + 1
         if not 2 <= n_folds <= n:
             raise InputError(f"{n_folds} folds of {n} {'pair' if by is None else by}(s): ask for 2 to {n}")
@@ -292,6 +292,20 @@ class Preferences:
         order = np.argsort(index)
         weight = np.bincount(inverse, np.ones(len(self)) if self.weight is None else self.weight)
         return self[index[order]]._with(weight=weight[order], rater=None, query=None)
+
+    def reweighted(self, weight: ArrayLike) -> Preferences:
+        """Return the log with other weights, shape (n,); pairs of weight 0 are left out.
+
+        Raises
+        ------
+        InputError
+            If a weight is negative or not finite, or all are 0.
+        """
+        weights = pair_values(weight, "weight", len(self))
+        if (weights < 0).any() or not weights.any():
+            raise InputError("weights must be at least 0, and not all 0")
+        kept = np.flatnonzero(weights)
+        return self[kept]._with(weight=weights[kept])
 
     def n_contradicted(self) -> float:
         """Return the weight of pairs that other pairs contradict: the lighter side of each two opposed ones."""
@@ -389,8 +403,8 @@ class Preferences:
         log.dropped = dict(self.dropped)
         return log
 
-    def _clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the cluster numbers of both lists of each pair, shape (n,) each."""
+    def clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the number of the pair, rater, query or list that each pair's two lists belong to, shape (n,) each."""
         if by is None:
             both = np.arange(len(self))
         elif by == "list":

@@ -83,6 +83,7 @@ def read_preferences(
 
     - a: left, list_a, grades_a; b: right, list_b, grades_b; weight: count;
     - winner: preferred, preference, label, choice, holding a or left, b or right, tie or draw or equal;
+      open: a question that is not answered yet, left out and counted;
     - query: query_id, qid, q_id; rater: user, judge, assessor, annotator.
 
     Case does not matter, and other columns are ignored. A missing weight or strength is 1, a missing query or rater
@@ -126,8 +127,39 @@ def read_preferences(
         grade_names=scale,
         **table,
     )
+    is_open = winner == WINNERS["open"]
+    if is_open.any():
+        log, dropped = log[~is_open], {"open questions": int(is_open.sum()), **dropped}
     log.dropped = dropped
     return log
+
+
+def read_questions(
+    path: str | os.PathLike[str],
+    n_grades: int | None = None,
+    *,
+    depth: int | None = None,
+    pad: bool = False,
+    scale: Sequence[str] | None = None,
+) -> NDArray[np.int8]:
+    """Read pairs of lists that could be judged; a winner, if any, is not looked at.
+
+    Parameters
+    ----------
+    path, n_grades, depth, pad, scale
+        As in `read_preferences`; only `a` and `b` are required.
+
+    Returns
+    -------
+    ndarray of int8, shape (n, 2, K)
+
+    Raises
+    ------
+    InputError
+        Naming file, line, value and remedy.
+    """
+    table, _ = _read(path, {role: PREFERENCE[role] for role in ("a", "b")}, Rules(n_grades, depth, pad, scale), None)
+    return np.stack([table["a"], table["b"]], axis=1)
 
 
 def read_ratings(

@@ -8,63 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.dcg import DCG, textbook_dcgs
+from dcglearn.compare import HABIT, Comparison, measured
+from dcglearn.dcg import DCG
+from dcglearn.dcg_learner import DCGLearner
+from dcglearn.inference import Bands, bootstrap_bands
 from dcglearn.learn import ChosenC, UtilityLearner, choose_C
+from dcglearn.ranges import Ranges, consistent_ranges
+from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dcglearn.dcg import Utility
     from dcglearn.factoring import Factoring
     from dcglearn.preferences import Preferences
-
-HABIT = "exponential-log2"
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """How metrics order pairs that none of them saw.
-
-    Attributes
-    ----------
-    n_pairs, n_train : int
-        Decided pairs held out, and left to learn from.
-    by : str
-        What was held out whole: pair, rater, query or list.
-    utility, dcg : float
-        Share respected (ties of a metric count half) by the learned W and by its gains and discounts.
-    textbook : dict of str to float
-        The same for each textbook DCG.
-    best_on_train : str
-        The textbook DCG that orders the training part best.
-    error : float
-        Standard error of `dcg`, NaN for weighted pairs (which are not independent).
-    """
-
-    n_pairs: int
-    n_train: int
-    by: str
-    utility: float
-    dcg: float
-    textbook: dict[str, float]
-    best_on_train: str
-    error: float
-
-    def lines(self) -> list[str]:
-        """Return the table as text."""
-        best_held_out = max(self.textbook, key=lambda name: self.textbook[name])
-        rows = [
-            ("learned gains x discounts", self.dcg),
-            ("learned utility W (QP)", self.utility),
-            (f"{self.best_on_train} (best textbook DCG on the training part)", self.textbook[self.best_on_train]),
-        ]
-        if self.best_on_train != HABIT:
-            rows.append((f"{HABIT} (the habit)", self.textbook[HABIT]))
-        if best_held_out not in (HABIT, self.best_on_train):
-            rows.append((f"{best_held_out} (best of all on these pairs, in hindsight)", self.textbook[best_held_out]))
-        error = "" if np.isnan(self.error) else f", standard error about {self.error:.3f}"
-        how = f"learned from {self.n_train} others, held out by {self.by}{error}"
-        return [
-            f"share of {self.n_pairs} held-out pairs respected ({how}):",
-            *(f"  {share:.4f}  {name}" for name, share in rows),
-        ]
 
 
 @dataclass(frozen=True)
@@ -73,72 +30,127 @@ class Report:
 
     Attributes
     ----------
-    learner : UtilityLearner
+    learner : DCGLearner or UtilityLearner
         Fitted on the whole log.
-    factoring : Factoring
-        Its gains and discounts.
+    dcg : DCG
+        The learned gains and discounts.
+    factoring : Factoring or None
+        Of the QP's utility, where that was learned.
     log : Preferences
         What it was learned from.
     chosen : ChosenC or None
         How C was chosen, where it was.
-    held_out : HeldOut or None
+    comparison : Comparison or None
         Measured on a model that did not see the held-out pairs.
+    held_out_by : str or None
+        What was held out whole: pair, rater, query or list.
     contradicted : float
         Weight of pairs that other pairs contradict.
+    bands : Bands or None
+        Standard errors and bootstrap bands.
+    ranges : Ranges or None
+        What the log pins down.
     seconds : float
         Time to learn, without reading the log.
     """
 
-    learner: UtilityLearner
-    factoring: Factoring
+    learner: DCGLearner | UtilityLearner
+    dcg: DCG
+    factoring: Factoring | None
     log: Preferences
     chosen: ChosenC | None
-    held_out: HeldOut | None
+    comparison: Comparison | None
+    held_out_by: str | None
     contradicted: float
+    bands: Bands | None
+    ranges: Ranges | None
     seconds: float = field(compare=False)
 
     @property
-    def dcg(self) -> DCG:
-        """The learned gains and discounts."""
-        return self.factoring.dcg
+    def utility(self) -> Utility:
+        """The learned worth of every grade at every position."""
+        return self.dcg.utility if isinstance(self.learner, DCGLearner) else self.learner.utility_
+
+    def figure(self) -> Figure:
+        """Return the picture of what was learned, beside the habit."""
+        from dcglearn.plots import banded_figure, learned_figure
+
+        others = {HABIT: DCG.standard(self.log.n_grades, self.log.depth)}
+        if self.factoring is not None:
+            return learned_figure(self.factoring, others)
+        bands = None if self.bands is None else (self.bands.gain_band, self.bands.discount_band)
+        return banded_figure(self.dcg, others, bands)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain Python values, for programs."""
         learner, visible = self.learner, self.learner.visible_
-        return {
+        common = {
             "pairs": len(self.log),
             "total_weight": self.log.total_weight,
             "depth": self.log.depth,
             "n_grades": self.log.n_grades,
             "dropped": {**self.log.dropped, **learner.dropped_},
             "contradicted": self.contradicted,
-            "C": learner.C,
-            "C_path": None if self.chosen is None else _path(self.chosen),
             "objective": learner.objective_,
-            "gap": learner.gap_,
             "n_iter": learner.n_iter_,
             "visible": {
                 "rank": visible.rank,
                 "structural_rank": visible.structural_rank,
                 "sentences": list(visible.sentences),
             },
+            "dcg": self.dcg.to_dict(),
+        }
+        if self.comparison is not None:
+            drawn = self.comparison.by
+            common["held_out"] = {**self.comparison.to_dict(), "bootstrap_by": drawn, "by": self.held_out_by}
+        if self.bands is not None:
+            common["bands"] = {"level": self.bands.level, "by": self.bands.by, "parameters": self.bands.table()}
+        if self.ranges is not None:
+            common["ranges"] = {"gains": self.ranges.gains.tolist(), "discounts": self.ranges.discounts.tolist()}
+        return {**common, **self._method_dict(), "seconds": round(self.seconds, 3)}
+
+    def _method_dict(self) -> dict[str, Any]:
+        learner = self.learner
+        if isinstance(learner, DCGLearner):
+            return {
+                "method": "dcg",
+                "loss": learner.loss_,
+                "error_rate": learner.error_rate_,
+                "rater_error": learner.rater_error_,
+                "scale": learner.scale_,
+                "n_effective": learner.n_effective_,
+            }
+        assert self.factoring is not None
+        return {
+            "method": "qp",
+            "C": learner.C,
+            "C_path": None if self.chosen is None else _path(self.chosen),
+            "gap": learner.gap_,
             "explained": self.factoring.explained,
             "sigma2_over_sigma1": self.factoring.ratio,
-            "dcg": self.dcg.to_dict(),
             "utility": learner.utility_.to_dict(),
-            "held_out": None if self.held_out is None else _held_out_dict(self.held_out),
-            "seconds": round(self.seconds, 3),
         }
 
     def __str__(self) -> str:
-        learner, visible = self.learner, self.learner.visible_
-        chosen = " (chosen by validation)" if self.chosen is not None else ""
-        lines = [*describe(self.log), *_dropped_lines({**self.log.dropped, **learner.dropped_})]
+        lines = [*describe(self.log), *_dropped_lines({**self.log.dropped, **self.learner.dropped_})]
         if self.contradicted:
             share = self.contradicted / self.log.decided.total_weight
             lines.append(f"contradicted: {self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair")
-        lines += [
-            "",
+        lines += ["", *self._method_lines()]
+        if self.bands is not None:
+            lines += ["", str(self.bands)]
+        if self.ranges is not None:
+            lines += ["", "ranges over all DCGs that respect the log:", str(self.ranges)]
+        if self.comparison is not None:
+            lines += ["", f"held out by {self.held_out_by}: {self.comparison}"]
+        return "\n".join(lines)
+
+    def _method_lines(self) -> list[str]:
+        if isinstance(self.learner, DCGLearner):
+            return _direct_lines(self.learner)
+        learner, visible = self.learner, self.learner.visible_
+        chosen = " (chosen by validation)" if self.chosen is not None else ""
+        return [
             f"solved: QP with C = {learner.C:g}{chosen}, "
             f"objective {learner.objective_:.6g} after {learner.n_iter_} Newton steps",
             f"proof: no utility has an objective lower by more than a share of {learner.gap_:.1e} (duality gap)",
@@ -148,17 +160,18 @@ class Report:
             "",
             str(self.factoring),
         ]
-        if self.held_out is not None:
-            lines += ["", *self.held_out.lines()]
-        return "\n".join(lines)
 
 
 def learn_report(
     log: Preferences,
     *,
+    method: str = "dcg",
     C: float | str = 1.0,
     holdout: float | None = None,
     by: str = "pair",
+    current: DCG | str = HABIT,
+    bands: int = 0,
+    ranges: bool = False,
     seed: int = 0,
     progress: bool = False,
     **parameters: Any,
@@ -169,18 +182,26 @@ def learn_report(
     ----------
     log : Preferences
         The log.
+    method : {"dcg", "qp"}
+        Gains and discounts directly, or the paper's QP and its factors.
     C : float or "auto"
-        "auto" chooses it by cross-validation.
+        Of the QP; "auto" chooses it by cross-validation.
     holdout : float, optional
         Share to hold out and measure on. The returned DCG is learned from the whole log all the same.
     by : {"pair", "rater", "query", "list"}
         What to hold out whole; see `Preferences.split`.
+    current : DCG or str
+        The metric used now, to compare with.
+    bands : int
+        Number of bootstrap samples for bands of the direct learner; 0 for none.
+    ranges : bool
+        Whether to find the ranges over all DCGs that respect the log.
     seed : int
-        Of the split and of the folds.
+        Of the split, the folds and the bootstrap.
     progress : bool
         Show a bar on long work.
     **parameters
-        Of `UtilityLearner`.
+        Of `DCGLearner` or `UtilityLearner`.
 
     Returns
     -------
@@ -192,19 +213,25 @@ def learn_report(
         If the log cannot be learned from, or cannot be split so.
     """
     began = time.perf_counter()
-    held_out = None
+    comparison = None
     if holdout is not None:
         train, test = log.split(1 - holdout, seed=seed, by=by)
-        model, _ = _fitted(train, C, by, seed, progress, parameters)
-        held_out = _measure(model, train, test, by)
-    learner, chosen = _fitted(log, C, by, seed, progress, parameters)
+        learner, chosen = _fitted(train, method, C, by, seed, progress, parameters)
+        reference_C = learner.C if isinstance(learner, UtilityLearner) else C if C != 1.0 else "auto"
+        comparison = measured(_dcg(learner)[0], train, test, current=current, C=reference_C, seed=seed)
+    learner, chosen = _fitted(log, method, C, by, seed, progress, parameters)
+    dcg, factoring = _dcg(learner)
     return Report(
         learner=learner,
-        factoring=learner.factor(),
+        dcg=dcg,
+        factoring=factoring,
         log=log,
         chosen=chosen,
-        held_out=held_out,
+        comparison=comparison,
+        held_out_by=by if holdout is not None else None,
         contradicted=log.n_contradicted(),
+        bands=_bands(log, learner, bands, seed, progress) if bands else None,
+        ranges=consistent_ranges(log, n_grades=learner.n_grades) if ranges else None,
         seconds=time.perf_counter() - began,
     )
 
@@ -226,9 +253,46 @@ def _dropped_lines(dropped: dict[str, int]) -> list[str]:
     return [f"left out: {count:,} {reason}" for reason, count in dropped.items() if count]
 
 
+def _direct_lines(learner: DCGLearner) -> list[str]:
+    lines = [
+        f"learned: gains and discounts directly ({learner.loss_} loss, objective {learner.objective_:.6g} after "
+        f"{learner.n_iter_} steps; the log counts as {learner.n_effective_:,.0f} independent judgements)"
+    ]
+    if learner.loss_ == "robust":
+        lines.append(f"judges: name the wrong list of a clear pair about {learner.error_rate_:.1%} of the time")
+    worst = sorted(learner.rater_error_.items(), key=lambda item: -item[1])[:3]
+    if worst:
+        lines.append("raters who err most: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))
+    notes = [f"  - {note}" for note in learner.dcg_.notes]
+    return [*lines, *(["", "what the log cannot tell:", *notes] if notes else []), "", learner.dcg_.table()]
+
+
+def _bands(
+    log: Preferences, learner: DCGLearner | UtilityLearner, n_resamples: int, seed: int, progress: bool
+) -> Bands:
+    if not isinstance(learner, DCGLearner):
+        raise InputError('bands go with method="dcg"')
+    return bootstrap_bands(log, learner, n_resamples=n_resamples, seed=seed, progress=progress)
+
+
+def _dcg(learner: DCGLearner | UtilityLearner) -> tuple[DCG, Factoring | None]:
+    if isinstance(learner, DCGLearner):
+        return learner.dcg_, None
+    factoring = learner.factor()
+    return factoring.dcg, factoring
+
+
 def _fitted(
-    log: Preferences, C: float | str, by: str, seed: int, progress: bool, parameters: dict[str, Any]
-) -> tuple[UtilityLearner, ChosenC | None]:
+    log: Preferences,
+    method: str,
+    C: float | str,
+    by: str,
+    seed: int,
+    progress: bool,
+    parameters: dict[str, Any],
+) -> tuple[DCGLearner | UtilityLearner, ChosenC | None]:
+    if method == "dcg":
+        return DCGLearner(**parameters).fit(log), None
     chosen = None
     if C == "auto":
         folds_by = "pair" if by == "list" else by
@@ -237,29 +301,6 @@ def _fitted(
     return UtilityLearner(**{**parameters, "C": float(C)}).fit(log), chosen
 
 
-def _measure(model: UtilityLearner, train: Preferences, test: Preferences, by: str) -> HeldOut:
-    textbook = textbook_dcgs(train.n_grades, train.depth)
-    on_train = {name: train.agreement(dcg).share for name, dcg in textbook.items()}
-    dcg = test.agreement(model.factor().dcg).share
-    n = len(test.decided)
-    return HeldOut(
-        n_pairs=n,
-        n_train=len(train.decided),
-        by=by,
-        utility=model.score(test),
-        dcg=dcg,
-        textbook={name: test.agreement(other).share for name, other in textbook.items()},
-        best_on_train=max(on_train, key=lambda name: on_train[name]),
-        error=float(np.sqrt(dcg * (1 - dcg) / n)) if test.weight is None else np.nan,
-    )
-
-
 def _path(chosen: ChosenC) -> list[dict[str, float]]:
     rows = zip(chosen.grid.tolist(), chosen.mean.tolist(), chosen.error.tolist(), strict=True)
     return [{"C": C, "share": mean, "standard_error": error} for C, mean, error in rows]
-
-
-def _held_out_dict(held_out: HeldOut) -> dict[str, Any]:
-    values = dict(vars(held_out))
-    values["error"] = None if np.isnan(held_out.error) else held_out.error
-    return values

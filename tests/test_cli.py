@@ -53,13 +53,38 @@ def log(tmp_path, dcglearn):
 def test_learn_writes_a_metric_that_loads_and_says_what_it_did(dcglearn, log, tmp_path):
     dcg, picture, weights = (tmp_path / name for name in ("dcg.json", "dcg.png", "w.json"))
     status, out, err = dcglearn(
-        "learn", log, "-o", dcg, "--plot", picture, "--utility", weights, "--holdout", 0.2, "--C", "auto"
+        *("learn", log, "-o", dcg, "--plot", picture, "--utility", weights, "--holdout", 0.2, "--bands", 10, "--ranges")
     )
     assert (status, err) == (0, "")
-    for words in ("300 pairs", "5 raters", "duality gap", "cannot tell", "held-out pairs", "exponential-log2", "wrote"):
+    words_of_all = ("300 pairs", "5 raters", "wrong list", "std error", "pin", "held-out pairs", "exponential-log2")
+    for words in (*words_of_all, "wrote"):
         assert words in out
     assert DCG.load(dcg).depth == 10
     assert Utility.load(weights).weights.shape == (10, 5)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_qp_proves_itself(dcglearn, log, tmp_path):
+    picture = tmp_path / "dcg.png"
+    status, out, _ = dcglearn(
+        *(
+            "learn",
+            log,
+            "--method",
+            "qp",
+            "--C",
+            "auto",
+            "--holdout",
+            0.2,
+            "--plot",
+            picture,
+            "-o",
+            tmp_path / "dcg.json",
+        )
+    )
+    assert status == 0
+    for words in ("duality gap", "cannot tell", "chosen by validation", "QP utility"):
+        assert words in out
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
@@ -67,28 +92,42 @@ def test_without_output_the_metric_goes_to_standard_output(dcglearn, log):
     status, out, err = dcglearn("learn", log)
     assert status == 0
     assert DCG.from_dict(json.loads(out)).n_grades == 5
-    assert "duality gap" in err
+    assert "wrong list" in err
 
 
 def test_the_report_as_json(dcglearn, log, tmp_path):
-    status, out, _ = dcglearn("learn", log, "--json", "--holdout", 0.2, "-o", tmp_path / "dcg.json")
+    options = ("--json", "--holdout", 0.2, "--bands", 5, "--ranges", "--current", "linear-log2")
+    status, out, _ = dcglearn("learn", log, *options, "-o", tmp_path / "dcg.json")
     report = json.loads(out)
     assert status == 0
-    assert report["gap"] < 1e-8
+    assert report["method"] == "dcg" and 0 < report["error_rate"] < 0.3
+    assert set(report["rater_error"]) == {f"rater {i + 1}" for i in range(5)}
     assert report["visible"]["rank"] == 40
-    assert set(report["held_out"]) >= {"dcg", "utility", "textbook", "best_on_train"}
+    assert report["held_out"]["current"] == "linear-log2"
+    assert {"learned DCG", "QP utility", "linear-log2"} <= {row["name"] for row in report["held_out"]["rows"]}
+    assert len(report["bands"]["parameters"]) == 15
+    assert len(report["ranges"]["gains"][0]) == 5
     assert DCG.from_dict(report["dcg"]) == DCG.load(tmp_path / "dcg.json")
 
 
 def test_options_of_the_learner_reach_it(dcglearn, log):
     def weights(*options):
-        return json.loads(dcglearn("learn", log, "--json", *options)[1])["utility"]["weights"]
+        return json.loads(dcglearn("learn", log, "--method", "qp", "--json", *options)[1])["utility"]["weights"]
 
     plain = weights()
     assert all(row == sorted(row) for row in plain)
     assert any(row != sorted(row) for row in weights("--no-monotone"))
     assert weights("--margin", "hamming") != plain
     assert weights("--C", "0.01") != plain
+
+    def gains(*options):
+        return json.loads(dcglearn("learn", log, *options)[1])["gains"]
+
+    assert gains("--ridge", "1000") != gains()
+    assert gains("--loss", "ramp") != gains()
+    assert gains("--prior", "power5-flat", "--ridge", "1e6") == pytest.approx(
+        DCG.standard(5, 10, "power5").normalised().gains, abs=1e-3
+    )
 
 
 def test_a_dry_run_writes_nothing(dcglearn, log, tmp_path):
@@ -116,6 +155,32 @@ def test_ratings_are_held_out_by_list_or_rater(dcglearn, tmp_path):
     path.write_text("".join(json.dumps({**line, "group": f"u{i % 5}"}) + "\n" for i, line in enumerate(lines)))
     status, out, _ = dcglearn("learn", "--ratings", path, "--json", "--holdout", 0.3, "--equal-groups")
     assert (status, json.loads(out)["held_out"]["by"]) == (0, "rater")
+
+
+def test_questions_that_are_answered_become_part_of_the_log(dcglearn, log, tmp_path):
+    asked = tmp_path / "asked.jsonl"
+    status, out, err = dcglearn("ask", "--log", log, "-n", 3, "-o", asked)
+    assert (status, out) == (0, "")
+    assert "3 questions" in err
+    assert dcglearn("ask", "--log", log, "-n", 3, "-o", asked)[0] == 2  # it may hold answers
+    answers = asked.read_text().splitlines()
+    answers[0] = answers[0].replace('"open"', '"a"')
+    log.write_text(log.read_text() + "\n".join(answers) + "\n")
+    status, out, _ = dcglearn("learn", log, "-o", tmp_path / "dcg.json")
+    assert status == 0
+    assert "read: 301 pairs" in out and "left out: 2 open questions" in out
+    answers[1] = answers[1].replace('"open"', '"first"')
+    log.write_text("\n".join(answers) + "\n")
+    status, _, err = dcglearn("learn", log)
+    assert status == 2
+    assert "line 2" in err and "use a, b or tie" in err
+
+
+def test_candidates_without_a_log(dcglearn, log):
+    status, out, _ = dcglearn("ask", log, "-n", 4, "--grades", 5)
+    questions = [json.loads(line) for line in out.splitlines()]
+    assert status == 0
+    assert [question["winner"] for question in questions] == ["open"] * 4
 
 
 def test_show_prints_tables_json_and_pictures(dcglearn, log, tmp_path):
@@ -167,15 +232,26 @@ def test_bad_logs_end_with_status_2_and_nothing_written(dcglearn, tmp_path, text
     [
         (["learn"], "Missing argument"),
         (["learn", "nothing.jsonl"], "nothing.jsonl"),
-        (["learn", "LOG", "--C", "0"], "must be a positive number"),
-        (["learn", "LOG", "--C", "much"], "give a positive number, or auto"),
+        (["learn", "LOG", "--method", "qp", "--C", "0"], "must be a positive number"),
+        (["learn", "LOG", "--method", "qp", "--C", "much"], "give a positive number, or auto"),
+        (["learn", "LOG", "--C", "1"], "--C goes with --method qp"),
+        (["learn", "LOG", "--no-monotone"], "--no-monotone goes with --method qp"),
+        (["learn", "LOG", "--method", "qp", "--ridge", "1"], "--method dcg"),
+        (["learn", "LOG", "--method", "qp", "--bands", "9"], "--method dcg"),
+        (["learn", "LOG", "--ridge", "-1"], "at least 0"),
+        (["learn", "LOG", "--prior", "nothing.json"], "No such file"),
+        (["learn", "LOG", "--prior", "linear-log2@3"], "prior has 5 grades and 3 positions"),
+        (["learn", "LOG", "--holdout", "0.2", "--current", "best"], "neither a file nor GAIN-DISCOUNT"),
+        (["ask"], "nothing to choose from"),
+        (["ask", "nothing.jsonl"], "nothing.jsonl"),
+        (["ask", "LOG", "--log", "LOG"], "nothing is left to ask"),
         (["learn", "LOG", "--holdout", "1.5"], "fraction"),
         (["learn", "LOG", "--holdout-by", "query", "--holdout", "0.2"], "no query"),
         (["learn", "LOG", "--equal-groups"], "goes with --ratings"),
         (["learn", "LOG", "--grades", "2"], "line"),
         (["learn", "LOG", "-o", "/nowhere/dcg.json"], "does not exist"),
         (["learn", "LOG", "--plot", "dcg.gif"], ".png, .pdf or .svg"),
-        (["learn", "LOG", "--margin", "log"], "margins or strengths"),
+        (["learn", "LOG", "--method", "qp", "--margin", "log"], "margins or strengths"),
         (["show", "nothing.json"], "No such file"),
         (["show", "exponential"], "neither a file nor GAIN-DISCOUNT"),
         (["simulate", "--flips", "500"], "flips"),

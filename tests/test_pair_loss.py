@@ -39,7 +39,12 @@ def twin(judged, weights, cuts, errors, kind):
 def problems(draw):
     depth, n_grades, n_levels = draw(st.integers(1, 5)), draw(st.integers(1, 5)), draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    n, n_raters, each, ties = draw(st.integers(1, 30)), draw(st.integers(1, 3)), draw(st.booleans()), draw(st.booleans())
+    n, n_raters, each, ties = (
+        draw(st.integers(1, 30)),
+        draw(st.integers(1, 3)),
+        draw(st.booleans()),
+        draw(st.booleans()),
+    )
     lists = rng.integers(-1, n_grades, (2, n, depth)).astype(np.int8)
     judged = Judgements(
         lists[0],

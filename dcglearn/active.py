@@ -1,0 +1,231 @@
+"""Which two lists to show to a judge next."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.dcg import DCG
+from dcglearn.dcg_learner import DCGLearner
+from dcglearn.files import written_beside
+from dcglearn.preferences import Preferences, as_preferences, encode, packed, unique_rows
+from dcglearn.validation import InputError, graded_lists, whole_number
+
+if TYPE_CHECKING:
+    import os
+
+    import polars as pl
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+    Grades = NDArray[np.int8]
+
+NEAR = 0.1
+"""Differences below this share of the typical one are all taken to be equally near a tie."""
+
+MOST_PAIRS = 20_000
+"""Candidate lists that make more pairs than this are paired at random."""
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Pairs of lists to judge next, the most telling first.
+
+    Attributes
+    ----------
+    pairs : ndarray of int8, shape (n, 2, K)
+        The two lists of each.
+    difference : ndarray, shape (n,)
+        By how much the present DCG prefers the first (gains from 0 to 1, first discount 1).
+    value : ndarray, shape (n,)
+        Uncertainty of that difference over its size: what the choice went by.
+    """
+
+    pairs: Grades
+    difference: Floats
+    value: Floats
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table whose `winner` is ``open``: with a, b or tie in its place it is a log to learn from."""
+        import polars as pl
+
+        grades = pl.List(pl.Int64)
+        columns = {name: pl.Series(self.pairs[:, i].tolist(), dtype=grades) for i, name in enumerate("ab")}
+        return pl.DataFrame({**columns, "winner": pl.Series(["open"] * len(self), dtype=pl.String)})
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write JSON lines beside `path` and rename; an existing file, which may hold answers, is refused."""
+        with written_beside(Path(path), force=force) as temporary:
+            self.to_polars().write_ndjson(temporary)
+
+
+def suggest_pairs(
+    log: Preferences | ArrayLike | None,
+    candidates: Preferences | ArrayLike,
+    n: int = 5,
+    learner: DCGLearner | None = None,
+    *,
+    n_grades: int | None = None,
+    seed: int = 0,
+) -> Questions:
+    """Choose the pairs of lists whose verdicts would teach most.
+
+    Parameters
+    ----------
+    log : Preferences, array_like of shape (m, 2, K), or None
+        What was judged so far; None before the first judgement.
+    candidates : Preferences, or array_like of int, shape (m, 2, K) or (m, K)
+        Pairs that could be shown, or lists of which any two could be.
+    n : int
+        How many to choose. They are chosen one after the other, each as if the ones before were answered, so
+        that a batch does not ask the same thing twice.
+    learner : DCGLearner, optional
+        Fitted anew on the log; default settings by default.
+    n_grades : int, optional
+        L where log and candidates may lack the top grade.
+    seed : int
+        Of the pairing of many lists.
+
+    Returns
+    -------
+    Questions
+        Fewer than `n`, with a warning, where there are no more.
+
+    Raises
+    ------
+    InputError
+        If nothing is left to ask: all candidates are judged, or pairs of equal lists.
+
+    Notes
+    -----
+    The pair with the largest ``sqrt(d' H^-1 d) / (|difference| + near)``: little explored so far, and near a tie
+    under the present DCG; ``H`` sums ``d d'`` over the log and the pairs already chosen.
+
+    Examples
+    --------
+    >>> from dcglearn.simulate import PAPER_LIST, ground_truth, permutations, preference_pairs
+    >>> log = preference_pairs(ground_truth("D1"), 30, seed=0)
+    >>> lists = permutations(100, grades=PAPER_LIST, seed=1)
+    >>> suggest_pairs(log, lists, 3).pairs.shape
+    (3, 2, 10)
+    """
+    whole_number(n, "n", 1)
+    judged = None if log is None else as_preferences(log, n_grades)
+    pairs = _candidate_pairs(candidates, seed)
+    top = int(pairs.max(initial=0)) + 1
+    n_grades = max(top, n_grades or 0, 2 if judged is None else judged.n_grades)
+    if judged is not None and judged.depth != pairs.shape[2]:
+        raise InputError(
+            f"the candidates have {pairs.shape[2]} positions, the log {judged.depth}: cut or pad with depth="
+        )
+    pairs = _open(pairs, judged)
+    known = None if judged is None else as_preferences(judged, n_grades)
+    dcg = _present(known, learner, n_grades, pairs.shape[2])
+    difference = dcg.score(pairs[:, 0]) - dcg.score(pairs[:, 1])
+    chosen, value = _greedy(pairs, known, difference, min(n, len(pairs)), n_grades)
+    if len(pairs) < n:
+        warnings.warn(f"only {len(pairs)} pairs are left to ask, of the {n} wanted", UserWarning, stacklevel=2)
+    return Questions(pairs[chosen], difference[chosen], value)
+
+
+def generated_lists(log: Preferences, n: int, *, seed: int = 0) -> Grades:
+    """Return n lists to choose from, grades drawn from those that the log has at the same position; (n, K)."""
+    lists = np.concatenate([log.preferred, log.other])
+    rows = np.random.default_rng(seed).integers(0, len(lists), (n, log.depth))
+    return np.ascontiguousarray(lists[rows, np.arange(log.depth)])
+
+
+def _candidate_pairs(candidates: Preferences | ArrayLike, seed: int) -> Grades:
+    if isinstance(candidates, Preferences):
+        return np.stack([candidates.preferred, candidates.other], axis=1)
+    given = np.asarray(candidates)
+    if given.ndim == 3 and given.shape[1] == 2:
+        flat = graded_lists(given.reshape(-1, given.shape[2]), "candidates")
+        return flat.reshape(given.shape)
+    lists = graded_lists(given, "candidates")
+    if lists.ndim != 2 or len(lists) < 2:
+        raise InputError(f"candidates have shape {given.shape}; give pairs, (m, 2, K), or at least two lists, (m, K)")
+    m = len(lists)
+    if m * (m - 1) // 2 <= MOST_PAIRS:
+        first, second = np.triu_indices(m, 1)
+    else:
+        first, second = np.random.default_rng(seed).integers(0, m, (2, MOST_PAIRS))
+    return np.stack([lists[first], lists[second]], axis=1)
+
+
+def _open(pairs: Grades, judged: Preferences | None) -> Grades:
+    """Return the distinct pairs of different lists that were not judged yet, whichever list comes first."""
+    equal = (pairs[:, 0] == pairs[:, 1]).all(axis=1)
+    keys = _keys(pairs)
+    n_judged = 0
+    if judged is not None:
+        keys = np.concatenate([_keys(np.stack([judged.preferred, judged.other], axis=1)), keys])
+        n_judged = len(judged)
+    _, first_seen, _ = unique_rows(keys)
+    new = np.zeros(len(keys), dtype=bool)
+    new[first_seen] = True
+    left = new[n_judged:] & ~equal
+    if not left.any():
+        raise InputError(
+            f"nothing is left to ask: of {len(pairs)} candidate pairs {int(equal.sum())} hold two equal lists and the "
+            "others were judged already; give other candidates"
+        )
+    return np.ascontiguousarray(pairs[left])
+
+
+def _keys(pairs: Grades) -> NDArray[np.int64]:
+    """Return integer rows that are equal for the same two lists in either order."""
+    first, second = packed(pairs[:, 0]), packed(pairs[:, 1])
+    unequal = first != second
+    at = unequal.argmax(axis=1)
+    rows = np.arange(len(pairs))
+    swap = (first[rows, at] > second[rows, at])[:, None]
+    return np.hstack([np.where(swap, second, first), np.where(swap, first, second)])
+
+
+def _present(log: Preferences | None, learner: DCGLearner | None, n_grades: int, depth: int) -> DCG:
+    """Return what is known so far: the learned DCG, else the learner's prior, else the habit."""
+    model = DCGLearner() if learner is None else learner
+    if log is None or not len(log.decided):
+        return model.prior if model.prior is not None else DCG.standard(n_grades, depth).normalised()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return DCGLearner(**{**model.get_params(), "n_grades": n_grades}).fit(log).dcg_
+
+
+def _greedy(
+    pairs: Grades, log: Preferences | None, difference: Floats, n: int, n_grades: int
+) -> tuple[list[int], Floats]:
+    """Return the chosen pairs and their values, each choice made as if the earlier ones were answered."""
+    rows = _differences(pairs[:, 0], pairs[:, 1], n_grades)
+    information = 0.1 * np.eye(rows.shape[1])
+    if log is not None:
+        seen = _differences(log.preferred, log.other, n_grades)
+        information += seen.T @ seen
+    inverse = np.linalg.inv(information)
+    near = np.abs(difference) + NEAR * max(float(np.sqrt(np.mean(difference**2))), 1e-12)
+    variance = np.einsum("ij,jk,ik->i", rows, inverse, rows)
+    chosen: list[int] = []
+    values = []
+    for _ in range(n):
+        value = np.sqrt(np.maximum(variance, 0.0)) / near
+        value[chosen] = -1.0
+        best = int(np.argmax(value))
+        chosen.append(best)
+        values.append(float(value[best]))
+        step = inverse @ rows[best] / np.sqrt(1.0 + variance[best])
+        inverse -= np.outer(step, step)
+        variance = variance - (rows @ step) ** 2
+    return chosen, np.array(values)
+
+
+def _differences(first: Grades, second: Grades, n_grades: int) -> Floats:
+    d = encode(first, n_grades).astype(np.float64) - encode(second, n_grades)
+    return d.reshape(len(d), -1)

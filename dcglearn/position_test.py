@@ -1,0 +1,213 @@
+"""Does the gain of a grade depend on its position? A test of DCG's product form (Zhou et al. 2008, section 5.2)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from dcglearn.dcg import DCG, Utility
+from dcglearn.learn import without_equal_lists
+from dcglearn.pair_loss import Judgements, pair_loss
+from dcglearn.pair_sums import one_blas_thread
+from dcglearn.preferences import Preferences, as_preferences
+from dcglearn.validation import InputError, whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+SHRINK = 1e-3
+"""Charge on ``|B|^2 / 2``, the same in both models: it only keeps the scale finite where no pair is violated."""
+
+
+@dataclass(frozen=True)
+class PositionTest:
+    """The verdict; prints as a sentence.
+
+    Attributes
+    ----------
+    statistic : float
+        Twice the gain in log likelihood of free weights over gains times discounts, per effective judgement.
+    p_value : float
+        Share of logs simulated from the product form whose statistic is at least as large (the log counted in).
+    df : int
+        Parameters that the free weights have more.
+    null : ndarray, shape (B,)
+        Statistics of the simulated logs.
+    product : DCG
+        The best product form.
+    free : Utility
+        The best free weights, in units of the judges' noise.
+    """
+
+    statistic: float
+    p_value: float
+    df: int
+    null: Floats
+    product: DCG
+    free: Utility
+
+    def __str__(self) -> str:
+        verdict = (
+            "the log speaks against one gain per grade: how much a grade is worth depends on its position by more "
+            "than a common discount"
+            if self.p_value < 0.05
+            else "the log does not speak against gains times discounts"
+        )
+        return (
+            f"{verdict} (likelihood ratio {self.statistic:.1f}, {self.df} more parameters, "
+            f"p = {self.p_value:.3f} from {len(self.null)} simulated logs)"
+        )
+
+
+def position_dependence(
+    log: Preferences | ArrayLike, *, n_resamples: int = 199, seed: int = 0, progress: bool = False
+) -> PositionTest:
+    """Test whether gains depend on the position.
+
+    Parameters
+    ----------
+    log : Preferences, or array_like of int, shape (n, 2, K)
+        The log; ties are left out.
+    n_resamples : int
+        Logs simulated from the product form; 199 are enough at the 5% level.
+    seed : int
+        Same seed, same p-value.
+    progress : bool
+        Show a bar.
+
+    Returns
+    -------
+    PositionTest
+
+    Raises
+    ------
+    InputError
+        If a log of this shape could not show any dependence (two grades or one position).
+
+    Notes
+    -----
+    Both models are logistic, ``P = sigma(<W, d>)`` with ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B >= 0: increasing
+    in the grade, decreasing in the position. The product form is ``B = a b^T``. Constraints sit on the boundary, so the
+    statistic has no chi-square law and is compared with that of logs simulated from the fitted product form.
+    Where the same lists recur the log likelihood is scaled to the number of distinct lists.
+
+    Examples
+    --------
+    >>> from dcglearn.simulate import ground_truth, preference_pairs
+    >>> log = preference_pairs(ground_truth("D1"), 300, lists="free", temperature=0.5, seed=0)
+    >>> position_dependence(log, n_resamples=39).p_value > 0.05
+    True
+    """
+    log, _ = without_equal_lists(as_preferences(log))
+    log = log.decided
+    whole_number(n_resamples, "n_resamples", 1)
+    if not log.graded:
+        raise InputError("a log of documents has no grades, so no gains to test")
+    seen = len(np.setdiff1d(np.unique(np.concatenate([log.preferred, log.other])), [-1]))
+    visible = log.visible()
+    df = (log.depth - (2 if visible.free_columns else 1)) * (seen - 2)
+    if df < 1:
+        raise InputError(
+            f"{seen} grades at {log.depth} positions: gains times discounts fit any such log: nothing to test"
+        )
+    share = min(log.total_weight, float(log.n_lists)) / log.total_weight
+    if share < 1:
+        warnings.warn(
+            "lists recur, so their pairs are not independent: the log counts as "
+            f"{share * log.total_weight:g} judgements, and the p-value is approximate",
+            UserWarning,
+            stacklevel=2,
+        )
+    from tqdm import tqdm
+
+    rng = np.random.default_rng(seed)
+    with one_blas_thread():
+        statistic, product, free = _compared(_judged(log, share), log.n_grades, None)
+        z = _differences(log, product)
+        null = [
+            _compared(_judged(log, share, rng.random(len(log)) > expit(z)), log.n_grades, product)[0]
+            for _ in tqdm(range(n_resamples), desc="simulated logs", disable=not progress, leave=False)
+        ]
+    a, b = product
+    return PositionTest(
+        statistic=statistic,
+        p_value=(1 + sum(value >= statistic for value in null)) / (1 + n_resamples),
+        df=df,
+        null=np.array(null),
+        product=DCG(np.concatenate([[0.0], np.cumsum(a)]), np.cumsum(b[::-1])[::-1], log.grade_names),
+        free=Utility(_weights(free), log.grade_names),
+    )
+
+
+def _judged(log: Preferences, share: float, swapped: NDArray[np.bool_] | None = None) -> Judgements:
+    first, second = log.preferred, log.other
+    if swapped is not None:
+        first, second = np.where(swapped[:, None], second, first), np.where(swapped[:, None], first, second)
+    weight = np.full(1, share) if log.weight is None else share * log.weight
+    return Judgements(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), weight)
+
+
+def _differences(log: Preferences, product: tuple[Floats, Floats]) -> Floats:
+    utility = Utility(_weights(np.outer(*product)))
+    difference: Floats = utility.score(log.preferred) - utility.score(log.other)
+    return difference
+
+
+def _weights(increments: Floats) -> Floats:
+    """Return W, shape (K, L), of B, shape (L - 1, K)."""
+    inner = np.cumsum(np.cumsum(increments[:, ::-1], axis=1)[:, ::-1], axis=0).T
+    return np.hstack([np.zeros((len(inner), 1)), inner])
+
+
+def _cost(judged: Judgements, increments: Floats) -> tuple[float, Floats]:
+    """Return the negative log likelihood of B, with the charge on its size, and its slope, shape (L - 1, K)."""
+    sums = pair_loss(judged, _weights(increments), np.array([0.0, 0.0, np.inf]), np.zeros(1))
+    above = np.cumsum(sums.moment[:, :0:-1], axis=1)[:, ::-1]
+    slope = np.cumsum(above, axis=0).T + SHRINK * increments
+    return sums.loss + 0.5 * SHRINK * float(np.vdot(increments, increments)), slope
+
+
+def _compared(
+    judged: Judgements, n_grades: int, start: tuple[Floats, Floats] | None
+) -> tuple[float, tuple[Floats, Floats], Floats]:
+    """Return the likelihood ratio statistic, the product form (a, b) and the free B."""
+    shape = (n_grades - 1, judged.first.shape[1])
+    free = _minimised(partial(_free, judged, shape), np.full(shape, 1e-2).ravel())
+    left, size, right = np.linalg.svd(free.x.reshape(shape))
+    root = np.sqrt(size[0])
+    starts = [np.concatenate([root * np.abs(left[:, 0]), root * np.abs(right[0])])]
+    if start is not None:
+        starts.append(np.concatenate(start))
+    product = min((_minimised(partial(_product, judged, shape), x) for x in starts), key=lambda done: float(done.fun))
+    a, b = product.x[: shape[0]], product.x[shape[0] :]
+    if free.fun > product.fun - 1e-6 * abs(product.fun):  # the free model holds the product form
+        again = _minimised(partial(_free, judged, shape), np.outer(a, b).ravel())
+        free = again if again.fun < free.fun else free
+    return 2 * max(float(product.fun - free.fun), 0.0), (a, b), free.x.reshape(shape)
+
+
+def _free(judged: Judgements, shape: tuple[int, int], flat: Floats) -> tuple[float, Floats]:
+    value, slope = _cost(judged, flat.reshape(shape))
+    return value, slope.ravel()
+
+
+def _product(judged: Judgements, shape: tuple[int, int], both: Floats) -> tuple[float, Floats]:
+    a, b = both[: shape[0]], both[shape[0] :]
+    value, slope = _cost(judged, np.outer(a, b))
+    return value, np.concatenate([slope @ b, a @ slope])
+
+
+def _minimised(function: Callable[[Floats], tuple[float, Floats]], start: Floats):  # type: ignore[no-untyped-def]
+    bounds = [(0.0, None)] * len(start)
+    options = {"maxiter": 500, "ftol": 1e-9, "maxcor": 15}
+    return minimize(function, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)

@@ -1,0 +1,162 @@
+"""What a log pins down: the range of every gain and discount over all DCGs that respect it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+from dcglearn.learn import without_equal_lists
+from dcglearn.preferences import Preferences, as_preferences
+from dcglearn.validation import InputError, whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Ranges of gains and discounts; prints as a table that says what is open.
+
+    Attributes
+    ----------
+    gains : ndarray, shape (2, L)
+        Least and largest gain of each grade, worst = 0 and best = 1.
+    discounts : ndarray, shape (2, K)
+        Least and largest discount of each position, the first = 1.
+    violation : float
+        Least mean violation that any increasing and decreasing utility has, first position and best grade worth 1.
+    used : float
+        Share of the log's weight that was looked at.
+    """
+
+    gains: Floats
+    discounts: Floats
+    violation: float
+    used: float
+
+    @property
+    def open_parameters(self) -> tuple[str, ...]:
+        """The parameters whose range is wider than half of what is possible at all."""
+        wide = [f"gain of grade {grade}" for grade, ends in enumerate(self.gains.T) if np.ptp(ends) > 0.5]
+        return (
+            *wide,
+            *(f"discount at {k + 1}" for k in range(self.discounts.shape[1]) if np.ptp(self.discounts[:, k]) > 0.5),
+        )
+
+    def __str__(self) -> str:
+        rows = [f"gain of grade {grade:<4}{low:8.3f} to {high:.3f}" for grade, (low, high) in enumerate(self.gains.T)]
+        rows += [f"discount at {k + 1:<6}{low:8.3f} to {high:.3f}" for k, (low, high) in enumerate(self.discounts.T)]
+        open_ones = self.open_parameters
+        words = (
+            f"the log does not pin down: {', '.join(open_ones)}" if open_ones else "the log pins every parameter down"
+        )
+        return "\n".join([*rows, words])
+
+
+def consistent_ranges(
+    log: Preferences | ArrayLike, *, slack: float = 0.1, max_pairs: int = 3000, n_grades: int | None = None
+) -> Ranges:
+    """Return the range of every gain and discount over the metrics that respect a log.
+
+    Parameters
+    ----------
+    log : Preferences, or array_like of int, shape (n, 2, K)
+        The log; ties are left out.
+    slack : float
+        A metric respects the log if it violates it by no more than (1 + slack) times the least possible.
+    max_pairs : int
+        The heaviest distinct pairs are looked at, so many at most.
+    n_grades : int, optional
+        L where it is larger than the log's.
+
+    Returns
+    -------
+    Ranges
+
+    Raises
+    ------
+    InputError
+        If there is nothing to learn from, or a setting is impossible.
+
+    Notes
+    -----
+    Linear programs over utilities ``W[k, l] = sum_(j >= k, m <= l) B[m, j]`` with B >= 0: every DCG with increasing
+    gains and decreasing discounts is one of them, so no range is too narrow. For DCGs ``sum_k W[k, l]`` over
+    ``sum_k W[k, L-1]`` is the gain of l, and ``W[k, L-1]`` over ``W[0, L-1]`` the discount at k.
+
+    Examples
+    --------
+    >>> from dcglearn.simulate import ground_truth, preference_pairs
+    >>> few = consistent_ranges(preference_pairs(ground_truth("D1"), 20, lists="free", seed=0))
+    >>> many = consistent_ranges(preference_pairs(ground_truth("D1"), 500, lists="free", seed=0))
+    >>> bool(np.ptp(many.gains, axis=0).sum() < np.ptp(few.gains, axis=0).sum())
+    True
+    """
+    log, _ = without_equal_lists(as_preferences(log, n_grades))
+    if not log.graded:
+        raise InputError("a log of documents has no grades, so no gains and discounts")
+    if not (np.isfinite(slack) and slack >= 0):
+        raise InputError(f"slack={slack!r} must be a number of at least 0")
+    whole_number(max_pairs, "max_pairs", 1)
+    rows, weight, used = _rows(log, max_pairs)
+    n_gains, depth = log.n_grades - 1, log.depth
+    total = np.tile(np.arange(1.0, depth + 1), (n_gains, 1)).ravel()  # sum_k W[k, L-1], as B enters it
+    first = np.ones(n_gains * depth)  # W[0, L-1]
+    least = _solved(rows, weight, first, None, np.zeros(len(first)))
+    budget = (1 + slack) * least + 1e-9
+    in_gains = [
+        np.where(np.arange(n_gains)[:, None] < grade, total.reshape(n_gains, depth), 0.0).ravel()
+        for grade in range(n_gains + 1)
+    ]
+    in_discounts = [np.tile(np.arange(depth) >= k, (n_gains, 1)).ravel().astype(float) for k in range(depth)]
+    # The violation allowed is that of a W with W[0, L-1] = 1, so it scales with W[0, L-1] where the sum is 1.
+    gains = [[s * _solved(rows, weight, total, (budget, first), s * x) for s in (1.0, -1.0)] for x in in_gains]
+    discounts = [[s * _solved(rows, weight, first, (budget, first), s * x) for s in (1.0, -1.0)] for x in in_discounts]
+    return Ranges(_clean(gains), _clean(discounts), least, used)
+
+
+def _clean(ends: Sequence[Sequence[float]]) -> Floats:
+    return np.clip(np.array(ends, dtype=np.float64).T, 0.0, 1.0) + 0.0
+
+
+def _rows(log: Preferences, max_pairs: int) -> tuple[Floats, Floats, float]:
+    """Return N(preferred) - N(other), shape (n, (L - 1) K), of the heaviest pairs that some metric could violate."""
+    merged = log.decided.merged()
+    assert merged.weight is not None
+    heaviest = merged[np.argsort(-merged.weight, kind="stable")[:max_pairs]]
+    assert heaviest.weight is not None
+    at_least = [
+        np.cumsum(heaviest.preferred >= m, axis=1, dtype=np.int64)
+        - np.cumsum(heaviest.other >= m, axis=1, dtype=np.int64)
+        for m in range(1, log.n_grades)
+    ]
+    rows = np.stack(at_least, axis=1).reshape(len(heaviest), -1).astype(np.float64)
+    could = (rows < 0).any(axis=1)
+    used = float(heaviest.weight.sum() / merged.weight.sum())
+    return rows[could], heaviest.weight[could] / heaviest.weight.sum(), used
+
+
+def _solved(rows: Floats, weight: Floats, norm: Floats, budget: tuple[float, Floats] | None, cost: Floats) -> float:
+    """Minimise the cost over B >= 0 with ``norm B = 1`` within the budget, or, without one, the mean violation."""
+    n, p = rows.shape
+    violation = hstack([csr_array(-rows), -eye_array(n)]) if n else csr_array((0, p))
+    upper = np.zeros(n)
+    if budget is None:
+        objective = np.concatenate([np.zeros(p), weight])
+    else:
+        objective = np.concatenate([cost, np.zeros(n)])
+        spent = np.concatenate([-budget[0] * budget[1], weight])[None]
+        violation, upper = vstack([violation, csr_array(spent)]), np.append(upper, 0.0)
+    fixed = csr_array(np.concatenate([norm, np.zeros(n)])[None])
+    done: Any = linprog(objective, A_ub=violation.tocsr(), b_ub=upper, A_eq=fixed, b_eq=[1.0], method="highs")
+    if done.status != 0:
+        raise RuntimeError(f"the linear program of a range was not solved ({done.message})")
+    return float(done.fun)

@@ -1,0 +1,65 @@
+"""Bootstrap weights for logs: by pair, rater, query, or list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from dcglearn.preferences import Preferences
+
+    Floats = NDArray[np.float64]
+
+
+def natural_unit(log: Preferences) -> str:
+    """Return what of a log is independent: its raters, else its queries, else lists where they recur, else pairs."""
+    for unit in ("rater", "query"):
+        labels = getattr(log, unit)
+        if labels is not None and len(np.unique(labels)) > 1:
+            return unit
+    return "list" if log.n_lists < len(log) else "pair"
+
+
+def resampled_weights(
+    log: Preferences, by: str, n_resamples: int, seed: int | np.random.Generator | None
+) -> Iterator[Floats]:
+    """Yield the weights of the log's pairs in each bootstrap sample.
+
+    Parameters
+    ----------
+    log : Preferences
+        The log.
+    by : {"pair", "rater", "query", "list"}
+        What is drawn with replacement. A pair of lists drawn i and j times counts i * j times, so that what a
+        list is worth beyond its grades, which all its pairs share, is drawn as a whole.
+    n_resamples : int
+        How many samples.
+    seed : int or Generator, optional
+        Same seed, same samples.
+
+    Yields
+    ------
+    ndarray, shape (n,)
+        Zero for pairs that were not drawn.
+
+    Raises
+    ------
+    InputError
+        If the log lacks the column, or holds one rater, query, list or pair only.
+    """
+    first, second = log.clusters(by)
+    n = int(max(first.max(), second.max())) + 1
+    if n < 2:
+        raise InputError(f"a bootstrap by {by} needs at least two; the log has one: draw by pair")
+    weight = np.ones(len(log)) if log.weight is None else log.weight
+    rng = np.random.default_rng(seed)
+    for _ in range(n_resamples):
+        drawn = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
+        yield weight * (drawn[first] * drawn[second] if by == "list" else drawn[first])

@@ -1,0 +1,250 @@
+"""DCGLearner: gradients, optimality, invariances, judges, and the figures that it must reach."""
+
+import warnings
+
+import numpy as np
+import pytest
+from conftest import PAPER_LIST, TRUTH, random_log
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from dcglearn.dcg import DCG, textbook_dcgs
+from dcglearn.dcg_learner import DCGLearner
+from dcglearn.direct import Model, family, log_curves
+from dcglearn.learn import UtilityLearner
+from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements
+from dcglearn.preferences import Preferences
+from dcglearn.simulate import ground_truth, preference_pairs
+from dcglearn.validation import InputError
+
+LOSSES = ("robust", "logistic", "ramp", "squared_hinge")
+
+
+@st.composite
+def models(draw):
+    kind = draw(st.sampled_from([LIKELIHOOD, RAMP, HINGE]))
+    depth, n_grades, n_levels = draw(st.integers(1, 6)), draw(st.integers(2, 5)), draw(st.integers(1, 3))
+    n_raters, ties = draw(st.integers(1, 3)), draw(st.booleans()) and kind == LIKELIHOOD
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    target = None
+    if draw(st.booleans()):
+        target = log_curves(np.cumsum(rng.exponential(1, n_grades)), np.sort(rng.exponential(1, depth))[::-1])
+    model = Model(
+        depth,
+        n_grades,
+        kind,
+        erring=kind == LIKELIHOOD and draw(st.booleans()),
+        n_raters=n_raters,
+        n_levels=n_levels,
+        ties=ties,
+        ridge=draw(st.sampled_from([0.0, 1.0, 10.0])),
+        target=target,
+        margins=np.concatenate([[0], np.arange(1.0, n_levels + 1), [np.inf]]) if kind == HINGE else None,
+    )
+    n = 12
+    lists = rng.integers(-1, n_grades, (2, n, depth)).astype(np.int8)
+    level = rng.integers(0 if ties else 1, n_levels + 1, n).astype(np.int8)
+    judged = Judgements(*lists, level, rng.integers(0, n_raters, n).astype(np.int32), rng.exponential(1, n))
+    theta = rng.normal(0, 0.7, model.parts[-1].stop)
+    theta[model.parts[1]] = np.abs(theta[model.parts[1]]) + 0.01
+    theta[model.parts[2]] = rng.normal(1, 1)
+    return model, judged, theta
+
+
+@given(models())
+def test_the_gradient_is_that_of_the_objective(problem):
+    model, judged, theta = problem
+    value, gradient = model.objective(theta, judged, 0.7)
+    for i in range(len(theta)):
+        step = np.zeros(len(theta))
+        step[i] = 1e-6
+        ends = [model.objective(theta + sign * step, judged, 0.7)[0] for sign in (1, -1)]
+        assert gradient[i] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-4, abs=1e-5 * (1 + abs(value)))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gains_rise_discounts_fall_and_no_start_is_better(loss):
+    log = random_log(150, "free", seed=3, noise=0.15)
+    learner = DCGLearner(loss=loss, n_starts=1).fit(log)
+    assert (np.diff(learner.dcg_.gains) > 0).all() and learner.dcg_.gains[[0, -1]].tolist() == [0, 1]
+    assert (np.diff(learner.dcg_.discounts) <= 0).all() and learner.dcg_.discounts[0] == 1
+    factored = UtilityLearner(C=0.1).fit(log).factor().dcg
+    for dcg in [*textbook_dcgs(5, 10).values(), factored]:
+        curves = type(learner.curves_)(dcg.gains, dcg.discounts, 1.0, np.zeros(1), np.zeros(3))
+        from_there = DCGLearner(loss=loss, max_iter=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert learner.objective_ <= from_there.fit(log, start=curves).objective_ + 1e-6
+
+
+def test_a_scale_an_offset_and_a_weight_of_two_change_nothing():
+    log = random_log(80, "free", seed=1, noise=0.1)
+    plain = DCGLearner().fit(log)
+    twice = DCGLearner().fit(Preferences(np.concatenate([log.preferred] * 2), np.concatenate([log.other] * 2)))
+    heavy = DCGLearner().fit(Preferences(log.preferred, log.other, weight=np.full(80, 2.0)))
+    np.testing.assert_allclose(twice.dcg_.gains, heavy.dcg_.gains, atol=1e-4)
+    np.testing.assert_allclose(twice.dcg_.discounts, heavy.dcg_.discounts, atol=1e-4)
+    shuffled = DCGLearner().fit(log[np.random.default_rng(0).permutation(80)])
+    np.testing.assert_allclose(shuffled.dcg_.gains, plain.dcg_.gains, atol=1e-3)
+
+
+def test_the_prior_alone_gives_the_metric_it_is():
+    prior = DCG([0, 0.1, 0.5, 0.6, 1], 1 / np.sqrt(np.arange(1.0, 11)))
+    few = random_log(5, "free", seed=0)
+    with pytest.warns(UserWarning, match="fewer than the 13 gains and discounts"):
+        strong = DCGLearner(prior=prior, ridge=1e6).fit(few)
+    np.testing.assert_allclose(strong.dcg_.gains, prior.gains, atol=1e-3)
+    np.testing.assert_allclose(strong.dcg_.discounts, prior.discounts, atol=1e-3)
+
+
+def test_thirty_judgements_learn_more_with_a_prior_near_the_truth():
+    truth = DCG([0, 0.9, 1.9, 3.1, 4], TRUTH.discounts)
+    test = preference_pairs(truth, 3000, lists="free", seed=99)
+    gains = []
+    for seed in range(8):
+        log = preference_pairs(truth, 30, lists="free", n_flips=6, seed=seed)
+        gains.append(DCGLearner(prior=TRUTH).fit(log).score(test) - DCGLearner().fit(log).score(test))
+    assert np.mean(gains) > 0.01
+
+
+def test_a_step_is_learned_as_a_step():
+    truth = DCG.standard(5, 10, "binary2")
+    log = preference_pairs(truth, 1000, lists="free", n_flips=100, seed=0)
+    learner = DCGLearner().fit(log)
+    assert learner.dcg_.gains[1] < 0.06 and learner.dcg_.gains[2] > 0.9
+    assert learner.score(preference_pairs(truth, 3000, lists="free", seed=1)) > 0.98
+
+
+def test_error_rates_are_found_and_a_contrary_rater_is_named():
+    rng = np.random.default_rng(5)
+    log = random_log(1200, "free", seed=5)
+    rater = rng.choice(["ann", "bob", "carl"], 1200)
+    wrong = rng.random(1200) < np.select([rater == "ann", rater == "bob"], [0.02, 0.25], 0.9)
+    first, second = (
+        np.where(wrong[:, None], x, y) for x, y in ((log.other, log.preferred), (log.preferred, log.other))
+    )
+    with pytest.warns(UserWarning, match="contradict the others.*carl"):
+        learner = DCGLearner().fit(Preferences(first, second, rater=rater))
+    assert learner.rater_error_["ann"] == pytest.approx(0.02, abs=0.025)
+    assert learner.rater_error_["bob"] == pytest.approx(0.25, abs=0.06)
+    assert learner.rater_error_["carl"] == pytest.approx(0.90, abs=0.05)
+    blind = DCGLearner().fit(Preferences(first, second))
+    test = random_log(3000, "free", seed=6)
+    assert learner.score(test) > blind.score(test)
+
+
+def test_ties_and_strengths_help():
+    truth = ground_truth("D2").normalised()
+    test = preference_pairs(truth, 4000, lists="free", seed=50)
+    rng = np.random.default_rng(0)
+    ahead, without = [], []
+    for _ in range(6):
+        lists = rng.integers(0, 5, (2, 60, 10))
+        difference = truth.score(lists[0]) - truth.score(lists[1]) + rng.logistic(0, 0.05, 60)
+        swap = (difference < 0)[:, None]
+        first, second = np.where(swap, lists[1], lists[0]), np.where(swap, lists[0], lists[1])
+        size = np.abs(difference)
+        strength = 1.0 + (size > 0.3) + (size > 0.8)
+        tie = size < 0.1
+        learner = DCGLearner().fit(Preferences(first, second, tie=tie, strength=strength, n_grades=5))
+        assert learner.tie_cut_ > 0
+        ahead.append(learner.score(test))
+        without.append(DCGLearner().fit(Preferences(first, second, n_grades=5)[~tie]).score(test))
+    assert np.mean(ahead) > np.mean(without) + 0.002
+
+
+def test_probabilities_are_those_of_the_judges():
+    truth = ground_truth("D1").normalised()
+    log = preference_pairs(truth, 3000, lists="free", temperature=0.3, tie_below=0.1, seed=0)
+    learner = DCGLearner().fit(log)
+    fresh = preference_pairs(truth, 4000, lists="free", temperature=0.3, tie_below=0.1, seed=1)
+    turned = np.arange(4000) % 2 == 1
+    both = [
+        np.where(turned[:, None], y, x) for x, y in ((fresh.preferred, fresh.other), (fresh.other, fresh.preferred))
+    ]
+    chances = learner.predict_proba(Preferences(*both, n_grades=5))
+    np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-9)
+    assert chances[:, 1].mean() == pytest.approx(fresh.tie.mean(), abs=0.02)
+    sure = chances[:, 0] > 0.7
+    assert sure.sum() > 500
+    assert (~turned & ~fresh.tie)[sure].mean() == pytest.approx(chances[sure, 0].mean(), abs=0.04)
+    with pytest.raises(InputError, match="gives no probabilities"):
+        DCGLearner(loss="ramp").fit(log).predict_proba(log)
+
+
+def test_it_keeps_scikit_learns_contract():
+    log = random_log(120, "free", seed=2, noise=0.1)
+    learner = DCGLearner(ridge=3.0)
+    assert clone(learner).get_params() == learner.get_params()
+    search = GridSearchCV(DCGLearner(n_starts=1), {"ridge": [0.1, 10.0]}, cv=3).fit(log)
+    assert search.best_score_ > 0.7
+    both = np.stack([log.preferred, log.other], axis=1)
+    assert DCGLearner().fit(both).dcg_ == DCGLearner().fit(log).dcg_
+    assert DCGLearner(n_grades=7).fit(log).dcg_.n_grades == 7
+
+
+def test_unseen_grades_and_positions_are_named():
+    log = Preferences(random_log(100, "permutations").preferred, random_log(100, "permutations").other, n_grades=6)
+    learner = DCGLearner().fit(log)
+    assert any("grade 5 never occurs" in note for note in learner.dcg_.notes)
+    assert any("differences only" in note for note in learner.dcg_.notes)
+    one = DCGLearner().fit(Preferences([[2], [1], [2]], [[1], [0], [0]]))
+    assert one.dcg_.discounts.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "log", "words"),
+    [
+        ({"loss": "huber"}, random_log(20), "not one of auto, robust"),
+        ({"ridge": -1.0}, random_log(20), "at least 0"),
+        ({"n_starts": 0}, random_log(20), "n_starts"),
+        ({"prior": DCG.standard(4, 10)}, random_log(20), "prior has 4 grades"),
+        ({}, Preferences([[0, 0]], [[0, -1]]), "one grade only"),
+        ({}, Preferences([[1, 0]], [[1, 0]]), "nothing to learn from"),
+        ({}, Preferences([[1, 0]], [[0, 1]], tie=[True]), "nothing to learn from"),
+        ({}, Preferences.from_documents([["x", "y"]], [["y", "x"]]), "use UtilityLearner"),
+    ],
+)
+def test_bad_input_says_why(parameters, log, words):
+    with pytest.raises(InputError, match=words):
+        DCGLearner(**parameters).fit(log)
+
+
+def precisions(learner_of, sizes, n_flips=0, seeds=range(20)):
+    found = {}
+    for name in ("D1", "D2"):
+        truth = ground_truth(name)
+        test = preference_pairs(truth, 5000, seed=10_000)
+        for n in sizes:
+            logs = [preference_pairs(truth, n, n_flips=n_flips, seed=seed) for seed in seeds]
+            found[name, n] = np.mean([test.agreement(learner_of(log)).precision for log in logs])
+    return found
+
+
+def test_it_needs_far_fewer_pairs_than_the_qp():
+    found = precisions(lambda log: DCGLearner().fit(log).dcg_, (100, 200))
+    assert min(found["D1", 100], found["D2", 100]) >= 0.97  # asked for: .945
+    assert min(found["D1", 200], found["D2", 200]) >= 0.98  # asked for: .97
+
+
+@pytest.mark.parametrize("n_flips", [20, 40])
+def test_it_withstands_flips_better_than_the_qp_at_its_best(n_flips):
+    truth = ground_truth("D1")
+    validation = preference_pairs(truth, 2000, seed=5)
+
+    def best_qp(log):
+        fits = [UtilityLearner(C=10.0**power).fit(log) for power in range(-4, 3)]
+        return max(fits, key=lambda qp: qp.score(validation)).utility_
+
+    seeds = range(6)
+    direct = precisions(lambda log: DCGLearner().fit(log).dcg_, (200,), n_flips, seeds)
+    qp = precisions(best_qp, (200,), n_flips, seeds)
+    assert all(direct[key] > qp[key] + 0.02 for key in direct)
+
+
+def test_the_family_holds_the_lists_own_curves():
+    assert len(family(5, 10)) == 32
+    assert all((np.diff(gains) > 0).all() and (np.diff(c) < 0).all() for gains, c in family(5, 10))
+    assert PAPER_LIST.max() == 4
