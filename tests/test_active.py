@@ -1,0 +1,121 @@
+"""Which pairs are asked for: telling, open, different from each other."""
+
+import numpy as np
+import pytest
+from conftest import PAPER_LIST, random_log
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dcglearn.active import generated_lists, suggest_pairs
+from dcglearn.dcg_learner import DCGLearner
+from dcglearn.preferences import Preferences
+from dcglearn.readers import read_preferences, read_questions
+from dcglearn.simulate import ground_truth, permutations, preference_pairs
+from dcglearn.validation import InputError
+
+
+def answered(pairs, truth, wrong=False):
+    ahead = (truth.score(pairs[:, 0]) >= truth.score(pairs[:, 1])) ^ wrong
+    return np.where(ahead[:, None, None], pairs, pairs[:, ::-1])
+
+
+def study(truth, seed, choose, n_flipped=0.0, sizes=(60, 100)):
+    """Precision after so many questions, asked in batches of ten."""
+    rng = np.random.default_rng(seed)
+    test = preference_pairs(truth, 3000, seed=10_000)
+    pairs = answered(permutations(PAPER_LIST, 20, seed=rng).reshape(10, 2, 10), truth)
+    found = []
+    while len(pairs) < max(sizes):
+        pool = permutations(PAPER_LIST, 600, seed=rng).reshape(300, 2, 10)
+        pool = pool[truth.score(pool[:, 0]) != truth.score(pool[:, 1])]
+        new = choose(Preferences(pairs, n_grades=5), pool)
+        pairs = np.concatenate([pairs, answered(new, truth, rng.random(len(new)) < n_flipped)])
+        if len(pairs) in sizes:
+            found.append(test.agreement(DCGLearner().fit(Preferences(pairs, n_grades=5)).dcg_).precision)
+    return found
+
+
+def asked(log, pool):
+    return suggest_pairs(log, pool, 10).pairs
+
+
+@pytest.mark.parametrize("name", ["D1", "D2"])
+def test_questions_teach_more_than_random_pairs(name):
+    truth = ground_truth(name)
+    active = np.mean([study(truth, seed, asked) for seed in range(3)], axis=0)
+    random = np.mean([study(truth, seed, lambda _, pool: pool[:10]) for seed in range(3)], axis=0)
+    assert active[0] >= 0.985 and active[1] >= 0.99  # asked for: .95 and .985
+    assert (active > random).all()
+
+
+def test_with_wrong_answers_questions_are_still_worth_it():
+    truth = ground_truth("D1")
+    active = np.mean([study(truth, seed, asked, 0.1) for seed in range(3)], axis=0)
+    random = np.mean([study(truth, seed, lambda _, pool: pool[:10], 0.1) for seed in range(3)], axis=0)
+    assert active[1] > random[1]
+
+
+def test_a_batch_does_not_ask_the_same_thing_twice():
+    log = random_log(20, "free")
+    one = np.array([[[4, 0, 0, 0, 0, 0, 0, 0, 0, 0], [0, 4, 0, 0, 0, 0, 0, 0, 0, 0]]])
+    near = np.repeat(one, 6, axis=0)
+    near[np.arange(6), :, 4 + np.arange(6)] = 1  # the same question six times, with a different bystander
+    other = np.array([[[0, 0, 0, 0, 0, 0, 0, 0, 3, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0, 3]]])
+    chosen = suggest_pairs(log, np.concatenate([near, other]), 2).pairs
+    assert any((pair == other[0]).all() for pair in chosen)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 6))
+def test_what_is_asked_is_open_and_comes_from_the_candidates(seed, n):
+    rng = np.random.default_rng(seed)
+    log = random_log(12, "free", seed=seed % 1000)
+    pool = np.concatenate([rng.integers(0, 5, (20, 2, 10)), np.stack([log.other, log.preferred], axis=1)])
+    pool[0, 1] = pool[0, 0]
+    questions = suggest_pairs(log, pool, n)
+    assert len(questions) == n
+    assert (np.diff(questions.value) <= 1e-9).all() or n > 1
+    known = {tuple(map(tuple, pair)) for pair in np.stack([log.other, log.preferred], axis=1).tolist()}
+    offered = {tuple(map(tuple, pair)) for pair in pool.tolist()}
+    for pair in questions.pairs.tolist():
+        key = tuple(map(tuple, pair))
+        assert key in offered and key not in known and pair[0] != pair[1]
+
+
+def test_without_a_log_and_with_a_prior():
+    lists = permutations(PAPER_LIST, 30, seed=0)
+    first = suggest_pairs(None, lists, 3)
+    assert len(first) == 3
+    assert (
+        suggest_pairs(None, lists, 3, DCGLearner(prior=ground_truth("D1"))).difference.tolist()
+        != first.difference.tolist()
+    )
+
+
+def test_few_candidates_and_none():
+    log = random_log(20, "free")
+    with pytest.warns(UserWarning, match="only 1 pairs are left"):
+        assert len(suggest_pairs(log, np.array([[0, 1] * 5, [1, 0] * 5]), 5)) == 1
+    with pytest.raises(InputError, match="nothing is left to ask"):
+        suggest_pairs(log, np.stack([log.other, log.preferred], axis=1), 5)
+    with pytest.raises(InputError, match="3 positions, the log 10"):
+        suggest_pairs(log, [[0, 1, 2], [1, 0, 2]])
+    with pytest.raises(InputError, match="at least two lists"):
+        suggest_pairs(log, [[0] * 10])
+    with pytest.raises(InputError, match="n=0"):
+        suggest_pairs(log, [[0] * 10, [1] * 10], 0)
+
+
+def test_generated_lists_have_the_logs_grades_at_every_position():
+    log = Preferences([[2, 0]], [[1, 0]])
+    lists = generated_lists(log, 50, seed=1)
+    assert set(lists[:, 0]) == {1, 2} and set(lists[:, 1]) == {0}
+
+
+def test_the_file_of_questions_is_read_back(tmp_path):
+    path = tmp_path / "asked.jsonl"
+    questions = suggest_pairs(random_log(20, "free"), permutations(PAPER_LIST, 30, seed=0), 3)
+    questions.save(path)
+    np.testing.assert_array_equal(read_questions(path), questions.pairs)
+    assert read_preferences(path, 5).dropped == {"open questions": 3}
+    with pytest.raises(InputError, match="--force"):
+        questions.save(path)
