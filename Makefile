@@ -34,6 +34,7 @@ check: $(READY)  ## lint, format and types
 
 bench: $(BENCH)  ## measure speed against other solvers, as ratios; JSON lines
 	$(BIN)/python benchmarks/margin_qp.py
+	$(BIN)/python benchmarks/direct.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/first_call.py
 

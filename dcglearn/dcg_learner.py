@@ -312,7 +312,7 @@ def _binned(strength: Floats, most: int) -> tuple[Floats, NDArray[np.int8]]:
 
 
 def _centre(log: Preferences, prior: DCG | None) -> float:
-    """Return the log sharpness at which a typical pair differs by 40 times the judges' noise."""
+    """Return the log sharpness at which a typical pair differs by 100 times the judges' noise."""
     reference = prior if prior is not None else DCG.standard(log.n_grades, log.depth)
     few = log[:: max(len(log) // 4096, 1)]
     size = float(reference.discounts.sum() * np.ptp(reference.gains))

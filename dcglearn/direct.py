@@ -35,8 +35,8 @@ GAIN_SLOPE, DISCOUNT_SLOPE = (1.0, 3.0), (0.5, 1.0)
 NEAR_TARGET = 4.0
 """Slopes are expected so many times nearer to those of a metric to shrink to."""
 
-SHARPNESS, SHARPNESS_SPREAD = np.log(40.0), 1.5
-"""A typical pair differs by about 40 times the judges' noise, within a factor of e^1.5: what noise a log has is
+SHARPNESS, SHARPNESS_SPREAD = np.log(100.0), 1.0
+"""A typical pair differs by about 100 times the judges' noise, give or take a factor of e: what noise a log has is
 mostly error, not near-ties."""
 
 ERROR, ERROR_SPREAD, RATER_SPREAD = -2.5, 1.5, 1.0
@@ -47,8 +47,8 @@ TOP_ERROR = -0.02
 
 CUT_SPREAD = 2.0
 
-SUBSAMPLE = 1 << 15
-"""Logs of more than four times this many pairs choose among starts on about this many of them."""
+SUBSAMPLE = 1 << 14
+"""Logs of more than twice this many pairs choose among starts on about this many of them."""
 
 
 @dataclass(frozen=True)
@@ -298,7 +298,7 @@ def fit(
         Its objective is at most that of every start.
     """
     step = len(judged) // SUBSAMPLE
-    few = judged.every(step) if step >= 4 else judged
+    few = judged.every(step) if step >= 2 else judged
     scaled = share * judged.total_weight / few.total_weight
     best = []
     for group in starts:
