@@ -56,7 +56,9 @@ class Ranges:
         rows += [f"discount at {k + 1:<6}{low:8.3f} to {high:.3f}" for k, (low, high) in enumerate(self.discounts.T)]
         open_ones = self.open_parameters
         words = (
-            f"the log does not pin down: {', '.join(open_ones)}" if open_ones else "the log pins every parameter down"
+            f"open, over more than half of the scale: {', '.join(open_ones)}"
+            if open_ones
+            else "no range is wider than half of the scale"
         )
         return "\n".join([*rows, words])
 

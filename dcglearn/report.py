@@ -255,8 +255,8 @@ def _dropped_lines(dropped: dict[str, int]) -> list[str]:
 
 def _direct_lines(learner: DCGLearner) -> list[str]:
     lines = [
-        f"learned: gains and discounts directly ({learner.loss_} loss, objective {learner.objective_:.6g} after "
-        f"{learner.n_iter_} steps; the log counts as {learner.n_effective_:,.0f} independent judgements)"
+        f"learned: gains and discounts directly ({learner.loss_} loss, objective {learner.objective_:.4g}; "
+        f"the log counts as {learner.n_effective_:,.0f} independent judgements)"
     ]
     if learner.loss_ == "robust":
         lines.append(f"judges: name the wrong list of a clear pair about {learner.error_rate_:.1%} of the time")

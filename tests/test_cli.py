@@ -56,7 +56,7 @@ def test_learn_writes_a_metric_that_loads_and_says_what_it_did(dcglearn, log, tm
         *("learn", log, "-o", dcg, "--plot", picture, "--utility", weights, "--holdout", 0.2, "--bands", 10, "--ranges")
     )
     assert (status, err) == (0, "")
-    words_of_all = ("300 pairs", "5 raters", "wrong list", "std error", "pin", "held-out pairs", "exponential-log2")
+    words_of_all = ("300 pairs", "5 raters", "wrong list", "std error", "ranges", "held-out pairs", "exponential-log2")
     for words in (*words_of_all, "wrote"):
         assert words in out
     assert DCG.load(dcg).depth == 10

@@ -1,0 +1,89 @@
+"""Every learner on real logs of rated lists that it has not seen: means over random splits, in one table.
+
+python -m simulations.real_logs satisfaction.jsonl other.jsonl --splits 10
+python -m simulations.real_logs users.jsonl --pad --depth 10         (with groups: raters are held out, else lists)
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from tqdm import tqdm
+
+import dcglearn as dl
+from dcglearn.learn import choose_C
+
+
+def shares(log: dl.Preferences, share: float, seed: int) -> dict[str, float]:
+    """Return the share of held-out preferences that each learner respects."""
+    train, test = log.split(share, seed=seed, by="list" if log.rater is None else "rater")
+    textbook = dl.textbook_dcgs(log.n_grades, log.depth)
+    best = max(textbook.values(), key=lambda dcg: train.agreement(dcg).share)
+    qp = dl.UtilityLearner(C=choose_C(train, seed=seed).C).fit(train)
+    metrics = {
+        "direct (default)": dl.DCGLearner().fit(train).dcg_,
+        "direct, ramp": dl.DCGLearner(loss="ramp").fit(train).dcg_,
+        "direct, logistic": dl.DCGLearner(loss="logistic").fit(train).dcg_,
+        "direct, squared hinge": dl.DCGLearner(loss="squared_hinge").fit(train).dcg_,
+        "QP": qp.utility_,
+        "QP + SVD": qp.factor().dcg,
+        "best textbook in training": best,
+        "exponential-log2": textbook["exponential-log2"],
+    }
+    return {name: test.agreement(metric).share for name, metric in metrics.items()}
+
+
+def table(logs: dict[str, dl.Preferences], share: float, splits: int, seed: int) -> pl.DataFrame:
+    """Return a row a log and learner: mean share, and how far it is ahead of the textbook DCG chosen in training."""
+    rows = []
+    for name, log in logs.items():
+        found = [shares(log, share, seed + i) for i in tqdm(range(splits), desc=name, disable=not sys.stderr.isatty())]
+        for learner in found[0]:
+            values = np.array([one[learner] for one in found])
+            ahead = values - np.array([one["best textbook in training"] for one in found])
+            error = ahead.std(ddof=1) / np.sqrt(splits)
+            means = {"share": values.mean(), "ahead": ahead.mean(), "error": error}
+            rows.append({"log": name, "learner": learner, **means})
+    return pl.DataFrame(rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the logs that are there, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("logs", nargs="+", metavar="LOG", help="files that `dcglearn learn --ratings` reads")
+    parser.add_argument("--splits", type=int, default=10, help="random splits (default 10)")
+    parser.add_argument("--share", type=float, default=0.8, help="share of lists or raters to learn from (default 0.8)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--grades", type=int)
+    parser.add_argument("--depth", type=int)
+    parser.add_argument("--pad", action="store_true")
+    parser.add_argument("-o", "--output", type=Path, help="write the table here too, as CSV")
+    options = parser.parse_args(arguments)
+    warnings.simplefilter("ignore", UserWarning)
+    logs = {}
+    for path in options.logs:
+        if not Path(path).exists():
+            print(f"{path} is not here: left out", file=sys.stderr)
+            continue
+        logs[Path(path).stem] = dl.read_ratings(path, options.grades, depth=options.depth, pad=options.pad)
+    if not logs:
+        print("no log is here; nothing to do", file=sys.stderr)
+        return
+    if options.splits < 2:
+        raise dl.InputError(f"--splits {options.splits}: at least 2 are needed")
+    found = table(logs, options.share, options.splits, options.seed)
+    print(f"{'log':<12}{'learner':<28}{'share':>8}   ahead of the best textbook DCG in training")
+    for row in found.iter_rows(named=True):
+        print(f"{row['log']:<12}{row['learner']:<28}{row['share']:>8.4f}   {row['ahead']:+.4f} ± {row['error']:.4f}")
+    if options.output is not None:
+        found.write_csv(options.output)
+
+
+if __name__ == "__main__":
+    main()
