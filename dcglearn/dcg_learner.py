@@ -126,7 +126,7 @@ class DCGLearner(PairLearner):
         y : None
             Ignored; scikit-learn passes it.
         start : Curves, optional
-            Descend from here alone, such as from the `curves_` of a similar log.
+            Descend from this metric alone, such as from the `curves_` of a similar log.
 
         Returns
         -------
@@ -223,7 +223,7 @@ class DCGLearner(PairLearner):
                 stacklevel=3,
             )
         share = self.n_effective_ / log.total_weight
-        starts = self._starts(model, log) if start is None else [[model.start(start.gains, start.discounts)]]
+        starts = self._starts(model, log) if start is None else _softened(model, [(start.gains, start.discounts)])
         found = fit(model, judged, share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
         self._keep(found, model, raters)
 
@@ -234,7 +234,7 @@ class DCGLearner(PairLearner):
         few = log.decided[:: max(len(log) // 20_000, 1)]
         factored = UtilityLearner(C=0.1, tol=1e-3).fit(few).factor()
         metrics.append((factored.gains, factored.discounts))
-        return [[model.start(*metric, softer=softer) for metric in metrics] for softer in SOFTER]
+        return _softened(model, metrics)
 
     def _keep(self, found: Fit, model: Model, raters: NDArray[Any]) -> None:
         curves = self.curves_ = found.curves
@@ -265,6 +265,11 @@ class DCGLearner(PairLearner):
     def _named(self, log: Preferences) -> DCG:
         gains, discounts = self.curves_.gains, self.curves_.discounts
         return DCG(gains / gains[-1], discounts / discounts[0], log.grade_names, _notes(self.visible_))
+
+
+def _softened(model: Model, metrics: list[tuple[Floats, Floats]]) -> list[list[Floats]]:
+    """Return the parameters of each metric, in a group for every way to explain noise."""
+    return [[model.start(*metric, softer=softer) for metric in metrics] for softer in SOFTER]
 
 
 def _notes(visible: Visibility) -> tuple[str, ...]:

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 RIDGES = tuple(10.0**power for power in (-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2))
 
 
+FEW = 20
+"""With fewer raters, queries or lists than this a bootstrap gives bands that are too narrow."""
+
+
 @dataclass(frozen=True, eq=False)
 class Bands:
     """Bootstrap bands of gains and discounts; prints as a table of parameters.
@@ -43,6 +47,8 @@ class Bands:
         Share of the samples within a band.
     by : str
         What was drawn with replacement.
+    n_units : int
+        How many of these the log holds.
     failed : int
         Samples that could not be learned from, left out.
     """
@@ -52,6 +58,7 @@ class Bands:
     discounts: Floats
     level: float
     by: str
+    n_units: int
     failed: int = 0
 
     @property
@@ -65,9 +72,18 @@ class Bands:
         return self._band(self.discounts)
 
     def _band(self, samples: Floats) -> Floats:
-        tail = 50 * (1 - self.level)
-        found: Floats = np.percentile(samples, (tail, 100 - tail), axis=0)
+        found: Floats = np.percentile(samples, (100 * self.tail, 100 - 100 * self.tail), axis=0)
         return found
+
+    @property
+    def tail(self) -> float:
+        """Share of the samples beyond either end: smaller than half of 1 - level where there are few judgements."""
+        from scipy.special import ndtr, ndtri
+
+        spare = self.n_units - len(self.dcg.gains) - len(self.dcg.discounts) + 2
+        if spare <= 0:
+            return 0.0
+        return float(ndtr(np.sqrt(self.n_units / spare) * ndtri((1 - self.level) / 2)))
 
     def table(self) -> list[dict[str, Any]]:
         """Return a row a parameter: name, estimate, standard error, ends of the band."""
@@ -95,7 +111,9 @@ class Bands:
             for row in self.table()
         ]
         failed = f", {self.failed} could not be learned from" if self.failed else ""
-        return "\n".join([head, *rows, f"({len(self.gains)} bootstrap samples by {self.by}{failed})"])
+        rough = "; too few for more than a rough idea" if self.n_units < FEW else ""
+        drawn = f"({len(self.gains)} bootstrap samples by {self.by}, of {self.n_units}{rough}{failed})"
+        return "\n".join([head, *rows, drawn])
 
 
 def bootstrap_bands(
@@ -138,7 +156,9 @@ def bootstrap_bands(
 
     Notes
     -----
-    Percentile bands of the nonparametric bootstrap. On permutations of one multiset the level of the
+    Percentile bands of the nonparametric bootstrap, each sample fitted as if judges erred and as if they were less
+    sharp; the percentiles are moved outwards by ``sqrt(n / (n - p))`` for p parameters, since a sample of n varies less
+    than its source (Hesterberg 2015, section 4.1.3, where p = 1). On permutations of one multiset the level of the
     discounts is not in the data (see the DCG's notes): there the band shows the prior's choice.
 
     Examples
@@ -168,6 +188,7 @@ def bootstrap_bands(
         discounts=np.stack([dcg.discounts for dcg in learned]),
         level=level,
         by=unit,
+        n_units=len(np.unique(np.concatenate(log.clusters(unit)))),
         failed=len(found) - len(learned),
     )
 

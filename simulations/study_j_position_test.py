@@ -9,7 +9,7 @@ import dcglearn as dl
 from simulations.run import TRUTHS, Claim, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_j_position_test", 100, 1, (5.0, 3.4)
-SIZES = (100, 200, 500, 1000)
+SIZES = {"product": (200, 500), "dependent": (200, 500, 1000)}
 LEVEL, RESAMPLES, TEMPERATURE = 0.05, 39, 0.1
 
 
@@ -31,8 +31,12 @@ def one(rng, truth, kind, n):
 
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield a record a truth, kind of truth, number of pairs and repeat."""
-    sizes = (100,) if quick else SIZES
-    settings = [{"truth": t, "kind": kind, "n": n} for kind in ("product", "dependent") for t in TRUTHS for n in sizes]
+    settings = [
+        {"truth": t, "kind": kind, "n": n}
+        for kind, sizes in SIZES.items()
+        for t in TRUTHS
+        for n in ((100,) if quick else sizes)
+    ]
     yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 

@@ -51,7 +51,9 @@ def test_bands_do_not_depend_on_processes_and_shrink_with_the_log():
     assert len(rows) == 15
     assert rows[1]["parameter"] == "gain of grade 1" and rows[5]["parameter"] == "discount at 1"
     assert rows[3]["low"] <= rows[3]["estimate"] <= rows[3]["high"]
-    assert "12 bootstrap samples by pair" in str(many)
+    assert "12 bootstrap samples by pair, of 2000)" in str(many)
+    raters = Preferences(log.preferred, log.other, rater=list("abcd") * 30)
+    assert "by rater, of 4; too few" in str(bootstrap_bands(raters, n_resamples=4))
 
 
 def test_bands_cover_the_truth():

@@ -1,6 +1,7 @@
 """The experiments: each runs with --quick, shows what it claims as orderings and ranges, and leaves no half results."""
 
 import importlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -133,6 +134,56 @@ class TestTheStudies:
     def test_g_a_true_margin_helps(self, quick):
         table = quick("study_g_margins")
         assert mean(table, "precision", margin="true DCG", n=100) > mean(table, "precision", margin="unit", n=100)
+
+    def test_h_the_direct_learner_needs_fewer_pairs(self, quick):
+        table = quick("study_h_learners")
+        for rate in (0.0, 0.2):
+            direct, qp = (
+                mean(table, "precision", learner=name, n=100, flip_rate=rate) for name in ("direct", "QP + SVD")
+            )
+            assert direct > qp + 0.02
+
+    def test_i_questions_teach(self, quick):
+        table = quick("study_i_active")
+        asked, random = (mean(table, "precision", how=how, n=40, flip_rate=0.0) for how in ("asked", "random"))
+        assert asked > random - 0.005
+        assert asked > 0.97
+
+    def test_j_p_values_are_shares(self, quick):
+        table = quick("study_j_position_test")
+        assert table["p_value"].is_between(1 / 40, 1).all()
+        assert ((table["p_value"] <= 0.05) == (table["rejected"] == 1)).all()
+
+    def test_k_bands_are_not_empty(self, quick):
+        table = quick("study_k_bands")
+        assert (table["width"] > 0).all()
+        assert 0.3 < table["covered"].mean() <= 1
+
+    def test_l_steps_are_learned(self, quick):
+        table = quick("study_l_steps")
+        for kind in ("binary2-log2", "any shape"):
+            small, large = (mean(table, "share", kind=kind, learner="direct, ridge 2", n=n) for n in (30, 100))
+            assert small < large + 0.02
+            assert large > mean(table, "share", kind=kind, learner="QP + SVD, C = 0.1", n=100) - 0.02
+
+
+def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
+    real_logs = importlib.import_module("simulations.real_logs")
+    rng = np.random.default_rng(0)
+    lists = rng.integers(0, 3, (60, 4))
+    ratings = (lists @ [4, 3, 2, 1]) // 3
+    lines = [
+        json.dumps({"list": one.tolist(), "rating": int(rating)}) for one, rating in zip(lists, ratings, strict=True)
+    ]
+    (tmp_path / "mine.jsonl").write_text("\n".join(lines))
+    out = tmp_path / "table.csv"
+    real_logs.main([str(tmp_path / "mine.jsonl"), "nowhere.jsonl", "--splits", "2", "-o", str(out)])
+    shown = capsys.readouterr()
+    assert "nowhere.jsonl is not here" in shown.err
+    assert "direct (default)" in shown.out and "QP + SVD" in shown.out
+    assert len(out.read_text().splitlines()) == 9
+    real_logs.main(["nowhere.jsonl"])
+    assert "nothing to do" in capsys.readouterr().err
 
 
 def test_every_program_is_tested_here():
