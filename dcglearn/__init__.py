@@ -20,26 +20,34 @@ if TYPE_CHECKING:
     from dcglearn.dcg import textbook_dcgs as textbook_dcgs
     from dcglearn.learn import UtilityLearner as UtilityLearner
     from dcglearn.learn import choose_C as choose_C
+    from dcglearn.losses import SDCG as SDCG
+    from dcglearn.losses import ApproxAP as ApproxAP
+    from dcglearn.losses import ApproxNDCG as ApproxNDCG
     from dcglearn.preferences import Preferences as Preferences
     from dcglearn.preferences import encode as encode
     from dcglearn.readers import read_preferences as read_preferences
     from dcglearn.readers import read_ratings as read_ratings
     from dcglearn.validation import InputError as InputError
 
+    from . import losses as losses
     from . import plots as plots
     from . import simulate as simulate
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ApproxAP": "losses",
+    "ApproxNDCG": "losses",
     "DCG": "dcg",
     "InputError": "validation",
     "Preferences": "preferences",
+    "SDCG": "losses",
     "Utility": "dcg",
     "UtilityLearner": "learn",
     "choose_C": "learn",
     "encode": "preferences",
     "gauge_free_similarity": "dcg",
+    "losses": "",
     "plots": "",
     "read_preferences": "readers",
     "read_ratings": "readers",

@@ -8,7 +8,6 @@ needs is linear in the pairs: ``sum v xi^2``, ``sum v xi m``, ``sum v xi d`` and
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, reduce
@@ -17,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import njit
 
+from dcglearn.chunks import MAX_CHUNKS
+from dcglearn.chunks import threads as _threads
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     Grades = NDArray[np.int8]
 
 CHUNK = 1 << 15
-MAX_CHUNKS = 16
 """Chunks depend on the number of pairs alone, so that no result depends on the number of threads."""
 BLOCK = 2048
 MAX_TABLE = 1 << 19
@@ -119,10 +120,6 @@ def _controller() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
-
-
-def _threads() -> int:
-    return min(MAX_CHUNKS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def _chunk_sums(

@@ -1,0 +1,33 @@
+"""Work in a fixed number of parts, shared by threads: no result depends on how many threads there are."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Result = TypeVar("Result")
+
+MAX_CHUNKS = 16
+
+
+def threads() -> int:
+    """Return how many threads to use: one a processor that this process may run on, at most one a chunk."""
+    return min(MAX_CHUNKS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def bounds(n: int, n_chunks: int) -> list[int]:
+    """Return the n_chunks + 1 ends of equal parts of ``range(n)``."""
+    return [n * i // n_chunks for i in range(n_chunks + 1)]
+
+
+def in_chunks(part: Callable[[int, int, int], Result], n: int, n_chunks: int) -> list[Result]:
+    """Return ``part(i, start, stop)`` of each of the `n_chunks` parts of ``range(n)``, in order."""
+    if n_chunks == 1:
+        return [part(0, 0, n)]
+    ends = bounds(n, n_chunks)
+    with ThreadPoolExecutor(threads()) as pool:
+        return list(pool.map(part, range(n_chunks), ends[:-1], ends[1:]))
