@@ -21,8 +21,19 @@ if TYPE_CHECKING:
     from dcglearn.learn import UtilityLearner as UtilityLearner
     from dcglearn.learn import choose_C as choose_C
     from dcglearn.losses import SDCG as SDCG
+    from dcglearn.losses import SHFSDCG as SHFSDCG
     from dcglearn.losses import ApproxAP as ApproxAP
     from dcglearn.losses import ApproxNDCG as ApproxNDCG
+    from dcglearn.losses import GBRank as GBRank
+    from dcglearn.losses import LambdaRank as LambdaRank
+    from dcglearn.losses import ListNet as ListNet
+    from dcglearn.losses import RankHinge as RankHinge
+    from dcglearn.losses import Regression as Regression
+    from dcglearn.losses import RegSHFSDCG as RegSHFSDCG
+    from dcglearn.losses import RSRank as RSRank
+    from dcglearn.losses import SmoothAP as SmoothAP
+    from dcglearn.losses import SmoothNDCG as SmoothNDCG
+    from dcglearn.losses import SoftRankNDCG as SoftRankNDCG
     from dcglearn.preferences import Preferences as Preferences
     from dcglearn.preferences import encode as encode
     from dcglearn.readers import read_preferences as read_preferences
@@ -39,9 +50,20 @@ _HOMES = {
     "ApproxAP": "losses",
     "ApproxNDCG": "losses",
     "DCG": "dcg",
+    "GBRank": "losses",
     "InputError": "validation",
+    "LambdaRank": "losses",
+    "ListNet": "losses",
     "Preferences": "preferences",
+    "RSRank": "losses",
+    "RankHinge": "losses",
+    "RegSHFSDCG": "losses",
+    "Regression": "losses",
     "SDCG": "losses",
+    "SHFSDCG": "losses",
+    "SmoothAP": "losses",
+    "SmoothNDCG": "losses",
+    "SoftRankNDCG": "losses",
     "Utility": "dcg",
     "UtilityLearner": "learn",
     "choose_C": "learn",

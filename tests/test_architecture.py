@@ -26,9 +26,10 @@ FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 # A folder stands on one floor of the house and has floors of its own, written the same way.
 FOLDERS = {
     "losses": [
-        {"gain_kernel", "rank_kernel", "ap_kernel"},
+        {"gain_kernel", "rank_kernel", "class_kernel", "ap_kernel", "squared_kernel"},
+        {"shf_kernel", "smooth_kernel", "softrank_kernel", "pair_kernel"},
         {"contract"},
-        {"approx"},
+        {"approx", "shf", "smooth", "softrank", "pairwise", "listwise"},
     ],
 }
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dcglearn.losses import gain_kernel
 from dcglearn.smooth_discount import SmoothDiscount
 from dcglearn.validation import MAX_GRADES, InputError
 
@@ -53,8 +54,12 @@ class Batch:
     @cached_property
     def n_pairs(self) -> float:
         """How many pairs of documents the queries hold, both ways round: the size of the work."""
+        return self.pairs_to(np.inf)
+
+    def pairs_to(self, depth: float) -> float:
+        """Return how many pairs of a position up to `depth` and a document the queries hold."""
         sizes = np.diff(self.offsets).astype(np.float64)
-        return float(sizes @ sizes)
+        return float(sizes @ np.minimum(sizes, depth))
 
 
 class Loss:
@@ -163,6 +168,27 @@ class MetricLoss(Loss):
     def _factors(self, batch: Batch, normalise: bool) -> Floats:
         """Return what each query's DCG is multiplied by, shape (n_queries,)."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class HardMetricLoss(MetricLoss):
+    """A loss whose ranks are whole numbers, so that the DCG's discounts act as they are, whatever their signs."""
+
+    def _vector(self, longest: int) -> Floats:
+        """Return the discounts of the positions that count: c, cut at k or continued by the smooth tail."""
+        c = self.dcg.discounts
+        k = int(min(depth_of(getattr(self, "k", "depth"), self.dcg), max(longest, len(c))))
+        if k <= len(c):
+            return c[:k]
+        return np.concatenate([c, self._discount(np.arange(len(c) + 1.0, k + 1))])
+
+    def _factors(self, batch: Batch, normalise: bool) -> Floats:
+        factor = np.empty(batch.n_queries)
+        best_first = -np.sort(-self._vector(batch.longest))
+        gain_kernel.hard_factors(
+            batch.grades, batch.offsets, self.dcg.gains, self._by_gain, best_first, batch.weight, normalise, factor
+        )
+        return factor
 
 
 def positive(**values: float) -> None:

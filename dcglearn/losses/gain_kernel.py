@@ -79,3 +79,35 @@ def dcg_of_ranks(ranks, order, grades, offsets, gains, kind, numbers, edges, bet
                 slope[i] = gain * change
         total += part
     return total
+
+
+@njit(cache=True, nogil=True)
+def _hard_ideal(grades, start, stop, gains, by_gain, discounts):  # type: ignore[no-untyped-def]
+    """Return what `DCG.ideal` does of documents start..stop-1; `discounts` fall."""
+    depth = len(discounts)
+    counts = np.zeros(len(gains), np.int64)
+    for i in range(start, stop):
+        counts[grades[i]] += 1
+    items = np.zeros(max(stop - start, depth))  # gains, falling, with a 0 for each position that stays empty
+    empty = len(items) - (stop - start)
+    at = 0
+    for grade in by_gain:
+        if gains[grade] < 0.0:
+            at += empty
+            empty = 0
+        items[at : at + counts[grade]] = gains[grade]
+        at += counts[grade]
+    total = 0.0
+    for p in range(depth):
+        total += discounts[p] * (items[p] if discounts[p] >= 0.0 else items[len(items) - depth + p])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def hard_factors(grades, offsets, gains, by_gain, discounts, weight, normalise, factor):  # type: ignore[no-untyped-def]
+    """Fill what `query_factors` does, for ideals at whole ranks."""
+    for q in range(len(offsets) - 1):
+        factor[q] = weight[q]
+        if normalise:
+            ideal = _hard_ideal(grades, offsets[q], offsets[q + 1], gains, by_gain, discounts)
+            factor[q] = weight[q] / ideal if ideal > 0.0 else 0.0
