@@ -1,6 +1,6 @@
 """Smooth metrics and other losses, ``loss(scores, grades, offsets=None, weight=None) -> (value, gradient)``."""
 
-from dcglearn.losses.approx import SDCG, ApproxAP, ApproxNDCG
+from dcglearn.losses.approx import SDCG, ApproxAP, ApproxNDCG, soft_ranks
 from dcglearn.losses.contract import Loss
 from dcglearn.losses.listwise import ListNet, Regression
 from dcglearn.losses.pairwise import GBRank, LambdaRank, RankHinge, RSRank
@@ -24,4 +24,5 @@ __all__ = [
     "SmoothAP",
     "SmoothNDCG",
     "SoftRankNDCG",
+    "soft_ranks",
 ]

@@ -8,14 +8,51 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from dcglearn.losses import ap_kernel, gain_kernel
-from dcglearn.losses.contract import Batch, Loss, MetricLoss, depth_of, positive
+from dcglearn.losses.contract import Batch, Loss, MetricLoss, check, depth_of, positive
 from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
 from dcglearn.validation import whole_number
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
+
+
+def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None) -> Floats:
+    """Return ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))`` within each query.
+
+    Parameters
+    ----------
+    scores : array_like, shape (n,)
+    alpha : float
+        Sharpness, per unit of score.
+    offsets : array_like of int, shape (n_queries + 1,), optional
+        Query q holds documents ``offsets[q]:offsets[q + 1]``; one query by default.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+
+    Notes
+    -----
+    Qin, Liu, Li 2010, equation 12; their table 1 is the example. The largest error in a query of n documents is below
+    ``(n - 1) / (exp(alpha gap) + 1)``, gap the smallest difference of two scores.
+
+    Examples
+    --------
+    >>> soft_ranks([4.20074, 3.12378, 4.40918, 1.55258, 4.13330], alpha=100).round(5)
+    array([2.00118, 4.     , 1.     , 5.     , 2.99882])
+    """
+    positive(alpha=alpha)
+    scores = np.asarray(scores)
+    batch = check(scores, np.zeros(scores.shape, np.int64), 0, offsets, None)
+    if len(batch.scores) == 0:
+        return np.zeros(0)
+    n_chunks = parts_of(batch.n_pairs)
+    order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
+    ranks = np.empty(len(f))
+    ranks[order] = SoftRanks(f, batch.offsets, alpha, n_chunks).ranks()
+    return ranks
 
 
 @dataclass(frozen=True)

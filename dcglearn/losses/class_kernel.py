@@ -28,15 +28,16 @@ class Classes:
     n_classes : int
     segments : ndarray of int64, shape (n_queries * n_classes + 1,)
         Ends of the classes of each query, worst class first.
-    origins : ndarray, shape (n_queries * n_classes,)
-        The largest score of each class, from which running sums are taken.
+    tops, bottoms : ndarray, shape (n_queries * n_classes,)
+        The largest and the smallest score of each class; 0 of an empty one.
     """
 
     order: Integers
     f: Floats
     n_classes: int
     segments: Integers
-    origins: Floats
+    tops: Floats
+    bottoms: Floats
 
     @classmethod
     def of(
@@ -47,14 +48,30 @@ class Classes:
         by_class(order, offsets, grades, classes, n_classes, segments, place)
         moved, g = np.empty_like(order), np.empty_like(f)
         moved[place], g[place] = order, f
-        origins = np.where(np.diff(segments) > 0, g[np.minimum(segments[:-1], len(g) - 1)], 0.0)
-        return cls(moved, g, n_classes, segments, origins)
+        held = np.diff(segments) > 0
+        tops = np.where(held, g[np.minimum(segments[:-1], len(g) - 1)], 0.0)
+        bottoms = np.where(held, g[segments[1:] - 1], 0.0)
+        return cls(moved, g, n_classes, segments, tops, bottoms)
 
-    def sums(self, values: Floats, origins: Floats | None = None) -> Floats:
-        """Return running sums of values less their class's origin (0 by default), shape (n + segments,)."""
+    def from_top(self, values: Floats) -> Floats:
+        """Return ``out[s + j]``, shape (n + segments,): the sum of class s's values above j."""
         out = np.empty(len(self.f) + len(self.segments))
-        running_sums(values, np.zeros(len(self.origins)) if origins is None else origins, self.segments, out)
+        sums_from_top(values, self.segments, out)
         return out
+
+    def from_bottom(self, values: Floats) -> Floats:
+        """Return ``out[s + j]``, shape (n + segments,): the sum of class s's values from j down."""
+        out = np.empty(len(self.f) + len(self.segments))
+        sums_from_bottom(values, self.segments, out)
+        return out
+
+    def below_top(self) -> Floats:
+        """Return scores less the largest of their class, shape (n,)."""
+        return self.f - np.repeat(self.tops, np.diff(self.segments))
+
+    def above_bottom(self) -> Floats:
+        """Return scores less the smallest of their class, shape (n,)."""
+        return self.f - np.repeat(self.bottoms, np.diff(self.segments))
 
 
 @njit(cache=True, nogil=True)
@@ -88,13 +105,21 @@ def by_class(order, offsets, grades, classes, n_classes, segments, place):  # ty
 
 
 @njit(cache=True, nogil=True)
-def running_sums(values, origins, segments, sums):  # type: ignore[no-untyped-def]
-    """Fill ``sums[s + j]``, shape (n + segments,), with the running sum of values less their segment's origin."""
+def sums_from_top(values, segments, sums):  # type: ignore[no-untyped-def]
+    """Fill ``sums[s + j]`` with the sum of ``values[segments[s]:j]``."""
     for s in range(len(segments) - 1):
-        start = segments[s]
-        sums[s + start] = 0.0
-        for j in range(start, segments[s + 1]):
-            sums[s + j + 1] = sums[s + j] + (values[j] - origins[s])
+        sums[s + segments[s]] = 0.0
+        for j in range(segments[s], segments[s + 1]):
+            sums[s + j + 1] = sums[s + j] + values[j]
+
+
+@njit(cache=True, nogil=True)
+def sums_from_bottom(values, segments, sums):  # type: ignore[no-untyped-def]
+    """Fill ``sums[s + j]`` with the sum of ``values[j:segments[s + 1]]``."""
+    for s in range(len(segments) - 1):
+        sums[s + segments[s + 1]] = 0.0
+        for j in range(segments[s + 1] - 1, segments[s] - 1, -1):
+            sums[s + j] = sums[s + j + 1] + values[j]
 
 
 @njit(cache=True, nogil=True)

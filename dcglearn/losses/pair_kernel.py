@@ -26,12 +26,12 @@ def pair_counts(segments, n_classes, counts):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def hinge(f, segments, n_classes, origins, sums, squares, factor, margin, squared, first, last, out):  # type: ignore[no-untyped-def]
+def hinge(f, segments, n_classes, tops, bottoms, down, squares, up, factor, margin, squared, first, last, out):  # type: ignore[no-untyped-def]
     """Return the sum of ``max(0, margin - (f_better - f_worse))`` over the better documents first..last-1.
 
-    Documents are kept by query, class and score; `sums` and `squares` run over scores less their class's origin and
-    over the squares of these. `out` takes minus the derivative of the same sum over all pairs. Where `squared`, half
-    of the squares is summed instead.
+    Documents are kept by query, class and score. `down` and `squares` sum scores less their class's largest, and the
+    squares of these, from the top; `up` sums scores less the smallest from the bottom. `out` takes minus the derivative
+    of the same sum over all pairs. Where `squared`, half of the squares is summed instead.
     """
     value = 0.0
     s = np.searchsorted(segments, first, side="right") - 1
@@ -48,19 +48,18 @@ def hinge(f, segments, n_classes, origins, sums, squares, factor, margin, square
             if other < s:
                 turn = first_at_most(f, x - margin, start, stop)
                 n = turn - start
-                a = margin - x + origins[other]
-                total = n * a + sums[other + turn] - sums[other + start]
+                a = margin - x + tops[other]
+                total = n * a + down[other + turn]
                 push += total if squared else n
                 if squared:
-                    part = sums[other + turn] - sums[other + start]
-                    square = squares[other + turn] - squares[other + start]
-                    value += factor[query] * 0.5 * max(n * a * a + 2.0 * a * part + square, 0.0)
+                    square = n * a * a + 2.0 * a * down[other + turn] + squares[other + turn]
+                    value += factor[query] * 0.5 * max(square, 0.0)
                 else:
                     value += factor[query] * total
             else:
                 turn = first_below(f, x + margin, start, stop)
                 n = stop - turn
-                total = n * (margin + x - origins[other]) - (sums[other + stop] - sums[other + turn])
+                total = n * (margin + x - bottoms[other]) - up[other + turn]
                 push -= total if squared else n
         out[i] = factor[query] * push
     return value

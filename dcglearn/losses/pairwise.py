@@ -62,16 +62,16 @@ class RankHinge(Loss):
         n_chunks = parts_of(64.0 * n * n_classes)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         c = Classes.of(order, f, batch.offsets, batch.grades, np.arange(n_classes), n_classes)
-        centred = c.f - np.repeat(c.origins, np.diff(c.segments))
-        sums, squares = c.sums(centred), c.sums(centred * centred)
+        short = c.below_top()
+        sums = c.from_top(short), c.from_top(short * short), c.from_bottom(c.above_bottom())
         counts, moved, gradient = np.empty(batch.n_queries), np.empty(n), np.empty(n)
         pair_kernel.pair_counts(c.segments, n_classes, counts)
         factor = batch.weight / np.maximum(counts, 1) if self.normalise else batch.weight
 
-        arrays = c.f, c.segments, n_classes, c.origins
+        arrays = c.f, c.segments, n_classes, c.tops, c.bottoms, *sums
 
         def part(_: int, first: int, last: int) -> float:
-            return pair_kernel.hinge(*arrays, sums, squares, factor, self.margin, self._squared, first, last, moved)
+            return pair_kernel.hinge(*arrays, factor, self.margin, self._squared, first, last, moved)
 
         value = -sum(in_chunks(part, n, n_chunks))
         gradient[c.order] = moved

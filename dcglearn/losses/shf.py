@@ -12,7 +12,7 @@ import numpy as np
 from dcglearn.chunks import in_chunks
 from dcglearn.losses import gain_kernel, shf_kernel
 from dcglearn.losses.class_kernel import Classes
-from dcglearn.losses.contract import Batch, MetricLoss, depth_of, positive
+from dcglearn.losses.contract import Batch, MetricLoss, check, depth_of, positive
 from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
 from dcglearn.losses.squared_kernel import squared_error
 from dcglearn.validation import within
@@ -20,10 +20,11 @@ from dcglearn.validation import within
 if TYPE_CHECKING:
     from typing import Literal, Self
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
+    Blocks = tuple[Floats, Integers, Integers]
 
 
 @dataclass(frozen=True)
@@ -101,18 +102,35 @@ class SHFSDCG(MetricLoss):
         shf_kernel.widest_ranks(ranks, batch.offsets, segments, self._classes[1], int(k), edges)
         return edges
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks, n = parts_of(batch.n_pairs), len(batch.scores)
+    def ranks(self, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike | None = None) -> Floats:
+        """Return the smoothed hinge ranks of the documents of a call, shape (n,)."""
+        batch = check(scores, grades, self._top_grade, offsets, None)
+        ranks = np.zeros(len(batch.scores))
+        if len(ranks):
+            c, blocks = self._regrouped(batch, 1)
+            ranks[c.order] = self._ranks(c, blocks, 1)
+        return ranks
+
+    def _regrouped(self, batch: Batch, n_chunks: int) -> tuple[Classes, Blocks]:
         classes, n_classes = self._classes
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         c = Classes.of(order, f, batch.offsets, batch.grades, classes, n_classes)
-        blocks = SoftRanks(c.f, c.segments, self.alpha, n_chunks).blocks
-        ranks, sums = np.empty(n), c.sums(c.f, c.origins)
+        return c, SoftRanks(c.f, c.segments, self.alpha, n_chunks).blocks
 
-        def rank(_: int, first: int, last: int) -> None:
-            shf_kernel.hinge_ranks(c.f, c.segments, n_classes, c.origins, sums, *blocks, self.alpha, first, last, ranks)
+    def _ranks(self, c: Classes, blocks: Blocks, n_chunks: int) -> Floats:
+        ranks, down, up = np.empty(len(c.f)), c.from_top(c.below_top()), c.from_bottom(c.above_bottom())
+        arrays = c.f, c.segments, c.n_classes, c.tops, c.bottoms, down, up
 
-        in_chunks(rank, n, n_chunks)
+        def part(_: int, first: int, last: int) -> None:
+            shf_kernel.hinge_ranks(*arrays, *blocks, self.alpha, first, last, ranks)
+
+        in_chunks(part, len(ranks), n_chunks)
+        return ranks
+
+    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
+        n_chunks, n = parts_of(batch.n_pairs), len(batch.scores)
+        c, blocks = self._regrouped(batch, n_chunks)
+        ranks = self._ranks(c, blocks, n_chunks)
         d, slope, moved = self._discount, np.empty(n), np.empty(n)
         value = gain_kernel.dcg_of_ranks(
             ranks,
@@ -127,10 +145,10 @@ class SHFSDCG(MetricLoss):
             self._factors(batch, self.normalise),
             slope,
         )
-        slopes = c.sums(slope)
+        arrays = c.f, c.segments, c.n_classes, slope, c.from_top(slope), c.from_bottom(slope)
 
         def pull(_: int, first: int, last: int) -> None:
-            shf_kernel.hinge_pull(c.f, c.segments, n_classes, slope, slopes, *blocks, self.alpha, first, last, moved)
+            shf_kernel.hinge_pull(*arrays, *blocks, self.alpha, first, last, moved)
 
         in_chunks(pull, n, n_chunks)
         gradient = np.empty(n)

@@ -24,8 +24,12 @@ def _own_class(x, f, ratio, head, tail, start, stop, alpha):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True)
-def hinge_ranks(f, segments, n_classes, origins, sums, ratio, head, tail, alpha, first, last, ranks):  # type: ignore[no-untyped-def]
-    """Fill the ranks of documents first..last-1, which are kept by query, class and score."""
+def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, tail, alpha, first, last, ranks):  # type: ignore[no-untyped-def]
+    """Fill the ranks of documents first..last-1, which are kept by query, class and score.
+
+    `down` sums scores less their class's largest from the top, `up` scores less the smallest from the bottom: so no
+    sum is a difference of two larger ones.
+    """
     s = np.searchsorted(segments, first, side="right") - 1
     for i in range(first, last):
         while segments[s + 1] <= i:
@@ -41,13 +45,13 @@ def hinge_ranks(f, segments, n_classes, origins, sums, ratio, head, tail, alpha,
                 turn = first_at_most(f, x, start, stop)
                 high = first_beyond(f, x, alpha, FAR, turn, stop)
                 wrong = turn - start
-                gap = sums[other + turn] - sums[other + start] - wrong * (x - origins[other])
+                gap = down[other + turn] - wrong * (x - tops[other])
                 rank += count_above(x, f, ratio, head, tail, turn, high, alpha)
             else:  # better documents: in the right order where they score at least x
                 turn = first_below(f, x, start, stop)
                 low = first_within(f, x, alpha, FAR, start, turn)
                 wrong = stop - turn
-                gap = wrong * (x - origins[other]) - (sums[other + stop] - sums[other + turn])
+                gap = wrong * (x - bottoms[other]) - up[other + turn]
                 rank += (stop - start) + (turn - low) - count_above(x, f, ratio, head, tail, low, turn, alpha)
             if wrong > 0:
                 rank += 0.5 * wrong + 0.25 * alpha * gap
@@ -55,8 +59,11 @@ def hinge_ranks(f, segments, n_classes, origins, sums, ratio, head, tail, alpha,
 
 
 @njit(cache=True, nogil=True)
-def hinge_pull(f, segments, n_classes, w, sums, ratio, head, tail, alpha, first, last, out):  # type: ignore[no-untyped-def]
-    """Fill the derivative in the scores of what changes by `w` per unit of each rank; `sums` runs over w."""
+def hinge_pull(f, segments, n_classes, w, down, up, ratio, head, tail, alpha, first, last, out):  # type: ignore[no-untyped-def]
+    """Fill the derivative in the scores of what changes by `w` per unit of each rank.
+
+    `down` and `up` sum w from the top and from the bottom of each class.
+    """
     s = np.searchsorted(segments, first, side="right") - 1
     for i in range(first, last):
         while segments[s + 1] <= i:
@@ -74,12 +81,12 @@ def hinge_pull(f, segments, n_classes, w, sums, ratio, head, tail, alpha, first,
                 turn = first_at_most(f, x, start, stop)
                 high = first_beyond(f, x, alpha, FAR, turn, stop)
                 total -= slopes(x, -w[i], f, ratio, head, tail, turn, high, alpha, w)[0]
-                total -= 0.25 * (sums[other + turn] - sums[other + start] + (turn - start) * w[i])
+                total -= 0.25 * (down[other + turn] + (turn - start) * w[i])
             else:
                 turn = first_below(f, x, start, stop)
                 low = first_within(f, x, alpha, FAR, start, turn)
                 total += slopes(x, -w[i], f, ratio, head, tail, low, turn, alpha, w)[0]
-                total += 0.25 * (sums[other + stop] - sums[other + turn] + (stop - turn) * w[i])
+                total += 0.25 * (up[other + turn] + (stop - turn) * w[i])
         out[i] = alpha * total
 
 
