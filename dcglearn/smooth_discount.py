@@ -44,9 +44,10 @@ class SmoothDiscount:
     ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)`` and ``p^r`` (each times any factor) are recognised by their values and keep
     their closed form. Every other vector becomes a piecewise cubic through its values (PCHIP; at both ends the slope
     of the nearest piece, or of the tail where that keeps the curve monotone) and the tail
-    ``c[K-1] log2(K+1) / log2(r+1)`` after rank K. A vector that rises somewhere is first replaced by its nearest
-    non-increasing one, and drops smaller than ``TILT / K`` of the largest discount are made that large, from the
-    last rank up, so that a plateau has a slope and no discount is 0: `knots` shows the result.
+    ``c[K-1] log2(K+1) / log2(r+1)`` after rank K. Before that, negative discounts are made 0, a vector that rises
+    somewhere is replaced by its nearest non-increasing one, and drops smaller than ``TILT / K`` of the largest discount
+    are made that large, from the last rank up, so that a plateau has a slope and no discount is 0: `knots` shows the
+    result.
 
     Examples
     --------
@@ -119,15 +120,18 @@ def _closed_form(c: Floats) -> tuple[int, list[float], str] | None:
 def _strictly_decreasing(c: Floats) -> tuple[Floats, str]:
     """Return the nearest non-increasing vector with drops of at least TILT / K of its largest, and what was done."""
     words = ""
+    if c.min() < 0:
+        c = np.maximum(c, 0.0)
+        words += ", negative ones made 0"
     if (np.diff(c) > 0).any():
         from scipy.optimize import isotonic_regression
 
         c = isotonic_regression(c, increasing=False).x
-        words += ", made non-increasing first (isotonic regression)"
+        words += ", made non-increasing (isotonic regression)"
     least = TILT * c[0] / len(c)
     drops = -np.diff(c, append=0.0)
     if (drops < least).any():
-        c = np.cumsum(np.maximum(-np.diff(np.maximum(c, 0.0), append=0.0), least)[::-1])[::-1]
+        c = np.cumsum(np.maximum(drops, least)[::-1])[::-1]
         words += f", plateaus tilted (by at most {TILT:g} of the first discount)"
     return c.copy(), words
 

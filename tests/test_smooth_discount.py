@@ -72,7 +72,7 @@ def test_vectors_that_fall_are_left_alone(drops):
 def test_others_are_changed_by_no_more_than_is_said(c):
     from scipy.optimize import isotonic_regression
 
-    nearest = np.maximum(isotonic_regression(c, increasing=False).x, 0)
+    nearest = isotonic_regression(np.maximum(c, 0), increasing=False).x
     knots = SmoothDiscount.of(c).knots
     assert (knots >= nearest - 1e-12).all()
     assert (knots <= nearest + TILT * nearest[0] * (1 + 1e-9)).all()
@@ -109,4 +109,5 @@ def test_one_position_and_scalars():
     assert smooth(5.0) < smooth(4.0)
     assert "closed form" in smooth.description
     assert "tilted" in SmoothDiscount.of([1, 1]).description
+    assert "negative" in SmoothDiscount.of([1, -1]).description
     assert "isotonic" in SmoothDiscount.of([1, 2]).description
