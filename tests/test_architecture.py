@@ -12,9 +12,9 @@ PACKAGE = Path(__file__).parents[1] / "dcglearn"
 # docs/design.md shows the same table with what lives in each file.
 FLOORS = [
     {"validation", "chunks"},
-    {"files", "sources", "pair_sums", "lists", "textbook"},
+    {"files", "sources", "pair_sums", "document_pairs", "lists", "queries", "textbook"},
     {"gauge", "smooth_discount"},
-    {"dcg", "preferences", "margin_qp", "plots", "line_errors"},
+    {"dcg", "preferences", "margin_qp", "plots", "line_errors", "letor_shaped", "svmlight"},
     {"readers", "simulate", "factoring", "losses"},
     {"learn"},
     {"report"},
