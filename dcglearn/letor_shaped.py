@@ -106,9 +106,7 @@ def _feature_plan(
     return views, noise, strength, copied
 
 
-def _documents(
-    size: int, n_grades: int, conflict: float, rng: np.random.Generator
-) -> tuple[Floats, NDArray[np.int8]]:
+def _documents(size: int, n_grades: int, conflict: float, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int8]]:
     """Return topic, depth and echo of the documents of a query, shape (size, 3), and their grades."""
     topic, depth = rng.normal(size=(2, size))
     on_topic = topic + 0.7 * rng.normal(size=size) + 0.3 * rng.normal()

@@ -90,7 +90,8 @@ class Queries:
         >>> Queries.from_groups([[0.1], [0.9], [0.4]], [0, 2, 1], sizes=[2, 1]).qid
         array([1, 1, 2])
         """
-        return cls(features, grades, group_labels(sizes, len(np.asarray(grades))), **options)
+        marks = np.asarray(grades)
+        return cls(features, marks, group_labels(sizes, len(marks)), **options)
 
     @property
     def sizes(self) -> NDArray[np.int64]:

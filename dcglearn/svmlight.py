@@ -32,7 +32,7 @@ def read_queries(
     zero_based: bool = False,
     sparse: bool = False,
 ) -> Queries:
-    """Read documents with features and grades: lines ``2 qid:7 1:0.3 4:1.5 # docid = D12``.
+    r"""Read documents with features and grades: lines ``2 qid:7 1:0.3 4:1.5 # docid = D12``.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def read_queries(
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder) / "train.svm"
-    ...     _ = file.write_text("2 qid:1 1:0.5 2:1\\n0 qid:1 1:0.1\\n")
+    ...     _ = file.write_text("2 qid:1 1:0.5 2:1\n0 qid:1 1:0.1\n")
     ...     read_queries(file)
     Queries(1 queries, 2 documents, 2 features, 3 grades)
     """

@@ -17,7 +17,7 @@ FLOORS = [
     {"dcg", "preferences", "margin_qp", "plots", "line_errors", "letor_shaped", "svmlight"},
     {"readers", "simulate", "factoring", "losses"},
     {"learn"},
-    {"report"},
+    {"report", "cli_rankers"},
     {"cli"},
     {"__main__"},
 ]
