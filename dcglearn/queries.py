@@ -175,9 +175,12 @@ def ndcg_by_query(
     ranked = marks[np.lexsort((last, -values, query))]
     place = np.arange(len(values)) - np.repeat(offsets[:-1], sizes)
     found = np.full(len(sizes), float(empty))
+    signed = dcg.gains.min() < 0 or dcg.discounts.min() < 0  # then no document is worth more than a bad one
     order = np.argsort(sizes, kind="stable")[np.searchsorted(np.sort(sizes), 1) :]
     while len(order):  # queries of like size share a padded table of bounded size
         chunk = order[max(len(order) - max(_CELLS // int(sizes[order[-1]]), 1), 0) :]
+        if signed:
+            chunk = chunk[sizes[chunk] == sizes[chunk[-1]]]
         order = order[: len(order) - len(chunk)]
         row = np.full(len(sizes), -1)
         row[chunk] = np.arange(len(chunk))
