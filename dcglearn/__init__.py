@@ -36,8 +36,16 @@ if TYPE_CHECKING:
     from dcglearn.losses import SoftRankNDCG as SoftRankNDCG
     from dcglearn.preferences import Preferences as Preferences
     from dcglearn.preferences import encode as encode
+    from dcglearn.queries import Queries as Queries
+    from dcglearn.rankers.baselines import RankSVMRanker as RankSVMRanker
+    from dcglearn.rankers.baselines import RidgeRanker as RidgeRanker
+    from dcglearn.rankers.linear import LinearRanker as LinearRanker
+    from dcglearn.rankers.model_files import load_ranker as load_ranker
+    from dcglearn.rankers.reduction import PairwiseRanker as PairwiseRanker
+    from dcglearn.rankers.sparse import SparseRanker as SparseRanker
     from dcglearn.readers import read_preferences as read_preferences
     from dcglearn.readers import read_ratings as read_ratings
+    from dcglearn.svmlight import read_queries as read_queries
     from dcglearn.validation import InputError as InputError
 
     from . import losses as losses
@@ -53,25 +61,33 @@ _HOMES = {
     "GBRank": "losses",
     "InputError": "validation",
     "LambdaRank": "losses",
+    "LinearRanker": "rankers.linear",
     "ListNet": "losses",
+    "PairwiseRanker": "rankers.reduction",
     "Preferences": "preferences",
+    "Queries": "queries",
     "RSRank": "losses",
     "RankHinge": "losses",
+    "RankSVMRanker": "rankers.baselines",
     "RegSHFSDCG": "losses",
     "Regression": "losses",
+    "RidgeRanker": "rankers.baselines",
     "SDCG": "losses",
     "SHFSDCG": "losses",
     "SmoothAP": "losses",
     "SmoothNDCG": "losses",
     "SoftRankNDCG": "losses",
+    "SparseRanker": "rankers.sparse",
     "Utility": "dcg",
     "UtilityLearner": "learn",
     "choose_C": "learn",
     "encode": "preferences",
     "gauge_free_similarity": "dcg",
+    "load_ranker": "rankers.model_files",
     "losses": "",
     "plots": "",
     "read_preferences": "readers",
+    "read_queries": "svmlight",
     "read_ratings": "readers",
     "similarity": "dcg",
     "simulate": "",

@@ -115,7 +115,8 @@ def train(
         return
     checkpoint = output / "checkpoint.npz"
     if method.value in LOSSES:
-        output.mkdir(exist_ok=True)
+        if not resume:
+            output.mkdir(exist_ok=True)
         ranker.fit(queries, eval_set=held, checkpoint=checkpoint, resume=resume)
     elif resume:
         raise InputError(f"--resume: {method.value} trains in one piece; leave --resume out")

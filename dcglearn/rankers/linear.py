@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 from tqdm import tqdm
@@ -213,7 +214,10 @@ def stages_of(annealing: Any, loss: Any) -> list[float | None]:
     if isinstance(annealing, (int, np.integer)) and not isinstance(annealing, bool):
         halvings = whole_number(annealing, "annealing", 0, 60)
         return [2.0**-i for i in range(halvings, -1, -1)]
-    factors = np.asarray(annealing, dtype=np.float64)
+    try:
+        factors = np.asarray(annealing, dtype=np.float64)
+    except (TypeError, ValueError):
+        factors = np.zeros(0)
     if factors.ndim != 1 or not len(factors) or not (np.isfinite(factors).all() and (factors > 0).all()):
         raise InputError(f"annealing={annealing!r}: give positive factors, a number of halvings, or None")
     return factors.tolist()
@@ -254,7 +258,7 @@ class _State:
             with np.load(path, allow_pickle=False) as arrays:
                 words = json.loads(str(arrays["words"]))
                 found = {name: arrays[name] for name in ("v", "v0", "best")}
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise InputError(f"{path}: not a checkpoint, or a damaged one ({error})") from error
         if words.pop("mark") != mark:
             raise InputError(

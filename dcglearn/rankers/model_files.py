@@ -9,6 +9,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -107,7 +108,7 @@ def load_ranker(path: str | os.PathLike[str], metric: DCG | None = None) -> Rank
                 setattr(ranker, name, arrays[name] if arrays[name].ndim else float(arrays[name]))
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
-    except (KeyError, TypeError, ValueError, OSError, AttributeError, EOFError) as error:
+    except (KeyError, TypeError, ValueError, OSError, AttributeError, EOFError, BadZipFile) as error:
         raise InputError(f"{path}: the model is damaged, or not of this version ({error})") from error
     if ranker.coef_.shape != (ranker.n_features_in_,) or not np.isfinite(ranker.coef_).all():
         raise InputError(f"{path}: weights.npz does not belong to model.json, or is damaged")
