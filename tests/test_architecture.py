@@ -17,7 +17,8 @@ FLOORS = [
     {"dcg", "preferences", "margin_qp", "plots", "line_errors", "letor_shaped", "svmlight"},
     {"readers", "simulate", "factoring", "losses"},
     {"learn"},
-    {"report", "cli_rankers"},
+    {"report", "rankers"},
+    {"cli_rankers"},
     {"cli"},
     {"__main__"},
 ]
@@ -25,6 +26,12 @@ FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 
 # A folder stands on one floor of the house and has floors of its own, written the same way.
 FOLDERS = {
+    "rankers": [
+        {"model_files"},
+        {"ranker"},
+        {"baselines"},
+        {"linear", "sparse", "reduction"},
+    ],
     "losses": [
         {"gain_kernel", "rank_kernel", "class_kernel", "ap_kernel", "squared_kernel"},
         {"shf_kernel", "smooth_kernel", "softrank_kernel", "pair_kernel"},

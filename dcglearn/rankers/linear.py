@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
@@ -345,7 +345,7 @@ class _Climb:
         v = state.v
         if factor is not None:
             v = v / (self.design.size_of(v) or 1.0)  # the sharpness is per unit of spread, whatever the last stage did
-            loss = sharpened(loss, factor)
+            loss = loss.for_scale(1 / factor)
         before = state.why.get("value", -np.inf)
         climb = self.stochastic if self.ranker.solver == "sgd" else self.deterministic
         state.v, iterations = climb(loss, v, state)
@@ -419,11 +419,6 @@ class _Climb:
             if np.linalg.norm(v - before) <= own.tol:
                 break
         return v, passes
-
-
-def sharpened(loss: Any, factor: float) -> Any:
-    """Return the loss with its sharpness times a factor."""
-    return replace(loss, **{loss.sharpness: getattr(loss, loss.sharpness) * factor})
 
 
 def exact_words(thing: Any) -> str:
