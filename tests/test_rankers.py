@@ -27,7 +27,7 @@ from dcglearn.rankers.sparse import SparseRanker, soft_threshold
 from dcglearn.validation import InputError
 
 TEXTBOOK = DCG.standard(3, 10)
-MINE = DCG([0.0, 0.5, 6.0], [1.0, 0.9, 0.5, 0.45, 0.1])
+MINE = DCG([0.0, 1.0, 1.4], [1.0, 0.85, 0.6, 0.42, 0.3, 0.22, 0.16, 0.12, 0.08, 0.05])
 
 
 def small(n=24, seed=0, **options):
@@ -212,7 +212,7 @@ class TestNothingDependsOnUnits:
                 return super().__call__(scores, grades, offsets, weight)
 
         quick(loss=Watched(MINE), annealing=None, start=start).fit(queries)
-        assert seen[0] == (100.0, pytest.approx(spread_of_scores(start.predict(queries), queries.offsets)))
+        assert seen[0] == (10.0, pytest.approx(spread_of_scores(start.predict(queries), queries.offsets)))
 
 
 class TestTraining:
@@ -221,7 +221,7 @@ class TestTraining:
         queries = small()
         ranker = quick(solver=solver).fit(queries)
         assert ranker.score(queries) > RidgeRanker(MINE, reweighted=False).fit(queries).score(queries)
-        assert [record["stage"] for record in ranker.history_] == [1, 2, 3, 4]
+        assert [record["stage"] for record in ranker.history_] == [1, 2, 3]
 
     def test_a_strong_pull_keeps_the_start(self):
         queries = small()

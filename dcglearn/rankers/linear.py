@@ -91,7 +91,7 @@ class LinearRanker(Ranker):
     >>> from dcglearn.losses import ApproxNDCG
     >>> queries = letor_queries(40, seed=0)
     >>> train, test = queries[:30], queries[30:]
-    >>> mine = DCG(gains=[0, 1, 5], discounts=[1, 0.7, 0.5, 0.3, 0.2])
+    >>> mine = DCG(gains=[0, 1, 4], discounts=[1, 0.7, 0.5, 0.3, 0.2])
     >>> ranker = LinearRanker(loss=ApproxNDCG(mine)).fit(train.features, train.grades, train.qid)
     >>> 0.4 < ranker.score(test.features, test.grades, test.qid) < 1
     True
@@ -101,7 +101,7 @@ class LinearRanker(Ranker):
         self,
         loss: Any = None,
         solver: str = "cg",
-        annealing: Any = (1 / 128, 1 / 64, 1 / 32, 1 / 16),
+        annealing: Any = (1 / 16, 1 / 8, 1 / 4),
         start: Any = "ridge",
         n_restarts: int = 1,
         l2: float = 0.1,
