@@ -31,7 +31,9 @@ def lambdarank_folder():
 @cache
 def lambdarank():
     """Return the features, grades and group labels of all queries of LightGBM's example."""
-    parts = [dl.read_queries(next(Path(lambdarank_folder()).glob(f"rank.{name}*[nxt]"))) for name in ("train", "test")]
+    folder = Path(lambdarank_folder())
+    files = [next(f for f in folder.glob(f"rank.{name}*") if f.suffix != ".query") for name in ("train", "test")]
+    parts = [dl.read_queries(file) for file in files]
     width = max(part.shape[1] for part in parts)
     features = np.vstack([np.pad(part.features, ((0, 0), (0, width - part.shape[1]))) for part in parts])
     sizes = np.concatenate([part.sizes for part in parts])

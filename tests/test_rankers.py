@@ -127,7 +127,7 @@ class TestTheHeart:
     def test_training_on_a_dcg_ranks_better_by_it(self):
         """By gains and discounts of one's own, on unseen queries: better than the textbook's ranker, and than ridge."""
         ahead = []
-        for seed in range(3):
+        for seed in range(6):
             queries = letor_queries(160, sizes=(35, 120), seed=seed)
             train, test = queries[:60], queries[60:]
             own, textbook, ridge = (
@@ -221,7 +221,7 @@ class TestTraining:
         queries = small()
         ranker = quick(solver=solver).fit(queries)
         assert ranker.score(queries) > RidgeRanker(MINE, reweighted=False).fit(queries).score(queries)
-        assert [record["stage"] for record in ranker.history_] == [1, 2, 3]
+        assert [record["stage"] for record in ranker.history_] == [1, 2, 3, 4, 5]
 
     def test_a_strong_pull_keeps_the_start(self):
         queries = small()
