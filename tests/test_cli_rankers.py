@@ -46,7 +46,7 @@ def data(tmp_path, monkeypatch):
 def test_train_and_rank(dcglearn, data):
     status, out, err = dcglearn("train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "-o", "model")
     assert (status, err) == (0, "")
-    for words in ("12 queries", "stage 5", "on the validation data", "least squares", "wrote: model"):
+    for words in ("12 queries", "stage 3", "on the validation data", "least squares", "wrote: model"):
         assert words in out
     assert sorted(path.name for path in (data / "model").iterdir()) == ["model.json", "weights.npz"]
     status, out, err = dcglearn("rank", "model", "valid.svm")

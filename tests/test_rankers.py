@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from dcglearn.dcg import DCG
 from dcglearn.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.letor_shaped import letor_queries
-from dcglearn.losses import ApproxNDCG
+from dcglearn.losses import ApproxNDCG, RankHinge, Regression, SmoothNDCG
 from dcglearn.queries import Queries
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.linear import LinearRanker, stages_of
@@ -28,6 +28,9 @@ from dcglearn.validation import InputError
 
 TEXTBOOK = DCG.standard(3, 10)
 MINE = DCG([0.0, 1.0, 1.4], [1.0, 0.85, 0.6, 0.42, 0.3, 0.22, 0.16, 0.12, 0.08, 0.05])
+
+
+LONG = tuple(2.0**i for i in range(-2, 7))
 
 
 def small(n=24, seed=0, **options):
@@ -195,7 +198,7 @@ class TestNothingDependsOnUnits:
                 seen.append((self.alpha, spread_of_scores(scores, offsets)))
                 return super().__call__(scores, grades, offsets, weight)
 
-        quick(loss=Watched(MINE, alpha=64.0), annealing=3).fit(small())
+        quick(loss=Watched(MINE), annealing=[8, 16, 32, 64]).fit(small())
         first = dict(reversed(seen))
         assert list(first) == [64.0, 32.0, 16.0, 8.0]
         assert list(first.values()) == pytest.approx([1.0] * 4)
@@ -221,7 +224,7 @@ class TestTraining:
         queries = small()
         ranker = quick(solver=solver).fit(queries)
         assert ranker.score(queries) > RidgeRanker(MINE, reweighted=False).fit(queries).score(queries)
-        assert [record["stage"] for record in ranker.history_] == [1, 2, 3, 4, 5]
+        assert [record["stage"] for record in ranker.history_] == [1, 2, 3]
 
     def test_a_strong_pull_keeps_the_start(self):
         queries = small()
@@ -259,13 +262,13 @@ class TestTraining:
 
     def test_patience_ends_the_annealing(self):
         queries = small(40)
-        long = quick(annealing=8).fit(queries[:20], eval_set=queries[20:])
-        short = quick(annealing=8, patience=1).fit(queries[:20], eval_set=queries[20:])
+        long = quick(annealing=LONG).fit(queries[:20], eval_set=queries[20:])
+        short = quick(annealing=LONG, patience=1).fit(queries[:20], eval_set=queries[20:])
         assert len(short.history_) < len(long.history_) == 9
         assert short.history_ == long.history_[: len(short.history_)]
 
     def test_restarts_keep_the_best_objective(self):
-        ranker = quick(start="random", n_restarts=3, annealing=1).fit(small())
+        ranker = quick(start="random", n_restarts=3, annealing=[5.0, 10.0]).fit(small())
         last = [record["objective"] for record in ranker.history_ if record["stage"] == 2]
         assert len(last) == 3
         assert ranker.best_["value"] == max(last)
@@ -294,10 +297,25 @@ class TestTraining:
         assert X.flags.writeable
 
     def test_stages(self):
-        assert stages_of(2, ApproxNDCG(MINE)) == [0.25, 0.5, 1.0]
+        assert stages_of("auto", ApproxNDCG(MINE)) == [2.5, 5.0, 10.0]
+        assert stages_of("auto", RankHinge()) == [1.0]
+        assert stages_of([1, 2], Regression(MINE)) == [None]
         assert stages_of(None, ApproxNDCG(MINE)) == [None]
-        with pytest.raises(InputError, match="positive factors"):
+        with pytest.raises(InputError, match="positive numbers"):
             stages_of([1.0, 0.0], ApproxNDCG(MINE))
+
+    def test_one_sharpness_means_the_same_to_every_loss(self):
+        """Per unit of score, per squared unit, or a standard deviation: each stage sees the scores alike."""
+        seen = []
+
+        @dataclasses.dataclass(frozen=True)
+        class Watched(SmoothNDCG):
+            def _evaluate(self, batch):
+                seen.append(self.sigma)
+                return super()._evaluate(batch)
+
+        quick(loss=Watched(MINE), annealing=[2.0, 4.0]).fit(small(6))
+        assert list(dict.fromkeys(seen)) == [0.25, 0.0625]
 
 
 class Stopped(Exception):
@@ -310,7 +328,7 @@ class TestResuming:
     def test_a_stopped_training_ends_in_the_same_model(self, tmp_path, monkeypatch, solver, calls):
         queries = small(40)
         train, valid = queries[:20], queries[20:]
-        how = {"solver": solver, "n_restarts": 2, "max_iter": 3, "annealing": 3}
+        how = {"solver": solver, "n_restarts": 2, "max_iter": 3, "annealing": [1.0, 3.0, 9.0]}
         whole = quick(**how).fit(train, eval_set=valid)
         path, left = tmp_path / "checkpoint.npz", [calls * (20 if solver == "sgd" else 1)]
         first = quick(**how).fit(train, eval_set=valid, checkpoint=path)
@@ -419,7 +437,7 @@ class TestPairwise:
 class TestFiles:
     @pytest.mark.parametrize(
         "ranker",
-        [quick(annealing=[0.25, 0.5]), RidgeRanker(MINE), RankSVMRanker(), SparseRanker(MINE, l1=1.0, max_iter=5)],
+        [quick(annealing=[2.5, 5.0]), RidgeRanker(MINE), RankSVMRanker(), SparseRanker(MINE, l1=1.0, max_iter=5)],
         ids=lambda ranker: type(ranker).__name__,
     )
     def test_a_model_comes_back(self, tmp_path, ranker):
@@ -568,8 +586,8 @@ class TestBadInput:
         ({"learning_rate": 0.0}, "must be a positive"),
         ({"loss": 3}, "is no loss"),
         ({"patience": 0}, "patience=0"),
-        ({"annealing": "fast"}, "positive factors"),
-        ({"annealing": []}, "positive factors"),
+        ({"annealing": "fast"}, "positive numbers"),
+        ({"annealing": []}, "positive numbers"),
     ],
 )
 def test_impossible_parameters(change, message):

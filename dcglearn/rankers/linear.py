@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 SOLVERS = ("lbfgs", "cg", "sgd")
 STARTS = ("ridge", "ranksvm", "random")
+STAGES = (2.5, 5.0, 10.0)
+"""Sharpness of the stages of smooth metrics: blunter ones reward outliers, sharper ones learn the training queries."""
 
 
 class LinearRanker(Ranker):
@@ -42,11 +44,12 @@ class LinearRanker(Ranker):
     solver : {"cg", "lbfgs", "sgd"}
         Nonlinear conjugate gradients (Chapelle and Wu), limited-memory BFGS, or stochastic gradients over shuffled
         queries (Qin et al.).
-    annealing : sequence of float, int or None
-        Factors on the sharpness of the loss, one a stage, blunt to sharp; an integer H stands for
-        ``2^-H, ..., 1/2, 1``. Sharpness is per unit of the spread of scores within queries, measured anew at each
-        stage, so that rescaling a model or a feature changes nothing. None takes the loss as it is, on the scores of
-        the start as they are. Losses that do not sharpen have one stage.
+    annealing : "auto", sequence of float, or None
+        Sharpness at each stage, blunt to sharp, per unit of the spread of scores within queries, which is measured
+        anew at each stage: rescaling a model or a feature changes nothing. A sharpness of a stands for ``alpha = a``,
+        SoftRank's ``sigma = 1/a``, and SmoothNDCG's ``sigma = 1/a^2``, whatever the loss was given. "auto" is
+        2.5, 5, 10 for smooth metrics and 1 for losses of pairs. None takes the loss with its own sharpness, on the
+        scores of the start as they are. Losses that do not sharpen have one stage.
     start : {"ridge", "ranksvm", "random"}, array_like or Ranker
         Least squares on gains (Chapelle and Wu's), `RankSVMRanker`, a random direction, coefficients of shape (d,),
         or a fitted linear ranker.
@@ -101,7 +104,7 @@ class LinearRanker(Ranker):
         self,
         loss: Any = None,
         solver: str = "cg",
-        annealing: Any = 4,
+        annealing: Any = "auto",
         start: Any = "ridge",
         n_restarts: int = 1,
         l2: float = 0.3,
@@ -208,19 +211,20 @@ class LinearRanker(Ranker):
 
 
 def stages_of(annealing: Any, loss: Any) -> list[float | None]:
-    """Return the factor on the sharpness at each stage; None, once, for a loss as it is."""
-    if annealing is None or getattr(loss, "sharpness", None) is None:
+    """Return the sharpness of each stage, per unit of spread; None, once, for a loss as it is."""
+    from dcglearn.losses import LambdaRank, RankHinge
+
+    if isinstance(annealing, str) and annealing == "auto":
+        annealing = (1.0,) if isinstance(loss, (LambdaRank, RankHinge)) else STAGES
+    if annealing is None or loss.sharpness is None:
         return [None]
-    if isinstance(annealing, (int, np.integer)) and not isinstance(annealing, bool):
-        halvings = whole_number(annealing, "annealing", 0, 60)
-        return [2.0**-i for i in range(halvings, -1, -1)]
     try:
-        factors = np.asarray(annealing, dtype=np.float64)
+        stages = np.asarray(annealing, dtype=np.float64)
     except (TypeError, ValueError):
-        factors = np.zeros(0)
-    if factors.ndim != 1 or not len(factors) or not (np.isfinite(factors).all() and (factors > 0).all()):
-        raise InputError(f"annealing={annealing!r}: give positive factors, a number of halvings, or None")
-    return factors.tolist()
+        stages = np.zeros(0)
+    if stages.ndim != 1 or not len(stages) or not (np.isfinite(stages).all() and (stages > 0).all()):
+        raise InputError(f'annealing={annealing!r}: give positive numbers, blunt to sharp, "auto", or None')
+    return stages.tolist()
 
 
 @dataclass
@@ -340,17 +344,17 @@ class _Climb:
 
     def one_stage(self, state: _State) -> None:
         """Climb at one sharpness from where the state is; note what came of it."""
-        factor = self.sharpness[state.stage]
+        sharpness = self.sharpness[state.stage]
         loss = self.loss.at(state.stage + 1, len(self.sharpness))
         v = state.v
-        if factor is not None:
+        if sharpness is not None:
             v = v / (self.design.size_of(v) or 1.0)  # the sharpness is per unit of spread, whatever the last stage did
-            loss = loss.for_scale(1 / factor)
+            loss = replace(loss, **{loss.sharpness: sharpness**-loss.sharpness_power})
         before = state.why.get("value", -np.inf)
         climb = self.stochastic if self.ranker.solver == "sgd" else self.deterministic
         state.v, iterations = climb(loss, v, state)
         objective = -self.objective(loss, state.v, state.v0)[0]
-        record = {"restart": state.restart, "stage": state.stage + 1, "sharpness": factor, "iterations": iterations}
+        record = {"restart": state.restart, "stage": state.stage + 1, "sharpness": sharpness, "iterations": iterations}
         record |= {"objective": objective, "train": self.value(self.queries, state.v)}
         if self.valid is not None:
             record["valid"] = self.value(self.valid, state.v)
