@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import json
 import shutil
 
@@ -16,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from dcglearn.dcg import DCG
 from dcglearn.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.letor_shaped import letor_queries
-from dcglearn.losses import ApproxNDCG, RankHinge, Regression, SmoothNDCG
+from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, LambdaRank, RankHinge, Regression, RegSHFSDCG, SmoothNDCG
 from dcglearn.queries import Queries
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.linear import LinearRanker, stages_of
@@ -27,7 +28,7 @@ from dcglearn.rankers.sparse import SparseRanker, soft_threshold
 from dcglearn.validation import InputError
 
 TEXTBOOK = DCG.standard(3, 10)
-MINE = DCG([0.0, 1.0, 1.4], [1.0, 0.85, 0.6, 0.42, 0.3, 0.22, 0.16, 0.12, 0.08, 0.05])
+MINE = DCG([0.0, 1.0, 1.1], [1.0, 0.85, 0.6, 0.42, 0.3, 0.22, 0.16, 0.12, 0.08, 0.05])
 
 
 LONG = tuple(2.0**i for i in range(-2, 7))
@@ -35,6 +36,13 @@ LONG = tuple(2.0**i for i in range(-2, 7))
 
 def small(n=24, seed=0, **options):
     return letor_queries(n, n_features=12, sizes=(10, 40), seed=seed, **options)
+
+
+@functools.cache
+def letor(seed):
+    """Return training, validation and test queries in LETOR's shape."""
+    queries = letor_queries(166, seed=seed)
+    return queries[:64], queries[64:85], queries[85:]
 
 
 def rescaled(queries, factors):
@@ -128,36 +136,28 @@ class TestBaselines:
 
 class TestTheHeart:
     def test_training_on_a_dcg_ranks_better_by_it(self):
-        """By gains and discounts of one's own, on unseen queries: better than the textbook's ranker, and than ridge."""
+        """By gains and discounts of one's own, on unseen queries, than one trained on the textbook's."""
         ahead = []
-        for seed in range(6):
-            queries = letor_queries(160, sizes=(35, 120), seed=seed)
-            train, test = queries[:60], queries[60:]
-            own, textbook, ridge = (
-                ranker.fit(train.features, train.grades, train.qid).evaluate(test, metric=MINE).mean()
-                for ranker in (
-                    LinearRanker(loss=ApproxNDCG(MINE)),
-                    LinearRanker(loss=ApproxNDCG(TEXTBOOK)),
-                    RidgeRanker(MINE, reweighted=False),
-                )
+        for seed in range(4):
+            train, _, test = letor(seed)
+            own, textbook = (
+                LinearRanker(loss=ApproxNDCG(dcg)).fit(train.features, train.grades, train.qid)
+                for dcg in (MINE, TEXTBOOK)
             )
-            ahead.append((own - textbook, own - ridge))
-        assert np.mean(ahead, axis=0).min() > 0.005
+            ahead.append(own.evaluate(test, metric=MINE).mean() - textbook.evaluate(test, metric=MINE).mean())
+        assert min(ahead) > 0
+        assert np.mean(ahead) > 0.03
 
-    def test_lists_of_any_length(self):
-        queries = small(8)
-        one = Queries([[0.1] * 12, [0.5] * 12], [1, 2], ["x", "y"])
-        both = Queries(
-            np.vstack([queries.features, one.features]),
-            np.append(queries.grades, one.grades),
-            np.append(queries.qid.astype(str), one.qid),
-        )
-        assert np.isfinite(quick().fit(both).coef_).all()
-
-    def test_one_query(self):
-        queries = small(1)
-        ranker = quick().fit(queries)
-        assert ranker.score(queries) >= RidgeRanker(MINE, reweighted=False).fit(queries).score(queries)
+    @pytest.mark.parametrize("loss", [ApproxNDCG, SDCG, SmoothNDCG, SHFSDCG, RegSHFSDCG, LambdaRank])
+    def test_each_direct_method_beats_its_start_by_its_own_metric(self, loss):
+        """On unseen queries, the stage chosen on a validation set, mean over seeds."""
+        ahead = []
+        for seed in range(4):
+            train, valid, test = letor(seed)
+            start = RidgeRanker(TEXTBOOK, reweighted=False).fit(train)
+            ranker = quick(loss=loss(TEXTBOOK), max_iter=30).fit(train, eval_set=valid)
+            ahead.append(ranker.score(test) - start.score(test))
+        assert np.mean(ahead) > 0.005
 
 
 class TestNothingDependsOnUnits:
@@ -377,6 +377,20 @@ class TestSparse:
         assert ranker.chosen_.valid >= (1 - ranker.tolerance) * best
         assert np.array_equal(np.flatnonzero(ranker.coef_), ranker.features_)
         assert "features" in str(ranker.chosen_)
+
+    def test_three_in_five_features_go_for_three_in_a_hundred(self):
+        gone, kept = [], []
+        for seed in range(3):
+            queries = letor_queries(140, n_redundant=30, sizes=(20, 60), seed=seed)
+            train, valid, test = queries[:50], queries[50:80], queries[80:]
+            ranker = SparseRanker(TEXTBOOK, n_points=15, max_iter=80).fit(train, eval_set=valid)
+            dense = LinearRanker()  # a vessel for the model that keeps all features
+            Design(train).set_model(dense, ranker.path_[0].coef)
+            dense.metric_ = TEXTBOOK
+            gone.append(1 - len(ranker.features_) / 45)
+            kept.append(ranker.score(test) / dense.score(test))
+        assert np.mean(gone) >= 0.6
+        assert np.mean(kept) >= 0.97
 
     def test_a_given_strength(self):
         queries = small()

@@ -80,7 +80,8 @@ class SparseRanker(Ranker):
     tol : float
         A point ends when no coefficient changes by more.
     loss : loss, optional
-        Another loss to step along; by default ``losses.RSRank(metric)``.
+        Another loss to step along; by default ``losses.RSRank(metric, k=None)``: with weights cut at the DCG's depth
+        the documents in the first positions take turns, and nothing settles.
 
     Attributes
     ----------
@@ -111,9 +112,9 @@ class SparseRanker(Ranker):
         self,
         metric: DCG | None = None,
         l1: float | None = None,
-        tolerance: float = 0.01,
+        tolerance: float = 0.02,
         n_points: int = 30,
-        step: float = 1.0,
+        step: float = 0.3,
         truncate_every: int = 1,
         max_iter: int = 200,
         tol: float = 1e-4,
@@ -185,7 +186,7 @@ class SparseRanker(Ranker):
         from dcglearn.losses import RSRank
         from dcglearn.rankers.baselines import least_squares
 
-        loss = self.loss if self.loss is not None else RSRank(self.metric_)
+        loss = self.loss if self.loss is not None else RSRank(self.metric_, k=None)
         v = least_squares(design, queries, self.metric_, 1e-3, reweighted=False)[1:]
         v /= design.size_of(v) or 1.0
 
