@@ -25,21 +25,46 @@ if TYPE_CHECKING:
     from dcglearn.inference import ridge_path as ridge_path
     from dcglearn.learn import UtilityLearner as UtilityLearner
     from dcglearn.learn import choose_C as choose_C
+    from dcglearn.losses import SDCG as SDCG
+    from dcglearn.losses import SHFSDCG as SHFSDCG
+    from dcglearn.losses import ApproxAP as ApproxAP
+    from dcglearn.losses import ApproxNDCG as ApproxNDCG
+    from dcglearn.losses import GBRank as GBRank
+    from dcglearn.losses import LambdaRank as LambdaRank
+    from dcglearn.losses import ListNet as ListNet
+    from dcglearn.losses import RankHinge as RankHinge
+    from dcglearn.losses import Regression as Regression
+    from dcglearn.losses import RegSHFSDCG as RegSHFSDCG
+    from dcglearn.losses import RSRank as RSRank
+    from dcglearn.losses import SmoothAP as SmoothAP
+    from dcglearn.losses import SmoothNDCG as SmoothNDCG
+    from dcglearn.losses import SoftRankNDCG as SoftRankNDCG
     from dcglearn.position_test import position_dependence as position_dependence
     from dcglearn.preferences import Preferences as Preferences
     from dcglearn.preferences import encode as encode
+    from dcglearn.queries import Queries as Queries
     from dcglearn.ranges import consistent_ranges as consistent_ranges
+    from dcglearn.rankers.baselines import RankSVMRanker as RankSVMRanker
+    from dcglearn.rankers.baselines import RidgeRanker as RidgeRanker
+    from dcglearn.rankers.linear import LinearRanker as LinearRanker
+    from dcglearn.rankers.model_files import load_ranker as load_ranker
+    from dcglearn.rankers.reduction import PairwiseRanker as PairwiseRanker
+    from dcglearn.rankers.sparse import SparseRanker as SparseRanker
     from dcglearn.readers import read_preferences as read_preferences
     from dcglearn.readers import read_questions as read_questions
     from dcglearn.readers import read_ratings as read_ratings
+    from dcglearn.svmlight import read_queries as read_queries
     from dcglearn.validation import InputError as InputError
 
+    from . import losses as losses
     from . import plots as plots
     from . import simulate as simulate
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ApproxAP": "losses",
+    "ApproxNDCG": "losses",
     "bootstrap_bands": "inference",
     "choose_C": "learn",
     "compare_learners": "compare",
@@ -48,16 +73,37 @@ _HOMES = {
     "DCGLearner": "dcg_learner",
     "encode": "preferences",
     "gauge_free_similarity": "dcg",
+    "GBRank": "losses",
     "InputError": "validation",
+    "LambdaRank": "losses",
+    "LinearRanker": "rankers.linear",
+    "ListNet": "losses",
+    "load_ranker": "rankers.model_files",
+    "losses": "",
+    "PairwiseRanker": "rankers.reduction",
     "plots": "",
     "position_dependence": "position_test",
     "Preferences": "preferences",
+    "Queries": "queries",
+    "RankHinge": "losses",
+    "RankSVMRanker": "rankers.baselines",
     "read_preferences": "readers",
+    "read_queries": "svmlight",
     "read_questions": "readers",
     "read_ratings": "readers",
+    "Regression": "losses",
+    "RegSHFSDCG": "losses",
     "ridge_path": "inference",
+    "RidgeRanker": "rankers.baselines",
+    "RSRank": "losses",
+    "SDCG": "losses",
+    "SHFSDCG": "losses",
     "similarity": "dcg",
     "simulate": "",
+    "SmoothAP": "losses",
+    "SmoothNDCG": "losses",
+    "SoftRankNDCG": "losses",
+    "SparseRanker": "rankers.sparse",
     "suggest_pairs": "active",
     "textbook_dcgs": "dcg",
     "Utility": "dcg",

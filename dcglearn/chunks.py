@@ -1,4 +1,4 @@
-"""Sums over a log by a pool of threads, in chunks that depend on the number of pairs alone."""
+"""Work in a fixed number of parts, shared by threads: no result depends on how many threads there are."""
 
 from __future__ import annotations
 
@@ -9,22 +9,31 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Part = TypeVar("Part")
+    Result = TypeVar("Result")
 
 CHUNK = 1 << 15
 MAX_CHUNKS = 16
-"""Chunks depend on the number of pairs alone, so that no result depends on the number of threads."""
 
 
-def over_chunks(part: Callable[[int, int], Part], n: int) -> list[Part]:
-    """Return ``part(start, stop)`` of every chunk of n > 0 pairs, in order."""
-    n_chunks = min(MAX_CHUNKS, -(-n // CHUNK))
-    bounds = [n * i // n_chunks for i in range(n_chunks + 1)]
-    if n_chunks == 1:
-        return [part(0, n)]
-    with ThreadPoolExecutor(_threads()) as pool:
-        return list(pool.map(part, bounds[:-1], bounds[1:]))
-
-
-def _threads() -> int:
+def threads() -> int:
+    """Return how many threads to use: one a processor that this process may run on, at most one a chunk."""
     return min(MAX_CHUNKS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def bounds(n: int, n_chunks: int) -> list[int]:
+    """Return the n_chunks + 1 ends of equal parts of ``range(n)``."""
+    return [n * i // n_chunks for i in range(n_chunks + 1)]
+
+
+def in_chunks(part: Callable[[int, int, int], Result], n: int, n_chunks: int) -> list[Result]:
+    """Return ``part(i, start, stop)`` of each of the `n_chunks` parts of ``range(n)``, in order."""
+    if n_chunks == 1:
+        return [part(0, 0, n)]
+    ends = bounds(n, n_chunks)
+    with ThreadPoolExecutor(threads()) as pool:
+        return list(pool.map(part, range(n_chunks), ends[:-1], ends[1:]))
+
+
+def over_chunks(part: Callable[[int, int], Result], n: int) -> list[Result]:
+    """Return ``part(start, stop)`` of n > 0 pairs in chunks that depend on n alone, in order."""
+    return in_chunks(lambda _, start, stop: part(start, stop), n, min(MAX_CHUNKS, -(-n // CHUNK)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.dcg import DCG, Utility
+from dcglearn.letor_shaped import letor_queries
 from dcglearn.lists import (
     PAPER_LIST,
     free_lists,
@@ -43,6 +44,7 @@ __all__ = [
     "free_lists",
     "ground_truth",
     "judge",
+    "letor_queries",
     "noisy_grades",
     "optimal_pairs",
     "partial_overlap",

@@ -3,6 +3,7 @@
 python -m simulations                  list the programs, then run all
 python -m simulations figures          the paper's figures
 python -m simulations studies          the studies beyond the paper
+python -m simulations training         rankers against learned metrics
 python -m simulations figure_09 --quick --folder /tmp
 """
 
@@ -22,7 +23,12 @@ import simulations
 from simulations.claims import page
 from simulations.run import complete, parser, produce, read
 
-KINDS = {"all": ("figure_", "study_"), "figures": ("figure_",), "studies": ("study_",)}
+KINDS = {
+    "all": ("figure_", "study_", "train_"),
+    "figures": ("figure_",),
+    "studies": ("study_",),
+    "training": ("train_",),
+}
 
 
 def programs(kind: str = "all") -> list[ModuleType]:
@@ -61,7 +67,9 @@ def run(arguments: argparse.Namespace) -> None:
 def main() -> None:
     """Parse the command line; bad settings end with status 2 and one line."""
     options = parser(__doc__ or "")
-    options.add_argument("programs", nargs="?", default="all", help="all, figures, studies, or one program's name")
+    options.add_argument(
+        "programs", nargs="?", default="all", help="all, figures, studies, training, or a program's name"
+    )
     try:
         run(options.parse_args())
     except dl.InputError as error:

@@ -24,6 +24,13 @@ STUDIES = """
 | --- | --- | --- | --- | --- |
 """
 
+TRAINING = """
+## Training rankers against a metric
+
+| study | question or claim | what we see | verdict | condition or reason |
+| --- | --- | --- | --- | --- |
+"""
+
 SLIPS = """
 ## Slips in the papers, and what is done here
 
@@ -51,7 +58,11 @@ def page(claims: Mapping[str, Sequence[Claim]]) -> str:
     """Return the page in Markdown, from the claims by the program's stem."""
     figures = [_row(stem, claim) for stem, found in claims.items() if stem.startswith("figure_") for claim in found]
     studies = [_row(stem, claim) for stem, found in claims.items() if stem.startswith("study_") for claim in found]
-    return HEAD + "\n".join(figures) + "\n" + (STUDIES + "\n".join(studies) + "\n" if studies else "") + SLIPS
+    training = [_row(stem, claim) for stem, found in claims.items() if stem.startswith("train_") for claim in found]
+    parts = [HEAD, "\n".join(figures), "\n"]
+    parts += [STUDIES, "\n".join(studies), "\n"] if studies else []
+    parts += [TRAINING, "\n".join(training), "\n"] if training else []
+    return "".join([*parts, SLIPS])
 
 
 def _row(stem: str, claim: Claim) -> str:

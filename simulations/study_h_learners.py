@@ -68,7 +68,7 @@ def claims(table):
             ),
             "holds" if best else "does not hold",
             "Mean of D1 and D2. Its prior for smooth curves suits both truths; study l asks what it costs where the "
-            "truth has steps. (D1 and D2 order lists as two of the textbook DCGs do, so choosing among those finds them.)"
+            "truth has steps. (D1 and D2 order lists as two of the textbook DCGs do: choosing among those finds them.)"
             if rate == 0
             else "The direct learner estimates how many verdicts are wrong; the QP's C is chosen on a second set.",
         )

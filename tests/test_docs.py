@@ -14,7 +14,8 @@ import pytest
 import dcglearn
 
 ROOT = Path(__file__).parents[1]
-MODULES = sorted(m.name for m in pkgutil.iter_modules(dcglearn.__path__) if m.name != "__main__")
+FOUND = pkgutil.walk_packages(dcglearn.__path__, "dcglearn.")
+MODULES = sorted(m.name.removeprefix("dcglearn.") for m in FOUND if m.name != "dcglearn.__main__")
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
 
 

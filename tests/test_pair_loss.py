@@ -121,7 +121,7 @@ def test_bytes_do_not_depend_on_threads(n, monkeypatch):
     judged, weights, cuts = plain(n)
     found = []
     for threads in (1, 2, 5):
-        monkeypatch.setattr(chunks, "_threads", lambda threads=threads: threads)
+        monkeypatch.setattr(chunks, "threads", lambda threads=threads: threads)
         sums = pair_loss(judged, weights, cuts, np.full(1, 0.1))
         found.append((sums.loss, sums.moment.tobytes(), sums.errors.tobytes()))
     assert len(set(found)) == 1

@@ -79,7 +79,7 @@ def test_bytes_do_not_depend_on_threads(n, monkeypatch):
     problem = random_problem(n)
     results = []
     for threads in (1, 2, 5):
-        monkeypatch.setattr(chunks, "_threads", lambda threads=threads: threads)
+        monkeypatch.setattr(chunks, "threads", lambda threads=threads: threads)
         sums = pair_sums(*problem)
         results.append((sums.loss, sums.slope, sums.moment.tobytes(), sums.curvature.tobytes()))
     assert results[0] == results[1] == results[2]

@@ -17,6 +17,7 @@ from simulations import run  # noqa: E402
 
 FIGURES = sorted(path.stem for path in (ROOT / "simulations").glob("figure_*.py"))
 STUDIES = sorted(path.stem for path in (ROOT / "simulations").glob("study_*.py"))
+TRAINING = sorted(path.stem for path in (ROOT / "simulations").glob("train_*.py"))
 
 
 def options(folder, *more):
@@ -166,6 +167,11 @@ class TestTheStudies:
             assert small < large + 0.02
             assert large > mean(table, "share", kind=kind, learner="QP + SVD, C = 0.1", n=100) - 0.02
 
+    def test_the_metric_one_trains_on_matters(self, quick):
+        table = quick("train_metric_matrix")
+        for name, other in (("binary1-log2", "true"), ("true", "binary1-log2")):
+            assert mean(table, "ndcg", trained=name, judge=name) > mean(table, "ndcg", trained=other, judge=name)
+
 
 def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
     real_logs = importlib.import_module("simulations.real_logs")
@@ -188,7 +194,7 @@ def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
 
 def test_every_program_is_tested_here():
     text = Path(__file__).read_text()
-    assert all(f'"{name}"' in text for name in FIGURES + STUDIES)
+    assert all(f'"{name}"' in text for name in FIGURES + STUDIES + TRAINING)
 
 
 def test_same_seed_same_bytes_whatever_the_processes(tmp_path):
@@ -274,10 +280,10 @@ def test_the_page_of_claims_is_that_of_the_committed_tables():
     there = [m for m in everything.programs() if run.complete(ROOT / "figures", m.STEM)]
     claims = {module.STEM: list(module.claims(run.read(ROOT / "figures", module.STEM))) for module in there}
     assert (ROOT / "docs" / "claims.md").read_text() == page(claims)
-    assert [module.STEM for module in there] == FIGURES + STUDIES
+    assert [module.STEM for module in there] == FIGURES + STUDIES + TRAINING
 
 
-@pytest.mark.parametrize("name", FIGURES + STUDIES)
+@pytest.mark.parametrize("name", FIGURES + STUDIES + TRAINING)
 def test_committed_tables_have_full_repeats(name):
     module = importlib.import_module(f"simulations.{name}")
     with (ROOT / "figures" / f"{name}.csv").open() as file:

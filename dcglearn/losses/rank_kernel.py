@@ -1,0 +1,280 @@
+"""Soft ranks ``r_i = 1 + sum_j sigma(alpha (f_j - f_i))`` and the pull that a change of them exerts on the scores.
+
+A query is sorted once. Scores further apart than 37 / alpha add exactly 0 or 1 in float64 and cost nothing. Within the
+window, ``exp(alpha (x - f_j))`` is a product of two exponentials computed beforehand, each relative to the head of a
+block of scores no wider than 64 / alpha, so that neither overflows. Where many documents share a narrow range of
+scores, the sum, which is an analytic function of the score, is computed at 32 Chebyshev points and interpolated: poles
+at distance pi / alpha and a half-width of at most 2 / alpha make the error ``3.4^-32``, below float64's own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from dcglearn.chunks import MAX_CHUNKS, in_chunks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Integers = NDArray[np.int64]
+
+FAR = 37.0
+"""1 + exp(-37) is 1 in float64."""
+BLOCK = 64.0
+BOX = 4.0
+NODES = 32
+WORTH = 48
+"""From this many documents in a box on, interpolation is cheaper than the sums themselves."""
+PART = 1 << 21
+"""Pairs that are worth a chunk."""
+
+_ANGLES = np.pi * (np.arange(NODES) + 0.5) / NODES
+_COSINES = np.cos(np.outer(np.arange(NODES), _ANGLES)) * 2 / NODES
+_COSINES[0] /= 2
+_POINTS = np.cos(_ANGLES)
+_SUMS = {"reassoc", "nsz", "contract"}
+"""Sums may be taken in any order, so that they use vector instructions; nothing else is relaxed."""
+
+
+def parts_of(n_pairs: float) -> int:
+    """Return into how many parts a batch is cut: a function of the batch alone."""
+    return int(min(max(n_pairs // PART, 1), MAX_CHUNKS))
+
+
+def sorted_queries(scores: Floats, offsets: Integers, n_chunks: int) -> tuple[Integers, Floats]:
+    """Return the documents of each query by falling score, ties as they come, and their scores; shapes (n,)."""
+    order, f = np.empty(len(scores), np.int64), np.empty(len(scores))
+    in_chunks(
+        lambda _, first, last: sort_queries(scores, offsets, first, last, order, f),
+        len(offsets) - 1,
+        min(n_chunks, len(offsets) - 1),
+    )
+    return order, f
+
+
+class SoftRanks:
+    """Soft ranks within segments of sorted scores, and the pull of their changes back on the scores.
+
+    Parameters
+    ----------
+    f : ndarray, shape (n,)
+        Scores, falling within each segment.
+    segments : ndarray of int64, shape (m + 1,)
+    alpha : float
+    n_chunks : int
+        Parts to work in.
+    """
+
+    def __init__(self, f: Floats, segments: Integers, alpha: float, n_chunks: int) -> None:
+        self.f, self.segments, self.alpha, self.n_chunks = f, segments, alpha, n_chunks
+        self.ratio = np.empty(len(f))
+        self.head, self.tail = np.empty(len(f), np.int64), np.empty(len(f), np.int64)
+        prepare(f, segments, alpha, self.ratio, self.head, self.tail)
+        self.blocks = (self.ratio, self.head, self.tail)
+
+    def ranks(self) -> Floats:
+        """Return ``1 + sum_{j != i} sigma(alpha (f_j - f_i))``, shape (n,)."""
+        out = np.empty(len(self.f))
+
+        def part(_: int, first: int, last: int) -> None:
+            soft_ranks(self.f, self.segments, *self.blocks, self.alpha, first, last, out)
+
+        in_chunks(part, len(out), self.n_chunks)
+        return out
+
+    def pull(self, w: Floats) -> Floats:
+        """Return the derivative in the scores of what changes by `w` per unit of each rank, shape (n,)."""
+        out = np.empty(len(self.f))
+
+        def part(_: int, first: int, last: int) -> None:
+            pull(self.f, self.segments, *self.blocks, self.alpha, w, first, last, out)
+
+        in_chunks(part, len(out), self.n_chunks)
+        return out
+
+
+@njit(cache=True, nogil=True)
+def sort_queries(scores, offsets, first, last, order, f):  # type: ignore[no-untyped-def]
+    """Fill `order` (documents by falling score, ties as they come) and `f` (their scores) of queries first..last-1."""
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        order[start:stop] = np.argsort(-scores[start:stop], kind="mergesort") + start
+        for i in range(start, stop):
+            f[i] = scores[order[i]]
+
+
+@njit(cache=True, nogil=True)
+def prepare(f, segments, alpha, ratio, head, tail):  # type: ignore[no-untyped-def]
+    """Cut each sorted segment into blocks no wider than BLOCK / alpha.
+
+    ``ratio[j] = exp(alpha (f[head] - f[j]))`` with ``head[j]`` the start of j's block, and ``tail[head]`` its end.
+    """
+    for s in range(len(segments) - 1):
+        start, stop = segments[s], segments[s + 1]
+        h = start
+        for j in range(start, stop):
+            if alpha * (f[h] - f[j]) > BLOCK:
+                tail[h] = j
+                h = j
+            head[j] = h
+            ratio[j] = math.exp(alpha * (f[h] - f[j]))
+        if stop > start:
+            tail[h] = stop
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def count_above(x, f, ratio, head, tail, low, high, alpha):  # type: ignore[no-untyped-def]
+    """Return ``sum sigma(alpha (f_j - x))`` over j in low..high-1, all within the window of x."""
+    total = 0.0
+    j = low
+    while j < high:
+        h = head[j]
+        end = min(tail[h], high)
+        p = math.exp(alpha * (x - f[h]))
+        part = 0.0
+        for k in range(j, end):
+            part += 1.0 / (1.0 + p * ratio[k])
+        total += part
+        j = end
+    return total
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS)
+def slopes(x, shift, f, ratio, head, tail, low, high, alpha, w):  # type: ignore[no-untyped-def]
+    """Return ``sum sigma'(alpha (f_j - x)) (w_j - shift)`` and ``sum sigma'`` over j in low..high-1."""
+    moment = 0.0
+    total = 0.0
+    j = low
+    while j < high:
+        h = head[j]
+        end = min(tail[h], high)
+        p = math.exp(alpha * (x - f[h]))
+        part = 0.0
+        other = 0.0
+        for k in range(j, end):
+            t = p * ratio[k]
+            y = 1.0 / (1.0 + t)
+            d = t * y * y
+            part += d * (w[k] - shift)
+            other += d
+        moment += part
+        total += other
+        j = end
+    return moment, total
+
+
+@njit(cache=True, nogil=True)
+def first_within(f, x, alpha, far, low, high):  # type: ignore[no-untyped-def]
+    """Return the first j in low..high of falling scores with ``alpha (f_j - x) <= far``."""
+    while low < high:
+        middle = (low + high) // 2
+        if alpha * (f[middle] - x) <= far:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit(cache=True, nogil=True)
+def first_beyond(f, x, alpha, far, low, high):  # type: ignore[no-untyped-def]
+    """Return the first j in low..high of falling scores with ``alpha (x - f_j) > far``."""
+    while low < high:
+        middle = (low + high) // 2
+        if alpha * (x - f[middle]) > far:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _coefficients(values, out):  # type: ignore[no-untyped-def]
+    """Turn values at the Chebyshev points into coefficients."""
+    for k in range(NODES):
+        total = 0.0
+        for m in range(NODES):
+            total += _COSINES[k, m] * values[m]
+        out[k] = total
+
+
+@njit(cache=True, nogil=True)
+def _clenshaw(coefficients, u):  # type: ignore[no-untyped-def]
+    one = 0.0
+    two = 0.0
+    for k in range(NODES - 1, 0, -1):
+        one, two = coefficients[k] + 2.0 * u * one - two, one
+    return coefficients[0] + u * one - two
+
+
+@njit(cache=True, nogil=True)
+def _box_end(f, i, stop, alpha):  # type: ignore[no-untyped-def]
+    """Return the end of the box of documents that starts at i."""
+    return first_beyond(f, f[i], alpha, BOX, i + 1, stop)
+
+
+@njit(cache=True, nogil=True)
+def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):  # type: ignore[no-untyped-def]
+    """Fill the soft ranks of sorted documents first..last-1 within their segments."""
+    values, coefficients = np.empty(NODES), np.empty(NODES)
+    i = first
+    s = np.searchsorted(segments, i, side="right") - 1
+    while i < last:
+        while segments[s + 1] <= i:
+            s += 1
+        start, stop = segments[s], segments[s + 1]
+        end = _box_end(f, i, min(stop, last), alpha)
+        if end - i < WORTH and f[i] > f[end - 1]:
+            end = i + 1
+        low = first_within(f, f[i], alpha, FAR, start, i)
+        high = first_beyond(f, f[end - 1], alpha, FAR, end, stop)
+        above = low - start + 0.5
+        half = 0.5 * (f[i] - f[end - 1])
+        if half == 0.0:
+            ranks[i:end] = above + count_above(f[i], f, ratio, head, tail, low, high, alpha)
+        else:
+            middle = f[end - 1] + half
+            for m in range(NODES):
+                values[m] = count_above(middle + half * _POINTS[m], f, ratio, head, tail, low, high, alpha)
+            _coefficients(values, coefficients)
+            for k in range(i, end):
+                ranks[k] = above + _clenshaw(coefficients, (f[k] - middle) / half)
+        i = end
+
+
+@njit(cache=True, nogil=True)
+def pull(f, segments, ratio, head, tail, alpha, w, first, last, out):  # type: ignore[no-untyped-def]
+    """Fill ``sum_i w_i dr_i/df_p = alpha sum_j sigma'(alpha (f_j - f_p)) (w_j - w_p)`` of sorted documents p."""
+    moments, totals = np.empty(NODES), np.empty(NODES)
+    moment_at, total_at = np.empty(NODES), np.empty(NODES)
+    i = first
+    s = np.searchsorted(segments, i, side="right") - 1
+    while i < last:
+        while segments[s + 1] <= i:
+            s += 1
+        start, stop = segments[s], segments[s + 1]
+        end = _box_end(f, i, min(stop, last), alpha)
+        if end - i < WORTH and f[i] > f[end - 1]:
+            end = i + 1
+        low = first_within(f, f[i], alpha, FAR, start, i)
+        high = first_beyond(f, f[end - 1], alpha, FAR, end, stop)
+        half = 0.5 * (f[i] - f[end - 1])
+        if half == 0.0:
+            moment, total = slopes(f[i], w[i], f, ratio, head, tail, low, high, alpha, w)
+            for k in range(i, end):
+                out[k] = alpha * (moment - (w[k] - w[i]) * total)
+        else:
+            middle = f[end - 1] + half
+            for m in range(NODES):
+                x = middle + half * _POINTS[m]
+                moments[m], totals[m] = slopes(x, w[i], f, ratio, head, tail, low, high, alpha, w)
+            _coefficients(moments, moment_at)
+            _coefficients(totals, total_at)
+            for k in range(i, end):
+                u = (f[k] - middle) / half
+                out[k] = alpha * (_clenshaw(moment_at, u) - (w[k] - w[i]) * _clenshaw(total_at, u))
+        i = end

@@ -1,0 +1,105 @@
+"""Smoothed hinge ranks of Wu et al. 2009 and the pull that a change of them exerts on the scores.
+
+A pair of a better and a worse document, ``x = f_better - f_worse``, adds ``A(x)`` to the rank of the better one and
+``1 + A(x)`` to that of the worse: ``A(x) = sigma(-alpha x)`` in the right order (x >= 0), ``1/2 - (alpha/4) x`` in the
+wrong one. Documents of one class (of equal gain) add the usual ``sigma(alpha (f_j - f_i))``. Documents are kept by
+class and score; for one document, those of another class are a range in the right order, of which only a window
+counts, and a range in the wrong order, whose linear terms are a difference of running sums.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from dcglearn.losses.class_kernel import first_at_most, first_below
+from dcglearn.losses.rank_kernel import FAR, count_above, first_beyond, first_within, slopes
+
+
+@njit(cache=True, nogil=True)
+def _own_class(x, f, ratio, head, tail, start, stop, alpha):  # type: ignore[no-untyped-def]
+    low = first_within(f, x, alpha, FAR, start, stop)
+    high = first_beyond(f, x, alpha, FAR, low, stop)
+    return low - start - 0.5 + count_above(x, f, ratio, head, tail, low, high, alpha)
+
+
+@njit(cache=True, nogil=True)
+def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, tail, alpha, first, last, ranks):  # type: ignore[no-untyped-def]
+    """Fill the ranks of documents first..last-1, which are kept by query, class and score.
+
+    `down` sums scores less their class's largest from the top, `up` scores less the smallest from the bottom: so no
+    sum is a difference of two larger ones.
+    """
+    s = np.searchsorted(segments, first, side="right") - 1
+    for i in range(first, last):
+        while segments[s + 1] <= i:
+            s += 1
+        x = f[i]
+        own = s % n_classes
+        rank = 1.0 + _own_class(x, f, ratio, head, tail, segments[s], segments[s + 1], alpha)
+        for other in range(s - own, s - own + n_classes):
+            start, stop = segments[other], segments[other + 1]
+            if other == s or start == stop:
+                continue
+            if other < s:  # worse documents: in the right order where they score at most x
+                turn = first_at_most(f, x, start, stop)
+                high = first_beyond(f, x, alpha, FAR, turn, stop)
+                wrong = turn - start
+                gap = down[other + turn] - wrong * (x - tops[other])
+                rank += count_above(x, f, ratio, head, tail, turn, high, alpha)
+            else:  # better documents: in the right order where they score at least x
+                turn = first_below(f, x, start, stop)
+                low = first_within(f, x, alpha, FAR, start, turn)
+                wrong = stop - turn
+                gap = wrong * (x - bottoms[other]) - up[other + turn]
+                rank += (stop - start) + (turn - low) - count_above(x, f, ratio, head, tail, low, turn, alpha)
+            if wrong > 0:
+                rank += 0.5 * wrong + 0.25 * alpha * gap
+        ranks[i] = rank
+
+
+@njit(cache=True, nogil=True)
+def hinge_pull(f, segments, n_classes, w, down, up, ratio, head, tail, alpha, first, last, out):  # type: ignore[no-untyped-def]
+    """Fill the derivative in the scores of what changes by `w` per unit of each rank.
+
+    `down` and `up` sum w from the top and from the bottom of each class.
+    """
+    s = np.searchsorted(segments, first, side="right") - 1
+    for i in range(first, last):
+        while segments[s + 1] <= i:
+            s += 1
+        x = f[i]
+        own = s % n_classes
+        low = first_within(f, x, alpha, FAR, segments[s], segments[s + 1])
+        high = first_beyond(f, x, alpha, FAR, low, segments[s + 1])
+        total = slopes(x, w[i], f, ratio, head, tail, low, high, alpha, w)[0]
+        for other in range(s - own, s - own + n_classes):
+            start, stop = segments[other], segments[other + 1]
+            if other == s or start == stop:
+                continue
+            if other < s:  # A'(x) is -alpha times the slope of sigma, and -alpha/4 where the order is wrong
+                turn = first_at_most(f, x, start, stop)
+                high = first_beyond(f, x, alpha, FAR, turn, stop)
+                total -= slopes(x, -w[i], f, ratio, head, tail, turn, high, alpha, w)[0]
+                total -= 0.25 * (down[other + turn] + (turn - start) * w[i])
+            else:
+                turn = first_below(f, x, start, stop)
+                low = first_within(f, x, alpha, FAR, start, turn)
+                total += slopes(x, -w[i], f, ratio, head, tail, low, turn, alpha, w)[0]
+                total += 0.25 * (up[other + turn] + (stop - turn) * w[i])
+        out[i] = alpha * total
+
+
+@njit(cache=True, nogil=True)
+def widest_ranks(ranks, offsets, segments, n_classes, k, edges):  # type: ignore[no-untyped-def]
+    """Add to `edges` the largest rank of each query's k most relevant documents, of equal ones those scored higher."""
+    for q in range(len(offsets) - 1):
+        left = min(k, offsets[q + 1] - offsets[q])
+        widest = 0.0
+        for c in range(n_classes - 1, -1, -1):
+            s = q * n_classes + c
+            taken = min(left, segments[s + 1] - segments[s])
+            for i in range(segments[s], segments[s] + taken):
+                widest = max(widest, ranks[i])
+            left -= taken
+        edges[q] += widest

@@ -1,0 +1,20 @@
+"""Mean squared error by query."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+def squared_error(scores: Floats, targets: Floats, offsets: NDArray[np.int64], weight: Floats) -> tuple[float, Floats]:
+    """Return the weighted sum over queries of the mean of ``(score - target)^2``, and its gradient in the scores."""
+    sizes = np.diff(offsets)
+    each = np.repeat(weight / np.maximum(sizes, 1), sizes)
+    short = scores - targets
+    return float(each @ (short * short)), 2 * each * short

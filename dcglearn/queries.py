@@ -1,0 +1,310 @@
+"""Documents grouped by query: features, grades and where each query begins (`Queries`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.validation import MAX_GRADES, InputError, frozen, scale_size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from dcglearn.dcg import DCG
+
+    Floats = NDArray[np.float64]
+
+_CELLS = 1 << 22
+"""Cells of a padded table of queries by documents that are scored at a time."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Queries:
+    """Documents with features and grades, the documents of one query together.
+
+    Parameters
+    ----------
+    features : array_like or scipy.sparse matrix, shape (n, d)
+        Finite floats; sparse ones become CSR.
+    grades : array_like of int, shape (n,)
+        0 = worst.
+    qid : array_like, shape (n,)
+        The query of each document, numbers or texts, equal ones next to each other.
+    n_grades : int, optional
+        L, where it is larger than the largest grade + 1.
+    documents : sequence of str, optional
+        Names of the documents, for runs.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (m + 1,)
+        Query q holds rows ``offsets[q]:offsets[q + 1]``.
+    names : ndarray, shape (m,)
+        The `qid` of each query.
+
+    Raises
+    ------
+    InputError
+        If a feature is not finite, a grade not an integer of the scale, or the queries are not contiguous; it names
+        the row.
+
+    Examples
+    --------
+    >>> queries = Queries([[0.1], [0.9], [0.4]], [0, 2, 1], qid=[7, 7, 8])
+    >>> queries
+    Queries(2 queries, 3 documents, 1 features, 3 grades)
+    >>> queries[1].grades
+    array([1], dtype=int8)
+    """
+
+    features: Any
+    grades: NDArray[np.int8]
+    qid: NDArray[Any]
+    n_grades: int | None = None
+    documents: Sequence[str] | None = None
+    offsets: NDArray[np.int64] = field(init=False)
+    names: NDArray[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        features = checked_features(self.features)
+        grades = checked_grades(self.grades, features.shape[0], self.n_grades)
+        offsets, names = query_offsets(self.qid, len(grades))
+        fields = {"features": features, "grades": frozen(grades), "qid": np.repeat(names, np.diff(offsets))}
+        top = int(grades.max(initial=0))
+        fields |= {"n_grades": scale_size(self.n_grades, top), "offsets": frozen(offsets), "names": frozen(names)}
+        if self.documents is not None and len(self.documents) != len(grades):
+            raise InputError(f"{len(self.documents)} document names for {len(grades)} documents")
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_groups(cls, features: Any, grades: ArrayLike, sizes: ArrayLike, **options: Any) -> Queries:
+        """Build from the number of documents of each query, in the order of the rows; queries are called 1, 2, ...
+
+        Examples
+        --------
+        >>> Queries.from_groups([[0.1], [0.9], [0.4]], [0, 2, 1], sizes=[2, 1]).qid
+        array([1, 1, 2])
+        """
+        marks = np.asarray(grades)
+        return cls(features, marks, group_labels(sizes, len(marks)), **options)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of documents of each query, shape (m,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n documents, d features)."""
+        return self.features.shape[0], self.features.shape[1]
+
+    def __len__(self) -> int:
+        """Return the number of queries."""
+        return len(self.names)
+
+    def __getitem__(self, chosen: Any) -> Queries:
+        """Return some of the queries: an index, a slice, a mask or indices (each query once)."""
+        index = np.atleast_1d(np.arange(len(self))[chosen])
+        rows = np.concatenate([np.arange(self.offsets[q], self.offsets[q + 1]) for q in index] or [np.zeros(0, int)])
+        documents = None if self.documents is None else [self.documents[row] for row in rows]
+        return Queries(self.features[rows], self.grades[rows], self.qid[rows], self.n_grades, documents)
+
+    def split(self, share: float, seed: int | np.random.Generator | None = 0) -> tuple[Queries, Queries]:
+        """Return a random `share` of the queries, and the others, each in the order they have here."""
+        if not 0 < share < 1:
+            raise InputError(f"share={share} must lie between 0 and 1")
+        first = np.random.default_rng(seed).permutation(len(self)) < round(share * len(self))
+        if first.all() or not first.any():
+            raise InputError(f"share={share} of {len(self)} queries leaves one side empty; give more queries")
+        return self[first], self[~first]
+
+    def evaluate(self, scores: ArrayLike, dcg: DCG, **options: Any) -> Floats:
+        """Return the normalised DCG of each query under `scores`, shape (m,); see `ndcg_by_query`."""
+        return ndcg_by_query(dcg, scores, self.grades, self.offsets, **options)
+
+    def __repr__(self) -> str:
+        n, d = self.shape
+        return f"Queries({len(self):,} queries, {n:,} documents, {d} features, {self.n_grades} grades)"
+
+
+def ndcg_by_query(
+    dcg: DCG, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, ties: str = "input", empty: float = 0.0
+) -> Floats:
+    """Return the normalised DCG of each query when its documents are ranked by score.
+
+    Parameters
+    ----------
+    dcg : DCG
+        The metric; the ideal is that of all documents of the query.
+    scores, grades : array_like, shape (n,)
+        Score and grade of each document.
+    offsets : array_like of int, shape (m + 1,)
+        Query q holds documents ``offsets[q]:offsets[q + 1]``.
+    ties : {"input", "worst"}
+        Documents of equal score rank in the order they came in, or worst grade first (no credit for luck).
+    empty : float
+        The value where no ranking is worth anything (no relevant document).
+
+    Returns
+    -------
+    ndarray, shape (m,)
+
+    Examples
+    --------
+    >>> from dcglearn.dcg import DCG
+    >>> dcg = DCG([0, 1, 3], [1, 0.5])
+    >>> ndcg_by_query(dcg, [0.2, 0.7, 0.1, 0.3], [0, 2, 1, 0], [0, 3, 4]).round(3)
+    array([0.857, 0.   ])
+    """
+    if ties not in ("input", "worst"):
+        raise InputError(f'ties={ties!r}: give "input" or "worst"')
+    values, offsets = np.asarray(scores, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
+    marks = checked_grades(grades, offsets[-1], dcg.n_grades, "the DCG's scale")
+    if values.shape != marks.shape:
+        raise InputError(f"scores has shape {values.shape}; expected one score per document, {marks.shape}")
+    if np.isnan(values).any():
+        raise InputError(f"scores[{np.isnan(values).argmax()}] is NaN; nothing can be ranked by it")
+    sizes = np.diff(offsets)
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    last = np.arange(len(values)) if ties == "input" else marks
+    ranked = marks[np.lexsort((last, -values, query))]
+    place = np.arange(len(values)) - np.repeat(offsets[:-1], sizes)
+    found = np.full(len(sizes), float(empty))
+    signed = dcg.gains.min() < 0 or dcg.discounts.min() < 0  # then no document is worth more than a bad one
+    order = np.argsort(sizes, kind="stable")[np.searchsorted(np.sort(sizes), 1) :]
+    while len(order):  # queries of like size share a padded table of bounded size
+        chunk = order[max(len(order) - max(_CELLS // int(sizes[order[-1]]), 1), 0) :]
+        if signed:
+            chunk = chunk[sizes[chunk] == sizes[chunk[-1]]]
+        order = order[: len(order) - len(chunk)]
+        row = np.full(len(sizes), -1)
+        row[chunk] = np.arange(len(chunk))
+        inside = row[query] >= 0
+        table = np.full((len(chunk), int(sizes[chunk].max())), -1, dtype=np.int8)
+        table[row[query[inside]], place[inside]] = ranked[inside]
+        found[chunk] = dcg.ndcg(table, empty=empty)
+    return found
+
+
+def checked_features(features: Any) -> Any:
+    """Return finite float64 features, shape (n, d), dense (read-only) or CSR.
+
+    Raises
+    ------
+    InputError
+        That names the row and the column of the first bad value.
+    """
+    if hasattr(features, "tocsr"):
+        matrix = features.tocsr().astype(np.float64)
+        if not np.isfinite(matrix.data).all():
+            at = int((~np.isfinite(matrix.data)).argmax())
+            row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+            _refuse_feature(row, int(matrix.indices[at]), matrix.data[at])
+        return matrix
+    try:
+        table = np.asarray(features, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"features must be numbers in a table of shape (documents, features): {error}") from error
+    if table.ndim != 2 or table.shape[1] == 0:
+        raise InputError(f"features have shape {table.shape}; expected (documents, features)")
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        _refuse_feature(int(row), int(column), table[row, column])
+    return frozen(table.view())
+
+
+def checked_grades(grades: ArrayLike, n: int, n_grades: int | None = None, scale: str = "the scale") -> Any:
+    """Return grades as int8, shape (n,), each of them known and of the scale.
+
+    Raises
+    ------
+    InputError
+        That names the first bad one.
+    """
+    marks = np.asarray(grades)
+    if marks.shape != (n,):
+        raise InputError(f"grades have shape {marks.shape}; expected one per document, ({n},)")
+    if n == 0:
+        return marks.astype(np.int8)
+    if marks.dtype.kind not in "iuf":
+        raise InputError(f"grades are {marks.dtype}; expected integers, 0 = worst")
+    top = scale_size(n_grades, MAX_GRADES - 1)
+    wrong = ~((marks >= 0) & (marks < top) & (marks == np.floor(marks)))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(f"grades[{row}] = {marks[row]:g} is not {_wanted_grade(marks[row], top, scale)}")
+    return marks.astype(np.int8)
+
+
+def query_offsets(qid: ArrayLike, n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return where each query begins, shape (m + 1,), and the queries' names, shape (m,).
+
+    Raises
+    ------
+    InputError
+        If there is not one label per document, or the documents of a query are not together.
+    """
+    if qid is None:
+        raise InputError("qid is missing: give the query of each document, one label per row of X")
+    labels = np.asarray(qid)
+    if labels.shape != (n,):
+        hint = ""
+        if labels.ndim == 1 and labels.dtype.kind in "iuf" and len(labels) and labels.sum() == n:
+            hint = "; these look like group sizes: give np.repeat(np.arange(len(sizes)), sizes), or Queries.from_groups"
+        raise InputError(f"qid has shape {labels.shape}; expected one label per document, ({n},){hint}")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError(f"qid[{int((~np.isfinite(labels)).argmax())}] is not a label but a missing value")
+    labels = labels.astype(str) if labels.dtype.kind == "O" else labels
+    starts = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), labels[1:] != labels[:-1]]))
+    names = labels[starts]
+    _, first, where = np.unique(names, return_index=True, return_inverse=True)
+    again = first[where] != np.arange(len(names))
+    if again.any():
+        row = int(starts[again.argmax()])
+        raise InputError(
+            f"qid[{row}] = {labels[row]}: this query stood further up already; the documents of a query must be "
+            "together: sort the rows, order = np.argsort(qid, kind='stable')"
+        )
+    return np.append(starts, n).astype(np.int64), names.copy()
+
+
+def group_labels(sizes: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Return the query of each document, numbered from 1, from the number of documents of each query.
+
+    Raises
+    ------
+    InputError
+        If the sizes are not positive integers that sum to `n`.
+    """
+    counts = np.asarray(sizes)
+    whole = counts.ndim == 1 and counts.dtype.kind in "iuf" and bool((counts == np.floor(counts)).all())
+    if not whole:
+        raise InputError("group sizes must be whole numbers, one per query")
+    if len(counts) == n and counts.sum() != n:
+        raise InputError(
+            f"{n} group sizes for {n} documents: this looks like the query of each document; give it as qid"
+        )
+    if (counts < 1).any():
+        raise InputError(f"group size {int((counts < 1).argmax())} is {counts.min():g}; leave empty queries out")
+    if counts.sum() != n:
+        raise InputError(f"group sizes sum to {int(counts.sum())}, but there are {n} documents")
+    return np.repeat(np.arange(1, len(counts) + 1), counts.astype(np.int64))
+
+
+def _wanted_grade(value: float, top: int, scale: str) -> str:
+    if value != np.floor(value):
+        return "a grade: grades are integers, 0 = worst"
+    if value < 0:
+        return "a known grade; leave unjudged documents out, or grade them 0"
+    return f"a grade of {scale}, 0..{top - 1}; give a DCG, or n_grades, with as many grades as the labels have"
+
+
+def _refuse_feature(row: int, column: int, value: float) -> None:
+    raise InputError(
+        f"features[{row}, {column}] = {value} is not a finite number; fill missing values in before training"
+    )

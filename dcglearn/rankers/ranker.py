@@ -1,0 +1,230 @@
+"""What every ranker shares: checked queries, scores, judgement by a DCG, files; and scaled features for linear ones."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from dcglearn.dcg import DCG
+from dcglearn.queries import Queries, checked_features
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    import os
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+
+class Ranker(BaseEstimator):
+    """A model that scores documents; subclasses have `fit`, and a parameter `loss` or `metric` that tells the DCG."""
+
+    _weights: tuple[str, ...] = ("coef_", "intercept_")
+    """Fitted arrays that a saved model holds."""
+
+    def predict(self, X: Any) -> Floats:
+        """Return the score of each document, shape (n,); larger is better.
+
+        Raises
+        ------
+        InputError
+            If X has not the features that the model was trained on.
+        """
+        check_is_fitted(self)
+        features = X.features if isinstance(X, Queries) else checked_features(X)
+        if features.shape[1] != self.n_features_in_:
+            raise InputError(f"X has {features.shape[1]} features, but the model was trained on {self.n_features_in_}")
+        return self._scores(features)
+
+    def score(self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> float:
+        """Return the mean normalised DCG over queries (0 for one without a relevant document).
+
+        Parameters
+        ----------
+        X : array_like or CSR, shape (n, d), or Queries
+            Features; `Queries` bring y and qid with them.
+        y, qid : array_like, shape (n,)
+            Grades and queries.
+
+        Raises
+        ------
+        InputError
+            If qid is missing, or a grade is not on the metric's scale.
+        """
+        return float(self.evaluate(X, y, qid).mean())
+
+    def evaluate(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        metric: DCG | None = None,
+        **options: Any,
+    ) -> Floats:
+        """Return the normalised DCG of each query, shape (m,), by `metric` or the model's own; see `ndcg_by_query`."""
+        check_is_fitted(self)
+        queries = as_queries(X, y, qid)
+        return queries.evaluate(self.predict(queries), metric or self.metric_, **options)
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+        """Write the fitted model into a folder: parameters as JSON, arrays as npz; nothing is pickled."""
+        from dcglearn.rankers.model_files import save_model
+
+        save_model(self, path, force=force)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], metric: DCG | None = None) -> Self:
+        """Read what `save` wrote; see `load_ranker`."""
+        from dcglearn.rankers.model_files import load_ranker
+
+        found = load_ranker(path, metric)
+        if not isinstance(found, cls):
+            raise InputError(f"{path} holds a {type(found).__name__}, not a {cls.__name__}")
+        return found
+
+    def _scores(self, features: Any) -> Floats:
+        """Return the scores of checked features; a linear model unless a subclass says otherwise."""
+        return features @ self.coef_ + self.intercept_
+
+    def _own_metric(self, queries: Queries) -> DCG:
+        """Return the DCG that judges the model: `metric`, that of the loss, or the textbook's."""
+        for dcg in (getattr(self, "metric", None), getattr(getattr(self, "loss", None), "dcg", None)):
+            if dcg is not None:
+                check_scale(queries, dcg)
+                return dcg
+        return DCG.standard(queries.n_grades or 1, 10)
+
+
+def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None, n_grades: int | None = None) -> Queries:
+    """Return X, y and qid as `Queries`, checked; or X itself, where it is that already.
+
+    Raises
+    ------
+    InputError
+        If y or qid is missing, or anything in them is wrong.
+    """
+    if isinstance(X, Queries):
+        if y is not None or qid is not None:
+            raise InputError("X is Queries, which have grades and qid: leave y and qid out")
+        return X
+    if y is None:
+        raise InputError("y is missing: give the grade of each document")
+    if qid is None:
+        raise InputError("qid is missing: give the query of each document, one label per row of X")
+    return Queries(X, np.asarray(y), np.asarray(qid), n_grades)
+
+
+def as_eval_set(eval_set: Any, n_features: int, dcg: DCG) -> Queries:
+    """Return a validation set as `Queries`: given so, or as (X, y, qid).
+
+    Raises
+    ------
+    InputError
+        If it has other features than the training set, or grades beyond the metric's.
+    """
+    if not isinstance(eval_set, Queries) and not (isinstance(eval_set, tuple) and len(eval_set) == 3):
+        raise InputError("eval_set must be Queries or (X, y, qid)")
+    queries = eval_set if isinstance(eval_set, Queries) else as_queries(*eval_set)
+    if queries.shape[1] != n_features:
+        raise InputError(f"eval_set has {queries.shape[1]} features, the training set {n_features}")
+    check_scale(queries, dcg, "eval_set")
+    return queries
+
+
+def check_scale(queries: Queries, dcg: DCG, name: str = "the data") -> None:
+    """Refuse grades that the DCG has no gain for."""
+    top = int(queries.grades.max(initial=0))
+    if top >= dcg.n_grades:
+        raise InputError(
+            f"{name} has grade {top}, but the DCG has gains for grades 0..{dcg.n_grades - 1}; give a DCG with "
+            f"{top + 1} gains, or map the labels to its scale"
+        )
+
+
+def check_training(queries: Queries, dcg: DCG | None = None) -> None:
+    """Refuse queries from which no order can be learned: no document, or one grade in each query."""
+    if not len(queries):
+        raise InputError("there is no query to learn from")
+    low, high = (f.reduceat(queries.grades, queries.offsets[:-1]) for f in (np.minimum, np.maximum))
+    if (low == high).all():
+        raise InputError(
+            "all documents of each query have the same grade, so no order can be learned; "
+            "check that the labels are grades, and that qid names queries, not documents"
+        )
+    if dcg is not None and not (dcg.gains[low] != dcg.gains[high]).any():
+        raise InputError("the DCG's gains are the same for all grades within each query: it prefers no order here")
+
+
+class Design:
+    """Features of the training set seen in units of their spread within queries, so that units change no model.
+
+    A coefficient `v` of the scaled features scores ``(X - mean) @ (v / spread)``.
+    """
+
+    def __init__(self, queries: Queries) -> None:
+        X, self.offsets = queries.features, queries.offsets
+        self.features = X
+        self.mean = np.asarray(X.mean(axis=0)).ravel()
+        self.spread = _spread_within(X, queries.offsets)
+        self._rows = X.T.tocsr() if hasattr(X, "tocsr") else X.T
+
+    def scores(self, v: Floats) -> Floats:
+        """Return the scores of all documents, shape (n,)."""
+        w = v / self.spread
+        return self.features @ w - self.mean @ w
+
+    def pull(self, slope: Floats) -> Floats:
+        """Return a gradient by score as one by scaled coefficient, shape (d,)."""
+        return (self._rows @ slope - self.mean * slope.sum()) / self.spread
+
+    def scaled(self) -> Any:
+        """Return the features divided by their spread (a copy)."""
+        if hasattr(self.features, "tocsr"):
+            from scipy.sparse import diags
+
+            return (self.features @ diags(1 / self.spread)).tocsr()
+        return (self.features - self.mean) / self.spread
+
+    def set_model(self, ranker: Any, v: Floats, intercept: float = 0.0) -> None:
+        """Write scaled coefficients into a ranker, in the units of its features."""
+        ranker.coef_ = v / self.spread
+        ranker.intercept_ = float(intercept - self.mean @ ranker.coef_)
+        ranker.n_features_in_ = len(v)
+
+    def size_of(self, v: Floats) -> float:
+        """Return the root mean square of the scores about their query's mean: the unit of sharpness."""
+        return spread_of_scores(self.scores(v), self.offsets)
+
+
+def spread_of_scores(scores: Floats, offsets: NDArray[np.int64]) -> float:
+    """Return the root mean square of scores about the mean of their query."""
+    sizes = np.diff(offsets)
+    centred = scores - np.repeat(np.add.reduceat(scores, offsets[:-1]) / sizes, sizes)
+    return float(np.sqrt(np.mean(centred**2)))
+
+
+def _spread_within(X: Any, offsets: NDArray[np.int64]) -> Floats:
+    """Return each feature's standard deviation within queries, 1 where it is constant in every query."""
+    sizes = np.diff(offsets)
+    if hasattr(X, "tocsr"):
+        from scipy.sparse import csr_array
+
+        member = csr_array((np.ones(X.shape[0]), np.arange(X.shape[0]), offsets), shape=(len(sizes), X.shape[0]))
+        sums = member @ X
+        total = np.asarray(X.multiply(X).sum(axis=0)).ravel()
+        between = np.asarray(sums.multiply(sums).multiply(1 / sizes[:, None]).sum(axis=0)).ravel()
+        squares = np.where(total - between > 1e-12 * total, total - between, 0.0)
+    else:
+        squares, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        for start, stop in pairwise(offsets):
+            block = X[start:stop]
+            squares += ((block - block.mean(axis=0)) ** 2).sum(axis=0)
+            total += (block**2).sum(axis=0)
+        squares = np.where(squares > 1e-24 * total, squares, 0.0)
+    return np.where(squares > 0, np.sqrt(squares / X.shape[0]), 1.0)

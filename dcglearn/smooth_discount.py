@@ -1,0 +1,187 @@
+"""Discounts at real-valued ranks: positive, decreasing, and with a slope to climb."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from dcglearn.textbook import textbook_discounts
+from dcglearn.validation import InputError, finite_array, frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+TABLE, LOG2, RECIPROCAL, SQRT, GEOMETRIC = range(5)
+TILT = 1e-3
+"""All drops that a plateau is given come to at most this share of the largest discount."""
+SAME = 1e-12
+"""Relative difference up to which a vector is the textbook's: a factor may have been rounded."""
+
+
+@dataclass(frozen=True)
+class SmoothDiscount:
+    """A discount vector as a function of real-valued ranks from 1 to infinity.
+
+    Attributes
+    ----------
+    kind : int
+        One of four closed forms, or `TABLE`.
+    numbers : ndarray
+        ``[factor]`` or ``[factor, p]`` of a closed form; for a table its (K, 4) polynomial pieces, raveled.
+    knots : ndarray, shape (K,)
+        The values at ranks 1..K.
+    description : str
+        What was done, in words.
+
+    Notes
+    -----
+    ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)`` and ``p^r`` (each times any factor) are recognised by their values and keep
+    their closed form. Every other vector becomes a piecewise cubic through its values (PCHIP; at both ends the slope
+    of the nearest piece, or of the tail where that keeps the curve monotone) and the tail
+    ``c[K-1] log2(K+1) / log2(r+1)`` after rank K. Before that, negative discounts are made 0, a vector that rises
+    somewhere is replaced by its nearest non-increasing one, and drops smaller than ``TILT / K`` of the largest discount
+    are made that large, from the last rank up, so that a plateau has a slope and no discount is 0: `knots` shows the
+    result.
+
+    Examples
+    --------
+    >>> SmoothDiscount.of([1, 1, 0.5]).knots.round(5)
+    array([1.00033, 1.     , 0.5    ])
+    >>> print(SmoothDiscount.of([3, 1.5, 1]).description)
+    closed form 3 * 1/r
+    """
+
+    kind: int
+    numbers: Floats
+    knots: Floats
+    description: str
+
+    @classmethod
+    def of(cls, discounts: ArrayLike) -> SmoothDiscount:
+        """Return the smooth form of a discount vector, shape (K,).
+
+        Raises
+        ------
+        InputError
+            If no discount is positive.
+        """
+        c = finite_array(discounts, "discounts", 1)
+        if c.max() <= 0:
+            raise InputError("no discount is positive: there is nothing for a smooth metric to climb")
+        closed = _closed_form(c)
+        if closed is not None:
+            kind, numbers, name = closed
+            return cls(kind, frozen(np.array(numbers)), c, f"closed form {numbers[0]:g} * {name}")
+        knots, words = _strictly_decreasing(c)
+        pieces = _pieces(knots)
+        return cls(TABLE, frozen(pieces.ravel()), frozen(knots), f"piecewise cubic through {len(c)} discounts{words}")
+
+    def __call__(self, ranks: ArrayLike) -> Floats:
+        """Return the discounts at real-valued ranks >= 1, any shape."""
+        return self.with_slope(ranks)[0]
+
+    def with_slope(self, ranks: ArrayLike) -> tuple[Floats, Floats]:
+        """Return the discounts and their derivatives at real-valued ranks >= 1, any shape."""
+        ranks = np.asarray(ranks, dtype=np.float64)
+        flat = np.ascontiguousarray(ranks).ravel()
+        value, slope = np.empty(flat.shape), np.empty(flat.shape)
+        _fill(self.kind, self.numbers, flat, value, slope)
+        return value.reshape(ranks.shape)[()], slope.reshape(ranks.shape)[()]
+
+    def vector(self, depth: int) -> Floats:
+        """Return the values at ranks 1..depth."""
+        return self(np.arange(1.0, depth + 1))
+
+
+def _closed_form(c: Floats) -> tuple[int, list[float], str] | None:
+    """Return kind, numbers and name of the textbook form that `c` is a multiple of."""
+    if c[0] <= 0:
+        return None
+    for kind, name, formula in (
+        (LOG2, "log2", "1/log2(r+1)"),
+        (RECIPROCAL, "reciprocal", "1/r"),
+        (SQRT, "sqrt", "1/sqrt(r)"),
+    ):
+        if np.allclose(c, c[0] * textbook_discounts(name, len(c)), rtol=SAME, atol=0):
+            return kind, [c[0]], formula
+    if len(c) > 2:
+        p = c[1] / c[0]
+        if 0 < p < 1 and np.allclose(c, c[0] * p ** np.arange(len(c)), rtol=SAME, atol=0):
+            return GEOMETRIC, [c[0] / p, math.log(p)], f"{p:g}^r"
+    return None
+
+
+def _strictly_decreasing(c: Floats) -> tuple[Floats, str]:
+    """Return the nearest non-increasing vector with drops of at least TILT / K of its largest, and what was done."""
+    words = ""
+    if c.min() < 0:
+        c = np.maximum(c, 0.0)
+        words += ", negative ones made 0"
+    if (np.diff(c) > 0).any():
+        from scipy.optimize import isotonic_regression
+
+        c = isotonic_regression(c, increasing=False).x
+        words += ", made non-increasing (isotonic regression)"
+    least = TILT * c[0] / len(c)
+    drops = -np.diff(c, append=0.0)
+    if (drops < least).any():
+        c = np.cumsum(np.maximum(drops, least)[::-1])[::-1]
+        words += f", plateaus tilted (by at most {TILT:g} of the first discount)"
+    return c.copy(), words
+
+
+def _pieces(c: Floats) -> Floats:
+    """Return the cubic pieces between ranks 1..K and the tail's factor, shape (K, 4), constant term first."""
+    depth = len(c)
+    pieces = np.zeros((depth, 4))
+    pieces[-1, 0] = c[-1] * math.log(depth + 1)
+    if depth == 1:
+        return pieces
+    secant = np.diff(c)
+    slope = np.empty(depth)
+    slope[0] = secant[0]
+    slope[1:-1] = 2 * secant[:-1] * secant[1:] / (secant[:-1] + secant[1:])
+    slope[-1] = max(-c[-1] / ((depth + 1) * math.log(depth + 1)), 3 * secant[-1])
+    pieces[:-1, 0], pieces[:-1, 1] = c[:-1], slope[:-1]
+    pieces[:-1, 2] = 3 * secant - 2 * slope[:-1] - slope[1:]
+    pieces[:-1, 3] = slope[:-1] + slope[1:] - 2 * secant
+    return pieces
+
+
+@njit(cache=True, nogil=True)
+def discount_at(kind, numbers, r):  # type: ignore[no-untyped-def]
+    """Return the discount and its derivative at the real-valued rank r >= 1."""
+    if kind == LOG2:
+        log = math.log(r + 1.0)
+        value = numbers[0] * 0.6931471805599453 / log
+        return value, -value / (log * (r + 1.0))
+    if kind == RECIPROCAL:
+        value = numbers[0] / r
+        return value, -value / r
+    if kind == SQRT:
+        value = numbers[0] / math.sqrt(r)
+        return value, -0.5 * value / r
+    if kind == GEOMETRIC:
+        value = numbers[0] * math.exp(numbers[1] * r)
+        return value, value * numbers[1]
+    depth = len(numbers) // 4
+    if r >= depth:
+        log = math.log(r + 1.0)
+        value = numbers[4 * depth - 4] / log
+        return value, -value / (log * (r + 1.0))
+    k = max(int(r) - 1, 0)
+    x = r - (k + 1.0)
+    a, b, c, d = numbers[4 * k], numbers[4 * k + 1], numbers[4 * k + 2], numbers[4 * k + 3]
+    return a + x * (b + x * (c + x * d)), b + x * (2.0 * c + x * 3.0 * d)
+
+
+@njit(cache=True, nogil=True)
+def _fill(kind, numbers, ranks, value, slope):  # type: ignore[no-untyped-def]
+    for i in range(len(ranks)):
+        value[i], slope[i] = discount_at(kind, numbers, ranks[i])

@@ -1,0 +1,159 @@
+"""`dcglearn train` and `dcglearn rank`: models that load, runs that sort, and bad input in one line."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+from dcglearn.cli import main
+from dcglearn.dcg import DCG
+from dcglearn.letor_shaped import letor_queries
+from dcglearn.rankers.model_files import load_ranker
+from dcglearn.svmlight import read_queries
+
+
+@pytest.fixture
+def dcglearn(monkeypatch, capsys):
+    """Run ``dcglearn`` in this process; return status, output and words."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dcglearn", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        return end.value.code or 0, out, err
+
+    return call
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """A folder with train.svm, valid.svm and dcg.json, which is where the test runs."""
+    queries = letor_queries(20, n_features=8, sizes=(8, 20), seed=0)
+    for name, part in (("train.svm", queries[:12]), ("valid.svm", queries[12:])):
+        dump_svmlight_file(part.features, part.grades, str(tmp_path / name), zero_based=False, query_id=part.qid)
+    DCG([0, 0.5, 6], [1, 0.9, 0.5]).save(tmp_path / "dcg.json")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_train_and_rank(dcglearn, data):
+    status, out, err = dcglearn("train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "-o", "model")
+    assert (status, err) == (0, "")
+    for words in ("12 queries", "stage 3", "on the validation data", "least squares", "wrote: model"):
+        assert words in out
+    assert sorted(path.name for path in (data / "model").iterdir()) == ["model.json", "weights.npz"]
+    status, out, err = dcglearn("rank", "model", "valid.svm")
+    assert status == 0
+    queries = read_queries("valid.svm", n_features=8)
+    ranker = load_ranker("model")
+    assert np.array_equal([float(line) for line in out.splitlines()], ranker.predict(queries))
+    assert f"normalised DCG: {ranker.score(queries):.4f}" in err
+
+
+def test_a_trec_run(dcglearn, data):
+    dcglearn("train", "train.svm", "--method", "ridge", "-o", "model")
+    status, out, err = dcglearn("rank", "model", "valid.svm", "--format", "trec", "--tag", "mine", "-o", "run.txt")
+    assert (status, out) == (0, "")
+    assert "wrote: run.txt" in err
+    rows = [line.split() for line in (data / "run.txt").read_text().splitlines()]
+    queries = read_queries("valid.svm", n_features=8)
+    assert len(rows) == queries.shape[0]
+    assert {row[1] for row in rows} == {"Q0"}
+    assert {row[5] for row in rows} == {"mine"}
+    for name in queries.names:
+        mine = [row for row in rows if row[0] == str(name)]
+        assert [int(row[3]) for row in mine] == list(range(1, len(mine) + 1))
+        scores = [float(row[4]) for row in mine]
+        assert scores == sorted(scores, reverse=True)
+        assert len({row[2] for row in mine}) == len(mine)
+
+
+@pytest.mark.parametrize("method", ["ranksvm", "rsrank", "ridge"])
+def test_other_methods(dcglearn, data, method):
+    status, out, _ = dcglearn("train", "train.svm", "--valid", "valid.svm", "--method", method, "-o", "model", "--json")
+    assert status == 0
+    assert set(json.loads(out)["values"]) == {"training", "validation"}
+    assert dcglearn("train", "train.svm", "--method", method, "-o", "model", "--resume", "--force")[0] == 2
+
+
+def test_a_model_of_other_gains_says_so(dcglearn, data):
+    dcglearn("train", "train.svm", "--metric", "dcg.json", "--method", "ridge", "-o", "model")
+    assert "note" not in dcglearn("rank", "model", "valid.svm", "--metric", "dcg.json")[2]
+    assert (
+        "note: the model was trained for DCG(gains=[0, 0.5, 6]"
+        in dcglearn("rank", "model", "valid.svm", "--metric", "exponential-log2@10")[2]
+    )
+
+
+def test_dry_run_writes_nothing(dcglearn, data):
+    status, out, _ = dcglearn("train", "train.svm", "-o", "model", "--dry-run")
+    assert status == 0
+    assert "would write: model" in out
+    assert not (data / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("train", "none.svm", "-o", "m"), "none.svm: cannot be read"),
+        (("train", "train.svm", "-o", "a/b/m"), "the folder a/b does not exist"),
+        (("train", "train.svm", "-o", "dcg.json"), "is a file; a model is a folder"),
+        (("train", "train.svm", "-o", "m", "--metric", "nDCG"), "neither a file nor GAIN-DISCOUNT"),
+        (
+            ("train", "train.svm", "-o", "m", "--metric", "two.json"),
+            "train.svm has grade 2, but two.json has gains for",
+        ),
+        (("train", "train.svm", "-o", "m", "--valid", "wide.svm"), "wide.svm, line 1: feature 9, but there are 8"),
+        (("train", "train.svm", "-o", "m", "--resume"), "there is nothing to resume"),
+        (("train", "train.svm", "-o", "m", "--groups", "two.json"), "has qid, so its queries are known"),
+        (("train", "bare.svm", "-o", "m"), "bare.svm has no qid"),
+        (("rank", "none", "train.svm"), "none/model.json: cannot be read"),
+        (("rank", "m", "train.svm", "--tag", "two words"), "a run's name is one word"),
+    ],
+)
+def test_bad_input_is_one_line(dcglearn, data, arguments, message):
+    DCG([0, 1], [1.0]).save("two.json")
+    (data / "wide.svm").write_text("1 qid:1 9:1\n")
+    (data / "bare.svm").write_text("1 1:1\n")
+    status, _, err = dcglearn(*arguments)
+    assert status == 2
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_killed_training_goes_on_to_the_same_model(dcglearn, data):
+    how = (
+        "train",
+        "train.svm",
+        "--valid",
+        "valid.svm",
+        "--start",
+        "random",
+        "--restarts",
+        "12",
+        "--metric",
+        "dcg.json",
+    )
+    code = "import sys; from dcglearn.cli import main; main()"
+    process = subprocess.Popen([sys.executable, "-c", code, *how, "-o", "model"], stdout=subprocess.DEVNULL)
+    checkpoint = data / "model" / "checkpoint.npz"
+    while not checkpoint.exists():
+        assert process.poll() is None, "ended before it could be killed; give it more restarts"
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (data / "model" / "model.json").exists()
+    status, _, err = dcglearn(*how, "-o", "model", "--seed", "1", "--resume")
+    assert (status, "checkpoint of another training" in err) == (2, True)
+    assert dcglearn(*how, "-o", "model", "--resume")[0] == 0
+    assert dcglearn(*how, "-o", "whole")[0] == 0
+    one, other = load_ranker("model"), load_ranker("whole")
+    assert np.array_equal(one.coef_, other.coef_)
+    assert sorted(path.name for path in (data / "model").iterdir()) == ["model.json", "weights.npz"]
