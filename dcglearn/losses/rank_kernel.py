@@ -30,15 +30,15 @@ BOX = 4.0
 NODES = 32
 WORTH = 48
 """From this many documents in a box on, interpolation is cheaper than the sums themselves."""
-PART = 1 << 21
-"""Pairs that are worth a chunk."""
+PART = 1 << 24
+"""Pairs that are worth a chunk: some milliseconds, where a pool of threads costs one."""
 
 _ANGLES = np.pi * (np.arange(NODES) + 0.5) / NODES
 _COSINES = np.cos(np.outer(np.arange(NODES), _ANGLES)) * 2 / NODES
 _COSINES[0] /= 2
 _POINTS = np.cos(_ANGLES)
 _SUMS = {"reassoc", "nsz", "contract"}
-"""Sums may be taken in any order, so that they use vector instructions; nothing else is relaxed."""
+"""Sums may be taken in any order, so that they use vector instructions (as does division that never raises)."""
 
 
 def parts_of(n_pairs: float) -> int:
@@ -127,40 +127,51 @@ def prepare(f, segments, alpha, ratio, head, tail):  # type: ignore[no-untyped-d
             tail[h] = stop
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def count_above(x, f, ratio, head, tail, low, high, alpha):  # type: ignore[no-untyped-def]
-    """Return ``sum sigma(alpha (f_j - x))`` over j in low..high-1, all within the window of x."""
+@njit(cache=True, nogil=True, fastmath=False)  # said, since a function otherwise takes this from its caller
+def _from_head(x, head, below, alpha):  # type: ignore[no-untyped-def]
+    """Return ``exp(alpha (x - head - below))``, subtracting in this order."""
+    return math.exp(alpha * ((x - head) - below))
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS, error_model="numpy")
+def count_above(x, below, f, ratio, head, tail, low, high, alpha):  # type: ignore[no-untyped-def]
+    """Return ``sum sigma(alpha (f_j - x + below))`` over j in low..high-1, all within the window of x - below.
+
+    The point is given in two parts, a score and what it lies below that, since their difference may be rounded.
+    """
     total = 0.0
     j = low
     while j < high:
         h = head[j]
         end = min(tail[h], high)
-        p = math.exp(alpha * (x - f[h]))
+        p = _from_head(x, f[h], below, alpha)
         part = 0.0
-        for k in range(j, end):
-            part += 1.0 / (1.0 + p * ratio[k])
+        ratios = ratio[j:end]  # a slice: indices into it need no check for negative ones, and the loop is vectorised
+        for k in range(end - j):
+            part += 1.0 / (1.0 + p * ratios[k])
         total += part
         j = end
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def slopes(x, shift, f, ratio, head, tail, low, high, alpha, w):  # type: ignore[no-untyped-def]
-    """Return ``sum sigma'(alpha (f_j - x)) (w_j - shift)`` and ``sum sigma'`` over j in low..high-1."""
+@njit(cache=True, nogil=True, fastmath=_SUMS, error_model="numpy")
+def slopes(x, below, shift, f, ratio, head, tail, low, high, alpha, w):  # type: ignore[no-untyped-def]
+    """Return ``sum sigma'(alpha (f_j - x + below)) (w_j - shift)`` and ``sum sigma'`` over j in low..high-1."""
     moment = 0.0
     total = 0.0
     j = low
     while j < high:
         h = head[j]
         end = min(tail[h], high)
-        p = math.exp(alpha * (x - f[h]))
+        p = _from_head(x, f[h], below, alpha)
         part = 0.0
         other = 0.0
-        for k in range(j, end):
-            t = p * ratio[k]
+        ratios, weights = ratio[j:end], w[j:end]
+        for k in range(end - j):
+            t = p * ratios[k]
             y = 1.0 / (1.0 + t)
             d = t * y * y
-            part += d * (w[k] - shift)
+            part += d * (weights[k] - shift)
             other += d
         moment += part
         total += other
@@ -235,14 +246,14 @@ def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):  # ty
         above = low - start + 0.5
         half = 0.5 * (f[i] - f[end - 1])
         if half == 0.0:
-            ranks[i:end] = above + count_above(f[i], f, ratio, head, tail, low, high, alpha)
+            ranks[i:end] = above + count_above(f[i], 0.0, f, ratio, head, tail, low, high, alpha)
         else:
-            middle = f[end - 1] + half
             for m in range(NODES):
-                values[m] = count_above(middle + half * _POINTS[m], f, ratio, head, tail, low, high, alpha)
+                below = half * (1.0 - _POINTS[m])
+                values[m] = count_above(f[i], below, f, ratio, head, tail, low, high, alpha)
             _coefficients(values, coefficients)
             for k in range(i, end):
-                ranks[k] = above + _clenshaw(coefficients, (f[k] - middle) / half)
+                ranks[k] = above + _clenshaw(coefficients, 1.0 - (f[i] - f[k]) / half)
         i = end
 
 
@@ -264,17 +275,16 @@ def pull(f, segments, ratio, head, tail, alpha, w, first, last, out):  # type: i
         high = first_beyond(f, f[end - 1], alpha, FAR, end, stop)
         half = 0.5 * (f[i] - f[end - 1])
         if half == 0.0:
-            moment, total = slopes(f[i], w[i], f, ratio, head, tail, low, high, alpha, w)
+            moment, total = slopes(f[i], 0.0, w[i], f, ratio, head, tail, low, high, alpha, w)
             for k in range(i, end):
                 out[k] = alpha * (moment - (w[k] - w[i]) * total)
         else:
-            middle = f[end - 1] + half
             for m in range(NODES):
-                x = middle + half * _POINTS[m]
-                moments[m], totals[m] = slopes(x, w[i], f, ratio, head, tail, low, high, alpha, w)
+                below = half * (1.0 - _POINTS[m])
+                moments[m], totals[m] = slopes(f[i], below, w[i], f, ratio, head, tail, low, high, alpha, w)
             _coefficients(moments, moment_at)
             _coefficients(totals, total_at)
             for k in range(i, end):
-                u = (f[k] - middle) / half
+                u = 1.0 - (f[i] - f[k]) / half
                 out[k] = alpha * (_clenshaw(moment_at, u) - (w[k] - w[i]) * _clenshaw(total_at, u))
         i = end

@@ -148,7 +148,7 @@ def _evaluate_positions(
 ) -> tuple[float, Floats]:
     """Return ``sum_j worth_j mean_j`` and its gradient, with `worth_of` told each position's mean gain."""
     n = len(batch.scores)
-    n_chunks = parts_of(batch.pairs_to(depth))
+    n_chunks = parts_of(16 * batch.pairs_to(depth))
     order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
     sorted_gain = gain[order]
     held = np.empty(n), np.empty(n), np.empty(n)

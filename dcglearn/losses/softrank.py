@@ -65,7 +65,7 @@ class SoftRankNDCG(HardMetricLoss):
         depth_of(self.k, self.dcg)
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks = parts_of(batch.n_pairs * batch.longest / 16)
+        n_chunks = parts_of(batch.n_pairs * batch.longest)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         discounts, factor = self._vector(batch.longest), self._factors(batch, self.normalise)
         gain = self.dcg.gains[batch.grades[order]]
