@@ -2,7 +2,7 @@
 
 A query is sorted once. Scores further apart than 37 / alpha add exactly 0 or 1 in float64 and cost nothing. Within the
 window, ``exp(alpha (x - f_j))`` is a product of two exponentials computed beforehand, each relative to the head of a
-block of scores no wider than 64 / alpha, so that neither overflows. Where many documents share a narrow range of
+block of scores no wider than 200 / alpha, so that neither overflows. Where many documents share a narrow range of
 scores, the sum, which is an analytic function of the score, is computed at 32 Chebyshev points and interpolated: poles
 at distance pi / alpha and a half-width of at most 2 / alpha make the error ``3.4^-32``, below float64's own.
 """
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 
 FAR = 37.0
 """1 + exp(-37) is 1 in float64."""
-BLOCK = 64.0
+BLOCK = 200.0
 BOX = 4.0
 NODES = 32
-WORTH = 48
-"""From this many documents in a box on, interpolation is cheaper than the sums themselves."""
+GROUP = 256
 PART = 1 << 24
 """Pairs that are worth a chunk: some milliseconds, where a pool of threads costs one."""
 
@@ -214,18 +213,46 @@ def _coefficients(values, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _clenshaw(coefficients, u):  # type: ignore[no-untyped-def]
-    one = 0.0
-    two = 0.0
-    for k in range(NODES - 1, 0, -1):
-        one, two = coefficients[k] + 2.0 * u * one - two, one
-    return coefficients[0] + u * one - two
+def _interpolate(coefficients, f, top, half, first, last, out):  # type: ignore[no-untyped-def]
+    """Fill out[first:last] with the Chebyshev series at scores f: Clenshaw's recurrence, some documents at a time."""
+    u, one, two = np.empty(GROUP), np.empty(GROUP), np.empty(GROUP)
+    for start in range(first, last, GROUP):
+        n = min(GROUP, last - start)
+        for i in range(n):
+            u[i] = 1.0 - (top - f[start + i]) / half
+            one[i] = 0.0
+            two[i] = 0.0
+        for k in range(NODES - 1, 0, -1):
+            c = coefficients[k]
+            for i in range(n):
+                new = c + 2.0 * u[i] * one[i] - two[i]
+                two[i] = one[i]
+                one[i] = new
+        for i in range(n):
+            out[start + i] = coefficients[0] + u[i] * one[i] - two[i]
 
 
 @njit(cache=True, nogil=True)
-def _box_end(f, i, stop, alpha):  # type: ignore[no-untyped-def]
-    """Return the end of the box of documents that starts at i."""
-    return first_beyond(f, f[i], alpha, BOX, i + 1, stop)
+def _window(f, i, stop, last, alpha, low, edge, high):  # type: ignore[no-untyped-def]
+    """Return where the window of a box of documents from i on begins, where the box could and does end, and the window.
+
+    All but the end of the box only grow with i within a segment, so that a pass over the segment takes n steps.
+    """
+    while alpha * (f[low] - f[i]) > FAR:
+        low += 1
+    edge = max(edge, i + 1)
+    limit = min(stop, last)
+    while edge < limit and alpha * (f[i] - f[edge]) <= BOX:
+        edge += 1
+    while high < stop and alpha * (f[i] - f[high]) <= FAR:
+        high += 1
+    end = edge
+    if f[i] > f[end - 1] and (end - i - NODES) * (high - low + 100) < 3000 + 100 * (end - i):
+        end = i + 1  # cheaper one by one: the work of a sum, of the coefficients and of a point, in terms of a sum
+    high = max(high, end)
+    while high < stop and alpha * (f[end - 1] - f[high]) <= FAR:
+        high += 1
+    return low, edge, end, high
 
 
 @njit(cache=True, nogil=True)
@@ -234,16 +261,14 @@ def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):  # ty
     values, coefficients = np.empty(NODES), np.empty(NODES)
     i = first
     s = np.searchsorted(segments, i, side="right") - 1
+    low, edge, high = segments[s], i, i
     while i < last:
-        while segments[s + 1] <= i:
-            s += 1
-        start, stop = segments[s], segments[s + 1]
-        end = _box_end(f, i, min(stop, last), alpha)
-        if end - i < WORTH and f[i] > f[end - 1]:
-            end = i + 1
-        low = first_within(f, f[i], alpha, FAR, start, i)
-        high = first_beyond(f, f[end - 1], alpha, FAR, end, stop)
-        above = low - start + 0.5
+        if segments[s + 1] <= i:
+            while segments[s + 1] <= i:
+                s += 1
+            low, edge, high = i, i, i
+        low, edge, end, high = _window(f, i, segments[s + 1], last, alpha, low, edge, high)
+        above = low - segments[s] + 0.5
         half = 0.5 * (f[i] - f[end - 1])
         if half == 0.0:
             ranks[i:end] = above + count_above(f[i], 0.0, f, ratio, head, tail, low, high, alpha)
@@ -252,8 +277,8 @@ def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):  # ty
                 below = half * (1.0 - _POINTS[m])
                 values[m] = count_above(f[i], below, f, ratio, head, tail, low, high, alpha)
             _coefficients(values, coefficients)
-            for k in range(i, end):
-                ranks[k] = above + _clenshaw(coefficients, 1.0 - (f[i] - f[k]) / half)
+            coefficients[0] += above
+            _interpolate(coefficients, f, f[i], half, i, end, ranks)
         i = end
 
 
@@ -261,18 +286,16 @@ def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):  # ty
 def pull(f, segments, ratio, head, tail, alpha, w, first, last, out):  # type: ignore[no-untyped-def]
     """Fill ``sum_i w_i dr_i/df_p = alpha sum_j sigma'(alpha (f_j - f_p)) (w_j - w_p)`` of sorted documents p."""
     moments, totals = np.empty(NODES), np.empty(NODES)
-    moment_at, total_at = np.empty(NODES), np.empty(NODES)
+    moment_at, total_at, sums = np.empty(NODES), np.empty(NODES), np.empty(GROUP)
     i = first
     s = np.searchsorted(segments, i, side="right") - 1
+    low, edge, high = segments[s], i, i
     while i < last:
-        while segments[s + 1] <= i:
-            s += 1
-        start, stop = segments[s], segments[s + 1]
-        end = _box_end(f, i, min(stop, last), alpha)
-        if end - i < WORTH and f[i] > f[end - 1]:
-            end = i + 1
-        low = first_within(f, f[i], alpha, FAR, start, i)
-        high = first_beyond(f, f[end - 1], alpha, FAR, end, stop)
+        if segments[s + 1] <= i:
+            while segments[s + 1] <= i:
+                s += 1
+            low, edge, high = i, i, i
+        low, edge, end, high = _window(f, i, segments[s + 1], last, alpha, low, edge, high)
         half = 0.5 * (f[i] - f[end - 1])
         if half == 0.0:
             moment, total = slopes(f[i], 0.0, w[i], f, ratio, head, tail, low, high, alpha, w)
@@ -284,7 +307,10 @@ def pull(f, segments, ratio, head, tail, alpha, w, first, last, out):  # type: i
                 moments[m], totals[m] = slopes(f[i], below, w[i], f, ratio, head, tail, low, high, alpha, w)
             _coefficients(moments, moment_at)
             _coefficients(totals, total_at)
-            for k in range(i, end):
-                u = 1.0 - (f[i] - f[k]) / half
-                out[k] = alpha * (_clenshaw(moment_at, u) - (w[k] - w[i]) * _clenshaw(total_at, u))
+            _interpolate(moment_at, f, f[i], half, i, end, out)
+            for k in range(i, end, GROUP):
+                upto = min(k + GROUP, end)
+                _interpolate(total_at, f[k:upto], f[i], half, 0, upto - k, sums)
+                for m in range(k, upto):
+                    out[m] = alpha * (out[m] - (w[m] - w[i]) * sums[m - k])
         i = end
