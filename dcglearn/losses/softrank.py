@@ -39,7 +39,7 @@ class SoftRankNDCG(HardMetricLoss):
     -----
     Taylor et al. 2008: the rank of a document is taken as a sum of independent comparisons, one with each other
     document. It is none: where all scores tie, true ranks are uniform and these binomial. The time grows with the cube
-    of the documents whose noise overlaps (within 16.8 sigma).
+    of the documents whose noise overlaps (within 12 sigma).
 
     Examples
     --------
