@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.chunks import in_chunks
 from dcglearn.losses import ap_kernel, smooth_kernel
-from dcglearn.losses.contract import Batch, HardMetricLoss, Loss, depth_of, positive
+from dcglearn.losses.contract import Batch, HardMetricLoss, Loss, depth_of, positive, without_relevant
 from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
 from dcglearn.validation import InputError, whole_number
 
@@ -118,6 +118,9 @@ class SmoothAP(Loss):
         whole_number(self.min_grade, "min_grade")
         if self.form not in ("positions", "direct"):
             raise InputError(f'form={self.form!r} is neither "positions" nor "direct"')
+
+    def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
+        return without_relevant(batch, self.min_grade)
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         if self.form == "direct":
