@@ -22,7 +22,7 @@ $(BENCH): $(READY)
 
 demo: $(READY)   ## learn a DCG from the log that ships with the project, and draw it
 	@mkdir -p build
-	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --holdout 0.2 --bands 200 --force
+	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --holdout 0.3 --bands 200 --force
 
 test: $(READY)   ## run the tests
 	$(BIN)/python -m pytest -n 2 --durations=10
@@ -36,6 +36,7 @@ bench: $(BENCH)  ## measure speed against other solvers, as ratios; JSON lines
 	$(BIN)/python benchmarks/margin_qp.py
 	$(BIN)/python benchmarks/direct.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/losses.py
 	$(BIN)/python benchmarks/first_call.py
 
 figures: $(READY) ## draw the paper's figures and say which of its claims hold; what is there is kept (ARGS=--force: not)

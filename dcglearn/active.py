@@ -112,7 +112,7 @@ def suggest_pairs(
     --------
     >>> from dcglearn.simulate import PAPER_LIST, ground_truth, permutations, preference_pairs
     >>> log = preference_pairs(ground_truth("D1"), 30, seed=0)
-    >>> lists = permutations(100, grades=PAPER_LIST, seed=1)
+    >>> lists = permutations(PAPER_LIST, 100, seed=1)
     >>> suggest_pairs(log, lists, 3).pairs.shape
     (3, 2, 10)
     """

@@ -97,7 +97,7 @@ def _common(
 
 
 @app.command(
-    epilog="Examples: dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.2 --plot dcg.png    "
+    epilog="Examples: dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png    "
     "dcglearn learn few.jsonl --prior exponential-log2 --bands 200    "
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json    zcat log.jsonl.gz | dcglearn learn - > dcg.json"
 )

@@ -94,7 +94,7 @@ class DCGLearner(PairLearner):
     >>> from dcglearn.simulate import ground_truth, preference_pairs
     >>> truth = ground_truth("D1")
     >>> learner = DCGLearner().fit(preference_pairs(truth, 100, n_flips=10, seed=0))
-    >>> learner.score(preference_pairs(truth, 2000, seed=1)) > 0.95
+    >>> learner.score(preference_pairs(truth, 2000, seed=1)) > 0.9
     True
     """
 
@@ -106,7 +106,7 @@ class DCGLearner(PairLearner):
         n_starts: int = 2,
         n_grades: int | None = None,
         random_state: int | None = None,
-        max_iter: int = 500,
+        max_iter: int = 2000,
     ) -> None:
         self.loss = loss
         self.ridge = ridge

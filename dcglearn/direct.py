@@ -272,7 +272,7 @@ def fit(
     starts: Sequence[Sequence[Floats]],
     *,
     n_starts: int = 2,
-    max_iter: int = 500,
+    max_iter: int = 2000,
     tol: float = 1e-8,
 ) -> Fit:
     """Descend from the best of several starts.

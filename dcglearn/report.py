@@ -261,7 +261,7 @@ def _direct_lines(learner: DCGLearner) -> list[str]:
     if learner.loss_ == "robust":
         lines.append(f"judges: name the wrong list of a clear pair about {learner.error_rate_:.1%} of the time")
     worst = sorted(learner.rater_error_.items(), key=lambda item: -item[1])[:3]
-    if worst:
+    if worst and worst[0][1] > 2 * learner.error_rate_:
         lines.append("raters who err most: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))
     notes = [f"  - {note}" for note in learner.dcg_.notes]
     return [*lines, *(["", "what the log cannot tell:", *notes] if notes else []), "", learner.dcg_.table()]

@@ -331,6 +331,9 @@ def test_empty_queries_are_counted():
     value, gradient = loss([1.0, 2.0, 1.0, 2.0], [0, 0, 1, 0], [0, 2, 2, 4])
     assert value == pytest.approx(loss([1.0, 2.0], [1, 0])[0])
     assert not gradient[:2].any()
+    for precise in (dl.ApproxAP(min_grade=2), dl.SmoothAP(min_grade=2), dl.SmoothAP(form="direct", min_grade=2)):
+        assert precise.count_empty([2, 0, 1, 0], [0, 2, 2, 4]) == 2
+    assert dl.ListNet().count_empty([0, 0, 1, 0], [0, 2, 2, 4]) == 1
 
 
 @pytest.mark.parametrize(

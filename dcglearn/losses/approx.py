@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from dcglearn.losses import ap_kernel, gain_kernel
-from dcglearn.losses.contract import Batch, Loss, MetricLoss, check, depth_of, positive
+from dcglearn.losses.contract import Batch, Loss, MetricLoss, check, depth_of, positive, without_relevant
 from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
 from dcglearn.validation import whole_number
 
@@ -193,6 +193,9 @@ class ApproxAP(Loss):
     def __post_init__(self) -> None:
         positive(alpha=self.alpha, beta=self.beta)
         whole_number(self.min_grade, "min_grade")
+
+    def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
+        return without_relevant(batch, self.min_grade)
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         n_chunks = parts_of(batch.n_pairs)

@@ -118,6 +118,19 @@ class Loss:
             raise InputError(f"iteration={iteration} lies outside 1..total={total}")
         return self
 
+    def count_empty(self, grades: ArrayLike, offsets: ArrayLike | None = None) -> int:
+        """Return how many queries leave nothing to gain: they add 0, normalised, and have no gradient.
+
+        Queries without a positive ideal value, for a DCG; without a relevant document, for average precision.
+
+        Parameters
+        ----------
+        grades, offsets
+            As in a call.
+        """
+        y = np.asarray(grades)
+        return int(self._is_empty(check(np.zeros(y.shape), y, self._top_grade, offsets, None)).sum())
+
     def for_scale(self, scale: float) -> Self:
         """Return the loss that sees ``scale * scores`` as this one sees ``scores``."""
         if self.sharpness is None:
@@ -133,24 +146,15 @@ class Loss:
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         raise NotImplementedError
 
+    def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
+        return np.diff(batch.offsets) == 0
+
 
 @dataclass(frozen=True)
 class MetricLoss(Loss):
     """A loss that follows a DCG; what its subclasses read off that DCG."""
 
     dcg: DCG
-
-    def count_empty(self, grades: ArrayLike, offsets: ArrayLike | None = None) -> int:
-        """Return how many queries have no positive ideal value: they add 0 to a normalised loss, and no gradient.
-
-        Parameters
-        ----------
-        grades, offsets
-            As in a call.
-        """
-        y = np.asarray(grades)
-        batch = check(np.zeros(y.shape), y, self._top_grade, offsets, None)
-        return int((self._factors(batch, True) == 0).sum())
 
     @property
     def _top_grade(self) -> int:
@@ -164,6 +168,9 @@ class MetricLoss(Loss):
     def _by_gain(self) -> Integers:
         """Grades from the largest gain to the smallest."""
         return np.argsort(-self.dcg.gains, kind="stable")
+
+    def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
+        return self._factors(batch, True) == 0
 
     def _factors(self, batch: Batch, normalise: bool) -> Floats:
         """Return what each query's DCG is multiplied by, shape (n_queries,)."""
@@ -189,6 +196,12 @@ class HardMetricLoss(MetricLoss):
             batch.grades, batch.offsets, self.dcg.gains, self._by_gain, best_first, batch.weight, normalise, factor
         )
         return factor
+
+
+def without_relevant(batch: Batch, min_grade: int) -> NDArray[np.bool_]:
+    """Return which queries hold no document of `min_grade` or better, shape (n_queries,)."""
+    seen = np.r_[0, np.cumsum(batch.grades >= min_grade)]
+    return np.diff(seen[batch.offsets]) == 0
 
 
 def positive(**values: float) -> None:

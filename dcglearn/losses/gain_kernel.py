@@ -34,6 +34,9 @@ def ideal_sums(kind, numbers, edge, beta, longest):  # type: ignore[no-untyped-d
     """Return the running sums of the cut discounts at ranks 1..longest, shape (longest + 1,)."""
     sums = np.zeros(longest + 1)
     for r in range(longest):
+        if beta * (r + 1.0 - edge) > 40.0:  # what is left adds less than float64 can tell
+            sums[r + 1 :] = sums[r]
+            break
         sums[r + 1] = sums[r] + cut_discount(kind, numbers, edge, beta, r + 1.0)[0]
     return sums
 

@@ -59,7 +59,7 @@ class RankHinge(Loss):
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         n, n_classes = len(batch.scores), int(batch.grades.max()) + 1
-        n_chunks = parts_of(64.0 * n * n_classes)
+        n_chunks = parts_of(512.0 * n * n_classes)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         c = Classes.of(order, f, batch.offsets, batch.grades, np.arange(n_classes), n_classes)
         short = c.below_top()
@@ -144,7 +144,7 @@ class LambdaRank(HardMetricLoss):
 
     def _weighted(self, batch: Batch, kind: int, steepness: float) -> tuple[float, Floats]:
         discounts, n = self._vector(batch.longest), len(batch.scores)
-        n_chunks = parts_of(4 * batch.pairs_to(len(discounts)))
+        n_chunks = parts_of(16 * batch.pairs_to(len(discounts)))
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         gain, factor = self.dcg.gains[batch.grades[order]], self._factors(batch, self.normalise)
         moved = np.zeros((n_chunks, n))

@@ -2,7 +2,7 @@
 
 A query is sorted once. Scores further apart than 37 / alpha add exactly 0 or 1 in float64 and cost nothing. Within the
 window, ``exp(alpha (x - f_j))`` is a product of two exponentials computed beforehand, each relative to the head of a
-block of scores no wider than 64 / alpha, so that neither overflows. Where many documents share a narrow range of
+block of scores no wider than 200 / alpha, so that neither overflows. Where many documents share a narrow range of
 scores, the sum, which is an analytic function of the score, is computed at 32 Chebyshev points and interpolated: poles
 at distance pi / alpha and a half-width of at most 2 / alpha make the error ``3.4^-32``, below float64's own.
 """
@@ -25,20 +25,19 @@ if TYPE_CHECKING:
 
 FAR = 37.0
 """1 + exp(-37) is 1 in float64."""
-BLOCK = 64.0
+BLOCK = 200.0
 BOX = 4.0
 NODES = 32
-WORTH = 48
-"""From this many documents in a box on, interpolation is cheaper than the sums themselves."""
-PART = 1 << 21
-"""Pairs that are worth a chunk."""
+GROUP = 256
+PART = 1 << 24
+"""Pairs that are worth a chunk: some milliseconds, where a pool of threads costs one."""
 
 _ANGLES = np.pi * (np.arange(NODES) + 0.5) / NODES
 _COSINES = np.cos(np.outer(np.arange(NODES), _ANGLES)) * 2 / NODES
 _COSINES[0] /= 2
 _POINTS = np.cos(_ANGLES)
 _SUMS = {"reassoc", "nsz", "contract"}
-"""Sums may be taken in any order, so that they use vector instructions; nothing else is relaxed."""
+"""Sums may be taken in any order, so that they use vector instructions (as does division that never raises)."""
 
 
 def parts_of(n_pairs: float) -> int:
@@ -127,40 +126,51 @@ def prepare(f, segments, alpha, ratio, head, tail):  # type: ignore[no-untyped-d
             tail[h] = stop
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def count_above(x, f, ratio, head, tail, low, high, alpha):  # type: ignore[no-untyped-def]
-    """Return ``sum sigma(alpha (f_j - x))`` over j in low..high-1, all within the window of x."""
+@njit(cache=True, nogil=True, fastmath=False)  # said, since a function otherwise takes this from its caller
+def _from_head(x, head, below, alpha):  # type: ignore[no-untyped-def]
+    """Return ``exp(alpha (x - head - below))``, subtracting in this order."""
+    return math.exp(alpha * ((x - head) - below))
+
+
+@njit(cache=True, nogil=True, fastmath=_SUMS, error_model="numpy")
+def count_above(x, below, f, ratio, head, tail, low, high, alpha):  # type: ignore[no-untyped-def]
+    """Return ``sum sigma(alpha (f_j - x + below))`` over j in low..high-1, all within the window of x - below.
+
+    The point is given in two parts, a score and what it lies below that, since their difference may be rounded.
+    """
     total = 0.0
     j = low
     while j < high:
         h = head[j]
         end = min(tail[h], high)
-        p = math.exp(alpha * (x - f[h]))
+        p = _from_head(x, f[h], below, alpha)
         part = 0.0
-        for k in range(j, end):
-            part += 1.0 / (1.0 + p * ratio[k])
+        ratios = ratio[j:end]  # a slice: indices into it need no check for negative ones, and the loop is vectorised
+        for k in range(end - j):
+            part += 1.0 / (1.0 + p * ratios[k])
         total += part
         j = end
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_SUMS)
-def slopes(x, shift, f, ratio, head, tail, low, high, alpha, w):  # type: ignore[no-untyped-def]
-    """Return ``sum sigma'(alpha (f_j - x)) (w_j - shift)`` and ``sum sigma'`` over j in low..high-1."""
+@njit(cache=True, nogil=True, fastmath=_SUMS, error_model="numpy")
+def slopes(x, below, shift, f, ratio, head, tail, low, high, alpha, w):  # type: ignore[no-untyped-def]
+    """Return ``sum sigma'(alpha (f_j - x + below)) (w_j - shift)`` and ``sum sigma'`` over j in low..high-1."""
     moment = 0.0
     total = 0.0
     j = low
     while j < high:
         h = head[j]
         end = min(tail[h], high)
-        p = math.exp(alpha * (x - f[h]))
+        p = _from_head(x, f[h], below, alpha)
         part = 0.0
         other = 0.0
-        for k in range(j, end):
-            t = p * ratio[k]
+        ratios, weights = ratio[j:end], w[j:end]
+        for k in range(end - j):
+            t = p * ratios[k]
             y = 1.0 / (1.0 + t)
             d = t * y * y
-            part += d * (w[k] - shift)
+            part += d * (weights[k] - shift)
             other += d
         moment += part
         total += other
@@ -203,18 +213,46 @@ def _coefficients(values, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _clenshaw(coefficients, u):  # type: ignore[no-untyped-def]
-    one = 0.0
-    two = 0.0
-    for k in range(NODES - 1, 0, -1):
-        one, two = coefficients[k] + 2.0 * u * one - two, one
-    return coefficients[0] + u * one - two
+def _interpolate(coefficients, f, top, half, first, last, out):  # type: ignore[no-untyped-def]
+    """Fill out[first:last] with the Chebyshev series at scores f: Clenshaw's recurrence, some documents at a time."""
+    u, one, two = np.empty(GROUP), np.empty(GROUP), np.empty(GROUP)
+    for start in range(first, last, GROUP):
+        n = min(GROUP, last - start)
+        for i in range(n):
+            u[i] = 1.0 - (top - f[start + i]) / half
+            one[i] = 0.0
+            two[i] = 0.0
+        for k in range(NODES - 1, 0, -1):
+            c = coefficients[k]
+            for i in range(n):
+                new = c + 2.0 * u[i] * one[i] - two[i]
+                two[i] = one[i]
+                one[i] = new
+        for i in range(n):
+            out[start + i] = coefficients[0] + u[i] * one[i] - two[i]
 
 
 @njit(cache=True, nogil=True)
-def _box_end(f, i, stop, alpha):  # type: ignore[no-untyped-def]
-    """Return the end of the box of documents that starts at i."""
-    return first_beyond(f, f[i], alpha, BOX, i + 1, stop)
+def _window(f, i, stop, last, alpha, low, edge, high):  # type: ignore[no-untyped-def]
+    """Return where the window of a box of documents from i on begins, where the box could and does end, and the window.
+
+    All but the end of the box only grow with i within a segment, so that a pass over the segment takes n steps.
+    """
+    while alpha * (f[low] - f[i]) > FAR:
+        low += 1
+    edge = max(edge, i + 1)
+    limit = min(stop, last)
+    while edge < limit and alpha * (f[i] - f[edge]) <= BOX:
+        edge += 1
+    while high < stop and alpha * (f[i] - f[high]) <= FAR:
+        high += 1
+    end = edge
+    if f[i] > f[end - 1] and (end - i - NODES) * (high - low + 100) < 3000 + 100 * (end - i):
+        end = i + 1  # cheaper one by one: the work of a sum, of the coefficients and of a point, in terms of a sum
+    high = max(high, end)
+    while high < stop and alpha * (f[end - 1] - f[high]) <= FAR:
+        high += 1
+    return low, edge, end, high
 
 
 @njit(cache=True, nogil=True)
@@ -223,26 +261,24 @@ def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):  # ty
     values, coefficients = np.empty(NODES), np.empty(NODES)
     i = first
     s = np.searchsorted(segments, i, side="right") - 1
+    low, edge, high = segments[s], i, i
     while i < last:
-        while segments[s + 1] <= i:
-            s += 1
-        start, stop = segments[s], segments[s + 1]
-        end = _box_end(f, i, min(stop, last), alpha)
-        if end - i < WORTH and f[i] > f[end - 1]:
-            end = i + 1
-        low = first_within(f, f[i], alpha, FAR, start, i)
-        high = first_beyond(f, f[end - 1], alpha, FAR, end, stop)
-        above = low - start + 0.5
+        if segments[s + 1] <= i:
+            while segments[s + 1] <= i:
+                s += 1
+            low, edge, high = i, i, i
+        low, edge, end, high = _window(f, i, segments[s + 1], last, alpha, low, edge, high)
+        above = low - segments[s] + 0.5
         half = 0.5 * (f[i] - f[end - 1])
         if half == 0.0:
-            ranks[i:end] = above + count_above(f[i], f, ratio, head, tail, low, high, alpha)
+            ranks[i:end] = above + count_above(f[i], 0.0, f, ratio, head, tail, low, high, alpha)
         else:
-            middle = f[end - 1] + half
             for m in range(NODES):
-                values[m] = count_above(middle + half * _POINTS[m], f, ratio, head, tail, low, high, alpha)
+                below = half * (1.0 - _POINTS[m])
+                values[m] = count_above(f[i], below, f, ratio, head, tail, low, high, alpha)
             _coefficients(values, coefficients)
-            for k in range(i, end):
-                ranks[k] = above + _clenshaw(coefficients, (f[k] - middle) / half)
+            coefficients[0] += above
+            _interpolate(coefficients, f, f[i], half, i, end, ranks)
         i = end
 
 
@@ -250,31 +286,31 @@ def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):  # ty
 def pull(f, segments, ratio, head, tail, alpha, w, first, last, out):  # type: ignore[no-untyped-def]
     """Fill ``sum_i w_i dr_i/df_p = alpha sum_j sigma'(alpha (f_j - f_p)) (w_j - w_p)`` of sorted documents p."""
     moments, totals = np.empty(NODES), np.empty(NODES)
-    moment_at, total_at = np.empty(NODES), np.empty(NODES)
+    moment_at, total_at, sums = np.empty(NODES), np.empty(NODES), np.empty(GROUP)
     i = first
     s = np.searchsorted(segments, i, side="right") - 1
+    low, edge, high = segments[s], i, i
     while i < last:
-        while segments[s + 1] <= i:
-            s += 1
-        start, stop = segments[s], segments[s + 1]
-        end = _box_end(f, i, min(stop, last), alpha)
-        if end - i < WORTH and f[i] > f[end - 1]:
-            end = i + 1
-        low = first_within(f, f[i], alpha, FAR, start, i)
-        high = first_beyond(f, f[end - 1], alpha, FAR, end, stop)
+        if segments[s + 1] <= i:
+            while segments[s + 1] <= i:
+                s += 1
+            low, edge, high = i, i, i
+        low, edge, end, high = _window(f, i, segments[s + 1], last, alpha, low, edge, high)
         half = 0.5 * (f[i] - f[end - 1])
         if half == 0.0:
-            moment, total = slopes(f[i], w[i], f, ratio, head, tail, low, high, alpha, w)
+            moment, total = slopes(f[i], 0.0, w[i], f, ratio, head, tail, low, high, alpha, w)
             for k in range(i, end):
                 out[k] = alpha * (moment - (w[k] - w[i]) * total)
         else:
-            middle = f[end - 1] + half
             for m in range(NODES):
-                x = middle + half * _POINTS[m]
-                moments[m], totals[m] = slopes(x, w[i], f, ratio, head, tail, low, high, alpha, w)
+                below = half * (1.0 - _POINTS[m])
+                moments[m], totals[m] = slopes(f[i], below, w[i], f, ratio, head, tail, low, high, alpha, w)
             _coefficients(moments, moment_at)
             _coefficients(totals, total_at)
-            for k in range(i, end):
-                u = (f[k] - middle) / half
-                out[k] = alpha * (_clenshaw(moment_at, u) - (w[k] - w[i]) * _clenshaw(total_at, u))
+            _interpolate(moment_at, f, f[i], half, i, end, out)
+            for k in range(i, end, GROUP):
+                upto = min(k + GROUP, end)
+                _interpolate(total_at, f[k:upto], f[i], half, 0, upto - k, sums)
+                for m in range(k, upto):
+                    out[m] = alpha * (out[m] - (w[m] - w[i]) * sums[m - k])
         i = end

@@ -128,7 +128,7 @@ class SHFSDCG(MetricLoss):
         return ranks
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks, n = parts_of(batch.n_pairs), len(batch.scores)
+        n_chunks, n = parts_of(8 * batch.n_pairs), len(batch.scores)
         c, blocks = self._regrouped(batch, n_chunks)
         ranks = self._ranks(c, blocks, n_chunks)
         d, slope, moved = self._discount, np.empty(n), np.empty(n)

@@ -20,7 +20,7 @@ from dcglearn.losses.rank_kernel import FAR, count_above, first_beyond, first_wi
 def _own_class(x, f, ratio, head, tail, start, stop, alpha):  # type: ignore[no-untyped-def]
     low = first_within(f, x, alpha, FAR, start, stop)
     high = first_beyond(f, x, alpha, FAR, low, stop)
-    return low - start - 0.5 + count_above(x, f, ratio, head, tail, low, high, alpha)
+    return low - start - 0.5 + count_above(x, 0.0, f, ratio, head, tail, low, high, alpha)
 
 
 @njit(cache=True, nogil=True)
@@ -46,13 +46,13 @@ def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, ta
                 high = first_beyond(f, x, alpha, FAR, turn, stop)
                 wrong = turn - start
                 gap = down[other + turn] - wrong * (x - tops[other])
-                rank += count_above(x, f, ratio, head, tail, turn, high, alpha)
+                rank += count_above(x, 0.0, f, ratio, head, tail, turn, high, alpha)
             else:  # better documents: in the right order where they score at least x
                 turn = first_below(f, x, start, stop)
                 low = first_within(f, x, alpha, FAR, start, turn)
                 wrong = stop - turn
                 gap = wrong * (x - bottoms[other]) - up[other + turn]
-                rank += (stop - start) + (turn - low) - count_above(x, f, ratio, head, tail, low, turn, alpha)
+                rank += (stop - start) + (turn - low) - count_above(x, 0.0, f, ratio, head, tail, low, turn, alpha)
             if wrong > 0:
                 rank += 0.5 * wrong + 0.25 * alpha * gap
         ranks[i] = rank
@@ -72,7 +72,7 @@ def hinge_pull(f, segments, n_classes, w, down, up, ratio, head, tail, alpha, fi
         own = s % n_classes
         low = first_within(f, x, alpha, FAR, segments[s], segments[s + 1])
         high = first_beyond(f, x, alpha, FAR, low, segments[s + 1])
-        total = slopes(x, w[i], f, ratio, head, tail, low, high, alpha, w)[0]
+        total = slopes(x, 0.0, w[i], f, ratio, head, tail, low, high, alpha, w)[0]
         for other in range(s - own, s - own + n_classes):
             start, stop = segments[other], segments[other + 1]
             if other == s or start == stop:
@@ -80,12 +80,12 @@ def hinge_pull(f, segments, n_classes, w, down, up, ratio, head, tail, alpha, fi
             if other < s:  # A'(x) is -alpha times the slope of sigma, and -alpha/4 where the order is wrong
                 turn = first_at_most(f, x, start, stop)
                 high = first_beyond(f, x, alpha, FAR, turn, stop)
-                total -= slopes(x, -w[i], f, ratio, head, tail, turn, high, alpha, w)[0]
+                total -= slopes(x, 0.0, -w[i], f, ratio, head, tail, turn, high, alpha, w)[0]
                 total -= 0.25 * (down[other + turn] + (turn - start) * w[i])
             else:
                 turn = first_below(f, x, start, stop)
                 low = first_within(f, x, alpha, FAR, start, turn)
-                total += slopes(x, -w[i], f, ratio, head, tail, low, turn, alpha, w)[0]
+                total += slopes(x, 0.0, -w[i], f, ratio, head, tail, low, turn, alpha, w)[0]
                 total += 0.25 * (up[other + turn] + (stop - turn) * w[i])
         out[i] = alpha * total
 

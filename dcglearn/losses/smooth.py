@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.chunks import in_chunks
 from dcglearn.losses import ap_kernel, smooth_kernel
-from dcglearn.losses.contract import Batch, HardMetricLoss, Loss, depth_of, positive
+from dcglearn.losses.contract import Batch, HardMetricLoss, Loss, depth_of, positive, without_relevant
 from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
 from dcglearn.validation import InputError, whole_number
 
@@ -119,6 +119,9 @@ class SmoothAP(Loss):
         if self.form not in ("positions", "direct"):
             raise InputError(f'form={self.form!r} is neither "positions" nor "direct"')
 
+    def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
+        return without_relevant(batch, self.min_grade)
+
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         if self.form == "direct":
             return self._evaluate_direct(batch)
@@ -148,7 +151,7 @@ def _evaluate_positions(
 ) -> tuple[float, Floats]:
     """Return ``sum_j worth_j mean_j`` and its gradient, with `worth_of` told each position's mean gain."""
     n = len(batch.scores)
-    n_chunks = parts_of(batch.pairs_to(depth))
+    n_chunks = parts_of(16 * batch.pairs_to(depth))
     order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
     sorted_gain = gain[order]
     held = np.empty(n), np.empty(n), np.empty(n)

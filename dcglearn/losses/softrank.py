@@ -39,7 +39,7 @@ class SoftRankNDCG(HardMetricLoss):
     -----
     Taylor et al. 2008: the rank of a document is taken as a sum of independent comparisons, one with each other
     document. It is none: where all scores tie, true ranks are uniform and these binomial. The time grows with the cube
-    of the documents whose noise overlaps (within 16.8 sigma).
+    of the documents whose noise overlaps (within 12 sigma).
 
     Examples
     --------
@@ -65,7 +65,7 @@ class SoftRankNDCG(HardMetricLoss):
         depth_of(self.k, self.dcg)
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks = parts_of(batch.n_pairs * batch.longest / 16)
+        n_chunks = parts_of(batch.n_pairs * batch.longest)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         discounts, factor = self._vector(batch.longest), self._factors(batch, self.normalise)
         gain = self.dcg.gains[batch.grades[order]]

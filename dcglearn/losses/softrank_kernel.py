@@ -9,8 +9,8 @@ from numba import njit
 
 from dcglearn.losses.rank_kernel import first_beyond, first_within
 
-REACH = 16.8
-"""In units of sigma: a document so far ahead is beaten with a probability below 1e-32."""
+REACH = 12.0
+"""In units of sigma: a document so far ahead is beaten with a probability below 2e-17, and 1 less that is 1."""
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,201 @@
+"""How fast are smooth metrics, value and gradient together, and how much memory do they take?
+
+One JSON line a measurement. ApproxNDCG runs beside rax (JAX, compiled) and allRank's formula (PyTorch) at the same
+alpha on the same lists, with exponential gains and log2 on all ranks, each in its usual precision (float64 here,
+float32 there) and in a process of its own: median seconds, extra peak memory of one call, and how many times longer
+than ours it takes. Whichever of the two is not there (`pip install rax 'jax<0.7' torch`) is left out with a word. Then:
+seconds of one query of 100,000 documents at alpha = 100, and how the time of SmoothNDCG and SoftRank grows with the
+documents.
+
+    python benchmarks/losses.py [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+SIZES = [(1, 100), (1, 1_000), (1, 5_000), (100, 100)]
+ALPHAS = (1.0, 100.0)
+N_GRADES = 5
+Call = Callable[[], tuple[float, np.ndarray]]
+
+
+def lists(n_queries: int, length: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return normal scores and grades, shapes (n_queries, length)."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n_queries, length)), rng.integers(0, N_GRADES, (n_queries, length))
+
+
+def with_dcglearn(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
+    import dcglearn as dl
+
+    loss = dl.ApproxNDCG(dl.DCG.standard(N_GRADES, 10), alpha=alpha, k=None)
+    offsets = np.arange(len(scores) + 1) * scores.shape[1]
+    f, y = scores.ravel(), grades.ravel()
+    weight = np.full(len(scores), 1 / len(scores))
+    return lambda: loss(f, y, offsets, weight)
+
+
+def with_rax(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
+    import jax
+    import jax.numpy as jnp
+    import rax
+
+    approximate = rax.approx_t12n(rax.ndcg_metric, temperature=1 / alpha)
+    both = jax.jit(jax.value_and_grad(lambda f, y: -approximate(f, y)))
+    f, y = jnp.asarray(scores, jnp.float32), jnp.asarray(grades, jnp.float32)
+
+    def call() -> tuple[float, np.ndarray]:
+        value, gradient = both(f, y)
+        return float(value), np.asarray(gradient.block_until_ready()).ravel()
+
+    return call
+
+
+def with_allrank(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
+    """Return allRank's approxNDCGLoss (release 1.4.3), its formula written out, without padding."""
+    import torch
+
+    y = torch.tensor(grades, dtype=torch.float32)
+
+    def call() -> tuple[float, np.ndarray]:
+        f = torch.tensor(scores, dtype=torch.float32, requires_grad=True)
+        sorted_f, order = f.sort(descending=True, dim=-1)
+        true = torch.gather(y, 1, order)
+        ideal_order = y.sort(descending=True, dim=-1)[0]
+        discount = torch.log2(1.0 + torch.arange(1, y.shape[1] + 1).float())[None, :]
+        ideal = ((2.0**ideal_order - 1) / discount).sum(dim=-1).clamp(min=1e-10)
+        gains = (2.0**true - 1) / ideal[:, None]
+        others = torch.ones(len(y), y.shape[1], y.shape[1], dtype=torch.bool)
+        others.diagonal(dim1=-2, dim2=-1).zero_()
+        apart = sorted_f[:, :, None] - sorted_f[:, None, :]
+        position = 1.0 + (others.float() * torch.sigmoid(-alpha * apart).clamp(min=1e-10)).sum(dim=-1)
+        value = (gains / torch.log2(1.0 + position)).sum(dim=-1).mean()
+        value.backward()
+        return float(value.detach()), f.grad.numpy().ravel()
+
+    return call
+
+
+PEERS = {"rax": "rax", "allRank": "torch"}
+MAKERS = {"dcglearn": with_dcglearn, "rax": with_rax, "allRank": with_allrank}
+
+
+def resident(field: str) -> int:
+    """Return a number of bytes from the process's own status: VmRSS (now) or VmHWM (peak)."""
+    return int(re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) * 1024
+
+
+def extra_peak(call: Call) -> float:
+    """Return by how many MiB one call raises the process's memory, at its highest."""
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    before = resident("VmRSS")
+    call()
+    return (resident("VmHWM") - before) / 2**20
+
+
+def seconds(call: Call, budget: float = 1.0) -> float:
+    """Return the median of 5 to 200 calls."""
+    taken: list[float] = []
+    while len(taken) < 5 or (sum(taken) < budget and len(taken) < 200):
+        began = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - began)
+    return statistics.median(taken)
+
+
+def measure(name: str, n_queries: int, length: int, alpha: float) -> None:
+    """Print one row; the memory is that of the first call after one on ten documents, and what it compiles."""
+    MAKERS[name](*lists(1, 10), alpha)()
+    call = MAKERS[name](*lists(n_queries, length), alpha)
+    began = time.perf_counter()
+    peak = extra_peak(call)
+    first = time.perf_counter() - began
+    value, gradient = call()
+    row = {"value": value, "gradient_size": float(np.abs(gradient).max()), "first_call_seconds": first}
+    print(json.dumps({"seconds": seconds(call), "extra_peak_mib": peak, **row}))
+
+
+def measured(name: str, n_queries: int, length: int, alpha: float) -> dict[str, float]:
+    """Measure in a process of its own."""
+    arguments = [sys.executable, __file__, "--one", name, str(n_queries), str(length), str(alpha)]
+    return json.loads(subprocess.run(arguments, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
+
+
+def beside_peers(sizes: list[tuple[int, int]]) -> None:
+    peers = []
+    for name, module in PEERS.items():
+        tried = subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, text=True, check=False)
+        if tried.returncode == 0:
+            peers.append(name)
+        else:
+            print(f"{name} is left out: {tried.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+    for n_queries, length in sizes:
+        for alpha in ALPHAS:
+            rows = {name: measured(name, n_queries, length, alpha) for name in ["dcglearn", *peers]}
+            ours = rows["dcglearn"]["seconds"]
+            for name, row in rows.items():
+                shape = {"queries": n_queries, "documents": length, "alpha": alpha, "loss": f"ApproxNDCG, {name}"}
+                print(
+                    json.dumps({"question": "losses", **shape, **row, "times_ours": row["seconds"] / ours}), flush=True
+                )
+
+
+def long_lists(length: int) -> None:
+    import dcglearn as dl
+
+    dcg = dl.DCG.standard(N_GRADES, 10)
+    scores, grades = lists(1, length)
+    for loss in (dl.ApproxNDCG(dcg, alpha=100.0), dl.SHFSDCG(dcg, alpha=100.0)):
+        loss(scores[0, :100], grades[0, :100])
+        call = lambda loss=loss: loss(scores[0], grades[0])  # noqa: E731
+        row = {"loss": type(loss).__name__, "documents": length, "alpha": 100.0, "extra_peak_mib": extra_peak(call)}
+        print(json.dumps({"question": "long", **row, "seconds": seconds(call, 0.0)}), flush=True)
+
+
+def growth(sizes: dict[str, list[int]]) -> None:
+    """Print how the time grows: the power between each size and the one before."""
+    import dcglearn as dl
+
+    dcg = dl.DCG.standard(N_GRADES, 10)
+    losses = {"SmoothNDCG": dl.SmoothNDCG(dcg, sigma=10.0, k=None), "SoftRankNDCG": dl.SoftRankNDCG(dcg, sigma=1.0)}
+    for name, loss in losses.items():
+        before = None
+        for length in sizes[name]:
+            scores, grades = lists(1, length)
+            loss(scores[0, :10], grades[0, :10])
+            took = seconds(lambda loss=loss, scores=scores, grades=grades: loss(scores[0], grades[0]), 0.5)
+            power = None if before is None else float(np.log(took / before[1]) / np.log(length / before[0]))
+            print(
+                json.dumps({"question": "growth", "loss": name, "documents": length, "seconds": took, "power": power})
+            )
+            before = (length, took)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small lists only")
+    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        name, n_queries, length, alpha = options.one
+        measure(name, int(n_queries), int(length), float(alpha))
+        return
+    beside_peers(SIZES[:1] if options.quick else SIZES)
+    long_lists(2_000 if options.quick else 100_000)
+    quick = {"SmoothNDCG": [100, 200], "SoftRankNDCG": [25, 50]}
+    growth(quick if options.quick else {"SmoothNDCG": [500, 1_000, 2_000, 4_000], "SoftRankNDCG": [100, 200, 400, 800]})
+
+
+if __name__ == "__main__":
+    main()

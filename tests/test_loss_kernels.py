@@ -1,0 +1,75 @@
+"""Long lists: interpolation, blocks, windows and chunks against the full matrix."""
+
+import tracemalloc
+
+import loss_twins as twins
+import numpy as np
+import pytest
+
+import dcglearn as dl
+from dcglearn.dcg import DCG
+from dcglearn.losses import rank_kernel, soft_ranks
+from dcglearn.losses.rank_kernel import SoftRanks
+
+SHAPES = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "heavy tails": lambda rng, n: rng.standard_cauchy(n),
+    "few values": lambda rng, n: rng.integers(0, 7, n) / 3,
+    "two clusters": lambda rng, n: np.r_[rng.normal(size=n // 2) * 1e-3, 5 + rng.normal(size=n - n // 2) * 1e-3],
+    "far from 0": lambda rng, n: 1e6 + rng.normal(size=n),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("alpha", [1e-3, 1.0, 20.0, 1e3])
+def test_long_lists_equal_the_full_matrix(shape, alpha):
+    rng = np.random.default_rng(0)
+    f = np.sort(SHAPES[shape](rng, 1200))[::-1].copy()
+    soft = SoftRanks(f, np.array([0, 1200]), alpha, 1)
+    np.testing.assert_allclose(soft.ranks(), twins.soft_ranks(f, alpha), rtol=0, atol=2e-14 * 1200)
+    w = rng.normal(size=1200)
+    wanted = twins.soft_pull(f, alpha, w)
+    np.testing.assert_allclose(soft.pull(w), wanted, rtol=0, atol=1e-12 * alpha * 1200)
+
+
+def test_interpolation_is_as_exact_as_the_sums():
+    f = np.sort(np.random.default_rng(1).normal(size=3000))[::-1].copy()
+    w = np.random.default_rng(2).normal(size=3000)
+    soft = SoftRanks(f, np.array([0, 3000]), 8.0, 1)
+    ranks, pulled, direct = soft.ranks(), soft.pull(w), np.empty(3000)
+    for i in range(3000):  # a part of one document has no box to interpolate in
+        rank_kernel.soft_ranks(f, soft.segments, *soft.blocks, 8.0, i, i + 1, direct)
+    assert 0 < np.abs(ranks - direct).max() < 2e-14 * 3000
+    for i in range(3000):
+        rank_kernel.pull(f, soft.segments, *soft.blocks, 8.0, w, i, i + 1, direct)
+    assert 0 < np.abs(pulled - direct).max() < 1e-12 * np.abs(pulled).max()
+
+
+@pytest.mark.parametrize("alpha", [0.5, 30.0])
+def test_long_lists_of_hinge_ranks_equal_the_full_matrix(alpha):
+    rng = np.random.default_rng(3)
+    f, y = rng.normal(size=900), rng.integers(0, 4, 900)
+    loss = dl.SHFSDCG(DCG.standard(4, 20), alpha=alpha, beta=0.05)
+    value, gradient, ranks = twins.shf(loss, f, y)
+    np.testing.assert_allclose(loss.ranks(f, y), ranks, rtol=1e-12)
+    assert loss(f, y)[0] == pytest.approx(value, rel=1e-11)
+    np.testing.assert_allclose(loss(f, y)[1], gradient, atol=1e-11 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize(
+    "loss", [dl.ApproxNDCG(DCG.standard(3, 10), 100.0), dl.SHFSDCG(DCG.standard(3, 10), alpha=100.0)]
+)
+def test_memory_is_linear_in_the_documents(loss):
+    rng = np.random.default_rng(4)
+    f, y = rng.normal(size=20_000), rng.integers(0, 3, 20_000)
+    loss(f[:100], y[:100])
+    tracemalloc.start()
+    loss(f, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 * f.nbytes  # a matrix would take 20,000 times as much
+
+
+def test_scores_that_overflow_when_sharpened():
+    ranks = soft_ranks([1e308, -1e308, 0.0, 5e-324], alpha=1e300)
+    np.testing.assert_allclose(ranks, [1, 4, 2.5, 2.5], atol=1e-9)
