@@ -17,7 +17,6 @@ import polars as pl
 from tqdm import tqdm
 
 import dcglearn as dl
-from dcglearn.learn import choose_C
 
 
 def shares(log: dl.Preferences, share: float, seed: int) -> dict[str, float]:
@@ -25,7 +24,7 @@ def shares(log: dl.Preferences, share: float, seed: int) -> dict[str, float]:
     train, test = log.split(share, seed=seed, by="list" if log.rater is None else "rater")
     textbook = dl.textbook_dcgs(log.n_grades, log.depth)
     best = max(textbook.values(), key=lambda dcg: train.agreement(dcg).share)
-    qp = dl.UtilityLearner(C=choose_C(train, seed=seed).C).fit(train)
+    qp = dl.UtilityLearner(C=dl.choose_C(train, seed=seed).C).fit(train)
     metrics = {
         "direct (default)": dl.DCGLearner().fit(train).dcg_,
         "direct, ramp": dl.DCGLearner(loss="ramp").fit(train).dcg_,
