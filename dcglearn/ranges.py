@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, eye_array, hstack, vstack
 
+from dcglearn.cone import Cone
 from dcglearn.learn import without_equal_lists
 from dcglearn.preferences import Preferences, as_preferences
 from dcglearn.validation import InputError, whole_number
@@ -108,11 +107,11 @@ def consistent_ranges(
     if not (np.isfinite(slack) and slack >= 0):
         raise InputError(f"slack={slack!r} must be a number of at least 0")
     whole_number(max_pairs, "max_pairs", 1)
-    rows, weight, used = _rows(log, max_pairs)
+    cone = Cone.of(log, max_pairs)
     n_gains, depth = log.n_grades - 1, log.depth
     total = np.tile(np.arange(1.0, depth + 1), (n_gains, 1)).ravel()  # sum_k W[k, L-1], as B enters it
     first = np.ones(n_gains * depth)  # W[0, L-1]
-    least = _solved(rows, weight, first, None, np.zeros(len(first)))
+    least = cone.least_violation(first)
     budget = (1 + slack) * least + 1e-9
     in_gains = [
         np.where(np.arange(n_gains)[:, None] < grade, total.reshape(n_gains, depth), 0.0).ravel()
@@ -120,45 +119,10 @@ def consistent_ranges(
     ]
     in_discounts = [np.tile(np.arange(depth) >= k, (n_gains, 1)).ravel().astype(float) for k in range(depth)]
     # The violation allowed is that of a W with W[0, L-1] = 1, so it scales with W[0, L-1] where the sum is 1.
-    gains = [[s * _solved(rows, weight, total, (budget, first), s * x) for s in (1.0, -1.0)] for x in in_gains]
-    discounts = [[s * _solved(rows, weight, first, (budget, first), s * x) for s in (1.0, -1.0)] for x in in_discounts]
-    return Ranges(_clean(gains), _clean(discounts), least, used)
+    gains = [[s * cone.least(s * x, total, budget, first).value for s in (1.0, -1.0)] for x in in_gains]
+    discounts = [[s * cone.least(s * x, first, budget, first).value for s in (1.0, -1.0)] for x in in_discounts]
+    return Ranges(_clean(gains), _clean(discounts), least, cone.used)
 
 
 def _clean(ends: Sequence[Sequence[float]]) -> Floats:
     return np.clip(np.array(ends, dtype=np.float64).T, 0.0, 1.0) + 0.0
-
-
-def _rows(log: Preferences, max_pairs: int) -> tuple[Floats, Floats, float]:
-    """Return N(preferred) - N(other), shape (n, (L - 1) K), of the heaviest pairs that some metric could violate."""
-    merged = log.decided.merged()
-    assert merged.weight is not None
-    heaviest = merged[np.argsort(-merged.weight, kind="stable")[:max_pairs]]
-    assert heaviest.weight is not None
-    at_least = [
-        np.cumsum(heaviest.preferred >= m, axis=1, dtype=np.int64)
-        - np.cumsum(heaviest.other >= m, axis=1, dtype=np.int64)
-        for m in range(1, log.n_grades)
-    ]
-    rows = np.stack(at_least, axis=1).reshape(len(heaviest), -1).astype(np.float64)
-    could = (rows < 0).any(axis=1)
-    used = float(heaviest.weight.sum() / merged.weight.sum())
-    return rows[could], heaviest.weight[could] / heaviest.weight.sum(), used
-
-
-def _solved(rows: Floats, weight: Floats, norm: Floats, budget: tuple[float, Floats] | None, cost: Floats) -> float:
-    """Minimise the cost over B >= 0 with ``norm B = 1`` within the budget, or, without one, the mean violation."""
-    n, p = rows.shape
-    violation = hstack([csr_array(-rows), -eye_array(n)]) if n else csr_array((0, p))
-    upper = np.zeros(n)
-    if budget is None:
-        objective = np.concatenate([np.zeros(p), weight])
-    else:
-        objective = np.concatenate([cost, np.zeros(n)])
-        spent = np.concatenate([-budget[0] * budget[1], weight])[None]
-        violation, upper = vstack([violation, csr_array(spent)]), np.append(upper, 0.0)
-    fixed = csr_array(np.concatenate([norm, np.zeros(n)])[None])
-    done: Any = linprog(objective, A_ub=violation.tocsr(), b_ub=upper, A_eq=fixed, b_eq=[1.0], method="highs")
-    if done.status != 0:
-        raise RuntimeError(f"the linear program of a range was not solved ({done.message})")
-    return float(done.fun)

@@ -1,0 +1,116 @@
+"""All metrics with increasing gains and decreasing discounts that respect a log, as linear programs over a cone.
+
+``W[k, l] = sum_(j >= k, m <= l) B[m, j]`` with B >= 0: every DCG with increasing gains from 0 and decreasing discounts
+is one of these, so what holds for all of them holds for every such DCG. A list is worth ``<B, N>``, where ``N[m, j]``
+counts its grades of at least m down to position j.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dcglearn.preferences import Preferences
+
+    Floats = NDArray[np.float64]
+
+
+def counts(lists: NDArray[np.int8], n_grades: int) -> Floats:
+    """Return N of each list: how many grades of at least m = 1..L-1 down to each position, shape (n, (L - 1) K)."""
+    at_least = [np.cumsum(lists >= m, axis=1, dtype=np.int64) for m in range(1, n_grades)]
+    return np.stack(at_least, axis=1).reshape(len(lists), -1).astype(np.float64)
+
+
+def weights_of(steps: Floats, n_grades: int) -> Floats:
+    """Return W of B, given flat, shape (K, L)."""
+    table = steps.reshape(n_grades - 1, -1)
+    below = np.cumsum(table, axis=0)
+    found = np.zeros((table.shape[1], n_grades))
+    found[:, 1:] = np.cumsum(below[:, ::-1], axis=1)[:, ::-1].T
+    return found
+
+
+def span(n_grades: int, depth: int) -> Floats:
+    """Return ``sum_k W[k, L-1]`` as a linear function of B, shape ((L - 1) K,)."""
+    return np.tile(np.arange(1.0, depth + 1), n_grades - 1)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A solved linear program.
+
+    Attributes
+    ----------
+    value : float
+        The minimum.
+    steps : ndarray, shape (p,)
+        B, flat.
+    multipliers : ndarray, shape (n,)
+        What the minimum would fall by if a pair's constraint were relaxed by 1.
+    """
+
+    value: float
+    steps: Floats
+    multipliers: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Cone:
+    """The metrics that respect a log.
+
+    Attributes
+    ----------
+    rows : ndarray, shape (n, (L - 1) K)
+        N(preferred) - N(other) of the pairs that some metric could violate.
+    weight : ndarray, shape (n,)
+        Their shares of the weight that was looked at.
+    pairs : Preferences
+        These pairs.
+    used : float
+        Share of the log's weight that was looked at.
+    """
+
+    rows: Floats
+    weight: Floats
+    pairs: Preferences
+    used: float
+
+    @classmethod
+    def of(cls, log: Preferences, max_pairs: int) -> Cone:
+        """Return the cone of a log's heaviest distinct pairs, so many at most; ties are left out."""
+        merged = log.decided.merged()
+        assert merged.weight is not None
+        heaviest = merged[np.argsort(-merged.weight, kind="stable")[:max_pairs]]
+        assert heaviest.weight is not None
+        rows = counts(heaviest.preferred, log.n_grades) - counts(heaviest.other, log.n_grades)
+        could = np.flatnonzero((rows < 0).any(axis=1))
+        share = heaviest.weight[could] / heaviest.weight.sum()
+        return cls(rows[could], share, heaviest[could], float(heaviest.weight.sum() / merged.weight.sum()))
+
+    def least_violation(self, unit: Floats) -> float:
+        """Return the least mean violation of the log by a metric with ``unit . B = 1``."""
+        return self._solved(np.concatenate([np.zeros(self.rows.shape[1]), self.weight]), unit, None).value
+
+    def least(self, cost: Floats, unit: Floats, budget: float, budget_unit: Floats) -> Solution:
+        """Minimise a cost over metrics with ``unit . B = 1`` and mean violation up to ``budget (budget_unit . B)``."""
+        spent = np.concatenate([-budget * budget_unit, self.weight])
+        return self._solved(np.concatenate([cost, np.zeros(len(self.rows))]), unit, spent)
+
+    def _solved(self, cost: Floats, unit: Floats, spent: Floats | None) -> Solution:
+        n, p = self.rows.shape
+        violation: Any = hstack([csr_array(-self.rows), -eye_array(n)]) if n else csr_array((0, p))
+        upper = np.zeros(n)
+        if spent is not None:
+            violation, upper = vstack([violation, csr_array(spent[None])]), np.append(upper, 0.0)
+        fixed = csr_array(np.concatenate([unit, np.zeros(n)])[None])
+        done: Any = linprog(cost, A_ub=violation.tocsr(), b_ub=upper, A_eq=fixed, b_eq=[1.0], method="highs")
+        if done.status != 0:
+            raise RuntimeError(f"the linear program was not solved ({done.message})")
+        return Solution(float(done.fun), done.x[:p], -done.ineqlin.marginals[:n])

@@ -1,0 +1,248 @@
+"""The rankings over which metrics are compared: all lists of grades, or all orders of given documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import comb, factorial, prod
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from dcglearn.dcg import DCG, Utility
+from dcglearn.lists import free_lists, multiset, permutations
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+    Grades = NDArray[np.int8]
+
+Metric: TypeAlias = "DCG | Utility | ArrayLike"
+"""A DCG, a utility, or its weights, shape (K, L)."""
+
+EXACT = 20_000_000
+"""Up to so many lists are all looked at; four numbers each are kept."""
+
+
+@dataclass(frozen=True)
+class Rankings:
+    """All lists of K grades, or all that rank given documents.
+
+    Attributes
+    ----------
+    depth, n_grades : int
+        K and L.
+    counts : tuple of int or None
+        How many documents have each grade; None where every position may have any grade.
+    """
+
+    depth: int
+    n_grades: int
+    counts: tuple[int, ...] | None
+
+    @property
+    def full(self) -> bool:
+        """Whether every document has a position."""
+        return self.counts is not None and sum(self.counts) == self.depth
+
+    @property
+    def present(self) -> NDArray[np.intp]:
+        """The grades that occur."""
+        return np.arange(self.n_grades) if self.counts is None else np.flatnonzero(self.counts)
+
+    @property
+    def n_lists(self) -> int:
+        """The number of different lists."""
+        if self.counts is None:
+            return self.n_grades**self.depth
+        ways = [1] + [0] * self.depth
+        for count in self.counts:
+            ways = [sum(comb(k, i) * ways[k - i] for i in range(min(count, k) + 1)) for k in range(self.depth + 1)]
+        return ways[self.depth]
+
+    def __str__(self) -> str:
+        if self.counts is None:
+            return f"all {self.n_lists:,} lists of {self.depth} grades"
+        return f"all {self.n_lists:,} rankings of {sum(self.counts)} documents down to position {self.depth}"
+
+    def best(self, weights: Floats) -> Grades:
+        """Return a list that is worth most under weights, shape (K, L)."""
+        if self.counts is None:
+            return weights.argmax(axis=1).astype(np.int8)
+        documents = np.repeat(np.arange(self.n_grades), self.counts)
+        rows, chosen = linear_sum_assignment(weights[:, documents], maximize=True)
+        found = np.empty(self.depth, dtype=np.int8)
+        found[rows] = documents[chosen]
+        return found
+
+    def span(self, weights: Floats) -> float:
+        """Return what the best list is worth more than the worst one."""
+        ranks = np.arange(self.depth)
+        return float(weights[ranks, self.best(weights)].sum() - weights[ranks, self.best(-weights)].sum())
+
+    def scaled(self, weights: Floats) -> Floats | None:
+        """Return weights with a span of 1, shape (K, L), or None if all lists are worth the same."""
+        span = self.span(weights)
+        return weights / span if span > 1e-12 * float(np.abs(weights).max()) else None
+
+    def sample(self, n: int, rng: np.random.Generator) -> Grades:
+        """Return n random lists, shape (n, K)."""
+        if self.counts is None:
+            return free_lists(self.n_grades, self.depth, n, rng)
+        return permutations(np.repeat(np.arange(self.n_grades), self.counts), n, self.depth, rng)
+
+    def everything(self, weights: Sequence[Floats]) -> Enumeration:
+        """Return what every list is worth under each of the weights, in one fixed order.
+
+        Raises
+        ------
+        InputError
+            If there are more than `EXACT` lists.
+        """
+        if self.n_lists > EXACT:
+            raise InputError(f"{self}: more than {EXACT:,} are not looked at one by one")
+        layers = np.stack(weights)
+        start: tuple[int, ...] = self.counts or ()
+        blocks, trail = {start: np.zeros((len(weights), 1))}, []
+        for k in range(self.depth):
+            sources: dict[tuple[int, ...], list[tuple[tuple[int, ...], int, int]]] = {}
+            for state, block in blocks.items():
+                for grade in range(self.n_grades):
+                    if self.counts is None or state[grade]:
+                        sources.setdefault(_without(state, grade), []).append((state, grade, block.shape[1]))
+            blocks = {
+                state: np.concatenate([blocks[s] + layers[:, k, grade, None] for s, grade, _ in parts], axis=1)
+                for state, parts in sources.items()
+            }
+            trail.append(sources)
+        return Enumeration(
+            values=np.concatenate(list(blocks.values()), axis=1),
+            weight=self._multiplicity(blocks),
+            trail=tuple(trail),
+            ends=tuple((state, block.shape[1]) for state, block in blocks.items()),
+        )
+
+    def _multiplicity(self, blocks: dict[tuple[int, ...], Floats]) -> Floats | None:
+        """Return how many orders of all documents begin with each list, None where each has one."""
+        if self.counts is None or self.full:
+            return None
+        rest = sum(self.counts) - self.depth
+        ways = [factorial(rest) // prod(map(factorial, state)) for state in blocks]
+        return np.repeat(np.array(ways, dtype=np.float64), [block.shape[1] for block in blocks.values()])
+
+
+@dataclass(frozen=True, eq=False)
+class Enumeration:
+    """The worth of every list.
+
+    Attributes
+    ----------
+    values : ndarray, shape (M, n)
+        By metric and list.
+    weight : ndarray, shape (n,), or None
+        How many orders of all documents begin with the list; None: one each.
+    trail, ends
+        What `list_at` walks back along.
+    """
+
+    values: Floats
+    weight: Floats | None
+    trail: tuple[dict[Any, Any], ...]
+    ends: tuple[tuple[tuple[int, ...], int], ...]
+
+    def list_at(self, index: int) -> Grades:
+        """Return the list at an index, shape (K,)."""
+        grades = []
+        for end, size in self.ends:
+            if index < size:
+                state = end
+                break
+            index -= size
+        for sources in reversed(self.trail):
+            for before, grade, size in sources[state]:
+                if index < size:
+                    state = before
+                    grades.append(grade)
+                    break
+                index -= size
+        return np.array(grades[::-1], dtype=np.int8)
+
+
+def _without(state: tuple[int, ...], grade: int) -> tuple[int, ...]:
+    return (*state[:grade], state[grade] - 1, *state[grade + 1 :]) if state else state
+
+
+def as_weights(metric: Metric, name: str) -> Floats:
+    """Return the weights of a metric, shape (K, L).
+
+    Raises
+    ------
+    InputError
+        If it is none, or its numbers are not finite.
+    """
+    if isinstance(metric, DCG):
+        return metric.utility.weights
+    if isinstance(metric, Utility):
+        return metric.weights
+    if isinstance(metric, str):
+        raise InputError(f"{name}={metric!r} is a text; DCG.from_name makes a metric of a name, DCG.load of a file")
+    try:
+        return Utility(np.asarray(metric, dtype=np.float64)).weights
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is neither a DCG nor a utility of shape (K, L): {error}") from error
+
+
+def comparable(
+    metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
+) -> tuple[Rankings, list[Floats]]:
+    """Return the rankings over which metrics are compared, and their weights, each scaled to a span of 1.
+
+    A metric that is less deep counts nothing at the positions below.
+
+    Raises
+    ------
+    InputError
+        If the numbers of grades differ, documents do not fill the positions, or a metric orders no two lists.
+    """
+    rankings, weights = on_one_shape(metrics, names, grades)
+    scaled = [rankings.scaled(one) for one in weights]
+    for name, one in zip(names, scaled, strict=True):
+        if one is None:
+            raise InputError(f"{name} orders no two of {rankings}: they are all worth the same")
+    return rankings, [one for one in scaled if one is not None]
+
+
+def on_one_shape(
+    metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
+) -> tuple[Rankings, list[Floats]]:
+    """Return the rankings over which metrics are compared, and their weights, all of shape (K, L).
+
+    Raises
+    ------
+    InputError
+        If the numbers of grades differ, or documents do not fill the positions.
+    """
+    weights = [as_weights(metric, name) for metric, name in zip(metrics, names, strict=True)]
+    sizes = {w.shape[1] for w in weights}
+    if len(sizes) > 1:
+        found = ", ".join(f"{name} has {w.shape[1]}" for name, w in zip(names, weights, strict=True))
+        raise InputError(f"metrics of different numbers of grades cannot be compared: {found}")
+    depth, n_grades = max(len(w) for w in weights), sizes.pop()
+    rankings = Rankings(depth, n_grades, None if grades is None else _counts(grades, n_grades, depth))
+    return rankings, [np.pad(w, ((0, depth - len(w)), (0, 0))) for w in weights]
+
+
+def _counts(grades: ArrayLike, n_grades: int, depth: int) -> tuple[int, ...]:
+    documents = multiset(grades, n_grades)
+    if (documents < 0).any():
+        raise InputError(f"grades={documents.tolist()}: every document needs a known grade, 0 = worst")
+    if len(documents) < depth:
+        raise InputError(
+            f"grades={documents.tolist()} are {len(documents)} documents for {depth} positions; "
+            "name all documents, or cut the metrics to fewer positions"
+        )
+    return tuple(int(n) for n in np.bincount(documents, minlength=n_grades))
