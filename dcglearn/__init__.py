@@ -14,13 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dcglearn.active import suggest_pairs as suggest_pairs
+    from dcglearn.certificates import coherence as coherence
+    from dcglearn.certificates import regret_curve as regret_curve
     from dcglearn.compare import compare_learners as compare_learners
+    from dcglearn.compatible import flip_points as flip_points
+    from dcglearn.compatible import is_compatible as is_compatible
+    from dcglearn.compatible import optimal_rankings as optimal_rankings
+    from dcglearn.compatible import two_grade_theorem as two_grade_theorem
     from dcglearn.dcg import DCG as DCG
     from dcglearn.dcg import Utility as Utility
     from dcglearn.dcg import gauge_free_similarity as gauge_free_similarity
     from dcglearn.dcg import similarity as similarity
     from dcglearn.dcg import textbook_dcgs as textbook_dcgs
     from dcglearn.dcg_learner import DCGLearner as DCGLearner
+    from dcglearn.disagreements import disagreement as disagreement
+    from dcglearn.disagreements import disagreement_matrix as disagreement_matrix
+    from dcglearn.evaluation import evaluate as evaluate
     from dcglearn.inference import bootstrap_bands as bootstrap_bands
     from dcglearn.inference import ridge_path as ridge_path
     from dcglearn.learn import UtilityLearner as UtilityLearner
@@ -53,7 +62,13 @@ if TYPE_CHECKING:
     from dcglearn.readers import read_preferences as read_preferences
     from dcglearn.readers import read_questions as read_questions
     from dcglearn.readers import read_ratings as read_ratings
+    from dcglearn.robustness import dominance as dominance
     from dcglearn.svmlight import read_queries as read_queries
+    from dcglearn.systems import system_order as system_order
+    from dcglearn.trec import Judgements as Judgements
+    from dcglearn.trec import Run as Run
+    from dcglearn.trec import read_judgements as read_judgements
+    from dcglearn.trec import read_runs as read_runs
     from dcglearn.validation import InputError as InputError
 
     from . import losses as losses
@@ -67,19 +82,28 @@ _HOMES = {
     "ApproxNDCG": "losses",
     "bootstrap_bands": "inference",
     "choose_C": "learn",
+    "coherence": "certificates",
     "compare_learners": "compare",
     "consistent_ranges": "ranges",
     "DCG": "dcg",
     "DCGLearner": "dcg_learner",
+    "disagreement": "disagreements",
+    "disagreement_matrix": "disagreements",
+    "dominance": "robustness",
     "encode": "preferences",
+    "evaluate": "evaluation",
+    "flip_points": "compatible",
     "gauge_free_similarity": "dcg",
     "GBRank": "losses",
     "InputError": "validation",
+    "is_compatible": "compatible",
+    "Judgements": "trec",
     "LambdaRank": "losses",
     "LinearRanker": "rankers.linear",
     "ListNet": "losses",
     "load_ranker": "rankers.model_files",
     "losses": "",
+    "optimal_rankings": "compatible",
     "PairwiseRanker": "rankers.reduction",
     "plots": "",
     "position_dependence": "position_test",
@@ -87,15 +111,19 @@ _HOMES = {
     "Queries": "queries",
     "RankHinge": "losses",
     "RankSVMRanker": "rankers.baselines",
+    "read_judgements": "trec",
     "read_preferences": "readers",
     "read_queries": "svmlight",
     "read_questions": "readers",
     "read_ratings": "readers",
+    "read_runs": "trec",
     "Regression": "losses",
+    "regret_curve": "certificates",
     "RegSHFSDCG": "losses",
     "ridge_path": "inference",
     "RidgeRanker": "rankers.baselines",
     "RSRank": "losses",
+    "Run": "trec",
     "SDCG": "losses",
     "SHFSDCG": "losses",
     "similarity": "dcg",
@@ -105,7 +133,9 @@ _HOMES = {
     "SoftRankNDCG": "losses",
     "SparseRanker": "rankers.sparse",
     "suggest_pairs": "active",
+    "system_order": "systems",
     "textbook_dcgs": "dcg",
+    "two_grade_theorem": "compatible",
     "Utility": "dcg",
     "UtilityLearner": "learn",
 }

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from dcglearn.certificates import Coherence, RegretCurve, Witness
     from dcglearn.dcg import DCG
+    from dcglearn.disagreements import DisagreementMatrix
     from dcglearn.factoring import Factoring
+    from dcglearn.systems import Swaps, SystemOrder
 
 LINE_STYLES = (
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},
@@ -185,6 +188,128 @@ def banded_figure(
             axes.fill_between(ranks, *band, color=LINE_STYLES[0]["color"], alpha=0.2, lw=0, label="90% band of learned")
         gains.legend()
     return figure
+
+
+def witness_figure(found: Coherence) -> Figure:
+    """Return the rankings on which two metrics differ most, as graded lists with what each metric gives them.
+
+    Raises
+    ------
+    InputError
+        If no disagreement was found.
+    """
+    told = [
+        (names, witness, regret)
+        for names, witness, regret in (
+            (found.names, found.witness, found.regret),
+            (found.names[::-1], found.witness_reverse, found.regret_reverse),
+        )
+        if witness is not None
+    ]
+    if not told:
+        raise InputError("there is no disagreement to draw")
+    with _print_style():
+        figure = _figure(7.0, 1.9 * len(told))
+        panels = figure.subplots(len(told), 1, squeeze=False)[:, 0]
+        for axes, (names, witness, regret) in zip(panels, told, strict=True):
+            _draw_witness(axes, names, witness, regret, found.rankings.n_grades)
+    return figure
+
+
+def _draw_witness(axes: Axes, names: Sequence[str], witness: Witness, regret: float, n_grades: int) -> None:
+    lists, depth = witness.lists, witness.lists.shape[1]
+    axes.imshow(lists, cmap="cividis", vmin=0, vmax=n_grades - 1, aspect="auto")
+    if depth <= 30:
+        for (row, column), grade in np.ndenumerate(lists):
+            dark = grade < (n_grades - 1) / 2
+            axes.text(column, row, str(grade), ha="center", va="center", color="white" if dark else "black")
+    labels = [f"preferred by\n{name}" for name in names]
+    axes.set_yticks([0, 1], labels)
+    ticks = np.unique(np.linspace(0, depth - 1, min(depth, 10)).round().astype(int))
+    axes.set_xticks(ticks, [str(tick + 1) for tick in ticks])
+    right = axes.secondary_yaxis("right")
+    values = [
+        "\n".join(f"{name}: {worth:.4g}" for name, worth in zip(names, pair, strict=True))
+        for pair in zip(witness.first, witness.second, strict=True)
+    ]
+    right.set_yticks([0, 1], values)
+    for one in (axes, right):
+        one.tick_params(length=0)
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    right.spines[:].set_visible(False)
+    axes.set_title(f"{names[0]} prefers the upper ranking; {names[1]} would lose {regret:.3f} of its span", fontsize=9)
+    axes.set_xlabel("position")
+
+
+def regret_figure(curve: RegretCurve) -> Figure:
+    """Return the largest regret against how sure the metric that prefers has to be."""
+    a, b = curve.names
+    with _print_style():
+        figure = _figure(4.2, 3.0)
+        axes = figure.subplots()
+        for style, label, values in zip(
+            _styles(2),
+            (f"{a} prefers, {b} loses", f"{b} prefers, {a} loses"),
+            (curve.regret, curve.regret_reverse),
+            strict=True,
+        ):
+            axes.plot(curve.margin, values, label=label, **style)
+        axes.set(xlabel="margin (share of the span)", ylabel="largest regret (share of the span)")
+        axes.set_ylim(bottom=0)
+        axes.legend()
+    return figure
+
+
+def disagreement_figure(found: DisagreementMatrix) -> Figure:
+    """Return a heat map of how often metrics disagree, like beside like, under the tree that orders them."""
+    from scipy.cluster.hierarchy import dendrogram
+
+    n = len(found.names)
+    order = found.order()
+    size = max(3.5, 0.19 * n + 2.2)
+    with _print_style():
+        figure = _figure(size + 0.8, size + 0.6)
+        top, axes = figure.subplots(2, 1, height_ratios=[1, 6])
+        if n > 2:
+            dendrogram(found.tree(), ax=top, no_labels=True, color_threshold=0, above_threshold_color="0.4")
+        top.set_axis_off()
+        image = axes.imshow(found.share[np.ix_(order, order)], cmap="cividis", vmin=0, aspect="auto")
+        names = [found.names[i] for i in order]
+        axes.set_xticks(range(n), names, rotation=90, fontsize=7)
+        axes.set_yticks(range(n), names, fontsize=7)
+        axes.grid(visible=False)
+        figure.colorbar(image, ax=axes, label="share of pairs ordered differently", pad=0.02)
+    return figure
+
+
+def slope_figure(order: SystemOrder) -> Figure:
+    """Return a slope chart of the systems' ranks under every metric; those whose swaps are solid are in colour."""
+    found, ranks = order.evaluation, order.ranks
+    coloured = {name for swaps in order.swaps.values() for pair, solid in _verdicts(swaps) if solid for name in pair}
+    n, columns = len(found.runs), np.arange(len(found.metrics))
+    with _print_style():
+        figure = _figure(3.6 + 1.4 * len(columns), max(2.5, 0.155 * n + 0.8))
+        axes = figure.subplots()
+        for name, row in zip(found.runs, ranks, strict=True):
+            colour, width = (LINE_STYLES[1]["color"], 1.6) if name in coloured else ("0.45", 0.9)
+            axes.plot(columns, row, marker="o", markersize=2.5, color=colour, lw=width)
+            axes.text(-0.06, row[0], name, ha="right", va="center", fontsize=6.5)
+            axes.text(columns[-1] + 0.06, row[-1], name, ha="left", va="center", fontsize=6.5)
+        axes.set_xticks(columns, found.metrics)
+        axes.set_xlim(-0.9, columns[-1] + 0.9)
+        axes.set_ylim(n + 0.7, 0.3)
+        axes.set_yticks([])
+        axes.spines[:].set_visible(False)
+        axes.grid(visible=False)
+        axes.xaxis.tick_top()
+        words = "in colour: systems whose order changes beyond chance" if coloured else "every crossing may be chance"
+        axes.set_xlabel(f"rank, best at the top ({words})")
+    return figure
+
+
+def _verdicts(swaps: Swaps) -> list[tuple[tuple[str, str], bool]]:
+    return list(zip(swaps.pairs, swaps.solid, strict=True))
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], *, force: bool = True) -> None:

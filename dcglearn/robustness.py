@@ -50,8 +50,8 @@ class Dominance:
         How strongly each of them does: what `low` would lose if it were violated by 1.
     for_x, for_y : DCG or None
         Where the verdict is open, a DCG under which x is better and one under which y is; None where none was found.
-    budget : float
-        Mean violation of the log that was allowed, as a share of the span.
+    budget : float or None
+        Mean violation of the log that was allowed, as a share of the span; None without a log.
     used : float
         Share of the log's weight that was looked at.
     names : (str, str)
@@ -65,7 +65,7 @@ class Dominance:
     multipliers: Floats
     for_x: DCG | None
     for_y: DCG | None
-    budget: float
+    budget: float | None
     used: float
     names: tuple[str, str]
 
@@ -76,8 +76,7 @@ class Dominance:
 
     def __str__(self) -> str:
         x, y = self.names
-        scope = f"every DCG that respects the log (mean violation up to {self.budget:.3g})" if self.budget >= 0 else ""
-        scope = scope or "every DCG with increasing gains and decreasing discounts"
+        scope = scope_of(self.budget)
         if self.verdict == "equal":
             return f"{x} and {y} are worth the same under {scope}"
         if self.verdict == "open":
@@ -95,6 +94,13 @@ class Dominance:
                 for pair, multiplier in zip(_one_by_one(self.deciding[:5]), self.multipliers, strict=False)
             ]
         return "\n".join(lines)
+
+
+def scope_of(budget: float | None) -> str:
+    """Say in words which DCGs are allowed."""
+    if budget is None:
+        return "every DCG with increasing gains and decreasing discounts"
+    return f"every DCG that respects the log (mean violation up to {budget:.3g})"
 
 
 def _one_by_one(pairs: Preferences) -> list[Preferences]:
@@ -192,7 +198,7 @@ class Allowed:
         The span as a function of B.
     n_grades, depth : int
         L and K.
-    budget : float
+    budget : float or None
         Mean violation allowed, a share of the span.
     """
 
@@ -200,7 +206,7 @@ class Allowed:
     unit: Floats
     n_grades: int
     depth: int
-    budget: float
+    budget: float | None
 
     @classmethod
     def by(cls, log: Preferences | None, n_grades: int, depth: int, budget: float | None, max_pairs: int) -> Allowed:
@@ -209,7 +215,7 @@ class Allowed:
         if log is None:
             if budget is not None:
                 raise InputError("budget= is what a log may be violated by: give log= too")
-            return cls(None, unit, n_grades, depth, -1.0)
+            return cls(None, unit, n_grades, depth, None)
         whole_number(max_pairs, "max_pairs", 1)
         cone = Cone.of(_on_scale(without_equal_lists(log)[0], n_grades), max_pairs)
         least = cone.least_violation(unit)
@@ -244,7 +250,7 @@ class Allowed:
         )
 
     def _least(self, cost: Floats) -> Solution:
-        assert self.cone is not None
+        assert self.cone is not None and self.budget is not None
         return self.cone.least(cost, self.unit, self.budget, self.unit)
 
     def _deciding(self, gap: Floats) -> tuple[Preferences | None, Floats]:
@@ -267,7 +273,7 @@ class Allowed:
 
     def _improved(self, falls: Floats, cost: Floats) -> DCG | None:
         """Improve gains and discounts in turn: first until the log is respected, then until the cost is below 0."""
-        assert self.cone is not None
+        assert self.cone is not None and self.budget is not None
         rises = np.ones(self.n_grades - 1)
         for turn in range(2 * ROUNDS):
             ahead = turn % 2 == 0

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.dcg import DCG
 from dcglearn.rankings import EXACT, Rankings, as_weights, comparable
 from dcglearn.regret import Found, IntegerProgramme, LookAtAll, Search
 from dcglearn.validation import InputError, finite_array
@@ -191,13 +190,14 @@ def coherence(
 
     Examples
     --------
+    >>> from dcglearn import DCG
     >>> linear, exponential = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
     >>> found = coherence(linear, exponential, grades=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0])
     >>> found.coherent, round(found.regret, 4)
     (False, 0.337)
     >>> found.witness.lists
-    array([[2, 3, 3, 2, 1, 1, 4, 0, 4, 0],
-           [4, 0, 0, 4, 1, 1, 2, 2, 3, 3]], dtype=int8)
+    array([[2, 3, 3, 2, 1, 1, 4, 4, 0, 0],
+           [4, 0, 0, 4, 1, 1, 3, 3, 2, 2]], dtype=int8)
     """
     tau = _checked_margin(margin)
     rankings, weights = comparable([a, b], names, grades)
@@ -343,6 +343,7 @@ def regret_curve(
 
     Examples
     --------
+    >>> from dcglearn import DCG
     >>> linear, exponential = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
     >>> curve = regret_curve(linear, exponential, [4, 4, 3, 3, 2, 2, 1, 1, 0, 0], margins=[0.05, 0.1, 0.2])
     >>> curve.regret.round(4)
@@ -367,28 +368,3 @@ def regret_curve(
         bound_reverse=np.array([one.bound for one in back]),
         names=names,
     )
-
-
-def is_compatible(a: DCG, b: DCG) -> bool:
-    """Say whether the gains of two DCGs rise strictly from grade to grade in both, so that both agree on the best list.
-
-    Raises
-    ------
-    InputError
-        If the numbers of grades differ.
-
-    Notes
-    -----
-    Zhou et al. 2008, section 4. Compatible gains with decreasing discounts have the same optimal rankings
-    (rearrangement inequality); with more than two grades they may still disagree below the best: see `coherence`.
-
-    Examples
-    --------
-    >>> is_compatible(DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential"))
-    True
-    >>> is_compatible(DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "binary2"))
-    False
-    """
-    if a.n_grades != b.n_grades:
-        raise InputError(f"{a.n_grades} and {b.n_grades} grades cannot be compared")
-    return bool((np.diff(a.gains) > 0).all() and (np.diff(b.gains) > 0).all())

@@ -1,0 +1,207 @@
+"""Commands that compare metrics and systems: ``dcglearn coherence``, ``dcglearn systems``."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dcglearn.dcg import DCG, Utility
+from dcglearn.files import read_json_object, refuse_existing
+from dcglearn.plots import refuse_format
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dcglearn.certificates import Coherence, Witness
+
+commands = typer.Typer()
+
+Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Plot = Annotated[Path | None, typer.Option(help="Draw the result here (.png, .pdf, .svg).")]
+
+
+class Ties(StrEnum):
+    """How documents of one score are ordered."""
+
+    DOCNO_DESC = "docno-desc"
+    STABLE = "stable"
+
+
+@commands.command(
+    epilog="Examples: dcglearn coherence dcg.json exponential-log2    "
+    "dcglearn coherence linear-log2 linear-reciprocal --grades 4,4,3,3,2,2,1,1,0,0 --plot witness.png"
+)
+def coherence(
+    a: Annotated[str, typer.Argument(metavar="A", help="A file, or GAIN-DISCOUNT[@K].")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    grades: Annotated[
+        str | None,
+        typer.Option(metavar="G,G,...", help="The documents that are ranked, by grade (0 = worst); else any list."),
+    ] = None,
+    margin: Annotated[
+        float, typer.Option(help="Only where a metric prefers by this share of best minus worst list.")
+    ] = 0.0,
+    n_grades: Annotated[
+        int | None, typer.Option(metavar="L", help="Grades of textbook metrics; by default those of the file, or 5.")
+    ] = None,
+    depth: Annotated[int | None, typer.Option(metavar="K", help="Positions of textbook metrics without @K.")] = None,
+    time_limit: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Of each search.")] = 60.0,
+    plot: Plot = None,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="End with status 1 if not coherent, 3 if not proved.")
+    ] = False,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Prove that two metrics never disagree, or show the rankings on which they do, and how often they do."""
+    _check_picture(plot, force=force)
+    documents = None if grades is None else _numbers(grades)
+    first, second = _two_metrics(a, b, documents, n_grades, depth)
+    from dcglearn.certificates import coherence as proved
+    from dcglearn.disagreements import disagreement
+
+    with _quiet_solver():
+        found = proved(first, second, documents, margin, time_limit=time_limit, names=(a, b))
+    often = disagreement(first, second, documents, names=(a, b))
+    if as_json:
+        typer.echo(json.dumps(_coherence_json(found, often.share, often.exact), allow_nan=False))
+    else:
+        typer.echo(f"{found}\n\n{often}")
+    if plot is not None and found.witness is None and found.witness_reverse is None:
+        typer.echo(f"not written: {plot} (there is no disagreement to draw)", err=True)
+    elif plot is not None:
+        from dcglearn.plots import save_figure, witness_figure
+
+        save_figure(witness_figure(found), plot, force=force)
+        typer.echo(f"wrote: {plot}", err=True)
+    if exit_code:
+        raise typer.Exit({True: 0, False: 1, None: 3}[found.coherent])
+
+
+def _coherence_json(found: Coherence, share: float, exact: bool) -> dict[str, Any]:
+    return {
+        "metrics": list(found.names),
+        "coherent": found.coherent,
+        "margin": found.margin,
+        "regret": found.regret,
+        "regret_reverse": found.regret_reverse,
+        "bound": found.bound,
+        "bound_reverse": found.bound_reverse,
+        "witness": _witness_json(found.witness),
+        "witness_reverse": _witness_json(found.witness_reverse),
+        "method": found.method,
+        "disagreement": share,
+        "disagreement_exact": exact,
+    }
+
+
+def _witness_json(witness: Witness | None) -> dict[str, Any] | None:
+    if witness is None:
+        return None
+    return {"lists": witness.lists.tolist(), "first": witness.first.tolist(), "second": witness.second.tolist()}
+
+
+@commands.command(
+    epilog="Examples: dcglearn systems qrels.txt runs/*.txt --metric nDCG@10 --metric dcg.json    "
+    "dcglearn systems qrels.txt runs.txt.xz --metric nDCG@10 --metric exponential-log2@10 --plot order.png"
+)
+def systems(
+    judgements: Annotated[str, typer.Argument(metavar="QRELS", help="TREC judgements, also .gz, .zst and .xz.")],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="TREC runs; a file may hold several.")],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC", help="nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]"),
+    ] = None,
+    log: Annotated[
+        str | None,
+        typer.Option(metavar="LOG", help="Preferences of users: which systems win under every DCG that respects them."),
+    ] = None,
+    ties: Annotated[Ties, typer.Option(help="Order of documents of one score.")] = Ties.DOCNO_DESC,
+    resamples: Annotated[int, typer.Option(min=1, metavar="N", help="Bootstrap samples of the topics.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    plot: Plot = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Order systems by several metrics, and say which differences are more than chance."""
+    _check_picture(plot, force=force)
+    from dcglearn.evaluation import metric_named
+    from dcglearn.readers import read_preferences
+    from dcglearn.systems import system_order
+    from dcglearn.trec import read_judgements, read_runs
+
+    judged, found = read_judgements(judgements), read_runs(runs)
+    metrics = {
+        name: DCG.load(name) if Path(name).is_file() else metric_named(name, judged.n_grades, found)
+        for name in metric or ["nDCG@10"]
+    }
+    prefer = None if log is None else read_preferences(log)
+    order = system_order(
+        found,
+        judged,
+        metrics,
+        log=prefer,
+        ties=ties.value,
+        n_resamples=resamples,
+        seed=seed,  # type: ignore[arg-type]
+    )
+    if as_json:
+        typer.echo(json.dumps(order.to_dict(), allow_nan=False))
+    else:
+        typer.echo(str(order))
+    if plot is not None:
+        from dcglearn.plots import save_figure, slope_figure
+
+        save_figure(slope_figure(order), plot, force=force)
+        typer.echo(f"wrote: {plot}", err=True)
+
+
+def _check_picture(plot: Path | None, *, force: bool) -> None:
+    if plot is not None:
+        refuse_existing(plot, force=force)
+        refuse_format(plot)
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(cell) for cell in text.split(",")]
+    except ValueError as error:
+        raise InputError(f"--grades {text}: give whole numbers with commas, such as 4,4,3,2,0") from error
+
+
+def _from_file(path: str) -> DCG | Utility:
+    values = read_json_object(path)
+    return Utility.load(path) if values.get("format") == "dcglearn.utility" else DCG.load(path)
+
+
+def _two_metrics(
+    a: str, b: str, documents: list[int] | None, n_grades: int | None, depth: int | None
+) -> list[DCG | Utility]:
+    files = {name: _from_file(name) for name in (a, b) if Path(name).is_file()}
+    sizes = [metric.n_grades for metric in files.values()] or [max(5, *[grade + 1 for grade in documents or [0]])]
+    depths = [metric.depth for metric in files.values()] or [10 if documents is None else min(10, len(documents))]
+    size, reach = n_grades or max(sizes), depth or max(depths)
+    return [files[name] if name in files else DCG.from_name(name, size, reach) for name in (a, b)]
+
+
+@contextmanager
+def _quiet_solver() -> Iterator[None]:
+    """Keep what the solver's library writes to standard output (HiGHS, some debugging words) out of ours."""
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)

@@ -1,0 +1,132 @@
+"""Runs and judgements brought together: the grades of each query's documents in the order a system ranked them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from dcglearn.trec import Judgements, Run
+
+    Grades = NDArray[np.int8]
+
+TIES = ("docno-desc", "stable")
+
+
+@dataclass(frozen=True, eq=False)
+class RankedGrades:
+    """What a system put where.
+
+    Attributes
+    ----------
+    run : str
+        The system.
+    queries : tuple of str
+        The judged queries, in order of their names.
+    grades : ndarray of int8, shape (Q, K)
+        By position; -1 where the document is not judged or nothing was ranked.
+    lengths : ndarray of int, shape (Q,)
+        How many documents were ranked, 0 where the run does not have the query.
+    """
+
+    run: str
+    queries: tuple[str, ...]
+    grades: Grades
+    lengths: NDArray[np.int64]
+
+    @property
+    def ranked(self) -> NDArray[np.bool_]:
+        """Whether a document stands at the position, shape (Q, K)."""
+        filled: NDArray[np.bool_] = np.arange(self.grades.shape[1]) < self.lengths[:, None]
+        return filled
+
+
+def judged_documents(judgements: Judgements, n_grades: int, most: int) -> tuple[tuple[str, ...], Grades]:
+    """Return the judged queries, in order, and the grades of their documents, at most so many of each grade.
+
+    Returns
+    -------
+    tuple of str, ndarray of int8, shape (Q, M)
+        Padded by -1. Grades below 0 count as 0.
+    """
+    queries = judgements.frame["query"].unique().sort()
+    places = judgements.frame["query"].replace_strict(queries, np.arange(len(queries))).to_numpy()
+    grades = judgements.frame["grade"].clip(0).to_numpy()
+    counts = np.zeros((len(queries), n_grades), dtype=np.int64)
+    np.add.at(counts, (places, grades), 1)
+    counts = np.minimum(counts, most)
+    documents = np.full((len(queries), int(counts.sum(axis=1).max())), -1, dtype=np.int8)
+    for row, count in zip(documents, counts, strict=True):
+        row[: count.sum()] = np.repeat(np.arange(n_grades), count)
+    return tuple(queries), documents
+
+
+def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ties: str = "docno-desc") -> RankedGrades:
+    """Return the grades that a run puts at each position.
+
+    Parameters
+    ----------
+    run : Run
+        The system.
+    judgements : Judgements
+        The grades.
+    depth : int, optional
+        K; by default the run's longest list.
+    ties : {"docno-desc", "stable"}
+        Documents of equal score (as float32, which is how trec_eval compares) stand in descending order of their names,
+        as in trec_eval, or as in the file. The column of ranks is not looked at.
+
+    Returns
+    -------
+    RankedGrades
+
+    Raises
+    ------
+    InputError
+        If run and judgements have no query in common, or `ties` is unknown.
+    """
+    import polars as pl
+
+    if ties not in TIES:
+        raise InputError(f"ties={ties!r}: give one of {', '.join(TIES)}")
+    queries = judgements.frame["query"].unique().sort()
+    places = pl.DataFrame({"query": queries, "place": np.arange(len(queries))})
+    frame = run.frame.join(places, on="query", how="inner", maintain_order="left")
+    if not len(frame):
+        raise InputError(f"run {run.name} has no query of the {len(queries)} that are judged; do the names agree?")
+    frame = frame.join(judgements.frame, on=["query", "document"], how="left", maintain_order="left")
+    place, score = frame["place"].to_numpy(), frame["score"].cast(pl.Float32).to_numpy()
+    order = np.lexsort((-score, place))
+    if ties == "docno-desc":
+        order = _names_descending(order, place, score, frame["document"])
+    place = place[order]
+    starts = np.flatnonzero(np.diff(place, prepend=-1))
+    ranks = np.arange(len(place)) - np.repeat(starts, np.diff(starts, append=len(place)))
+    longest = int(ranks.max()) + 1
+    grades = np.full((len(queries), depth or longest), -1, dtype=np.int8)
+    kept = ranks < grades.shape[1]
+    known = frame["grade"].clip(0).fill_null(-1).to_numpy()[order]
+    grades[place[kept], ranks[kept]] = known[kept]
+    return RankedGrades(run.name, tuple(queries), grades, np.bincount(place, minlength=len(queries)))
+
+
+def _names_descending(
+    order: NDArray[np.intp], place: NDArray[np.int64], score: NDArray[np.float32], names: pl.Series
+) -> NDArray[np.intp]:
+    """Put documents that a query's scores tie in descending order of their names, by bytes."""
+    same = (np.diff(place[order]) == 0) & (np.diff(score[order]) == 0)
+    if not same.any():
+        return order
+    tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
+    group = np.cumsum(np.insert(~same, 0, True))[tied]
+    ranked = names.gather(order[tied]).rank("dense").to_numpy().astype(np.int64)  # polars compares texts by bytes
+    order = order.copy()
+    order[tied] = order[tied][np.lexsort((-ranked, group))]
+    return order

@@ -1,0 +1,268 @@
+"""Whether the order of systems depends on the metric, and whether that is more than chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import kendalltau
+
+from dcglearn.cone import counts
+from dcglearn.evaluation import Evaluation, as_metrics, as_runs, evaluate
+from dcglearn.preferences import as_preferences
+from dcglearn.ranked import ranked_grades
+from dcglearn.robustness import ZERO, Allowed, scope_of
+from dcglearn.trec import Judgements, read_judgements
+from dcglearn.validation import InputError, whole_number
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from dcglearn.evaluation import Metrics, Runs
+    from dcglearn.preferences import Preferences
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Swaps:
+    """Pairs of systems that two metrics order differently.
+
+    Attributes
+    ----------
+    metrics : (str, str)
+        The two.
+    pairs : list of (str, str)
+        Better under the first metric, better under the second.
+    solid : list of bool
+        Whether both metrics keep their order in nearly all bootstrap samples of the topics; the others are noise.
+    n_pairs : int
+        Pairs of systems in all.
+    """
+
+    metrics: tuple[str, str]
+    pairs: list[tuple[str, str]]
+    solid: list[bool]
+    n_pairs: int
+
+    @property
+    def noise(self) -> float:
+        """Share of the swaps that are noise; NaN where there is none."""
+        return 1 - float(np.mean(self.solid)) if self.pairs else float("nan")
+
+    def __str__(self) -> str:
+        share = f", {self.noise:.0%} of them noise" if self.pairs else ""
+        return f"{self.metrics[0]} and {self.metrics[1]} swap {len(self.pairs)} of {self.n_pairs} pairs{share}"
+
+
+@dataclass(frozen=True, eq=False)
+class SystemOrder:
+    """Systems under several metrics; prints as a table with the agreement of the orders.
+
+    Attributes
+    ----------
+    evaluation : Evaluation
+        What every topic is worth, by system and metric.
+    tau : ndarray, shape (M, M)
+        Kendall's tau (b) between the orders of the systems.
+    tau_ap : ndarray, shape (M, M)
+        Tau_AP, which minds the top more; rows are the order that is taken for true.
+    swaps : dict of (str, str) to Swaps
+        By pair of metrics.
+    beats : ndarray of bool, shape (R, R)
+        Whether the system of the row is at least as good as that of the column under every DCG that is allowed, and
+        better under some.
+    scope : str
+        Which DCGs are.
+    level : float
+        Share of the bootstrap samples in which an order must stay for it to be solid.
+    """
+
+    evaluation: Evaluation
+    tau: Floats
+    tau_ap: Floats
+    swaps: dict[tuple[str, str], Swaps]
+    beats: NDArray[np.bool_]
+    scope: str
+    level: float
+
+    @property
+    def ranks(self) -> NDArray[np.intp]:
+        """Rank of every system under every metric, 1 = best, shape (R, M)."""
+        order = np.argsort(-self.evaluation.means, axis=0, kind="stable")
+        found = np.empty_like(order)
+        np.put_along_axis(found, order, np.arange(1, len(order) + 1)[:, None], axis=0)
+        return found
+
+    @property
+    def share_decided(self) -> float:
+        """Share of the pairs of systems of which one beats the other under every DCG that is allowed."""
+        n = len(self.beats)
+        return float(self.beats.sum() / (n * (n - 1) / 2))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values."""
+        found = self.evaluation
+        return {
+            "metrics": list(found.metrics),
+            "systems": [
+                {"run": run, "means": means, "ranks": ranks, "beats": int(beats)}
+                for run, means, ranks, beats in zip(
+                    found.runs, found.means.tolist(), self.ranks.tolist(), self.beats.sum(axis=1), strict=True
+                )
+            ],
+            "tau": self.tau.tolist(),
+            "tau_ap": self.tau_ap.tolist(),
+            "swaps": [
+                {
+                    "metrics": list(pair),
+                    "systems": [
+                        {"first": a, "second": b, "solid": solid}
+                        for (a, b), solid in zip(swaps.pairs, swaps.solid, strict=True)
+                    ],
+                }
+                for pair, swaps in self.swaps.items()
+            ],
+            "decided": self.share_decided,
+            "scope": self.scope,
+        }
+
+    def __str__(self) -> str:
+        names = self.evaluation.metrics
+        lines = [str(self.evaluation), ""]
+        if len(names) > 1:
+            width = max(map(len, names))
+            lines.append("Kendall's tau between the orders (tau_AP, the row's order taken for true)")
+            for name, taus, aps in zip(names, self.tau, self.tau_ap, strict=True):
+                cells = "".join(f"  {x:.3f} ({y:.3f})" for x, y in zip(taus, aps, strict=True))
+                lines.append(f"{name:<{width}}{cells}")
+            lines += ["", *map(str, self.swaps.values())]
+            lines.append(f"(noise: one of the metrics keeps its order in less than {self.level:.0%} of the bootstrap)")
+            lines.append("")
+        lines.append(f"{self.share_decided:.1%} of the pairs of systems are decided under {self.scope}")
+        return "\n".join(lines)
+
+
+def system_order(
+    runs: Runs,
+    judgements: Judgements | str | os.PathLike[str],
+    metrics: Metrics,
+    *,
+    log: Preferences | ArrayLike | None = None,
+    budget: float | None = None,
+    n_resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+    ties: str = "docno-desc",
+    missing: str = "zero",
+    normalise: bool = True,
+) -> SystemOrder:
+    """Order systems by several metrics, and say which differences are more than chance.
+
+    Parameters
+    ----------
+    runs, judgements, metrics, ties, missing, normalise
+        As `evaluate` takes them; two systems or more.
+    log : Preferences, or array_like of int, shape (n, 2, K), optional
+        Preferences of users: one system beats another if it does so under every DCG that respects them; without a log
+        under every DCG with increasing gains and decreasing discounts. Compared are means of DCG, not of NDCG.
+    budget : float, optional
+        Mean violation of the log that a DCG may have, see `dominance`.
+    n_resamples : int
+        Bootstrap samples of the topics.
+    level : float
+        Share of the samples in which both metrics must keep their order for a swap to be solid.
+    seed : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    SystemOrder
+
+    Raises
+    ------
+    InputError
+        As `evaluate` does, or if there are fewer than two systems.
+
+    Notes
+    -----
+    Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair that one order ties counts one half, that both tie, one.
+    """
+    whole_number(n_resamples, "n_resamples", 1)
+    if not 0.5 < level < 1:
+        raise InputError(f"level={level!r} must lie between 0.5 and 1")
+    judged = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
+    systems = as_runs(runs)
+    if len(systems) < 2:
+        raise InputError("an order needs two systems or more")
+    dcgs = as_metrics(metrics, judged, systems)
+    found = evaluate(systems, judged, dcgs, normalise=normalise, ties=ties, missing=missing).ordered()
+    prefer = None if log is None else as_preferences(log)
+    n_grades = max(judged.n_grades, 2 if prefer is None else prefer.n_grades)
+    depth = max(dcg.depth for dcg in dcgs.values()) if prefer is None else prefer.depth
+    allowed = Allowed.by(prefer, n_grades, depth, budget, 3000)
+    named = {run.name: run for run in systems}
+    lists = [ranked_grades(named[name], judged, depth, ties).grades for name in found.runs]
+    reached = [counts(grades, n_grades).mean(axis=0) for grades in lists]
+    return SystemOrder(
+        evaluation=found,
+        tau=_between(found.means, lambda a, b: float(kendalltau(a, b).statistic)),
+        tau_ap=_between(found.means, tau_ap),
+        swaps=_swaps(found, n_resamples, level, np.random.default_rng(seed)),
+        beats=_beats(allowed, reached),
+        scope=scope_of(allowed.budget),
+        level=level,
+    )
+
+
+def tau_ap(truth: Floats, other: Floats) -> float:
+    """Return tau_AP of two lists of means, shape (R,): how well the order of the second keeps that of the first."""
+    order = np.argsort(-other, kind="stable")
+    above = np.sign(truth[order][:, None] - truth[order][None, :])  # of the row over the column
+    tied = (other[order][:, None] == other[order][None, :]) & (above == 0)
+    right = np.where(tied, 1.0, 0.5 + 0.5 * above)
+    kept = [right[:i, i].mean() for i in range(1, len(order))]
+    return 2 * float(np.mean(kept)) - 1
+
+
+def _between(means: Floats, measure: Callable[[Floats, Floats], float]) -> Floats:
+    columns = means.T
+    return np.array([[measure(a, b) for b in columns] for a in columns])
+
+
+def _swaps(found: Evaluation, n_resamples: int, level: float, rng: np.random.Generator) -> dict[tuple[str, str], Swaps]:
+    n_topics = found.values.shape[2]
+    drawn = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples).astype(np.float64)
+    known = ~np.isnan(found.filled)
+    sums = np.einsum("rmq,bq->mrb", np.where(known, found.filled, 0.0), drawn)
+    weight = np.einsum("rmq,bq->mrb", known.astype(np.float64), drawn)
+    samples = sums / np.maximum(weight, 1.0)
+    pairs = np.array([(i, j) for i in range(len(found.runs)) for j in range(i)])
+    gaps = found.means.T[:, pairs[:, 0]] - found.means.T[:, pairs[:, 1]]
+    ahead = (samples[:, pairs[:, 0]] > samples[:, pairs[:, 1]]).mean(axis=2)
+    behind = (samples[:, pairs[:, 0]] < samples[:, pairs[:, 1]]).mean(axis=2)
+    kept = np.where(gaps > 0, ahead, behind)
+    swaps = {}
+    for a in range(len(found.metrics)):
+        for b in range(a + 1, len(found.metrics)):
+            names = found.metrics[a], found.metrics[b]
+            where = np.flatnonzero(gaps[a] * gaps[b] < 0)
+            best = [pairs[p] if gaps[a, p] > 0 else pairs[p][::-1] for p in where]
+            solid = [bool(min(kept[a, p], kept[b, p]) >= level) for p in where]
+            swaps[names] = Swaps(names, [(found.runs[i], found.runs[j]) for i, j in best], solid, len(pairs))
+    return swaps
+
+
+def _beats(allowed: Allowed, reached: list[Floats]) -> NDArray[np.bool_]:
+    n = len(reached)
+    found = np.zeros((n, n), dtype=bool)
+    for i in range(n):
+        for j in range(i):
+            low, high = allowed.range(reached[i] - reached[j])
+            found[i, j] = low >= -ZERO and high > ZERO
+            found[j, i] = high <= ZERO and low < -ZERO
+    return found

@@ -1,0 +1,235 @@
+"""TREC files in: runs (what systems ranked) and judgements (the grades of documents)."""
+
+from __future__ import annotations
+
+import lzma
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dcglearn.sources import content
+from dcglearn.validation import MAX_GRADES, InputError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    import polars as pl
+
+    Duplicates = Literal["error", "first", "last"]
+
+RUN_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
+JUDGEMENT_COLUMNS = ("query", "iteration", "document", "grade")
+EXPECTED = {
+    RUN_COLUMNS: "query Q0 document rank score run",
+    JUDGEMENT_COLUMNS: "query iteration document grade",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """Grades of documents.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        ``query``, ``document`` (text) and ``grade`` (0 = worst; below 0 as in the file), a row a judged document.
+    name : str
+        Where they come from.
+    """
+
+    frame: pl.DataFrame
+    name: str = "judgements"
+
+    @property
+    def n_grades(self) -> int:
+        """L: the largest grade plus 1."""
+        return max(int(self.frame["grade"].max() or 0), 0) + 1  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        queries = self.frame["query"].n_unique()
+        return f"Judgements({len(self.frame):,} documents, {queries:,} queries, {self.n_grades} grades)"
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a system ranked.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        ``query``, ``document`` (text) and ``score`` (float), in the order of the file.
+    name : str
+        The system.
+    """
+
+    frame: pl.DataFrame
+    name: str
+
+    def __repr__(self) -> str:
+        return f"Run({self.name!r}, {len(self.frame):,} documents, {self.frame['query'].n_unique():,} queries)"
+
+
+def read_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "error") -> Judgements:
+    """Read TREC judgements (qrels): ``query iteration document grade`` on a line.
+
+    Parameters
+    ----------
+    path : path-like
+        Any white space between columns, lines beginning with ``#`` left out, also .gz, .zst and .xz; - is standard
+        input.
+    duplicates : {"error", "first", "last"}
+        What to do with a document judged twice for one query.
+
+    Returns
+    -------
+    Judgements
+
+    Raises
+    ------
+    InputError
+        If a line is malformed (it is named), a document is judged twice, or the file cannot be read.
+    """
+    name, data = _content(path)
+    frame = _table(name, data, JUDGEMENT_COLUMNS, "grade")
+    over = np.flatnonzero((frame["grade"] >= MAX_GRADES).to_numpy())
+    if len(over):
+        raise InputError(f"{name}: grade {frame['grade'][int(over[0])]} is above {MAX_GRADES - 1}, the largest allowed")
+    return Judgements(_without_duplicates(name, frame, ["query", "document"], duplicates), name)
+
+
+def read_runs(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, duplicates: Duplicates = "error"
+) -> list[Run]:
+    """Read TREC runs: ``query Q0 document rank score run`` on a line; a file may hold several runs.
+
+    Parameters
+    ----------
+    paths : path-like, or several
+        Files as `read_judgements` takes them.
+    duplicates : {"error", "first", "last"}
+        What to do with a document ranked twice for one query.
+
+    Returns
+    -------
+    list of Run
+        In the order of the files; runs of one name in several files are called after their files.
+
+    Raises
+    ------
+    InputError
+        If a line is malformed (it is named), a document is ranked twice, or a file cannot be read.
+    """
+    found = []
+    for path in [paths] if isinstance(paths, str) or not hasattr(paths, "__iter__") else paths:
+        name, data = _content(path)
+        frame = _table(name, data, RUN_COLUMNS, "score")
+        frame = _without_duplicates(name, frame, ["run", "query", "document"], duplicates)
+        parts = frame.partition_by("run", maintain_order=True) if frame["run"].n_unique() > 1 else [frame]
+        found += [(name, Run(part.drop("run"), str(part["run"][0]))) for part in parts]
+    names = [run.name for _, run in found]
+    return [run if names.count(run.name) == 1 else Run(run.frame, _file_name(path, run)) for path, run in found]
+
+
+def _file_name(path: str, run: Run) -> str:
+    return f"{Path(path).name} {run.name}"
+
+
+def _content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
+    name, data = content(path)
+    if data[:6] != b"\xfd7zXZ\x00":
+        return name, data
+    try:
+        return name, lzma.decompress(data)
+    except (lzma.LZMAError, EOFError) as error:
+        raise InputError(f"{name}: cannot be decompressed ({error}); it is truncated or damaged") from error
+
+
+def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> pl.DataFrame:
+    """Return the columns that are used; fast where a single blank or tab stands between them, else after tidying."""
+    import polars as pl
+
+    first = data[: data.find(b"\n") + 1] or data
+    separator = "\t" if first.count(b"\t") == len(columns) - 1 else " "
+    for tidy in (False, True):
+        if tidy:
+            data, separator = re.sub(rb"[ \t\r\f\v]*\n[ \t\r\f\v]*|[ \t\r\f\v]+", _tidied, data.strip()), " "
+        try:
+            frame = _parsed(data, columns, number, separator)
+        except pl.exceptions.PolarsError:
+            continue
+        if _whole(frame, number):
+            return frame
+    raise _first_bad_line(name, data, columns, number)
+
+
+def _tidied(found: re.Match[bytes]) -> bytes:
+    return b"\n" if b"\n" in found.group() else b" "
+
+
+def _parsed(data: bytes, columns: Sequence[str], number: str, separator: str) -> pl.DataFrame:
+    import polars as pl
+
+    kinds = {"score": pl.Float64, "grade": pl.Int64}
+    return pl.read_csv(
+        data,
+        has_header=False,
+        separator=separator,
+        quote_char=None,
+        comment_prefix="#",
+        schema={column: kinds[number] if column == number else pl.String for column in columns},
+        columns=[i for i, column in enumerate(columns) if column in ("query", "document", "run", number)],
+    )
+
+
+def _whole(frame: pl.DataFrame, number: str) -> bool:
+    empty = any(frame[name].null_count() for name in frame.columns)
+    return len(frame) > 0 and not empty and not (number == "score" and bool(frame[number].is_nan().any()))
+
+
+def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str) -> InputError:
+    """Return the error of the first line that is malformed."""
+    expected = EXPECTED[tuple(columns)]
+    seen = 0
+    for place, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+        cells = line.split()
+        if not cells or line.startswith("#"):
+            continue
+        seen += 1
+        if len(cells) != len(columns):
+            return InputError(f"{name} line {place}: {len(cells)} columns, expected {len(columns)}: {expected}")
+        value: Any = cells[columns.index(number)]
+        try:
+            good = float(value) == float(value) if number == "score" else int(value) is not None
+        except ValueError:
+            good = False
+        if not good:
+            wanted = "a number" if number == "score" else "a whole number"
+            return InputError(f"{name} line {place}: {number} {value!r} is not {wanted}")
+    return InputError(
+        f"{name} holds no line of {expected}" if not seen else f"{name} cannot be read as lines of {expected}"
+    )
+
+
+def _without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicates: Duplicates) -> pl.DataFrame:
+    """Return a table whose keys occur once."""
+    if duplicates not in ("error", "first", "last"):
+        raise InputError(f"duplicates={duplicates!r}: give error, first or last")
+    hashes = np.zeros(len(frame), dtype=np.uint64)
+    for key in keys:
+        hashes = hashes * np.uint64(0x9E3779B97F4A7C15) ^ frame[key].hash().to_numpy()
+    hashes.sort()
+    if not (hashes[1:] == hashes[:-1]).any():  # equal rows have equal hashes
+        return frame
+    once = frame.unique(keys, keep="first" if duplicates == "error" else duplicates, maintain_order=True)
+    if len(once) < len(frame) and duplicates == "error":
+        row = frame.filter(frame.select(keys).is_duplicated()).row(0, named=True)
+        words = " ".join(str(row[key]) for key in keys)
+        raise InputError(
+            f"{name}: {words} occurs more than once ({len(frame) - len(once):,} lines too many); "
+            'keep one by duplicates="first" or "last"'
+        )
+    return once
