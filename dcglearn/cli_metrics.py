@@ -152,7 +152,7 @@ def systems(
         log=prefer,
         ties=ties.value,
         n_resamples=resamples,
-        seed=seed,  # type: ignore[arg-type]
+        seed=seed,
     )
     if as_json:
         typer.echo(json.dumps(order.to_dict(), allow_nan=False))

@@ -7,12 +7,14 @@ counts its grades of at least m down to position j.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from dcglearn.preferences import Preferences
 
     Floats = NDArray[np.float64]
+
+
+SLACK = 1e-8
+"""What a linear program may be off by, as a share of the unit of B."""
 
 
 def counts(lists: NDArray[np.int8], n_grades: int) -> Floats:
@@ -71,6 +77,9 @@ class Cone:
         N(preferred) - N(other) of the pairs that some metric could violate.
     weight : ndarray, shape (n,)
         Their shares of the weight that was looked at.
+    advantage : ndarray, shape ((L - 1) K,)
+        Mean of N(preferred) - N(other) over all pairs that were looked at: violations are measured against
+        ``advantage . B``, since a metric that tells no lists of the log apart violates nothing.
     pairs : Preferences
         These pairs.
     used : float
@@ -79,6 +88,7 @@ class Cone:
 
     rows: Floats
     weight: Floats
+    advantage: Floats
     pairs: Preferences
     used: float
 
@@ -91,16 +101,36 @@ class Cone:
         assert heaviest.weight is not None
         rows = counts(heaviest.preferred, log.n_grades) - counts(heaviest.other, log.n_grades)
         could = np.flatnonzero((rows < 0).any(axis=1))
-        share = heaviest.weight[could] / heaviest.weight.sum()
-        return cls(rows[could], share, heaviest[could], float(heaviest.weight.sum() / merged.weight.sum()))
+        share = heaviest.weight / heaviest.weight.sum()
+        used = float(heaviest.weight.sum() / merged.weight.sum())
+        return cls(rows[could], share[could], share @ rows, heaviest[could], used)
 
-    def least_violation(self, unit: Floats) -> float:
-        """Return the least mean violation of the log by a metric with ``unit . B = 1``."""
-        return self._solved(np.concatenate([np.zeros(self.rows.shape[1]), self.weight]), unit, None).value
+    def seen_through(self, basis: Floats) -> Cone:
+        """Return the part of the cone with ``B = basis @ v``, as a cone of v >= 0."""
+        return replace(self, rows=self.rows @ basis, advantage=self.advantage @ basis)
 
-    def least(self, cost: Floats, unit: Floats, budget: float, budget_unit: Floats) -> Solution:
-        """Minimise a cost over metrics with ``unit . B = 1`` and mean violation up to ``budget (budget_unit . B)``."""
-        spent = np.concatenate([-budget * budget_unit, self.weight])
+    def least_violation(self) -> float:
+        """Return the least mean violation of the log, a share of the mean advantage of preferred lists.
+
+        Raises
+        ------
+        InputError
+            If no metric gives preferred lists an advantage.
+        """
+        if not (self.advantage > 0).any():
+            raise InputError(
+                "no DCG with increasing gains and decreasing discounts prefers the preferred lists on average; "
+                "are the sides, or the grades, the other way round?"
+            )
+        return self._solved(np.concatenate([np.zeros(self.rows.shape[1]), self.weight]), self.advantage, None).value
+
+    def excess(self, unit: Floats, budget: float) -> Solution:
+        """Minimise the mean violation beyond the budget over metrics with ``unit . B = 1``."""
+        return self._solved(np.concatenate([-budget * self.advantage, self.weight]), unit, None)
+
+    def least(self, cost: Floats, unit: Floats, budget: float, slack: float = 0.0) -> Solution:
+        """Minimise a cost over metrics with ``unit . B = 1`` and a mean violation within the budget, or nearly."""
+        spent = np.concatenate([-budget * self.advantage - slack * unit, self.weight])
         return self._solved(np.concatenate([cost, np.zeros(len(self.rows))]), unit, spent)
 
     def _solved(self, cost: Floats, unit: Floats, spent: Floats | None) -> Solution:
@@ -113,4 +143,4 @@ class Cone:
         done: Any = linprog(cost, A_ub=violation.tocsr(), b_ub=upper, A_eq=fixed, b_eq=[1.0], method="highs")
         if done.status != 0:
             raise RuntimeError(f"the linear program was not solved ({done.message})")
-        return Solution(float(done.fun), done.x[:p], -done.ineqlin.marginals[:n])
+        return Solution(float(done.fun), np.maximum(done.x[:p], 0.0), -done.ineqlin.marginals[:n])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.cone import Cone
+from dcglearn.cone import SLACK, Cone
 from dcglearn.learn import without_equal_lists
 from dcglearn.preferences import Preferences, as_preferences
 from dcglearn.validation import InputError, whole_number
@@ -31,7 +31,8 @@ class Ranges:
     discounts : ndarray, shape (2, K)
         Least and largest discount of each position, the first = 1.
     violation : float
-        Least mean violation that any increasing and decreasing utility has, first position and best grade worth 1.
+        Least mean violation that any increasing and decreasing utility has, as a share of its mean advantage: of what
+        preferred lists are worth more than the others.
     used : float
         Share of the log's weight that was looked at.
     """
@@ -111,16 +112,15 @@ def consistent_ranges(
     n_gains, depth = log.n_grades - 1, log.depth
     total = np.tile(np.arange(1.0, depth + 1), (n_gains, 1)).ravel()  # sum_k W[k, L-1], as B enters it
     first = np.ones(n_gains * depth)  # W[0, L-1]
-    least = cone.least_violation(first)
-    budget = (1 + slack) * least + 1e-9
+    least = cone.least_violation()
+    budget = (1 + slack) * least
     in_gains = [
         np.where(np.arange(n_gains)[:, None] < grade, total.reshape(n_gains, depth), 0.0).ravel()
         for grade in range(n_gains + 1)
     ]
     in_discounts = [np.tile(np.arange(depth) >= k, (n_gains, 1)).ravel().astype(float) for k in range(depth)]
-    # The violation allowed is that of a W with W[0, L-1] = 1, so it scales with W[0, L-1] where the sum is 1.
-    gains = [[s * cone.least(s * x, total, budget, first).value for s in (1.0, -1.0)] for x in in_gains]
-    discounts = [[s * cone.least(s * x, first, budget, first).value for s in (1.0, -1.0)] for x in in_discounts]
+    gains = [[s * cone.least(s * x, total, budget, SLACK).value for s in (1.0, -1.0)] for x in in_gains]
+    discounts = [[s * cone.least(s * x, first, budget, SLACK).value for s in (1.0, -1.0)] for x in in_discounts]
     return Ranges(_clean(gains), _clean(discounts), least, cone.used)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.cone import Cone, counts, span
+from dcglearn.cone import SLACK, Cone, counts, span
 from dcglearn.dcg import DCG
 from dcglearn.learn import without_equal_lists
 from dcglearn.preferences import Preferences, as_preferences
@@ -26,9 +26,6 @@ ZERO = 1e-6
 
 STARTS = ("log2", "reciprocal", "rbp0.25", "rbp0.5", "rbp0.8", "flat")
 """Discounts from which a DCG in a cone of utilities is looked for."""
-
-SLACK = 1e-8
-"""What a linear program may be off by."""
 
 ROUNDS = 4
 """How often gains and discounts are improved in turn, to find a DCG in a cone of utilities."""
@@ -51,7 +48,8 @@ class Dominance:
     for_x, for_y : DCG or None
         Where the verdict is open, a DCG under which x is better and one under which y is; None where none was found.
     budget : float or None
-        Mean violation of the log that was allowed, as a share of the span; None without a log.
+        Mean violation of the log that was allowed, as a share of the mean advantage of preferred lists; None without
+        a log.
     used : float
         Share of the log's weight that was looked at.
     names : (str, str)
@@ -128,8 +126,8 @@ def dominance(
         What people preferred; ties are left out. Without it every DCG with increasing gains (worst 0) and decreasing
         discounts is allowed.
     budget : float, optional
-        Mean violation of the log that a metric may have, as a share of ``sum_k W[k, L-1]``; by default 1.1 times the
-        least possible, which is 0 for a log without contradictions.
+        Mean violation of the log that a metric may have, as a share of its mean advantage, ``mean <W, s - s'>`` over
+        the log's pairs; by default 1.1 times the least possible, which is 0 for a log without contradictions.
     n_grades : int, optional
         L where it is larger than seen.
     max_pairs : int
@@ -199,7 +197,7 @@ class Allowed:
     n_grades, depth : int
         L and K.
     budget : float or None
-        Mean violation allowed, a share of the span.
+        Mean violation allowed, a share of the mean advantage.
     """
 
     cone: Cone | None
@@ -217,8 +215,8 @@ class Allowed:
                 raise InputError("budget= is what a log may be violated by: give log= too")
             return cls(None, unit, n_grades, depth, None)
         whole_number(max_pairs, "max_pairs", 1)
-        cone = Cone.of(_on_scale(without_equal_lists(log)[0], n_grades), max_pairs)
-        least = cone.least_violation(unit)
+        cone = Cone.of(_on_scale(without_equal_lists(log)[0].decided, n_grades), max_pairs)
+        least = cone.least_violation()
         allowed = (1.1 * least if least > SLACK else 0.0) if budget is None else float(budget)
         if not np.isfinite(allowed) or allowed < least - SLACK:
             raise InputError(f"budget={budget}: every metric violates the log by at least {least:.3g} on average")
@@ -251,7 +249,7 @@ class Allowed:
 
     def _least(self, cost: Floats) -> Solution:
         assert self.cone is not None and self.budget is not None
-        return self.cone.least(cost, self.unit, self.budget, self.unit)
+        return self.cone.least(cost, self.unit, self.budget)
 
     def _deciding(self, gap: Floats) -> tuple[Preferences | None, Floats]:
         if self.cone is None or (gap >= 0).all():
@@ -277,15 +275,12 @@ class Allowed:
         rises = np.ones(self.n_grades - 1)
         for turn in range(2 * ROUNDS):
             ahead = turn % 2 == 0
-            basis = (
-                np.kron(np.eye(len(rises)), falls[:, None]) if ahead else np.kron(rises[:, None], np.eye(len(falls)))
-            )
-            part = Cone(self.cone.rows @ basis, self.cone.weight, self.cone.pairs, self.cone.used)
-            unit = self.unit @ basis
-            violation = part.least_violation(unit)
-            allowed = max(self.budget, violation) + SLACK
-            respected = violation <= self.budget + SLACK
-            values = part.least(cost @ basis if respected else np.zeros(basis.shape[1]), unit, allowed, unit).steps
+            fixed = (np.eye(len(rises)), falls[:, None]) if ahead else (rises[:, None], np.eye(len(falls)))
+            basis: Floats = np.kron(*fixed).astype(np.float64)
+            part, unit = self.cone.seen_through(basis), self.unit @ basis
+            nearest = part.excess(unit, self.budget)
+            respected = nearest.value <= SLACK
+            values = part.least(cost @ basis, unit, self.budget, 2 * SLACK).steps if respected else nearest.steps
             rises, falls = (values, falls) if ahead else (rises, values)
             if respected and float(np.outer(rises, falls).ravel() @ cost) < -ZERO:
                 return self._dcg(np.outer(rises, falls).ravel())

@@ -1,11 +1,13 @@
 """What several test files share: small logs of known kinds."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
+from dcglearn.cli import main
 from dcglearn.dcg import DCG
 from dcglearn.preferences import Preferences
 
@@ -40,3 +42,17 @@ def random_log(n: int, kind: str = "free", seed: int = 0, noise: float = 0.0, **
     both = np.stack([first, second], axis=1)
     both[swap] = both[swap, ::-1]
     return Preferences(both, n_grades=5, **columns)
+
+
+def call(monkeypatch, capsys, *arguments):
+    """Run ``dcglearn`` in this process, which is faster; return status, output and words."""
+    monkeypatch.setattr(sys, "argv", ["dcglearn", *map(str, arguments)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    out, err = capsys.readouterr()
+    return end.value.code or 0, out, err
+
+
+@pytest.fixture
+def dcglearn(monkeypatch, capsys):
+    return lambda *arguments: call(monkeypatch, capsys, *arguments)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from dcglearn.cli import app, main
+from dcglearn.cli import app
 from dcglearn.dcg import DCG, Utility
 
 GOOD = (
@@ -27,20 +27,6 @@ def run(*arguments, stdin=None, **options):
         check=False,
         **options,
     )
-
-
-def call(monkeypatch, capsys, *arguments):
-    """Run ``dcglearn`` in this process, which is faster; return status, output and words."""
-    monkeypatch.setattr(sys, "argv", ["dcglearn", *map(str, arguments)])
-    with pytest.raises(SystemExit) as end:
-        main()
-    out, err = capsys.readouterr()
-    return end.value.code or 0, out, err
-
-
-@pytest.fixture
-def dcglearn(monkeypatch, capsys):
-    return lambda *arguments: call(monkeypatch, capsys, *arguments)
 
 
 @pytest.fixture

@@ -11,25 +11,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from dcglearn.cli import main
 from dcglearn.dcg import DCG
 from dcglearn.letor_shaped import letor_queries
 from dcglearn.rankers.model_files import load_ranker
 from dcglearn.svmlight import read_queries
-
-
-@pytest.fixture
-def dcglearn(monkeypatch, capsys):
-    """Run ``dcglearn`` in this process; return status, output and words."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dcglearn", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        out, err = capsys.readouterr()
-        return end.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture

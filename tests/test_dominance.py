@@ -1,0 +1,152 @@
+"""Dominance: counts, linear programs, multipliers, examples that disagree, and the truth of noise-free logs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dcglearn.cone import Cone, counts, span, weights_of
+from dcglearn.dcg import DCG
+from dcglearn.preferences import Preferences
+from dcglearn.robustness import Allowed, dominance
+from dcglearn.simulate import ground_truth, preference_pairs
+from dcglearn.validation import InputError
+
+LISTS = st.lists(st.integers(0, 3), min_size=4, max_size=4)
+
+
+def random_dcg(rng, n_grades=4, depth=4):
+    steps = rng.exponential(size=n_grades - 1) * (rng.random(n_grades - 1) < 0.7)
+    falls = rng.exponential(size=depth) * (rng.random(depth) < 0.7)
+    return DCG(np.concatenate([[0.0], np.cumsum(steps)]), np.cumsum(falls[::-1])[::-1])
+
+
+@given(LISTS, LISTS)
+def test_without_a_log_it_is_the_counts(x, y):
+    found = dominance(x, y, n_grades=4)
+    ahead = [sum(g >= m for g in x[:k]) - sum(g >= m for g in y[:k]) for m in (1, 2, 3) for k in (1, 2, 3, 4)]
+    better, worse = min(ahead) >= 0, max(ahead) <= 0
+    assert found.verdict == ("equal" if better and worse else "x" if better else "y" if worse else "open")
+    rng = np.random.default_rng(0)
+    for dcg in [random_dcg(rng) for _ in range(30)]:
+        gap = float(np.diff(dcg.score([y, x]))[0])
+        largest = dcg.discounts.sum() * dcg.gains[-1]
+        assert found.low * largest - 1e-9 <= gap <= found.high * largest + 1e-9
+    if found.verdict == "open":
+        assert np.diff(found.for_x.score([y, x]))[0] > 0 > np.diff(found.for_y.score([y, x]))[0]
+
+
+@given(st.integers(0, 10**6))
+def test_b_and_w_say_the_same(seed):
+    rng = np.random.default_rng(seed)
+    steps, lists = rng.exponential(size=(3 * 5)), rng.integers(-1, 4, size=(6, 5)).astype(np.int8)
+    weights = weights_of(steps, 4)
+    table = np.hstack([weights, np.zeros((5, 1))])
+    worth = table[np.arange(5), lists].sum(axis=1)
+    np.testing.assert_allclose(counts(lists, 4) @ steps, worth)
+    assert span(4, 5) @ steps == pytest.approx(weights[:, -1].sum())
+    assert (np.diff(weights, axis=1) >= 0).all() and (np.diff(weights, axis=0) <= 0).all()
+
+
+@pytest.mark.parametrize(("n", "about"), [(20, 0.28), (60, 0.42), (200, 0.56)])
+def test_a_noise_free_log_decides_and_is_never_wrong(n, about):
+    truth = ground_truth("D1")
+    decided = []
+    for seed in range(5):
+        allowed = Allowed.by(preference_pairs(truth, n, seed=seed), 5, 10, None, 3000)
+        unseen = preference_pairs(truth, 60, seed=100 + seed)
+        for gap in counts(unseen.preferred, 5) - counts(unseen.other, 5):
+            low, high = allowed.range(gap)
+            assert high > 1e-6 or low >= -1e-6  # the truth prefers the first, so it cannot lose under all
+            decided.append(low >= -1e-6)
+    assert abs(np.mean(decided) - about) < 0.09
+
+
+def test_the_judgements_that_decide():
+    truth = ground_truth("D2")
+    log = preference_pairs(truth, 80, seed=1)
+    unseen = preference_pairs(truth, 40, seed=2)
+    seen = 0
+    for x, y in zip(unseen.preferred, unseen.other, strict=True):
+        found = dominance(x, y, log)
+        if found.verdict != "x" or found.deciding is None:
+            continue
+        seen += 1
+        assert (np.diff(found.multipliers) <= 1e-12).all() and (found.multipliers > 0).all()
+        alone = dominance(x, y, found.deciding, n_grades=5)  # they are enough
+        assert alone.verdict == "x"
+        turned = dominance(y, x, log)
+        assert turned.verdict == "y" and turned.low == pytest.approx(-found.high, abs=1e-6)
+        assert "beats" in str(found) and "decided by" in str(found) and str(turned).startswith("y beats x")
+    assert seen >= 5
+
+
+def test_open_verdicts_show_two_dcgs_that_respect_the_log():
+    truth = ground_truth("D1")
+    log = preference_pairs(truth, 30, seed=3)
+    unseen = preference_pairs(truth, 40, seed=4)
+    shown = 0
+    for x, y in zip(unseen.preferred, unseen.other, strict=True):
+        found = dominance(x, y, log)
+        if found.verdict != "open":
+            continue
+        for dcg, sign in ((found.for_x, 1), (found.for_y, -1)):
+            if dcg is not None:
+                shown += 1
+                assert sign * np.diff(dcg.score([y, x]))[0] > 0
+                gaps = dcg.score(log.preferred) - dcg.score(log.other)
+                assert gaps.min() > -1e-5 * dcg.discounts.sum()
+                assert (np.diff(dcg.gains) >= 0).all() and (np.diff(dcg.discounts) <= 0).all()
+    assert shown >= 10
+    assert dominance([2, 0, 0], [1, 1, 1], log=[[[2, 0, 1], [1, 2, 1]]]).for_y is not None
+
+
+def test_contradictions_and_budgets():
+    truth = ground_truth("D1")
+    log = preference_pairs(truth, 100, n_flips=15, seed=0)
+    cone = Cone.of(log, 3000)
+    least = cone.least_violation()
+    assert least > 1e-3
+    pair = preference_pairs(truth, 1, seed=9)
+    tight = dominance(pair.preferred, pair.other, log)
+    wide = dominance(pair.preferred, pair.other, log, budget=10 * least)
+    assert tight.budget == pytest.approx(1.1 * least)
+    assert wide.low <= tight.low + 1e-7 and wide.high >= tight.high - 1e-7
+    with pytest.raises(InputError, match="every metric violates"):
+        dominance(pair.preferred, pair.other, log, budget=least / 2)
+    with pytest.raises(InputError, match="the other way round"):
+        dominance(pair.preferred, pair.other, Preferences(np.zeros((2, 10), dtype=int), np.ones((2, 10), dtype=int), 5))
+    few = dominance(pair.preferred, pair.other, log, max_pairs=10)
+    assert few.used < 0.2
+
+
+def test_systems_are_means_of_lists_and_duplicates_change_nothing():
+    rng = np.random.default_rng(5)
+    x, y = rng.integers(0, 5, size=(2, 30, 10))
+    once, twice = dominance(x, y), dominance(np.vstack([x, x]), np.vstack([y, y]))
+    assert once.low == pytest.approx(twice.low) and once.verdict == twice.verdict
+    assert dominance(np.maximum(x, y), y).verdict == "x" and dominance(x, x).verdict == "equal"
+    assert "same" in str(dominance(x, x))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([1, 2, 3], [1, 2]), "different depths"),
+        (([[1, 2], [1]], [1, 2]), "different lengths"),
+        (([1, 2.5], [1, 2]), "not an integer"),
+        ((np.zeros((0, 2), dtype=int), [1, 2]), "no list"),
+        (([1, 2], [2, 1], [[[1, 2, 0], [0, 1, 2]]]), "the log 3"),
+        (([1, 2], [2, 1], None, 0.1), "log= too"),
+        (([1, 2], [2, 1], [[[1, 2], [1, 2]]]), "equal"),
+    ],
+)
+def test_bad_input(arguments, words):
+    with pytest.raises(InputError, match=words):
+        dominance(*arguments)
+
+
+def test_a_log_of_documents_says_nothing():
+    log = Preferences.from_documents([["d", "e"]], [["e", "d"]])
+    with pytest.raises(InputError, match="no grades"):
+        dominance([1, 0], [0, 1], log)

@@ -1,0 +1,325 @@
+"""TREC files, evaluation and the order of systems: trec_eval's values, ties, swaps, robust dominance."""
+
+import gzip
+import lzma
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dcglearn.dcg import DCG
+from dcglearn.evaluation import evaluate
+from dcglearn.plots import slope_figure
+from dcglearn.ranked import ranked_grades
+from dcglearn.robustness import dominance
+from dcglearn.simulate import preference_pairs
+from dcglearn.systems import system_order, tau_ap
+from dcglearn.trec import Judgements, Run, read_judgements, read_runs
+from dcglearn.validation import InputError
+
+QRELS = "q1 0 a 3\nq1 0 b 1\nq1 0 c 0\nq2 0 a 2\nq2 0 d -1\n"
+RUN = "q1 Q0 b 1 2.5 mine\nq1 Q0 a 2 1.5 mine\nq1 Q0 x 3 0.5 mine\nq2 Q0 d 1 9 mine\nq2 Q0 a 2 8 mine\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "run.txt").write_text(RUN)
+    return tmp_path / "qrels.txt", tmp_path / "run.txt"
+
+
+def made(n_systems=6, n_topics=30, seed=0):
+    """Return judgements, and systems whose scores are grades plus noise."""
+    rng = np.random.default_rng(seed)
+    grades = rng.choice(4, size=(n_topics, 40), p=[0.5, 0.25, 0.15, 0.1])
+    query = np.repeat([f"t{i:02}" for i in range(n_topics)], 40)
+    document = np.tile([f"d{i:02}" for i in range(40)], n_topics)
+    judged = Judgements(pl.DataFrame({"query": query, "document": document, "grade": grades.ravel()}))
+    noises = np.linspace(0.3, 3, n_systems)
+    runs = [
+        Run(
+            pl.DataFrame(
+                {"query": query, "document": document, "score": (grades + s * rng.normal(size=grades.shape)).ravel()}
+            ),
+            f"s{i}",
+        )
+        for i, s in enumerate(noises)
+    ]
+    return judged, runs
+
+
+def test_values_by_hand(files):
+    found = evaluate(files[1], files[0], ["nDCG@10", "exponential-log2@1", "nDCG"])
+    first = (1 + 3 / np.log2(3)) / (3 + 1 / np.log2(3))
+    second = (2 / np.log2(3)) / 2
+    np.testing.assert_allclose(found.values[0], [[first, second], [1 / 7, 0], [first, second]])
+    np.testing.assert_allclose(
+        evaluate(files[1], files[0], "nDCG@10", normalise=False).values[0, 0], [1 + 3 / np.log2(3), 2 / np.log2(3)]
+    )
+    frame = found.frame()
+    assert frame.columns == ["run", "query_id", "measure", "value"] and len(frame) == 9
+    mean = frame.filter(query_id="all", measure="nDCG@10")["value"].item()
+    assert mean == pytest.approx((first + second) / 2)
+    assert "nDCG@10" in str(found) and "not judged: up to 20.0%" in str(found)
+
+
+def test_trec_eval_and_we_agree_on_all_runs(shared):
+    folder = shared / "trec_dl2021_passage"
+    judged, runs = read_judgements(folder / "qrels-pass.txt"), read_runs(folder / "runs_judged53.txt.xz")
+    assert (len(runs), judged.n_grades) == (63, 4)
+    found = evaluate(runs, judged)
+    summary = pl.read_csv(folder / "runs_summary.tsv", separator="\t")
+    stated = dict(zip(summary["run"], summary["ndcg10_repo_treceval"], strict=True))
+    for name, mean in zip(found.runs, found.means[:, 0], strict=True):
+        assert abs(mean - stated[name]) < 6e-5
+    order = system_order(runs, judged, ["nDCG@10", "exponential-log2@10"], n_resamples=200)
+    assert order.evaluation.runs[0].startswith("pash_f")
+    assert 0.9 < order.tau[0, 1] < 0.98 and order.share_decided == pytest.approx(0.672, abs=0.01)
+
+
+def test_trec_eval_itself_agrees(shared):
+    peer = pytest.importorskip("pytrec_eval")
+    folder = shared / "trec_dl2021_passage"
+    judged, runs = read_judgements(folder / "qrels-pass.txt"), read_runs(folder / "runs_judged53.txt.xz")
+    nested = {}
+    for query, document, grade in judged.frame.iter_rows():
+        nested.setdefault(query, {})[document] = grade
+    evaluator = peer.RelevanceEvaluator(nested, {"ndcg_cut.10", "ndcg"})
+    found = evaluate(runs, judged, ["nDCG@10", "nDCG"])
+    for run, values in zip(runs, found.values, strict=True):
+        scores = {}
+        for query, document, score in run.frame.iter_rows():
+            scores.setdefault(query, {})[document] = score
+        theirs = evaluator.evaluate(scores)
+        for i, query in enumerate(found.queries):
+            assert values[0, i] == pytest.approx(theirs[query]["ndcg_cut_10"], abs=1e-12)
+            assert values[1, i] == pytest.approx(theirs[query]["ndcg"], abs=1e-12)
+
+
+def test_ties_are_broken_by_document_in_float32():
+    judged = Judgements(pl.DataFrame({"query": ["q"] * 3, "document": ["a", "b", "c"], "grade": [0, 1, 2]}))
+    scores = [1.0, 1.0 + 1e-12, 1.0]  # one value as float32
+    run = Run(pl.DataFrame({"query": ["q"] * 3, "document": ["a", "b", "c"], "score": scores}), "r")
+    np.testing.assert_array_equal(ranked_grades(run, judged).grades, [[2, 1, 0]])
+    np.testing.assert_array_equal(ranked_grades(run, judged, ties="stable").grades, [[0, 1, 2]])
+    np.testing.assert_array_equal(ranked_grades(run, judged, 2).grades, [[2, 1]])
+    with pytest.raises(InputError, match="docno-desc"):
+        ranked_grades(run, judged, ties="random")
+
+
+def test_policies(files):
+    judged, (run,) = read_judgements(files[0]), read_runs(files[1])
+    dcg = DCG([0.0, 1, 2, 5], [1.0, 0.5, 0.25])
+    plain = {"m": dcg}
+    value = {
+        how: evaluate(run, judged, plain, normalise=False, unjudged=how).values[0, 0, 0]
+        for how in ("worst", "best", "drop", 0.5)
+    }
+    assert value == {"worst": 3.5, "best": 3.5 + 5 / 4, "drop": 3.5, 0.5: 3.5 + 0.5 / 4}
+    one = Run(run.frame.filter(query="q1"), "one")
+    for missing, mean in (("zero", 0.5), ("skip", 1.0)):
+        found = evaluate(one, judged, "nDCG@10", missing=missing)
+        assert found.means[0, 0] == pytest.approx(mean * found.values[0, 0, 0])
+        assert "missing" in str(found) and found.n_missing.tolist() == [1]
+    own = evaluate(Run(run.frame.filter(document="b"), "b"), judged, "nDCG@10", ideal="list")
+    assert own.values[0, 0, 0] == 1.0
+    with pytest.raises(InputError, match="unjudged"):
+        evaluate(run, judged, unjudged="lost")
+    with pytest.raises(InputError, match="ideal"):
+        evaluate(run, judged, ideal="best")
+
+
+@pytest.mark.parametrize("name", ["tabs.txt", "spaces.txt.gz", "windows.txt", "comments.txt.xz"])
+def test_files_as_people_have_them(tmp_path, name):
+    text = RUN
+    if name.startswith("tabs"):
+        text = RUN.replace(" ", "\t")
+    elif name.startswith("spaces"):
+        text = "\n  ".join(RUN.replace(" ", "  ").splitlines()) + "  \n\n"
+    elif name.startswith("windows"):
+        text = RUN.replace("\n", "\r\n")
+    elif name.startswith("comments"):
+        text = "# made by hand\n" + RUN
+    data = text.encode()
+    data = gzip.compress(data) if name.endswith("gz") else lzma.compress(data) if name.endswith("xz") else data
+    (tmp_path / name).write_bytes(data)
+    (run,) = read_runs(tmp_path / name)
+    assert run.frame.rows() == [
+        ("q1", "b", 2.5),
+        ("q1", "a", 1.5),
+        ("q1", "x", 0.5),
+        ("q2", "d", 9.0),
+        ("q2", "a", 8.0),
+    ]
+    assert run.name == "mine" and "5 documents" in repr(run)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (RUN + "q1 Q0 a 3\n", "line 6: 4 columns, expected 6"),
+        (RUN.replace("1.5", "high"), "line 2: score 'high' is not a number"),
+        (RUN.replace("1.5", "nan"), "line 2: score 'nan' is not a number"),
+        (RUN + RUN[:19], "q1 b occurs more than once"),
+        ("", "empty"),
+        ("# nothing\n", "holds no line"),
+    ],
+)
+def test_bad_runs(tmp_path, text, words):
+    (tmp_path / "run.txt").write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_runs(tmp_path / "run.txt")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (QRELS.replace("b 1", "b 1.5"), "line 2: grade '1.5' is not a whole number"),
+        (QRELS.replace("b 1", "b 127"), "above 126"),
+        (QRELS + "q1 0 a 3\n", "more than once"),
+        (QRELS + "q1 0 a\n", "line 6: 3 columns"),
+    ],
+)
+def test_bad_judgements(tmp_path, text, words):
+    (tmp_path / "qrels.txt").write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_judgements(tmp_path / "qrels.txt")
+
+
+def test_duplicates_by_choice_and_runs_of_one_name(tmp_path):
+    (tmp_path / "one.txt").write_text(RUN + "q1 Q0 b 4 7.5 mine\n")
+    (tmp_path / "two.txt").write_text(RUN)
+    assert read_runs(tmp_path / "one.txt", duplicates="first")[0].frame["score"][0] == 2.5
+    assert 7.5 in read_runs(tmp_path / "one.txt", duplicates="last")[0].frame["score"]
+    names = [run.name for run in read_runs([tmp_path / "one.txt", tmp_path / "two.txt"], duplicates="last")]
+    assert names == ["one.txt mine", "two.txt mine"]
+    with pytest.raises(InputError, match="duplicates"):
+        read_runs(tmp_path / "two.txt", duplicates="both")
+    (tmp_path / "cut.txt.xz").write_bytes(lzma.compress(RUN.encode() * 99)[:60])
+    with pytest.raises(InputError, match="truncated"):
+        read_runs(tmp_path / "cut.txt.xz")
+
+
+def test_what_cannot_be_evaluated(files):
+    judged, (run,) = read_judgements(files[0]), read_runs(files[1])
+    other = Run(run.frame.with_columns(query=pl.lit("z") + pl.col("query")), "other")
+    with pytest.raises(InputError, match="no query of the 2 that are judged"):
+        evaluate(other, judged)
+    with pytest.raises(InputError, match="has no gain"):
+        evaluate(run, judged, {"m": DCG([0, 1], [1.0])})
+    with pytest.raises(InputError, match="neither a file"):
+        evaluate(run, judged, "nDCG@ten")
+    for runs, words in (([], "no run"), ([run, run], "its own name")):
+        with pytest.raises(InputError, match=words):
+            evaluate(runs, judged)
+    with pytest.raises(InputError, match="no metric"):
+        evaluate(run, judged, {})
+    with pytest.raises(InputError, match="two systems"):
+        system_order(run, judged, "nDCG@10")
+
+
+def slow_tau_ap(truth, other):
+    order = np.argsort(-other, kind="stable")
+    total = 0.0
+    for i in range(1, len(order)):
+        total += sum(truth[order[j]] > truth[order[i]] for j in range(i)) / i
+    return 2 * total / (len(order) - 1) - 1
+
+
+def test_tau_ap():
+    rng = np.random.default_rng(0)
+    truth, other = rng.normal(size=(2, 12))
+    assert tau_ap(truth, other) == pytest.approx(slow_tau_ap(truth, other))
+    assert tau_ap(truth, truth) == 1 and tau_ap(truth, -truth) == -1
+    ties = np.array([2.0, 2, 1])
+    assert tau_ap(ties, ties) == 1
+
+
+def test_the_order_of_systems():
+    judged, runs = made()
+    order = system_order(runs, judged, ["nDCG@10", "binary1-rbp0.8@10"], seed=1)
+    assert order.evaluation.runs[:3] == ("s0", "s1", "s2")
+    means = order.evaluation.means
+    for (a, b), swaps in order.swaps.items():
+        i, j = (order.evaluation.metrics.index(name) for name in (a, b))
+        crossed = ((means[:, None, i] - means[None, :, i]) * (means[:, None, j] - means[None, :, j]) < 0).sum() // 2
+        assert len(swaps.pairs) == crossed and swaps.n_pairs == 15
+        for first, second in swaps.pairs:
+            one, two = (order.evaluation.runs.index(name) for name in (first, second))
+            assert means[one, i] > means[two, i] and means[one, j] < means[two, j]
+    assert order.beats[0].sum() >= 4 and not order.beats.diagonal().any()
+    lists = {run.name: ranked_grades(run, judged, 10).grades for run in runs}
+    for i, first in enumerate(order.evaluation.runs):
+        for j, second in enumerate(order.evaluation.runs):
+            assert order.beats[i, j] == (dominance(lists[first], lists[second], n_grades=4).verdict == "x")
+    assert "Kendall" in str(order) and "decided under every DCG" in str(order)
+    assert len(slope_figure(order).axes) == 1
+    again = system_order(runs, judged, ["nDCG@10", "binary1-rbp0.8@10"], seed=1)
+    assert str(again) == str(order) and again.to_dict() == order.to_dict()
+
+
+def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
+    rng = np.random.default_rng(0)
+    topics = [f"t{i:02}" for i in range(60)]
+    query, document = np.repeat(topics, 4), np.tile(list("abcd"), 60)
+    judged = Judgements(pl.DataFrame({"query": query, "document": document, "grade": np.tile([3, 1, 1, 0], 60)}))
+
+    def system(name, scores):
+        noisy = np.tile(scores, 60) + 0.05 * rng.normal(size=240)
+        return Run(pl.DataFrame({"query": query, "document": document, "score": noisy}), name)
+
+    top, broad = system("top", [4, 1, 2, 3]), system("broad", [1, 4, 3, 0])
+    metrics = {"steep": DCG([0, 0, 0, 1], [1, 0.9, 0.0]), "flat": DCG([0, 1, 1, 1.0], [1, 1.0, 0.0])}
+    solid = system_order([top, broad], judged, metrics)
+    ((_, swaps),) = solid.swaps.items()
+    assert swaps.pairs == [("top", "broad")] and swaps.solid == [True] and swaps.noise == 0
+    assert not solid.beats.any() and solid.share_decided == 0
+    same = system_order([top, Run(top.frame, "copy")], judged, metrics)
+    assert same.swaps["steep", "flat"].pairs == [] and np.isnan(same.swaps["steep", "flat"].noise)
+    prefer = preference_pairs(DCG([0, 1, 1.5, 9], [1, 0.5, 0.1]), 200, lists="free", seed=0)
+    decided = system_order([top, broad], judged, metrics, log=prefer)
+    assert decided.beats[decided.evaluation.runs.index("top"), decided.evaluation.runs.index("broad")]
+    assert "respects the log" in str(decided)
+    with pytest.raises(InputError, match="level"):
+        system_order([top, broad], judged, metrics, level=0.3)
+
+
+class TestOnTheCommandLine:
+    def test_coherence(self, dcglearn, tmp_path):
+        picture = tmp_path / "witness.png"
+        status, out, err = dcglearn(
+            "coherence", "linear-log2", "exponential-log2", "--grades", "4,4,3,3,2,2,1,1,0,0", "--plot", picture
+        )
+        assert status == 0 and "0.3370" in out and "9.989%" in out and f"wrote: {picture}" in err
+        assert picture.read_bytes()[:4] == b"\x89PNG"
+        assert dcglearn("coherence", "linear-log2", "exponential-log2", "--depth", 4, "--exit-code")[0] == 1
+        DCG([0, 3, 9], [2.0, 1]).save(tmp_path / "a.json")
+        DCG([1, 2, 4], [1.0, 0.5]).save(tmp_path / "b.json")
+        words = dcglearn(
+            "coherence", tmp_path / "a.json", tmp_path / "b.json", "--exit-code", "--plot", tmp_path / "none.png"
+        )
+        assert words[0] == 0 and "never disagree" in words[1] and "no disagreement to draw" in words[2]
+        status, out, _ = dcglearn("coherence", "linear-log2@2", tmp_path / "a.json", "--json")
+        assert status == 0 and '"coherent": ' in out
+        for arguments, complaint in (
+            (("linear-log2", "exponential-log2", "--grades", "4,high"), "whole numbers"),
+            (("linear-log2", "exponential-log2", "--grades", "4,3"), ""),
+            (("linear-log2@10", "exponential-log2", "--grades", "4,3"), "2 documents for 10 positions"),
+            (("linear-log2", "nothing"), "neither a file"),
+        ):
+            status, _, err = dcglearn("coherence", *arguments)
+            assert (status == 2 and complaint in err) if complaint else status == 0
+
+    def test_systems(self, dcglearn, files, tmp_path):
+        other = tmp_path / "other.txt"
+        other.write_text(RUN.replace("mine", "yours").replace("2.5", "1.0"))
+        picture = tmp_path / "order.svg"
+        DCG([0, 1, 2, 9], [1, 0.5]).save(tmp_path / "m.json")
+        metrics = ("--metric", "nDCG@10", "--metric", tmp_path / "m.json")
+        status, out, err = dcglearn("systems", files[0], files[1], other, *metrics, "--plot", picture)
+        assert status == 0 and "yours" in out.splitlines()[1] and "swap 0 of 1 pairs" in out and "wrote" in err
+        assert b"<svg" in picture.read_bytes()
+        status, out, _ = dcglearn("systems", files[0], files[1], other, "--json")
+        assert status == 0 and '"decided": 1.0' in out
+        status, _, err = dcglearn("systems", files[0], files[1])
+        assert status == 2 and "two systems" in err
