@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,8 +15,6 @@ from dcglearn.plots import refuse_format
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dcglearn.certificates import Coherence, Witness
 
 commands = typer.Typer()
@@ -68,8 +63,9 @@ def coherence(
     first, second = _two_metrics(a, b, documents, n_grades, depth)
     from dcglearn.certificates import coherence as proved
     from dcglearn.disagreements import disagreement
+    from dcglearn.regret import quiet_solver
 
-    with _quiet_solver():
+    with quiet_solver():
         found = proved(first, second, documents, margin, time_limit=time_limit, names=(a, b))
     often = disagreement(first, second, documents, names=(a, b))
     if as_json:
@@ -191,17 +187,3 @@ def _two_metrics(
     depths = [metric.depth for metric in files.values()] or [10 if documents is None else min(10, len(documents))]
     size, reach = n_grades or max(sizes), depth or max(depths)
     return [files[name] if name in files else DCG.from_name(name, size, reach) for name in (a, b)]
-
-
-@contextmanager
-def _quiet_solver() -> Iterator[None]:
-    """Keep what the solver's library writes to standard output (HiGHS, some debugging words) out of ours."""
-    sys.stdout.flush()
-    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 1)
-        yield
-    finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +15,8 @@ from scipy.sparse import block_diag, coo_array, csr_array, vstack
 from dcglearn.rankings import Enumeration, Rankings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -25,6 +30,23 @@ TIE = 1e-12
 
 NEAR_TIE = 1e-7
 """What the integer programme, which cannot see `TIE`, takes for a tie."""
+
+
+@contextmanager
+def quiet_solver() -> Iterator[None]:
+    """Keep what the solver's library writes to standard output (HiGHS, some debugging words) out of a program's own.
+
+    It turns the process's standard output to the null device meanwhile, so programs use it, not the library.
+    """
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,7 +109,7 @@ def test_make_targets_do_their_own_set_up():
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
 
 
-@pytest.mark.parametrize("script", ["margin_qp.py", "scaling.py", "losses.py"])
+@pytest.mark.parametrize("script", ["margin_qp.py", "scaling.py", "losses.py", "coherence.py"])
 def test_benchmarks_run(script):
     pytest.importorskip("piqp", reason="benchmarks need the extra `bench`") if script == "margin_qp.py" else None
     done = subprocess.run(
