@@ -63,12 +63,12 @@ if TYPE_CHECKING:
     from dcglearn.readers import read_questions as read_questions
     from dcglearn.readers import read_ratings as read_ratings
     from dcglearn.robustness import dominance as dominance
+    from dcglearn.run_input import read_judgements as read_judgements
+    from dcglearn.run_input import read_runs as read_runs
     from dcglearn.svmlight import read_queries as read_queries
     from dcglearn.systems import system_order as system_order
     from dcglearn.trec import Judgements as Judgements
     from dcglearn.trec import Run as Run
-    from dcglearn.trec import read_judgements as read_judgements
-    from dcglearn.trec import read_runs as read_runs
     from dcglearn.validation import InputError as InputError
 
     from . import losses as losses
@@ -111,12 +111,12 @@ _HOMES = {
     "Queries": "queries",
     "RankHinge": "losses",
     "RankSVMRanker": "rankers.baselines",
-    "read_judgements": "trec",
+    "read_judgements": "run_input",
     "read_preferences": "readers",
     "read_queries": "svmlight",
     "read_questions": "readers",
     "read_ratings": "readers",
-    "read_runs": "trec",
+    "read_runs": "run_input",
     "Regression": "losses",
     "regret_curve": "certificates",
     "RegSHFSDCG": "losses",

@@ -132,8 +132,8 @@ def systems(
     _check_picture(plot, force=force)
     from dcglearn.evaluation import metric_named
     from dcglearn.readers import read_preferences
+    from dcglearn.run_input import read_judgements, read_runs
     from dcglearn.systems import system_order
-    from dcglearn.trec import read_judgements, read_runs
 
     judged, found = read_judgements(judgements), read_runs(runs)
     metrics = {

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dcglearn.dcg import DCG
 from dcglearn.ranked import RankedGrades, judged_documents, ranked_grades
-from dcglearn.trec import Judgements, Run, read_judgements, read_runs
+from dcglearn.run_input import read_judgements, read_runs
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
 
+    from dcglearn.run_input import JudgementsLike, RunsLike
+    from dcglearn.trec import Duplicates, Judgements, Run
+
     Floats = NDArray[np.float64]
     Metrics = Mapping[str, DCG] | Sequence[str] | DCG | str
-    Runs = Iterable[Run] | Run | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 IDEALS = ("judgements", "list")
 MISSING = ("zero", "skip")
@@ -108,8 +109,8 @@ class Evaluation:
 
 
 def evaluate(
-    runs: Runs,
-    judgements: Judgements | str | os.PathLike[str],
+    runs: RunsLike,
+    judgements: JudgementsLike,
     metrics: Metrics = "nDCG@10",
     *,
     normalise: bool = True,
@@ -118,22 +119,24 @@ def evaluate(
     missing: str = "zero",
     ideal: str = "judgements",
     empty: float = 0.0,
+    duplicates: Duplicates = "error",
 ) -> Evaluation:
     """Evaluate runs under any number of metrics, sorting once.
 
     Parameters
     ----------
-    runs : Run, path, or several
-        What systems ranked: of `read_runs`, or TREC files.
-    judgements : Judgements or path
-        The grades: of `read_judgements`, or a TREC file.
+    runs : Run, path, data frame, dict, or several
+        What systems ranked, as `read_runs` takes it.
+    judgements : Judgements, path, data frame or dict
+        The grades, as `read_judgements` takes them.
     metrics : mapping of str to DCG, DCG, or names
         ``nDCG@10`` (linear gain, log2, as trec_eval has it) or ``GAIN-DISCOUNT[@K]``; without K, down to the longest
         list.
     normalise : bool
         Divide by the best DCG that the query's documents allow (NDCG); else plain DCG.
-    ties : {"docno-desc", "stable"}
-        How documents of one score are ordered, see `ranked_grades`.
+    ties : {"docno-desc", "stable", "average"}
+        How documents of one score are ordered, see `ranked_grades`; "average" lets each stand at each of their
+        positions to the same part, as scikit-learn does.
     unjudged : {"worst", "best", "drop"} or float
         What a document without a judgement counts as: the worst grade, the best, nothing (those below move up), or
         this gain. "worst" and "best" are the bounds of what judging everything could give.
@@ -143,6 +146,8 @@ def evaluate(
         The documents that the best ranking is made of: all that are judged, or those in the run's own list.
     empty : float
         NDCG of a query whose best ranking is worth nothing.
+    duplicates : {"error", "first", "last"}
+        What to do with a document that occurs twice for one query.
 
     Returns
     -------
@@ -156,17 +161,14 @@ def evaluate(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> judged = Judgements(pl.DataFrame({"query": ["q", "q"], "document": ["d", "e"], "grade": [3, 1]}))
-    >>> run = Run(pl.DataFrame({"query": ["q", "q"], "document": ["e", "d"], "score": [2.0, 1.0]}), "mine")
+    >>> judged, run = {"q": {"d": 3, "e": 1}}, {"mine": {"q": {"e": 2.0, "d": 1.0}}}
     >>> print(evaluate(run, judged, ["nDCG@10", "exponential-log2@10"]))
     run   nDCG@10  exponential-log2@10
     mine   0.7967               0.7098
     (1 queries)
     """
     _check_settings(unjudged, missing, ideal)
-    judged = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
-    systems = as_runs(runs)
+    judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
     dcgs = as_metrics(metrics, judged, systems)
     depth = max(dcg.depth for dcg in dcgs.values())
     n_grades = min(dcg.n_grades for dcg in dcgs.values())
@@ -176,14 +178,16 @@ def evaluate(
     tops = [dcg.ideal(documents) for dcg in dcgs.values()]
     values = np.empty((len(systems), len(dcgs), len(queries)))
     share = np.empty(len(systems))
+    whole = unjudged == "drop" or ties == "average" or ideal == "list"
     for r, system in enumerate(systems):
-        ranked = ranked_grades(system, judged, None if unjudged == "drop" else depth, ties)
-        share[r] = 1 - float((ranked.grades >= 0).sum() / np.minimum(ranked.lengths, ranked.grades.shape[1]).sum())
+        ranked = ranked_grades(system, judged, None if whole else depth, ties)
+        share[r] = 1 - float((ranked.grades[:, :depth] >= 0).sum() / np.minimum(ranked.lengths, depth).sum())
         for m, dcg in enumerate(dcgs.values()):
-            lists, extra = _lists(dcg, ranked, unjudged)
-            value = dcg.score(lists) + extra
+            gains = _gains(dcg, ranked, unjudged)
+            width = min(dcg.depth, gains.shape[1])
+            value = gains[:, :width] @ dcg.discounts[:width]
             if normalise:
-                top = tops[m] if ideal == "judgements" else dcg.ideal(lists)
+                top = tops[m] if ideal == "judgements" else _own_ideal(dcg, ranked)
                 value = np.where(top > 0, value / np.where(top > 0, top, 1.0), empty)
             values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
     return Evaluation(values, tuple(run.name for run in systems), tuple(dcgs), queries, missing, share)
@@ -197,38 +201,27 @@ def _check_settings(unjudged: str | float, missing: str, ideal: str) -> None:
             raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
 
 
-def _lists(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> tuple[NDArray[np.int8], Floats | float]:
-    """Return the lists that a metric scores, and what unjudged documents add to that."""
+def _gains(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
+    """Return the gain at each position, shape (Q, K)."""
+    grades = ranked.grades
     if unjudged == "drop":
-        first = np.argsort(ranked.grades < 0, axis=1, kind="stable")[:, : dcg.depth]
-        return np.take_along_axis(ranked.grades, first, axis=1), 0.0
-    lists = ranked.grades[:, : dcg.depth]
-    holes = ranked.ranked[:, : dcg.depth] & (lists < 0)
-    if isinstance(unjudged, str):
-        return np.where(holes, 0 if unjudged == "worst" else dcg.n_grades - 1, lists).astype(np.int8), 0.0
-    return lists, unjudged * (holes @ dcg.discounts[: lists.shape[1]])
+        grades = np.take_along_axis(grades, np.argsort(grades < 0, axis=1, kind="stable"), axis=1)
+    own = {"worst": dcg.gains[0], "best": dcg.gains[-1], "drop": 0.0}
+    gains = np.append(dcg.gains, own[unjudged] if isinstance(unjudged, str) else unjudged)[grades]
+    gains = np.where(ranked.ranked, gains, 0.0) if unjudged != "drop" else gains
+    return gains if ranked.groups is None else _averaged(gains, ranked.groups)
 
 
-def as_runs(runs: Runs) -> list[Run]:
-    """Return runs, read where paths are given.
-
-    Raises
-    ------
-    InputError
-        If there is none, or two have one name.
-    """
-    if isinstance(runs, Run):
-        return [runs]
-    if isinstance(runs, str) or not hasattr(runs, "__iter__"):
-        return read_runs(runs)
-    given: list[Any] = [*runs]  # type: ignore[misc]
-    found: list[Run] = given if all(isinstance(run, Run) for run in given) else read_runs(given)
-    if not found:
-        raise InputError("there is no run to evaluate")
-    repeated = {run.name for run in found if sum(other.name == run.name for other in found) > 1}
-    if repeated:
-        raise InputError(f"several runs are called {sorted(repeated)[0]}: give each its own name")
+def _averaged(gains: Floats, groups: NDArray[np.int64]) -> Floats:
+    """Return gains averaged over the documents of one score, which `groups` numbers."""
+    sums = np.bincount(groups.ravel(), gains.ravel())
+    found: Floats = (sums / np.maximum(np.bincount(groups.ravel()), 1))[groups]
     return found
+
+
+def _own_ideal(dcg: DCG, ranked: RankedGrades) -> Floats:
+    best = -np.sort(-ranked.grades, axis=1)
+    return dcg.ideal(best)
 
 
 def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()) -> dict[str, DCG]:

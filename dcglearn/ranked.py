@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Grades = NDArray[np.int8]
 
-TIES = ("docno-desc", "stable")
+TIES = ("docno-desc", "stable", "average")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +34,15 @@ class RankedGrades:
         By position; -1 where the document is not judged or nothing was ranked.
     lengths : ndarray of int, shape (Q,)
         How many documents were ranked, 0 where the run does not have the query.
+    groups : ndarray of int, shape (Q, K), or None
+        Equal numbers stand where documents of one score do; None where each has its own place.
     """
 
     run: str
     queries: tuple[str, ...]
     grades: Grades
     lengths: NDArray[np.int64]
+    groups: NDArray[np.int64] | None = None
 
     @property
     def ranked(self) -> NDArray[np.bool_]:
@@ -79,9 +82,10 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
         The grades.
     depth : int, optional
         K; by default the run's longest list.
-    ties : {"docno-desc", "stable"}
+    ties : {"docno-desc", "stable", "average"}
         Documents of equal score (as float32, which is how trec_eval compares) stand in descending order of their names,
-        as in trec_eval, or as in the file. The column of ranks is not looked at.
+        as in trec_eval, or as in the file, or share their positions, which then carry one number in `groups`. The
+        column of ranks is not looked at.
 
     Returns
     -------
@@ -114,7 +118,20 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
     kept = ranks < grades.shape[1]
     known = frame["grade"].clip(0).fill_null(-1).to_numpy()[order]
     grades[place[kept], ranks[kept]] = known[kept]
-    return RankedGrades(run.name, tuple(queries), grades, np.bincount(place, minlength=len(queries)))
+    groups = _groups(place, score[order], ranks, grades.shape) if ties == "average" else None
+    return RankedGrades(run.name, tuple(queries), grades, np.bincount(place, minlength=len(queries)), groups)
+
+
+def _groups(
+    place: NDArray[np.int64], score: NDArray[np.float32], ranks: NDArray[np.int64], shape: tuple[int, int]
+) -> NDArray[np.int64]:
+    """Return a number for each run of equal scores; positions with nothing on them have numbers of their own."""
+    found = np.arange(shape[0] * shape[1]).reshape(shape)
+    new = (np.diff(place, prepend=-1) != 0) | (np.diff(score, prepend=np.nan) != 0)
+    first = np.flatnonzero(new)[np.cumsum(new) - 1]
+    kept = ranks < shape[1]
+    found[place[kept], ranks[kept]] = found[place[first[kept]], np.minimum(ranks[first[kept]], shape[1] - 1)]
+    return found
 
 
 def _names_descending(

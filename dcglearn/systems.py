@@ -9,21 +9,21 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from dcglearn.cone import counts
-from dcglearn.evaluation import Evaluation, as_metrics, as_runs, evaluate
+from dcglearn.evaluation import Evaluation, as_metrics, evaluate
 from dcglearn.preferences import as_preferences
 from dcglearn.ranked import ranked_grades
 from dcglearn.robustness import ZERO, Allowed, scope_of
-from dcglearn.trec import Judgements, read_judgements
+from dcglearn.run_input import read_judgements, read_runs
 from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.evaluation import Metrics, Runs
+    from dcglearn.evaluation import Metrics
     from dcglearn.preferences import Preferences
+    from dcglearn.run_input import JudgementsLike, RunsLike
 
     Floats = NDArray[np.float64]
 
@@ -148,8 +148,8 @@ class SystemOrder:
 
 
 def system_order(
-    runs: Runs,
-    judgements: Judgements | str | os.PathLike[str],
+    runs: RunsLike,
+    judgements: JudgementsLike,
     metrics: Metrics,
     *,
     log: Preferences | ArrayLike | None = None,
@@ -195,8 +195,7 @@ def system_order(
     whole_number(n_resamples, "n_resamples", 1)
     if not 0.5 < level < 1:
         raise InputError(f"level={level!r} must lie between 0.5 and 1")
-    judged = judgements if isinstance(judgements, Judgements) else read_judgements(judgements)
-    systems = as_runs(runs)
+    judged, systems = read_judgements(judgements), read_runs(runs)
     if len(systems) < 2:
         raise InputError("an order needs two systems or more")
     dcgs = as_metrics(metrics, judged, systems)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import lzma
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ from dcglearn.validation import MAX_GRADES, InputError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
 
@@ -73,7 +72,7 @@ class Run:
         return f"Run({self.name!r}, {len(self.frame):,} documents, {self.frame['query'].n_unique():,} queries)"
 
 
-def read_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "error") -> Judgements:
+def trec_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "error") -> Judgements:
     """Read TREC judgements (qrels): ``query iteration document grade`` on a line.
 
     Parameters
@@ -98,44 +97,34 @@ def read_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "e
     over = np.flatnonzero((frame["grade"] >= MAX_GRADES).to_numpy())
     if len(over):
         raise InputError(f"{name}: grade {frame['grade'][int(over[0])]} is above {MAX_GRADES - 1}, the largest allowed")
-    return Judgements(_without_duplicates(name, frame, ["query", "document"], duplicates), name)
+    return Judgements(without_duplicates(name, frame, ["query", "document"], duplicates), name)
 
 
-def read_runs(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], *, duplicates: Duplicates = "error"
-) -> list[Run]:
+def trec_runs(path: str | os.PathLike[str], *, duplicates: Duplicates = "error") -> list[Run]:
     """Read TREC runs: ``query Q0 document rank score run`` on a line; a file may hold several runs.
 
     Parameters
     ----------
-    paths : path-like, or several
-        Files as `read_judgements` takes them.
+    path : path-like
+        As `trec_judgements` takes it.
     duplicates : {"error", "first", "last"}
         What to do with a document ranked twice for one query.
 
     Returns
     -------
     list of Run
-        In the order of the files; runs of one name in several files are called after their files.
+        In the order of the file.
 
     Raises
     ------
     InputError
-        If a line is malformed (it is named), a document is ranked twice, or a file cannot be read.
+        If a line is malformed (it is named), a document is ranked twice, or the file cannot be read.
     """
-    found = []
-    for path in [paths] if isinstance(paths, str) or not hasattr(paths, "__iter__") else paths:
-        name, data = _content(path)
-        frame = _table(name, data, RUN_COLUMNS, "score")
-        frame = _without_duplicates(name, frame, ["run", "query", "document"], duplicates)
-        parts = frame.partition_by("run", maintain_order=True) if frame["run"].n_unique() > 1 else [frame]
-        found += [(name, Run(part.drop("run"), str(part["run"][0]))) for part in parts]
-    names = [run.name for _, run in found]
-    return [run if names.count(run.name) == 1 else Run(run.frame, _file_name(path, run)) for path, run in found]
-
-
-def _file_name(path: str, run: Run) -> str:
-    return f"{Path(path).name} {run.name}"
+    name, data = _content(path)
+    frame = _table(name, data, RUN_COLUMNS, "score")
+    frame = without_duplicates(name, frame, ["run", "query", "document"], duplicates)
+    parts = frame.partition_by("run", maintain_order=True) if frame["run"].n_unique() > 1 else [frame]
+    return [Run(part.drop("run"), str(part["run"][0])) for part in parts]
 
 
 def _content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
@@ -214,8 +203,14 @@ def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str)
     )
 
 
-def _without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicates: Duplicates) -> pl.DataFrame:
-    """Return a table whose keys occur once."""
+def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicates: Duplicates) -> pl.DataFrame:
+    """Return a table whose keys occur once.
+
+    Raises
+    ------
+    InputError
+        If `duplicates` is "error" and they do not.
+    """
     if duplicates not in ("error", "first", "last"):
         raise InputError(f"duplicates={duplicates!r}: give error, first or last")
     hashes = np.zeros(len(frame), dtype=np.uint64)

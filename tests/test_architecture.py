@@ -12,11 +12,11 @@ PACKAGE = Path(__file__).parents[1] / "dcglearn"
 # docs/design.md shows the same table with what lives in each file.
 FLOORS = [
     {"validation", "chunks"},
-    {"files", "sources", "lists", "textbook", "pair_sums", "pair_loss", "document_pairs", "queries"},
+    {"files", "sources", "lists", "textbook", "pair_sums", "pair_loss", "document_pairs", "queries", "top_kernel"},
     {"gauge", "smooth_discount"},
     {"dcg", "preferences", "margin_qp", "direct", "plots", "line_errors", "letor_shaped", "svmlight", "trec"},
-    {"readers", "simulate", "factoring", "losses", "rankings", "cone", "ranked"},
-    {"learn", "resampling", "regret", "compatible", "evaluation"},
+    {"readers", "simulate", "factoring", "losses", "rankings", "cone", "ranked", "run_input"},
+    {"learn", "resampling", "regret", "compatible", "evaluation", "array_evaluation"},
     {"dcg_learner", "ranges", "position_test", "rankers", "certificates", "disagreements", "robustness"},
     {"inference", "compare", "active", "systems"},
     {"report", "cli_metrics", "cli_rankers"},

@@ -12,9 +12,10 @@ from dcglearn.evaluation import evaluate
 from dcglearn.plots import slope_figure
 from dcglearn.ranked import ranked_grades
 from dcglearn.robustness import dominance
+from dcglearn.run_input import read_judgements, read_runs
 from dcglearn.simulate import preference_pairs
 from dcglearn.systems import system_order, tau_ap
-from dcglearn.trec import Judgements, Run, read_judgements, read_runs
+from dcglearn.trec import Judgements, Run
 from dcglearn.validation import InputError
 
 QRELS = "q1 0 a 3\nq1 0 b 1\nq1 0 c 0\nq2 0 a 2\nq2 0 d -1\n"

@@ -1,0 +1,226 @@
+"""Runs and judgements as people hold them: TREC files, JSON, Parquet, CSV, data frames, nested dictionaries."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from dcglearn.sources import content, kind_of, parquet_rows
+from dcglearn.trec import Judgements, Run, trec_judgements, trec_runs, without_duplicates
+from dcglearn.validation import MAX_GRADES, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from dcglearn.trec import Duplicates
+
+RunsLike: TypeAlias = Any
+"""A `Run`, a path, a data frame, a dictionary ``{query: {document: score}}``, or a list of these."""
+
+JudgementsLike: TypeAlias = Any
+"""`Judgements`, a path, a data frame, or a dictionary ``{query: {document: grade}}``."""
+
+ALIASES = {
+    "query": ("query", "query_id", "qid", "q_id", "topic"),
+    "document": ("document", "doc_id", "docid", "docno", "doc"),
+    "grade": ("grade", "relevance", "rel", "label", "rating"),
+    "score": ("score", "sim", "pred", "prediction"),
+    "run": ("run", "run_id", "tag", "system"),
+}
+
+
+def read_judgements(judgements: JudgementsLike, duplicates: Duplicates = "error") -> Judgements:
+    """Return judgements, read where a path is given.
+
+    Parameters
+    ----------
+    judgements : Judgements, path, data frame or dict
+        Tables have columns for query, document and grade, under any of the usual names (``query_id, doc_id,
+        relevance``; ``qid, docno, label``; ...); data frames may be polars' or any that has the interchange protocol
+        (pandas); ``{query: {document: grade}}`` as pytrec_eval takes them. Paths ending in .jsonl, .json, .csv, .tsv
+        or .parquet are such tables, all others TREC files.
+    duplicates : {"error", "first", "last"}
+        What to do with a document judged twice for one query.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, a value is none of its kind, or a file cannot be read.
+    """
+    if isinstance(judgements, Judgements):
+        return judgements
+    if isinstance(judgements, dict):
+        return _judgements(_nested(judgements, "grade"), "judgements", duplicates)
+    if _is_path(judgements):
+        if not _is_table(judgements):
+            return trec_judgements(judgements, duplicates=duplicates)
+        name, frame = _file_table(judgements, "grade")
+        return _judgements(frame, name, duplicates)
+    return _judgements(_polars(judgements, "judgements"), "judgements", duplicates)
+
+
+def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
+    """Return runs, read where paths are given.
+
+    Parameters
+    ----------
+    runs : Run, path, data frame, dict, or a list of these
+        As `read_judgements` takes them, with a column of scores in place of grades and, if there are several, one of
+        runs; ``{query: {document: score}}``, or ``{run: {query: {document: score}}}``.
+    duplicates : {"error", "first", "last"}
+        What to do with a document ranked twice for one query.
+
+    Raises
+    ------
+    InputError
+        If there is none, two have one name, a column is missing, or a file cannot be read.
+    """
+    given: Sequence[Any] = runs if isinstance(runs, (list, tuple)) else [runs]
+    found = [run for i, one in enumerate(given) for run in _runs(one, f"run {i + 1}", duplicates)]
+    if not found:
+        raise InputError("there is no run to evaluate")
+    names = [run.name for run in found]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated and all(map(_is_path, given)):
+        found = [
+            Run(run.frame, f"{Path(path).name} {run.name}" if run.name in repeated else run.name)
+            for path in given
+            for run in _runs(path, str(path), duplicates)
+        ]
+    elif repeated:
+        raise InputError(f"several runs are called {repeated[0]}: give each its own name")
+    return found
+
+
+def _runs(one: Any, name: str, duplicates: Duplicates) -> list[Run]:
+    if isinstance(one, Run):
+        return [one]
+    if isinstance(one, dict):
+        several = any(isinstance(v, dict) for part in one.values() if isinstance(part, dict) for v in part.values())
+        parts = one if several else {name: one}
+        return [run for key, part in parts.items() for run in _table_runs(_nested(part, "score"), str(key), duplicates)]
+    if _is_path(one):
+        if not _is_table(one):
+            return trec_runs(one, duplicates=duplicates)
+        path, frame = _file_table(one, "score")
+        return _table_runs(frame, Path(path).name, duplicates)
+    return _table_runs(_polars(one, name), name, duplicates)
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) or hasattr(value, "__fspath__")
+
+
+def _is_table(path: Any) -> bool:
+    bare = str(path).removesuffix(".gz").removesuffix(".zst")
+    return Path(bare).suffix in (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+
+
+def _file_table(path: Any, number: str) -> tuple[str, pl.DataFrame]:
+    import polars as pl
+
+    name, data = content(path)
+    kind = kind_of(name, data)
+    if kind == "parquet":
+        return name, parquet_rows(name, data)
+    try:
+        if kind == "text":
+            separator = "\t" if b"\t" in data.split(b"\n", 1)[0] else ","
+            return name, pl.read_csv(io.BytesIO(data), separator=separator, infer_schema=False)
+        if not data.lstrip().startswith(b"{") or b"\n{" in data.strip():
+            return name, pl.read_ndjson(io.BytesIO(data))
+        value = json.loads(data)
+    except (pl.exceptions.PolarsError, ValueError) as error:
+        raise _bad_line(name, data, str(error)) from error
+    nested = any(isinstance(part, dict) for part in value.values())
+    return name, _nested(value, number) if nested else pl.DataFrame([value])
+
+
+def _bad_line(name: str, data: bytes, reason: str) -> InputError:
+    for place, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+        try:
+            json.loads(line or "{}")
+        except ValueError as error:
+            return InputError(f"{name} line {place}: not valid JSON ({error})")
+    return InputError(f"{name}: cannot be read as a table ({reason})")
+
+
+def _nested(values: Mapping[Any, Any], number: str) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        rows = [(str(q), str(d), v) for q, documents in values.items() for d, v in documents.items()]
+    except AttributeError as error:
+        raise InputError(f"expected {{query: {{document: {number}}}}}; {error}") from error
+    columns = list(zip(*rows, strict=True)) or [(), (), ()]
+    return pl.DataFrame({"query": columns[0], "document": columns[1], number: columns[2]}, strict=False)
+
+
+def _polars(table: Any, name: str) -> pl.DataFrame:
+    import polars as pl
+
+    if isinstance(table, pl.DataFrame):
+        return table
+    if hasattr(table, "__dataframe__") or hasattr(table, "__arrow_c_stream__"):
+        return pl.DataFrame(table) if hasattr(table, "__arrow_c_stream__") else pl.from_dataframe(table)
+    raise InputError(f"{name}: {type(table).__name__} is neither a path, a data frame nor a dictionary")
+
+
+def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> Judgements:
+    found = _columns(frame, name, "grade")
+    wrong = (found["grade"] != found["grade"].floor()) | (found["grade"] >= MAX_GRADES)
+    if wrong.any():
+        place = int(wrong.arg_true()[0])
+        raise InputError(f"{name} row {place + 1}: grade {found['grade'][place]:g} is not a whole number up to 126")
+    import polars as pl
+
+    whole = found.with_columns(pl.col("grade").cast(pl.Int64))
+    return Judgements(without_duplicates(name, whole, ["query", "document"], duplicates), name)
+
+
+def _table_runs(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> list[Run]:
+    column = _alias(frame, "run")
+    parts = (
+        {name: frame} if column is None else {str(k[0]): v for k, v in frame.partition_by(column, as_dict=True).items()}
+    )
+    return [
+        Run(without_duplicates(name, _columns(part, name, "score"), ["query", "document"], duplicates), key)
+        for key, part in parts.items()
+    ]
+
+
+def _alias(frame: pl.DataFrame, what: str) -> str | None:
+    lower = {column.lower(): column for column in frame.columns}
+    return next((lower[alias] for alias in ALIASES[what] if alias in lower), None)
+
+
+def _columns(frame: pl.DataFrame, name: str, number: str) -> pl.DataFrame:
+    """Return query and document as text and the number as a float, each row whole."""
+    import polars as pl
+
+    found = {what: _alias(frame, what) for what in ("query", "document", number)}
+    for what, column in found.items():
+        if column is None:
+            raise InputError(
+                f"{name} has no column for the {what}: its columns are {', '.join(frame.columns)}; "
+                f"expected one of {', '.join(ALIASES[what])}"
+            )
+    picked = frame.select(
+        pl.col(str(found["query"])).cast(pl.String).alias("query"),
+        pl.col(str(found["document"])).cast(pl.String).alias("document"),
+        pl.col(str(found[number])).cast(pl.Float64, strict=False).alias(number),
+    )
+    if not len(picked):
+        raise InputError(f"{name} is empty")
+    whole = picked.select(pl.all_horizontal(pl.all().is_not_null()) & pl.col(number).is_not_nan()).to_series()
+    if not whole.all():
+        place = int(np.flatnonzero(~whole.to_numpy())[0])
+        cell = frame[str(found[number])][place]
+        raise InputError(f"{name} row {place + 1}: query, document or {number} is missing ({number} {cell!r})")
+    return picked
