@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dcglearn.active import suggest_pairs as suggest_pairs
+    from dcglearn.array_evaluation import evaluate_arrays as evaluate_arrays
     from dcglearn.certificates import coherence as coherence
     from dcglearn.certificates import regret_curve as regret_curve
     from dcglearn.compare import compare_learners as compare_learners
+    from dcglearn.comparison import compare_systems as compare_systems
     from dcglearn.compatible import flip_points as flip_points
     from dcglearn.compatible import is_compatible as is_compatible
     from dcglearn.compatible import optimal_rankings as optimal_rankings
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from dcglearn.trec import Run as Run
     from dcglearn.validation import InputError as InputError
 
+    from . import exports as exports
     from . import losses as losses
     from . import plots as plots
     from . import simulate as simulate
@@ -84,6 +87,7 @@ _HOMES = {
     "choose_C": "learn",
     "coherence": "certificates",
     "compare_learners": "compare",
+    "compare_systems": "comparison",
     "consistent_ranges": "ranges",
     "DCG": "dcg",
     "DCGLearner": "dcg_learner",
@@ -92,6 +96,8 @@ _HOMES = {
     "dominance": "robustness",
     "encode": "preferences",
     "evaluate": "evaluation",
+    "evaluate_arrays": "array_evaluation",
+    "exports": "",
     "flip_points": "compatible",
     "gauge_free_similarity": "dcg",
     "GBRank": "losses",

@@ -141,8 +141,8 @@ def _by_sorting(scores: Floats, grades: NDArray[np.int8], metrics: list[DCG], va
 def _sorted_with_grades(scores: Floats, grades: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return grades in order of scores, highest first, and which rows hold scores too near for this.
 
-    A score's bits, read as a whole number, keep the order of scores; its last seven make room for the grade. Sorting such
-    numbers is several times faster than sorting places by score.
+    A score's bits, read as a whole number, keep the order of scores; its last seven make room for the grade. Sorting
+    such numbers is several times faster than sorting places by score.
     """
     bits = (scores + 0.0).view(np.int64)  # -0.0 becomes 0.0
     ordered = bits ^ ((bits >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))

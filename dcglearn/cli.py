@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcglearn import __version__, cli_metrics, cli_rankers
+from dcglearn import __version__, cli_evaluate, cli_metrics, cli_rankers
 from dcglearn.dcg import DCG
 from dcglearn.files import refuse_existing
 from dcglearn.plots import refuse_format
@@ -31,6 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(cli_evaluate.commands)
 app.add_typer(cli_metrics.commands)
 app.add_typer(cli_rankers.commands)
 

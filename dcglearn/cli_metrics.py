@@ -130,15 +130,14 @@ def systems(
 ) -> None:
     """Order systems by several metrics, and say which differences are more than chance."""
     _check_picture(plot, force=force)
-    from dcglearn.evaluation import metric_named
+    from dcglearn.evaluation import named
     from dcglearn.readers import read_preferences
     from dcglearn.run_input import read_judgements, read_runs
     from dcglearn.systems import system_order
 
     judged, found = read_judgements(judgements), read_runs(runs)
     metrics = {
-        name: DCG.load(name) if Path(name).is_file() else metric_named(name, judged.n_grades, found)
-        for name in metric or ["nDCG@10"]
+        name: DCG.load(name) if Path(name).is_file() else named(name, judged, found) for name in metric or ["nDCG@10"]
     }
     prefer = None if log is None else read_preferences(log)
     order = system_order(

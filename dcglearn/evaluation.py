@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcglearn.dcg import DCG
+from dcglearn.ir_peers import measured
 from dcglearn.ranked import RankedGrades, judged_documents, ranked_grades
 from dcglearn.run_input import read_judgements, read_runs
 from dcglearn.validation import InputError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from dcglearn.trec import Duplicates, Judgements, Run
 
     Floats = NDArray[np.float64]
-    Metrics = Mapping[str, DCG] | Sequence[str] | DCG | str
+    Metrics = Mapping[str, DCG | str] | Sequence[str] | DCG | str
 
 IDEALS = ("judgements", "list")
 MISSING = ("zero", "skip")
@@ -131,7 +132,7 @@ def evaluate(
         The grades, as `read_judgements` takes them.
     metrics : mapping of str to DCG, DCG, or names
         ``nDCG@10`` (linear gain, log2, as trec_eval has it) or ``GAIN-DISCOUNT[@K]``; without K, down to the longest
-        list.
+        list. Other names (``AP``, ``P@10``) are computed by ir_measures.
     normalise : bool
         Divide by the best DCG that the query's documents allow (NDCG); else plain DCG.
     ties : {"docno-desc", "stable", "average"}
@@ -167,38 +168,50 @@ def evaluate(
     mine   0.7967               0.7098
     (1 queries)
     """
-    _check_settings(unjudged, missing, ideal)
+    _check_settings(unjudged, missing, ideal, ties)
     judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
-    dcgs = as_metrics(metrics, judged, systems)
-    depth = max(dcg.depth for dcg in dcgs.values())
-    n_grades = min(dcg.n_grades for dcg in dcgs.values())
+    chosen = as_metrics(metrics, judged, systems)
+    dcgs = {name: dcg for name, dcg in chosen.items() if isinstance(dcg, DCG)}
+    depth = max((dcg.depth for dcg in dcgs.values()), default=1)
+    n_grades = min((dcg.n_grades for dcg in dcgs.values()), default=judged.n_grades)
     if judged.n_grades > n_grades:
         raise InputError(f"{judged.name}: grade {judged.n_grades - 1} has no gain in a metric of {n_grades} grades")
     queries, documents = judged_documents(judged, n_grades, depth)
-    tops = [dcg.ideal(documents) for dcg in dcgs.values()]
-    values = np.empty((len(systems), len(dcgs), len(queries)))
+    tops = {name: dcg.ideal(documents) for name, dcg in dcgs.items()}
+    values = np.empty((len(systems), len(chosen), len(queries)))
     share = np.empty(len(systems))
     whole = unjudged == "drop" or ties == "average" or ideal == "list"
     for r, system in enumerate(systems):
         ranked = ranked_grades(system, judged, None if whole else depth, ties)
         share[r] = 1 - float((ranked.grades[:, :depth] >= 0).sum() / np.minimum(ranked.lengths, depth).sum())
-        for m, dcg in enumerate(dcgs.values()):
-            gains = _gains(dcg, ranked, unjudged)
-            width = min(dcg.depth, gains.shape[1])
-            value = gains[:, :width] @ dcg.discounts[:width]
-            if normalise:
-                top = tops[m] if ideal == "judgements" else _own_ideal(dcg, ranked)
-                value = np.where(top > 0, value / np.where(top > 0, top, 1.0), empty)
-            values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
-    return Evaluation(values, tuple(run.name for run in systems), tuple(dcgs), queries, missing, share)
+        for m, name in enumerate(chosen):
+            if name in dcgs:
+                top = (tops[name] if ideal == "judgements" else _own_ideal(dcgs[name], ranked)) if normalise else None
+                values[r, m] = _worth(dcgs[name], ranked, unjudged, top, empty)
+    others = [m for m, name in enumerate(chosen) if name not in dcgs]
+    if others:
+        values[:, others] = measured([str(list(chosen.values())[m]) for m in others], systems, judged, queries)
+    return Evaluation(values, tuple(run.name for run in systems), tuple(chosen), queries, missing, share)
 
 
-def _check_settings(unjudged: str | float, missing: str, ideal: str) -> None:
+def _worth(dcg: DCG, ranked: RankedGrades, unjudged: str | float, top: Floats | None, empty: float) -> Floats:
+    """Return the DCG of every query, divided by `top` where given; NaN where the run does not have the query."""
+    gains = _gains(dcg, ranked, unjudged)
+    width = min(dcg.depth, gains.shape[1])
+    value = gains[:, :width] @ dcg.discounts[:width]
+    if top is not None:
+        value = np.where(top > 0, value / np.where(top > 0, top, 1.0), empty)
+    return np.where(ranked.lengths > 0, value, np.nan)
+
+
+def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) -> None:
     if isinstance(unjudged, str) and unjudged not in UNJUDGED:
         raise InputError(f"unjudged={unjudged!r}: give a gain, or one of {', '.join(UNJUDGED)}")
     for name, value, known in (("missing", missing, MISSING), ("ideal", ideal, IDEALS)):
         if value not in known:
             raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
+    if unjudged == "drop" and ties == "average":
+        raise InputError('unjudged="drop" and ties="average" do not go together: what moves up leaves its equals')
 
 
 def _gains(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
@@ -224,30 +237,39 @@ def _own_ideal(dcg: DCG, ranked: RankedGrades) -> Floats:
     return dcg.ideal(best)
 
 
-def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()) -> dict[str, DCG]:
-    """Return metrics by name; names without a depth reach down to the longest list of the runs.
+def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()) -> dict[str, DCG | str]:
+    """Return metrics by name; names that are not of ours stay names, for ir_measures.
 
     Raises
     ------
     InputError
-        If there is none, or a name is not one of `DCG.from_name` or ``nDCG[@K]``.
+        If there is none, or one is neither a DCG nor a name.
     """
     if isinstance(metrics, DCG):
         return {"DCG": metrics}
     if not isinstance(metrics, dict):
         names = [metrics] if isinstance(metrics, str) else list(metrics)
-        metrics = {name: metric_named(name, judgements.n_grades, runs) for name in names}
+        metrics = {name: named(name, judgements, runs) for name in names}
     if not metrics:
         raise InputError("there is no metric to evaluate by")
+    for name, metric in metrics.items():
+        if not isinstance(metric, (DCG, str)):
+            raise InputError(f"metric {name!r} is a {type(metric).__name__}; give a DCG")
     return dict(metrics)
 
 
-def metric_named(name: str, n_grades: int, runs: Sequence[Run] = ()) -> DCG:
-    """Return the metric called ``nDCG[@K]``, as trec_eval has it, or ``GAIN-DISCOUNT[@K]``."""
+def named(name: str, judgements: Judgements, runs: Sequence[Run] = ()) -> DCG | str:
+    """Return ``nDCG[@K]`` (as trec_eval has it) or ``GAIN-DISCOUNT[@K]`` as a DCG, and other names as they are.
+
+    Without K the metric reaches down to the longest list of the runs.
+    """
     match = re.fullmatch(r"n?dcg(?:@(\d+))?", name, re.IGNORECASE)
-    full = f"linear-log2@{match.group(1)}" if match and match.group(1) else "linear-log2" if match else name
-    return DCG.from_name(full, max(n_grades, 2), max(1, *(_longest(run) for run in runs)) if runs else 1000)
+    if match is None and "-" not in name:
+        return name
+    full = name if match is None else "linear-log2" + (f"@{match.group(1)}" if match.group(1) else "")
+    return DCG.from_name(full, max(judgements.n_grades, 2), max(1, *(_longest(run) for run in runs)) if runs else 1000)
 
 
 def _longest(run: Run) -> int:
-    return int(run.frame["query"].value_counts()["count"].max() or 1)  # type: ignore[arg-type]
+    longest: Any = run.frame["query"].value_counts()["count"].max()
+    return int(longest or 1)

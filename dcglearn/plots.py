@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.certificates import Coherence, RegretCurve, Witness
+    from dcglearn.comparison import SystemComparison
     from dcglearn.dcg import DCG
     from dcglearn.disagreements import DisagreementMatrix
     from dcglearn.factoring import Factoring
@@ -305,6 +306,29 @@ def slope_figure(order: SystemOrder) -> Figure:
         axes.xaxis.tick_top()
         words = "in colour: systems whose order changes beyond chance" if coloured else "every crossing may be chance"
         axes.set_xlabel(f"rank, best at the top ({words})")
+    return figure
+
+
+def forest_figure(found: SystemComparison) -> Figure:
+    """Return differences from the baseline with their intervals, so that one sees whether they depend on the metric."""
+    frame = found.frame
+    runs, measures = list(dict.fromkeys(frame["run"])), list(dict.fromkeys(frame["measure"]))
+    with _print_style():
+        figure = _figure(6.0, max(2.2, 0.16 * len(frame) + 0.25 * len(runs) + 0.9))
+        axes = figure.subplots()
+        for m, (style, measure) in enumerate(zip(_styles(len(measures)), measures, strict=True)):
+            part = frame.filter(measure=measure)
+            at = np.array([runs.index(run) for run in part["run"]]) + 0.8 * ((m + 0.5) / len(measures) - 0.5)
+            middle = part["difference"].to_numpy()
+            ends = np.abs(np.stack([part["low"].to_numpy(), part["high"].to_numpy()]) - middle)
+            marks = {**style, "linestyle": "", "label": measure}
+            axes.errorbar(middle, at, xerr=ends, elinewidth=1.2, capsize=2, **marks)
+        axes.axvline(0.0, color="0.4", lw=0.8)
+        axes.set_yticks(range(len(runs)), runs)
+        axes.set_ylim(len(runs) - 0.4, -0.6)
+        axes.set_xlabel(f"difference from {frame['baseline'][0]} ({found.level:.0%} interval)")
+        if len(measures) > 1:
+            figure.legend(loc="outside upper center", ncols=min(len(measures), 3))
     return figure
 
 

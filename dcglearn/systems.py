@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from dcglearn.cone import counts
+from dcglearn.dcg import DCG
 from dcglearn.evaluation import Evaluation, as_metrics, evaluate
 from dcglearn.preferences import as_preferences
 from dcglearn.ranked import ranked_grades
@@ -198,11 +199,12 @@ def system_order(
     judged, systems = read_judgements(judgements), read_runs(runs)
     if len(systems) < 2:
         raise InputError("an order needs two systems or more")
-    dcgs = as_metrics(metrics, judged, systems)
-    found = evaluate(systems, judged, dcgs, normalise=normalise, ties=ties, missing=missing).ordered()
+    chosen = as_metrics(metrics, judged, systems)
+    found = evaluate(systems, judged, chosen, normalise=normalise, ties=ties, missing=missing).ordered()
     prefer = None if log is None else as_preferences(log)
     n_grades = max(judged.n_grades, 2 if prefer is None else prefer.n_grades)
-    depth = max(dcg.depth for dcg in dcgs.values()) if prefer is None else prefer.depth
+    depth = max((dcg.depth for dcg in chosen.values() if isinstance(dcg, DCG)), default=10)
+    depth = depth if prefer is None else prefer.depth
     allowed = Allowed.by(prefer, n_grades, depth, budget, 3000)
     named = {run.name: run for run in systems}
     lists = [ranked_grades(named[name], judged, depth, ties).grades for name in found.runs]

@@ -1,0 +1,90 @@
+"""Losses in PyTorch: any loss of this package over padded batches, with its own gradient."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError("PyTorch is not installed: pip install 'dcglearn[torch]', or its CPU build") from error
+
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from dcglearn.losses import Loss
+
+
+class _Function(torch.autograd.Function):
+    """Hands scores to a loss and its gradient back; the kernels are the package's own, on the CPU."""
+
+    @staticmethod
+    def forward(
+        context: Any, scores: torch.Tensor, grades: torch.Tensor, mask: torch.Tensor, loss: Loss
+    ) -> torch.Tensor:
+        sizes = mask.sum(dim=1).cpu().numpy()
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        kept = scores.detach()[mask].cpu().numpy().astype(np.float64)
+        value, gradient = loss(kept, grades[mask].cpu().numpy(), offsets)
+        slope = torch.zeros_like(scores)
+        slope[mask] = torch.as_tensor(gradient, dtype=scores.dtype, device=scores.device)
+        context.save_for_backward(slope / -len(sizes))
+        return scores.new_tensor(-value / len(sizes))
+
+    @staticmethod
+    def backward(context: Any, above: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        (slope,) = context.saved_tensors
+        return above * slope, None, None, None
+
+
+class TorchLoss(torch.nn.Module):
+    """A loss of this package as a PyTorch module, to be minimised: minus its mean over queries.
+
+    Parameters
+    ----------
+    loss : Loss
+        Such as ``ApproxNDCG(dcg)``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from dcglearn import DCG, ApproxNDCG
+    >>> loss = TorchLoss(ApproxNDCG(DCG([0, 1, 3], [1, 0.5])))
+    >>> scores = torch.zeros(2, 3, dtype=torch.float64, requires_grad=True)
+    >>> loss(scores, torch.tensor([[2, 0, 1], [0, 1, -1]])).backward()
+    >>> bool(scores.grad[0, 0] < 0), float(scores.grad[1, 2])
+    (True, 0.0)
+    """
+
+    def __init__(self, loss: Loss) -> None:
+        super().__init__()
+        self.loss = loss
+
+    def forward(self, scores: torch.Tensor, grades: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """Return the loss of a padded batch.
+
+        Parameters
+        ----------
+        scores : Tensor, shape (Q, N)
+        grades : Tensor of int, shape (Q, N)
+            Below 0 where there is no document.
+        mask : Tensor of bool, shape (Q, N), optional
+            Where there is a document; by default where grades are 0 or more.
+
+        Returns
+        -------
+        Tensor, a scalar
+
+        Raises
+        ------
+        InputError
+            If the shapes differ.
+        """
+        there = grades >= 0 if mask is None else mask.bool() & (grades >= 0)
+        if scores.ndim != 2 or scores.shape != grades.shape or scores.shape != there.shape:
+            shapes = [tuple(one.shape) for one in (scores, grades, there)]
+            raise InputError(f"scores, grades and mask must have one shape (Q, N), not {shapes}")
+        found: torch.Tensor = _Function.apply(scores, grades, there, self.loss)
+        return found
