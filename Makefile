@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
 
-.PHONY: demo test check bench figures studies clean help
+.PHONY: demo test check peers bench figures studies clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
@@ -13,11 +13,11 @@ help:            ## list the targets
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dcglearn needs Python 3.11 or later; set PYTHON=")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ir,trees]'
 	@touch $@
 
 $(BENCH): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ir,trees,bench]'
 	@touch $@
 
 demo: $(READY)   ## learn a DCG from the log that ships with the project, and draw it
@@ -26,6 +26,11 @@ demo: $(READY)   ## learn a DCG from the log that ships with the project, and dr
 
 test: $(READY)   ## run the tests
 	$(BIN)/python -m pytest -n 2 --durations=10
+
+peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, ranx, cwl_eval, PyTorch (CPU)
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check xgboost ranx cwl-eval
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check torch --index-url https://download.pytorch.org/whl/cpu
+	$(BIN)/python -m pytest tests/test_exports.py tests/test_docs.py -k "exports or torch or docstrings or pages"
 
 check: $(READY)  ## lint, format and types
 	$(BIN)/ruff check .
@@ -38,6 +43,7 @@ bench: $(BENCH)  ## measure speed against other solvers, as ratios; JSON lines
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/losses.py
 	$(BIN)/python benchmarks/coherence.py
+	$(BIN)/python benchmarks/evaluate.py
 	$(BIN)/python benchmarks/first_call.py
 
 figures: $(READY) ## draw the paper's figures and say which of its claims hold; what is there is kept (ARGS=--force: not)

@@ -63,7 +63,7 @@ def evaluate_arrays(
     Examples
     --------
     >>> evaluate_arrays([[3, 1, 0]], [[0.2, 0.9, 0.2]], DCG.standard(4, 3, "linear")).round(4)
-    array([0.7404])
+    array([0.7426])
     """
     several = {"": metrics} if isinstance(metrics, DCG) else dict(metrics)
     sizes = {dcg.n_grades for dcg in several.values()}
@@ -160,7 +160,8 @@ def _with_ties(scores: Floats, grades: NDArray[np.int8], metrics: list[DCG]) -> 
     keys = np.where(grades >= 0, -scores, np.inf)
     order = np.argsort(keys, axis=1)
     keys, ranked = np.take_along_axis(keys, order, axis=1), np.take_along_axis(grades, order, axis=1)
-    same = np.diff(keys, axis=1, prepend=np.nan) == 0
+    same = np.zeros(keys.shape, dtype=bool)
+    same[:, 1:] = keys[:, 1:] == keys[:, :-1]
     group = np.cumsum(~same).reshape(same.shape) - 1
     values = np.empty((len(scores), len(metrics)))
     for m, dcg in enumerate(metrics):

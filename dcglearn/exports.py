@@ -120,7 +120,7 @@ def lightgbm_callables(dcg: DCG, loss: Loss | None = None) -> Callables:
     Returns
     -------
     objective : callable
-        ``objective(scores, dataset) -> (gradient, hessian)``, of the loss to be minimised; hessian 1 (Friedman 2001).
+        ``objective(scores, dataset) -> (gradient, hessian)``, of the loss to be minimised; see `descent`.
     metric : callable
         ``metric(scores, dataset) -> ("NDCG", value, True)``.
     """
@@ -161,7 +161,18 @@ def _xgboost_groups(data: Any) -> NDArray[np.int64]:
 def _descent(loss: Loss, scores: Floats, labels: Floats, sizes: NDArray[np.int64]) -> tuple[Floats, Floats]:
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     _, gradient = loss(np.asarray(scores, dtype=np.float64), labels.astype(np.int64), offsets)
-    return -gradient, np.ones_like(gradient)
+    return descent(loss, gradient)
+
+
+def descent(loss: Loss, gradient: Floats) -> tuple[Floats, Floats]:
+    """Return what a booster that minimises takes: minus the gradient in units of its mean size, and 1 as the curvature.
+
+    In units of 1 / sharpness, the width of the loss's steps; so neither the size of gains nor the number of queries,
+    nor the unit of scores, changes the trees.
+    """
+    sharpness = getattr(loss, loss.sharpness) ** -loss.sharpness_power if loss.sharpness is not None else 1.0
+    size = float(np.abs(gradient).mean()) * sharpness
+    return (-gradient / size if size > 0 else np.zeros_like(gradient)), np.ones_like(gradient)
 
 
 def _mean_ndcg(dcg: DCG, scores: Floats, labels: Floats, sizes: NDArray[np.int64]) -> float:

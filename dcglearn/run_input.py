@@ -42,9 +42,9 @@ def read_judgements(judgements: JudgementsLike, duplicates: Duplicates = "error"
     ----------
     judgements : Judgements, path, data frame or dict
         Tables have columns for query, document and grade, under any of the usual names (``query_id, doc_id,
-        relevance``; ``qid, docno, label``; ...); data frames may be polars' or any that has the interchange protocol
-        (pandas); ``{query: {document: grade}}`` as pytrec_eval takes them. Paths ending in .jsonl, .json, .csv, .tsv
-        or .parquet are such tables, all others TREC files.
+        relevance``; ``qid, docno, label``; ...); data frames may be polars', pandas', or any with ``columns``;
+        ``{query: {document: grade}}`` as pytrec_eval takes them. Paths ending in .jsonl, .json, .csv, .tsv or .parquet
+        are such tables, all others TREC files.
     duplicates : {"error", "first", "last"}
         What to do with a document judged twice for one query.
 
@@ -167,8 +167,8 @@ def _polars(table: Any, name: str) -> pl.DataFrame:
 
     if isinstance(table, pl.DataFrame):
         return table
-    if hasattr(table, "__dataframe__") or hasattr(table, "__arrow_c_stream__"):
-        return pl.DataFrame(table) if hasattr(table, "__arrow_c_stream__") else pl.from_dataframe(table)
+    if hasattr(table, "columns") and hasattr(table, "__getitem__"):
+        return pl.DataFrame({str(column): list(table[column]) for column in table.columns}, strict=False)
     raise InputError(f"{name}: {type(table).__name__} is neither a path, a data frame nor a dictionary")
 
 

@@ -1,0 +1,105 @@
+"""How fast is evaluation, beside what people use? JSON lines: median seconds, and how many times ours the peer takes.
+
+Files to NDCG@10 of every query, 1,000 queries of 1,000 documents: dcglearn, pytrec_eval (reading the same files),
+ir_measures' command line and ranx with a warm cache, each in a process of its own, imports included; then arrays beside
+scikit-learn, and 36 metrics beside one. Peers that are not installed are left out with a word.
+
+    python benchmarks/evaluate.py [--quick]
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dcglearn as dl
+
+PEERS = {
+    "dcglearn": "import dcglearn as dl; dl.evaluate({run!r}, {qrels!r}, 'nDCG@10').frame()",
+    "dcglearn, 36 metrics": "import dcglearn as dl; dl.evaluate({run!r}, {qrels!r}, dl.textbook_dcgs(4, 10)).frame()",
+    "pytrec_eval": (
+        "import pytrec_eval as p; q = p.parse_qrel(open({qrels!r})); r = p.parse_run(open({run!r})); "
+        "p.RelevanceEvaluator(q, {{'ndcg_cut.10'}}).evaluate(r)"
+    ),
+    "ir_measures": "import sys; sys.argv = ['ir_measures', {qrels!r}, {run!r}, 'nDCG@10', '-q']; "
+    "import runpy; runpy.run_module('ir_measures', run_name='__main__')",
+    "ranx": "import ranx; ranx.evaluate(ranx.Qrels.from_file({qrels!r}, kind='trec'), "
+    "ranx.Run.from_file({run!r}, kind='trec'), 'ndcg@10', return_mean=False)",
+}
+
+
+def files(folder: Path, n_queries: int, n_documents: int) -> dict[str, str]:
+    rng = np.random.default_rng(0)
+    run, qrels = folder / "run.txt", folder / "qrels.txt"
+    with run.open("w") as ranked, qrels.open("w") as judged:
+        for q in range(n_queries):
+            names = rng.choice(10**6, n_documents, replace=False)
+            scores = np.sort(rng.normal(size=n_documents))[::-1]
+            lines = enumerate(zip(names, scores, strict=True))
+            ranked.writelines(f"q{q} Q0 d{d:07} {i + 1} {s:.6f} sys\n" for i, (d, s) in lines)
+            judged.writelines(f"q{q} 0 d{d:07} {rng.integers(4)}\n" for d in names[: n_documents // 10])
+    return {"run": str(run), "qrels": str(qrels)}
+
+
+def seconds_of(call: Callable[[], Any], repeats: int) -> float:
+    times = []
+    for _ in range(repeats + 1):  # the first warms caches
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times[1:])
+
+
+def from_files(paths: dict[str, str], repeats: int) -> None:
+    ours = 0.0
+    for name, code in PEERS.items():
+        command = [sys.executable, "-c", code.format(**paths)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            print(f"{name} is left out: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+            continue
+        seconds = seconds_of(lambda c=command: subprocess.run(c, capture_output=True, check=True), repeats)
+        ours = ours or seconds
+        row = {"question": "files", "peer": name, "seconds": round(seconds, 3), "times_ours": round(seconds / ours, 2)}
+        print(json.dumps(row), flush=True)
+
+
+def from_arrays(n_queries: int, repeats: int) -> None:
+    from sklearn.metrics import ndcg_score
+
+    rng = np.random.default_rng(0)
+    grades, scores = rng.integers(0, 5, (n_queries, 1000)), rng.normal(size=(n_queries, 1000))
+    for depth in (10, 1000):
+        dcg = dl.DCG.standard(5, depth, "linear")
+        ours = seconds_of(lambda d=dcg: dl.evaluate_arrays(grades, scores, d), repeats)
+        theirs = seconds_of(lambda k=depth: ndcg_score(grades, scores, k=k), repeats)
+        row = {
+            "question": "arrays",
+            "depth": depth,
+            "seconds": ours,
+            "scikit_learn": theirs,
+            "times_ours": theirs / ours,
+        }
+        print(json.dumps(row), flush=True)
+    many = seconds_of(lambda: dl.evaluate_arrays(grades, scores, dl.textbook_dcgs(5, 10)), repeats)
+    one = seconds_of(lambda: dl.evaluate_arrays(grades, scores, dl.DCG.standard(5, 10)), repeats)
+    print(json.dumps({"question": "36 metrics", "seconds": many, "times_one": many / one}), flush=True)
+
+
+def main(quick: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        from_files(files(Path(folder), *((20, 50) if quick else (1000, 1000))), 1 if quick else 5)
+    from_arrays(50 if quick else 1000, 1 if quick else 9)
+
+
+if __name__ == "__main__":
+    main("--quick" in sys.argv)

@@ -1,0 +1,312 @@
+"""Evaluation of tables, dictionaries and arrays; ties, policies, peers' measures; comparisons of systems."""
+
+import gzip
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import dcg_score, ndcg_score
+
+import dcglearn as dl
+from dcglearn.array_evaluation import evaluate_arrays
+from dcglearn.comparison import compare_systems
+from dcglearn.dcg import DCG
+from dcglearn.evaluation import evaluate
+from dcglearn.plots import forest_figure
+from dcglearn.run_input import read_judgements, read_runs
+from dcglearn.trec import Run
+from dcglearn.validation import InputError
+
+JUDGED = {"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"a": 2, "ü 1": 1}}
+SCORES = {"q1": {"b": 2.5, "a": 1.5, "x": 0.5}, "q2": {"ü 1": 9.0, "a": 8.0}}
+
+
+def rows(nested, number, names=("query_id", "doc_id")):
+    return pl.DataFrame(
+        [{names[0]: q, names[1]: d, number: v} for q, documents in nested.items() for d, v in documents.items()]
+    )
+
+
+def expected():
+    return evaluate(SCORES, JUDGED, ["nDCG@2", "exponential-log2@3"]).values
+
+
+def test_every_kind_of_input_gives_the_same(tmp_path):
+    judged, scores = rows(JUDGED, "relevance"), rows(SCORES, "score")
+    judged.write_parquet(tmp_path / "qrels.parquet")
+    judged.write_csv(tmp_path / "qrels.csv")
+    scores.write_ndjson(tmp_path / "run.jsonl")
+    (tmp_path / "run.json").write_text(json.dumps(SCORES))
+    (tmp_path / "qrels.json.gz").write_bytes(gzip.compress(json.dumps(JUDGED).encode()))
+    rows(SCORES, "score", ("qid", "docno")).write_csv(tmp_path / "run.tsv", separator="\t")
+    for source in (judged, tmp_path / "qrels.parquet", tmp_path / "qrels.csv", str(tmp_path / "qrels.json.gz")):
+        for run in (scores, tmp_path / "run.jsonl", tmp_path / "run.json", tmp_path / "run.tsv"):
+            np.testing.assert_array_equal(evaluate(run, source, ["nDCG@2", "exponential-log2@3"]).values, expected())
+    two = pl.concat([scores.with_columns(run=pl.lit("one")), scores.with_columns(run=pl.lit("two"))])
+    assert evaluate(two, judged).runs == ("one", "two")
+    assert evaluate({"one": SCORES, "two": SCORES}, JUDGED).runs == ("one", "two")
+
+
+def test_pandas(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    judged, scores = (pandas.DataFrame(rows(*part).to_dicts()) for part in ((JUDGED, "label"), (SCORES, "score")))
+    np.testing.assert_array_equal(evaluate(scores, judged, ["nDCG@2", "exponential-log2@3"]).values, expected())
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (pl.DataFrame({"query": ["q"], "document": ["d"]}), "no column for the grade"),
+        (pl.DataFrame({"query": ["q"], "document": ["d"], "grade": ["high"]}), "row 1.*missing.*'high'"),
+        (pl.DataFrame({"query": ["q"], "document": ["d"], "grade": [0.5]}), "row 1: grade 0.5 is not a whole number"),
+        (pl.DataFrame({"query": ["q", "q"], "document": ["d", "d"], "grade": [1, 1]}), "more than once"),
+        (pl.DataFrame({"query": [], "document": [], "grade": []}), "empty"),
+        ({"q": [1, 2]}, "expected"),
+        (17, "neither a path"),
+        ("nowhere.txt", "does not exist"),
+    ],
+)
+def test_bad_judgements(source, words):
+    with pytest.raises(InputError, match=words):
+        read_judgements(source)
+
+
+def test_bad_tables_of_runs(tmp_path):
+    (tmp_path / "run.jsonl").write_text('{"qid": "q", "docno": "d", "score": 1}\n{"qid": "q",\n')
+    with pytest.raises(InputError, match="line 2: not valid JSON"):
+        read_runs(tmp_path / "run.jsonl")
+    with pytest.raises(InputError, match="no column for the score"):
+        read_runs(rows(SCORES, "points"))
+    with pytest.raises(InputError, match="missing"):
+        read_runs({"q": {"d": float("nan")}})
+    with pytest.raises(InputError, match="no run"):
+        read_runs([])
+    named = read_runs([rows(SCORES, "score"), rows(SCORES, "score")])
+    assert [run.name for run in named] == ["run 1", "run 2"]
+
+
+@st.composite
+def tied(draw):
+    rows, width, top = draw(st.integers(1, 4)), draw(st.integers(2, 12)), draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    scores = rng.integers(0, draw(st.integers(1, 8)), (rows, width)) - draw(st.sampled_from([0.0, 3.5]))
+    return rng.integers(0, top + 1, (rows, width)), scores, draw(st.integers(1, 14)), top + 1
+
+
+@given(tied())
+def test_arrays_agree_with_scikit_learn_ties_and_all(case):
+    grades, scores, depth, n_grades = case
+    linear = DCG.standard(n_grades, depth, "linear")
+    assert evaluate_arrays(grades, scores, linear, normalise=False).mean() == pytest.approx(
+        dcg_score(grades, scores, k=depth), abs=1e-12
+    )
+    assert evaluate_arrays(grades, scores, linear).mean() == pytest.approx(
+        ndcg_score(grades, scores, k=depth), abs=1e-12
+    )
+
+
+@given(tied(), st.randoms(use_true_random=False))
+def test_both_ways_of_looking_at_arrays_agree(case, random):
+    grades, scores, _, n_grades = case
+    wide = np.tile(grades, 12), np.tile(scores, 12)
+    gains, discounts = ([random.uniform(-1, 2) for _ in range(n)] for n in (n_grades, 2))
+    shallow = DCG(gains, discounts)
+    deep = DCG(gains, [*discounts, *[0.0] * (wide[0].shape[1] - 2)])  # sorted whole
+    for normalise in (False, True):
+        found = [evaluate_arrays(*wide, dcg, normalise=normalise) for dcg in (shallow, deep)]
+        np.testing.assert_allclose(found[0], found[1], atol=1e-10)
+
+
+def test_arrays_in_order_of_the_row_and_without_documents():
+    grades, scores = np.array([[0, 2, 1, -1], [1, 1, -1, -1]]), np.array([[1.0, 1, 1, 9], [2, 3, 4, 5]])
+    dcg = DCG([0.0, 1, 3], [1, 0.5])
+    np.testing.assert_allclose(evaluate_arrays(grades, scores, dcg, ties="stable", normalise=False), [1.5, 1.5])
+    np.testing.assert_allclose(evaluate_arrays(grades, scores, dcg, normalise=False), [4 / 3 * 1.5, 1.5])
+    several = evaluate_arrays(grades, scores, dl.textbook_dcgs(3, 5))
+    assert len(several) == 36 and all(len(values) == 2 for values in several.values())
+    zeros = np.array([[0.0, -0.0, 1.0]])
+    assert evaluate_arrays([[2, 0, 0]], zeros, DCG([0, 1, 1.0], [1, 1, 0.0]), normalise=False)[0] == 0.5
+
+
+def test_forty_grades_a_thousand_positions_and_other_discounts():
+    rng = np.random.default_rng(0)
+    grades, scores = rng.integers(0, 40, (5, 1500)), rng.normal(size=(5, 1500))
+    dcg = DCG(np.sort(rng.random(40)), np.sort(rng.random(1000))[::-1])
+    order = np.argsort(-scores, axis=1)[:, :1000]
+    slow = dcg.score(np.take_along_axis(grades, order, axis=1)) / dcg.ideal(grades)
+    np.testing.assert_allclose(evaluate_arrays(grades, scores, dcg), slow, rtol=1e-12)
+    judged = {f"q{i}": {f"d{j}": int(g) for j, g in enumerate(row)} for i, row in enumerate(grades)}
+    run = {f"q{i}": {f"d{j}": float(s) for j, s in enumerate(row)} for i, row in enumerate(scores)}
+    np.testing.assert_allclose(evaluate(run, judged, dcg).values[0, 0], slow, rtol=1e-12)
+    fractional = DCG([0, 0.2, 0.5, 0.9], [1, 0.5])
+    assert evaluate({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 3, "b": 1}}, fractional).means[0, 0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (([[1, 2]], [[1.0]], DCG([0, 1, 2], [1.0])), "one shape"),
+        (([[1, 5]], [[1.0, 2]], DCG([0, 1, 2], [1.0])), "5"),
+        (([[1, 2]], [[1.0, np.nan]], DCG([0, 1, 2], [1.0])), "finite"),
+        (([[1, 2]], [[1.0, 2]], {}), "one metric or more"),
+        (([[1, 1]], [[1.0, 2]], {"a": DCG([0, 1, 2], [1.0]), "b": DCG([0, 1], [1.0])}), "one number of grades"),
+    ],
+)
+def test_bad_arrays(arguments, words):
+    with pytest.raises(InputError, match=words):
+        evaluate_arrays(*arguments)
+    with pytest.raises(InputError, match="average or stable"):
+        evaluate_arrays([[1]], [[1.0]], DCG([0, 1], [1.0]), ties="docno")
+
+
+def test_ties_of_runs_are_averaged_over_all_that_are_tied():
+    judged = {"q": {"a": 2, "b": 1, "c": 0}, "r": {"a": 1}}
+    run = {"q": {"a": 1.0, "b": 1.0, "c": 1.0, "x": 0.0}, "r": {"a": 2.0, "z": 2.0}}
+    dcg = DCG([0.0, 1, 4], [1, 0.5])
+    found = evaluate(run, judged, dcg, ties="average", normalise=False)
+    np.testing.assert_allclose(found.values[0, 0], [5 / 3 * 1.5, 0.5 * 1.5])
+    with pytest.raises(InputError, match="do not go together"):
+        evaluate(run, judged, dcg, ties="average", unjudged="drop")
+
+
+def test_measures_of_ir_measures():
+    pytest.importorskip("ir_measures")
+    found = evaluate(SCORES, JUDGED, ["nDCG@2", "P@2", "AP", "RR(rel=2)"])
+    np.testing.assert_allclose(found.values[0, 1:], [[1, 1], [1, 1], [0.5, 0.5]])
+    with pytest.raises(InputError, match="nor known to ir_measures"):
+        evaluate(SCORES, JUDGED, ["XYZ@2"])
+
+
+def test_peers_measures_need_ir_measures(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ir_measures", None)
+    with pytest.raises(InputError, match=r"pip install 'dcglearn\[ir\]'"):
+        evaluate(SCORES, JUDGED, ["AP"])
+    with pytest.raises(InputError, match=r"pip install 'dcglearn\[ir\]'"):
+        monkeypatch.delitem(__import__("sys").modules, "dcglearn.ir_bridge", raising=False)
+        dl.exports.ir_measure(DCG([0, 1], [1.0]))
+
+
+def systems(n_queries=40, seed=0):
+    rng = np.random.default_rng(seed)
+    grades = rng.integers(0, 4, (n_queries, 20))
+    judged = {f"q{i}": {f"d{j}": int(g) for j, g in enumerate(row)} for i, row in enumerate(grades)}
+
+    def run(noise):
+        values = grades + noise * rng.normal(size=grades.shape)
+        return {f"q{i}": {f"d{j}": float(v) for j, v in enumerate(row)} for i, row in enumerate(values)}
+
+    return judged, {"base": run(2.0), "same": run(2.0), "better": run(0.7)}
+
+
+def test_comparisons():
+    judged, runs = systems()
+    found = compare_systems(runs, judged, ["nDCG@5", "exponential-log2@5"], seed=1)
+    assert found.frame["run"].to_list() == ["same", "better"] * 2
+    for row in found.frame.iter_rows(named=True):
+        assert row["low"] < row["difference"] < row["high"]
+        assert row["p_corrected"] >= row["p_permutation"]
+        assert (row["p_corrected"] < 0.01) == (row["run"] == "better")
+        assert abs(row["p_t"] - row["p_permutation"]) < 0.05
+    again = compare_systems(runs, judged, ["nDCG@5", "exponential-log2@5"], seed=1)
+    assert again.frame.equals(found.frame)
+    turned = compare_systems(runs, judged, baseline="better")
+    assert (turned.frame["difference"] < 0).all()
+    for text in (str(found), found.to_markdown(), found.to_latex()):
+        assert "better" in text and "nDCG@5" in text
+    assert r"\%" in found.to_latex() and found.to_markdown().count("\n") == 5
+    assert len(forest_figure(found).axes) == 1
+    same = compare_systems({"a": runs["base"], "b": runs["base"]}, judged)
+    assert same.frame["p_permutation"][0] == 1.0 and same.frame["difference"][0] == 0.0
+
+
+def test_corrections_by_hand():
+    from dcglearn.comparison import _corrected
+
+    values = np.array([0.01, 0.04, 0.03, 0.5])
+    np.testing.assert_allclose(_corrected(values, "holm"), [0.04, 0.09, 0.09, 0.5])
+    np.testing.assert_allclose(_corrected(values, "bh"), [0.04, 0.04 * 4 / 3, 0.04 * 4 / 3, 0.5])
+    np.testing.assert_array_equal(_corrected(values, "none"), values)
+
+
+def test_what_cannot_be_compared():
+    judged, runs = systems(5)
+    for settings, words in (
+        ({"baseline": "nobody"}, "none of the runs"),
+        ({"correction": "all"}, "holm"),
+        ({"level": 1.5}, "level"),
+        ({"n_resamples": 3}, "n_resamples"),
+    ):
+        with pytest.raises(InputError, match=words):
+            compare_systems(runs, judged, **settings)
+    with pytest.raises(InputError, match="two systems"):
+        compare_systems({"base": runs["base"]}, judged)
+    with pytest.raises(InputError, match="too few"):
+        compare_systems(runs, {"q0": judged["q0"]})
+
+
+class TestOnTheCommandLine:
+    @pytest.fixture
+    def files(self, tmp_path, monkeypatch):
+        judged, runs = systems(12)
+        lines = [f"{q} 0 {d} {g}" for q, documents in judged.items() for d, g in documents.items()]
+        (tmp_path / "qrels.txt").write_text("\n".join(lines))
+        for name, run in runs.items():
+            lines = [f"{q} Q0 {d} 0 {s} {name}" for q, documents in run.items() for d, s in documents.items()]
+            (tmp_path / f"{name}.txt").write_text("\n".join(lines))
+        DCG([0, 0.2, 0.5, 0.9], [1, 0.9, 0.3]).save(tmp_path / "dcg.json")
+        monkeypatch.chdir(tmp_path)
+        return tmp_path
+
+    def test_evaluate(self, dcglearn, files):
+        both = ("evaluate", "qrels.txt", "base.txt", "better.txt")
+        status, out, err = dcglearn(*both, "--metric", "dcg.json", "--metric", "nDCG@10")
+        assert (status, err) == (0, "") and out.splitlines()[0].split() == ["run", "dcg.json", "nDCG@10"]
+        status, out, _ = dcglearn(*both, "-q", "-o", "jsonl")
+        values = [json.loads(line) for line in out.splitlines()]
+        assert len(values) == 2 * 13 and set(values[0]) == {"run", "query_id", "measure", "value"}
+        means = {row["run"]: row["value"] for row in values if row["query_id"] == "all"}
+        own = [row["value"] for row in values if row["run"] == "base" and row["query_id"] != "all"]
+        assert means["base"] == pytest.approx(np.mean(own)) and means["better"] > means["base"]
+        assert dcglearn("evaluate", "qrels.txt", "base.txt", "-o", "tsv", "--output", "v.tsv")[0] == 0
+        assert pl.read_csv("v.tsv", separator="\t").columns == ["run", "query_id", "measure", "value"]
+        assert dcglearn("evaluate", "qrels.txt", "base.txt", "--output", "v.tsv")[0] == 2
+        settings = ((), ("--raw",), ("--unjudged", "0.1"))
+        plain = [dcglearn("evaluate", "qrels.txt", "base.txt", "-o", "jsonl", *more)[1] for more in settings]
+        assert plain[0] != plain[1] and plain[0] == plain[2]
+        status, _, err = dcglearn("evaluate", "qrels.txt", "base.txt", "--unjudged", "lost")
+        assert status == 2 and "unjudged" in err
+        status, _, err = dcglearn("evaluate", "qrels.txt", "nothing.txt")
+        assert status == 2 and "does not exist" in err
+
+    def test_compare(self, dcglearn, files):
+        runs = ("base.txt", "same.txt", "better.txt")
+        arguments = ("compare", "qrels.txt", *runs, "--metric", "dcg.json", "--resamples", 500)
+        status, out, err = dcglearn(*arguments, "--plot", "forest.png")
+        assert status == 0 and "minus base" in out and "wrote: forest.png" in err
+        marks = {"csv": "p_corrected", "markdown": "| --- |", "latex": "toprule", "jsonl": '"baseline":"base"'}
+        for form, mark in marks.items():
+            assert mark in dcglearn(*arguments, "-o", form)[1]
+        assert dcglearn(*arguments, "--correction", "some")[0] == 2
+        assert dcglearn(*arguments, "--baseline", "nobody")[0] == 2
+
+    def test_export(self, dcglearn, files):
+        status, out, _ = dcglearn("export", "dcg.json", "--to", "cwl-eval")
+        assert status == 0 and json.loads(out)["continuation"][-1] == 0
+        status, _, err = dcglearn("export", "dcg.json", "--to", "trec-eval")
+        assert status == 2 and "--lossy" in err and "rank 2" in err
+        status, out, _ = dcglearn("export", "dcg.json", "--to", "trec-eval", "--lossy")
+        told = json.loads(out)
+        assert told["relevance_of_grade"] == {"0": 0, "1": 222, "2": 556, "3": 1000} and told["lost"]
+        assert "lightgbm_callables" in dcglearn("export", "dcg.json", "--to", "lightgbm")[1]
+        status, out, _ = dcglearn("export", "exponential-log2@10", "--to", "lightgbm")
+        assert json.loads(out)["params"]["label_gain"] == [0, 1, 3, 7, 15] and json.loads(out)["lost"] == []
+        for tool in ("xgboost", "ir-measures", "scikit-learn"):
+            assert "dcglearn.exports" in dcglearn("export", "dcg.json", "--to", tool)[1]
+
+
+def test_runs_keep_their_names():
+    (run,) = read_runs(Run(rows(SCORES, "score", ("query", "document")), "mine"))
+    assert run.name == "mine"

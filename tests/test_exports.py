@@ -1,0 +1,220 @@
+"""Exports against the real libraries: the same numbers there as here, or a refusal in words."""
+
+import numpy as np
+import pytest
+
+import dcglearn as dl
+from dcglearn import exports
+from dcglearn.dcg import DCG
+from dcglearn.evaluation import evaluate
+from dcglearn.validation import InputError
+
+STEEP = DCG([0, 0.2, 0.5, 9], [1, 0.9, 0.8, 0.2])
+
+
+def data(n_queries=60, size=20, seed=0):
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n_queries * size, 5))
+    truth = features[:, 0] + features[:, 1] ** 2 + 0.5 * rng.normal(size=len(features))
+    grades = np.digitize(truth, np.quantile(truth, [0.6, 0.8, 0.95]))
+    return features, grades, np.full(n_queries, size)
+
+
+def nested(n_queries=30, seed=0, n_documents=12):
+    rng = np.random.default_rng(seed)
+    grades, scores = rng.integers(0, 4, (n_queries, n_documents)), rng.normal(size=(n_queries, n_documents))
+    judged = {f"q{i}": {f"d{j}": int(g) for j, g in enumerate(row)} for i, row in enumerate(grades)}
+    run = {f"q{i}": {f"d{j}": float(s) for j, s in enumerate(row)} for i, row in enumerate(scores)}
+    return judged, run
+
+
+def test_lightgbm():
+    lightgbm = pytest.importorskip("lightgbm")
+    features, grades, sizes = data()
+    objective, metric = exports.lightgbm_callables(STEEP)
+    training = lightgbm.Dataset(features, grades, group=sizes)
+    history = {}
+    model = lightgbm.train(
+        {"objective": objective, "num_leaves": 7, "learning_rate": 0.3, "verbose": -1, "metric": "none"},
+        training,
+        num_boost_round=30,
+        valid_sets=[training],
+        feval=metric,
+        callbacks=[lightgbm.record_evaluation(history)],
+    )
+    curve = history["training"]["NDCG"]
+    assert curve[-1] > curve[0] + 0.05
+    scores = model.predict(features).reshape(len(sizes), -1)
+    assert curve[-1] == pytest.approx(dl.evaluate_arrays(grades.reshape(scores.shape), scores, STEEP).mean())
+    ranked = lightgbm.train(
+        {"objective": "lambdarank", "num_leaves": 7, "verbose": -1, **exports.to_lightgbm(STEEP, lossy=True)},
+        lightgbm.Dataset(features, grades, group=sizes),
+        num_boost_round=5,
+    )
+    assert ranked.num_trees() == 5
+    with pytest.raises(InputError, match="lightgbm_callables"):
+        exports.to_lightgbm(STEEP)
+
+
+def test_xgboost():
+    xgboost = pytest.importorskip("xgboost")
+    features, grades, sizes = data()
+    training = xgboost.DMatrix(features, grades, group=sizes)
+    objective, metric = exports.xgboost_callables(STEEP)
+    history = {}
+    xgboost.train(
+        {"eta": 0.3, "max_depth": 3, "disable_default_eval_metric": 1},
+        training,
+        30,
+        obj=objective,
+        custom_metric=metric,
+        evals=[(training, "train")],
+        evals_result=history,
+        verbose_eval=False,
+    )
+    assert history["train"]["NDCG"][-1] > history["train"]["NDCG"][0] + 0.02
+    with pytest.raises(InputError, match="groups"):
+        objective(np.zeros(len(grades)), xgboost.DMatrix(features, grades))
+
+
+def test_ir_measures():
+    ir_measures = pytest.importorskip("ir_measures")
+    judged, run = nested()
+    measure = exports.ir_measure(STEEP, "Steep")
+    other = exports.ir_measure(DCG([0, 1, 2, 3], [1, 1.0]), "Flat", normalise=False)
+    found = ir_measures.calc_aggregate([measure, ir_measures.nDCG @ 5, other], judged, run)
+    ours = evaluate(run, judged, {"a": STEEP, "b": DCG.standard(4, 5, "linear")}).means[0]
+    assert found[measure] == pytest.approx(ours[0]) and found[ir_measures.nDCG @ 5] == pytest.approx(ours[1])
+    flat = evaluate(run, judged, DCG([0, 1, 2, 3], [1, 1.0]), normalise=False).means[0, 0]
+    assert found[other] == pytest.approx(flat)
+    by_query = {m.query_id: m.value for m in ir_measures.iter_calc([measure], judged, run)}
+    assert len(by_query) == 30 and str(measure) == "Steep"
+    with pytest.raises(InputError, match="another measure"):
+        exports.ir_measure(STEEP, "nDCG")
+
+
+def test_trec_eval():
+    peer = pytest.importorskip("pytrec_eval")
+    judged, run = nested()
+    gains = DCG([0, 0.2, 0.5, 0.9], DCG.standard(4, 5).discounts)
+    told = exports.to_trec_eval(gains)
+    written = {q: {d: told["relevance_of_grade"][g] for d, g in row.items()} for q, row in judged.items()}
+    theirs = peer.RelevanceEvaluator(written, {"ndcg_cut.5"}).evaluate(run)
+    ours = evaluate(run, judged, gains)
+    assert told["measure"] == "ndcg_cut.5"
+    for query, value in zip(ours.queries, ours.values[0, 0], strict=True):
+        assert theirs[query]["ndcg_cut_5"] == pytest.approx(value, abs=1e-3)
+
+
+def test_ranx():
+    ranx = pytest.importorskip("ranx")
+    judged, run = nested()
+    exponential = DCG.standard(4, 5, "exponential")
+    theirs = ranx.evaluate(ranx.Qrels(judged), ranx.Run(run), "ndcg_burges@5")
+    assert theirs == pytest.approx(evaluate(run, judged, exponential).means[0, 0], abs=1e-9)
+    told = exports.to_trec_eval(exponential)
+    written = {q: {d: told["relevance_of_grade"][g] for d, g in row.items()} for q, row in judged.items()}
+    assert ranx.evaluate(ranx.Qrels(written), ranx.Run(run), told["ranx"]) == pytest.approx(theirs, abs=1e-9)
+
+
+def test_cwl_eval():
+    falls = exports.cwl_continuation(STEEP)
+    np.testing.assert_allclose(falls, [0.9, 0.8 / 0.9, 0.25, 0.0])
+    weights = np.cumprod([1, *falls[:-1]])  # how likely each position is seen
+    np.testing.assert_allclose(weights, STEEP.discounts)
+    assert exports.cwl_gains(STEEP)[-1] == 1.0
+    for discounts in ([1, 1.2], [1, 0.0], [1, -0.5]):
+        with pytest.raises(InputError, match="never rise"):
+            exports.cwl_continuation(DCG([0, 1], discounts))
+
+
+def test_cwl_eval_itself():
+    rankings = pytest.importorskip("cwl.ruler.ranking")
+    measures = pytest.importorskip("cwl.ruler.measures.cwl_metrics")
+
+    class Learned(measures.CWLMetric):
+        def name(self):
+            return "learned"
+
+        def c_vector(self, ranking, worse_case=True):
+            size = len(ranking.get_gain_vector(worse_case))
+            told = exports.cwl_continuation(STEEP)
+            return np.array((told + [0.0] * size)[:size])
+
+    grades = [3, 0, 2, 1, 3]
+    gains = np.array(exports.cwl_gains(STEEP))[grades]
+    found = Learned()
+    found.measure(rankings.Ranking("q", gains.tolist(), [1.0] * len(grades)))
+    assert found.expected_utility * STEEP.discounts.sum() == pytest.approx(STEEP.normalised().score(grades), rel=1e-6)
+
+
+def test_whole_gains():
+    assert exports.integer_gains(DCG.standard(5, 3)) == [0, 1, 3, 7, 15]
+    assert exports.integer_gains(DCG([1, 1.5, 3], [1])) == [0, 250, 1000]
+    assert exports.integer_gains(DCG([1, 1.5, 3], [1]), scale=4) == [0, 1, 4]
+    with pytest.raises(InputError, match="one number of different gains"):
+        exports.integer_gains(DCG([0, 1e-9, 0.4], [1]))
+    with pytest.raises(InputError, match="fall"):
+        exports.integer_gains(DCG([0, 2, 1], [1]))
+
+
+def test_scikit_learn():
+    from sklearn.linear_model import Ridge
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 8))
+    y = np.digitize(X, [-0.5, 0.5, 1.5])
+    scorer = exports.sklearn_scorer(STEEP)
+    assert scorer(Ridge().fit(X, y), X, y) > scorer(Ridge(alpha=1e9).fit(rng.permutation(X), y), X, y)
+
+
+class TestTorch:
+    @pytest.fixture
+    def torch(self):
+        return pytest.importorskip("torch")
+
+    @pytest.mark.parametrize("name", ["ApproxNDCG", "SmoothNDCG", "SDCG", "LambdaRank"])
+    def test_gradients(self, torch, name):
+        from dcglearn.torch_losses import TorchLoss
+
+        loss = TorchLoss(getattr(dl, name)(STEEP))
+        generator = torch.Generator().manual_seed(0)
+        scores = torch.randn(3, 5, dtype=torch.float64, generator=generator, requires_grad=True)
+        grades = torch.tensor([[0, 1, 2, 3, 1], [3, 1, -1, -1, -1], [0, 0, 2, 1, -1]])
+        if name != "LambdaRank":  # its value is a metric with jumps, its gradient another
+            assert torch.autograd.gradcheck(lambda x: loss(x, grades), (scores,), atol=1e-6)
+        value = loss(scores, grades)
+        value.backward()
+        flat = scores.detach().numpy()[grades.numpy() >= 0], grades.numpy()[grades.numpy() >= 0]
+        expected, slope = loss.loss(*flat, [0, 5, 7, 11])
+        assert value.item() == pytest.approx(-expected / 3)
+        np.testing.assert_allclose(scores.grad.numpy()[grades.numpy() >= 0], -slope / 3)
+        assert (scores.grad[grades < 0] == 0).all()
+
+    def test_masks_and_shapes(self, torch):
+        from dcglearn.torch_losses import TorchLoss
+
+        loss = TorchLoss(dl.ApproxNDCG(STEEP))
+        scores, grades = torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[3, 0, 1]])
+        mask = torch.tensor([[True, True, False]])
+        assert loss(scores, grades, mask).item() == pytest.approx(loss(scores, torch.tensor([[3, 0, -1]])).item())
+        with pytest.raises(InputError, match="one shape"):
+            loss(scores, grades[0])
+
+    def test_a_network_learns(self, torch):
+        from dcglearn.torch_losses import TorchLoss
+
+        torch.manual_seed(0)
+        features, grades, sizes = data(20)
+        X = torch.tensor(features, dtype=torch.float64).reshape(len(sizes), -1, 5)
+        y = torch.tensor(grades).reshape(len(sizes), -1)
+        net = torch.nn.Sequential(torch.nn.Linear(5, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1)).double()
+        optimiser, loss = torch.optim.Adam(net.parameters(), lr=0.02), TorchLoss(dl.ApproxNDCG(STEEP))
+        values = []
+        for _ in range(80):
+            optimiser.zero_grad()
+            value = loss(net(X).squeeze(-1), y)
+            value.backward()
+            optimiser.step()
+            values.append(value.item())
+        assert values[-1] < values[0] - 0.1
