@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from dcglearn.rankers.model_files import load_ranker as load_ranker
     from dcglearn.rankers.reduction import PairwiseRanker as PairwiseRanker
     from dcglearn.rankers.sparse import SparseRanker as SparseRanker
+    from dcglearn.rankers.trees import BoostedRanker as BoostedRanker
     from dcglearn.readers import read_preferences as read_preferences
     from dcglearn.readers import read_questions as read_questions
     from dcglearn.readers import read_ratings as read_ratings
@@ -83,6 +84,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "ApproxAP": "losses",
     "ApproxNDCG": "losses",
+    "BoostedRanker": "rankers.trees",
     "bootstrap_bands": "inference",
     "choose_C": "learn",
     "coherence": "certificates",

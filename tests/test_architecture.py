@@ -41,7 +41,7 @@ FOLDERS = {
         {"model_files"},
         {"ranker"},
         {"baselines"},
-        {"linear", "sparse", "reduction"},
+        {"linear", "sparse", "reduction", "trees"},
     ],
     "losses": [
         {"gain_kernel", "rank_kernel", "class_kernel", "ap_kernel", "squared_kernel"},

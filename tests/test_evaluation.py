@@ -112,7 +112,7 @@ def test_arrays_agree_with_scikit_learn_ties_and_all(case):
 def test_both_ways_of_looking_at_arrays_agree(case, random):
     grades, scores, _, n_grades = case
     wide = np.tile(grades, 12), np.tile(scores, 12)
-    gains, discounts = ([random.uniform(-1, 2) for _ in range(n)] for n in (n_grades, 2))
+    gains, discounts = ([random.randint(-100, 200) / 100 for _ in range(n)] for n in (n_grades, 2))
     shallow = DCG(gains, discounts)
     deep = DCG(gains, [*discounts, *[0.0] * (wide[0].shape[1] - 2)])  # sorted whole
     for normalise in (False, True):

@@ -21,11 +21,17 @@ if TYPE_CHECKING:
     from dcglearn.rankers.ranker import Ranker
 
 FORMAT, VERSION = "dcglearn.ranker", 1
-HOMES = {"LinearRanker": "linear", "SparseRanker": "sparse", "RidgeRanker": "baselines", "RankSVMRanker": "baselines"}
+HOMES = {
+    "LinearRanker": "linear",
+    "SparseRanker": "sparse",
+    "RidgeRanker": "baselines",
+    "RankSVMRanker": "baselines",
+    "BoostedRanker": "trees",
+}
 
 
 def save_model(ranker: Ranker, path: str | os.PathLike[str], *, force: bool = True) -> None:
-    """Write a fitted ranker into the folder `path`: ``model.json`` and ``weights.npz``.
+    """Write a fitted ranker into the folder `path`: ``model.json``, and its numbers in a file beside it.
 
     Raises
     ------
@@ -37,7 +43,7 @@ def save_model(ranker: Ranker, path: str | os.PathLike[str], *, force: bool = Tr
         raise InputError(
             f"a {kind} holds another library's learner, which has no file without pickle; keep it yourself"
         )
-    if not hasattr(ranker, "coef_"):
+    if not hasattr(ranker, "metric_"):
         raise InputError(f"this {kind} is not fitted; fit it before saving")
     target = Path(path)
     refuse_folder(target, force=force)
@@ -50,9 +56,8 @@ def save_model(ranker: Ranker, path: str | os.PathLike[str], *, force: bool = Tr
     except OSError as error:
         raise InputError(f"{target}: cannot write there ({error.strerror})") from error
     try:
+        words |= ranker._write(beside)
         write_json(beside / "model.json", words)
-        arrays: dict[str, Any] = {name: np.asarray(getattr(ranker, name)) for name in ranker._weights}
-        np.savez(beside / "weights.npz", **arrays)
         beside.chmod(0o755)
         if target.exists():
             for file in beside.iterdir():
@@ -70,8 +75,8 @@ def refuse_folder(target: Path, *, force: bool) -> None:
     if target.exists() and not target.is_dir():
         raise InputError(f"{target} is a file; a model is a folder, name another")
     if target.is_dir():
-        names = {file.name for file in target.iterdir()} - {"checkpoint.npz"}
-        if names - {"model.json", "weights.npz"}:
+        names = {file.name for file in target.iterdir()} - {"checkpoint.npz", "checkpoint.json"}
+        if names - {"model.json", "weights.npz", "trees.txt"}:
             raise InputError(f"{target} holds other files ({min(names)}); name a new folder for the model")
         if names and not force:
             raise InputError(f"{target} holds a model; choose another name, or --force to replace it")
@@ -103,15 +108,11 @@ def load_ranker(path: str | os.PathLike[str], metric: DCG | None = None) -> Rank
         ranker = kind(**{name: _decoded(value) for name, value in words["parameters"].items()})
         ranker.metric_ = DCG.from_dict(words["metric"])
         ranker.n_features_in_ = int(words["n_features"])
-        with np.load(Path(path) / "weights.npz", allow_pickle=False) as arrays:
-            for name in ranker._weights:
-                setattr(ranker, name, arrays[name] if arrays[name].ndim else float(arrays[name]))
+        ranker._read(Path(path), words)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     except (KeyError, TypeError, ValueError, OSError, AttributeError, EOFError, BadZipFile) as error:
         raise InputError(f"{path}: the model is damaged, or not of this version ({error})") from error
-    if ranker.coef_.shape != (ranker.n_features_in_,) or not np.isfinite(ranker.coef_).all():
-        raise InputError(f"{path}: weights.npz does not belong to model.json, or is damaged")
     if metric is not None and not same_numbers(metric, ranker.metric_):
         raise InputError(
             f"{path} was trained for other gains or discounts, {ranker.metric_!r}; train for this metric, or say that "

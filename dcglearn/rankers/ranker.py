@@ -15,6 +15,7 @@ from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -87,6 +88,20 @@ class Ranker(BaseEstimator):
         if not isinstance(found, cls):
             raise InputError(f"{path} holds a {type(found).__name__}, not a {cls.__name__}")
         return found
+
+    def _write(self, folder: Path) -> dict[str, Any]:
+        """Write the fitted numbers into a folder; return what belongs into its ``model.json`` besides."""
+        arrays: dict[str, Any] = {name: np.asarray(getattr(self, name)) for name in self._weights}
+        np.savez(folder / "weights.npz", **arrays)
+        return {}
+
+    def _read(self, folder: Path, words: dict[str, Any]) -> None:
+        """Read what `_write` wrote; `words` are those of ``model.json``."""
+        with np.load(folder / "weights.npz", allow_pickle=False) as arrays:
+            for name in self._weights:
+                setattr(self, name, arrays[name] if arrays[name].ndim else float(arrays[name]))
+        if self.coef_.shape != (self.n_features_in_,) or not np.isfinite(self.coef_).all():
+            raise InputError("weights.npz does not belong to model.json, or is damaged")
 
     def _scores(self, features: Any) -> Floats:
         """Return the scores of checked features; a linear model unless a subclass says otherwise."""

@@ -1,0 +1,396 @@
+"""Boosted trees that climb any loss: functional gradient boosting on LightGBM (`BoostedRanker`)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tqdm import tqdm
+
+from dcglearn.dcg import DCG
+from dcglearn.files import read_json_object, written_beside
+from dcglearn.losses import RegSHFSDCG
+from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale, check_training
+from dcglearn.validation import InputError, pair_values, whole_number
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from dcglearn.losses import Loss
+    from dcglearn.queries import Queries
+
+    Floats = NDArray[np.float64]
+
+CURVATURES = ("diagonal", "constant")
+OURS = {
+    "num_iterations": "n_trees",
+    "early_stopping_round": "patience",
+    "objective": "loss",
+    "metric": "metric",
+    "seed": "seed",
+    "label_gain": "loss",
+    "eval_at": "metric",
+    "init_score": "loss",
+}
+"""LightGBM's parameters that have another name here."""
+
+FLOOR = 0.1
+"""The curvature of a document is at least this share of the mean one."""
+
+
+class BoostedRanker(Ranker):
+    """Rank by boosted trees that climb a smooth metric, or any loss of `dcglearn.losses`, on LightGBM.
+
+    Parameters
+    ----------
+    loss : loss, optional
+        Higher is better; ``RegSHFSDCG`` of the textbook DCG by default. Scheduled losses are told the tree and how many
+        there will be.
+    n_trees : int
+        How many trees.
+    learning_rate : float
+        What each tree is multiplied by.
+    num_leaves : int
+        Leaves of a tree.
+    curvature : {"diagonal", "constant"}
+        What gradients in a leaf are divided by: a document's own curvature, in proportion to the size of its gradient,
+        so that no step exceeds the width of the loss's steps, or 1 (Friedman 2001), gradients being scaled to a mean
+        size of that width.
+    metric : DCG, optional
+        The judge in `score` and of the validation set; by default the DCG of the loss.
+    patience : int, optional
+        With a validation set: stop after so many trees without a better value. The best number of trees is kept.
+    seed : int
+        Same seed, same model.
+    **lightgbm
+        LightGBM's own parameters by their names, such as ``min_data_in_leaf=50`` or ``feature_fraction=0.8``.
+
+    Attributes
+    ----------
+    booster_ : lightgbm.Booster
+        The trees.
+    metric_ : DCG
+    n_trees_ : int
+        How many trees are used: the best number on the validation set.
+    history_ : list of float
+        Normalised DCG on the validation set after each tree.
+
+    Raises
+    ------
+    InputError
+        If LightGBM is not installed, or does not know a parameter.
+
+    Notes
+    -----
+    Wu et al. 2009. LightGBM's own ``ndcg`` and ``lambdarank`` are not used: their gains belong to the whole process,
+    and their discounts are log2. Queries may have any number of documents.
+
+    Examples
+    --------
+    >>> from dcglearn import DCG, RegSHFSDCG, simulate
+    >>> data = simulate.letor_queries(40, seed=0)
+    >>> mine = DCG(gains=[0, 1, 4], discounts=[1, 0.7, 0.5, 0.3, 0.2])
+    >>> ranker = BoostedRanker(RegSHFSDCG(mine), n_trees=30).fit(data[:30])
+    >>> 0.3 < ranker.score(data[30:]) < 1
+    True
+    """
+
+    def __init__(
+        self,
+        loss: Any = None,
+        n_trees: int = 300,
+        learning_rate: float = 0.1,
+        num_leaves: int = 31,
+        curvature: str = "diagonal",
+        metric: DCG | None = None,
+        patience: int | None = None,
+        seed: int = 0,
+        **lightgbm: Any,
+    ) -> None:
+        self.loss = loss
+        self.n_trees = n_trees
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.curvature = curvature
+        self.metric = metric
+        self.patience = patience
+        self.seed = seed
+        self._check_names(lightgbm)
+        self.lightgbm = lightgbm
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, LightGBM's included."""
+        return {**super().get_params(deep), **self.lightgbm}
+
+    def set_params(self, **params: Any) -> BoostedRanker:
+        """Set parameters by name, LightGBM's included."""
+        own = set(self._get_param_names())
+        others = {name: value for name, value in params.items() if name not in own}
+        self._check_names(others)
+        super().set_params(**{name: value for name, value in params.items() if name in own})
+        self.lightgbm = {**self.lightgbm, **others}
+        return self
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        eval_set: Any = None,
+        query_weight: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 50,
+        resume: bool = False,
+        progress: bool | None = None,
+    ) -> BoostedRanker:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array_like or CSR, shape (n, d), or Queries
+            Features; `Queries` bring y and qid with them.
+        y, qid : array_like, shape (n,)
+            Grades and queries; rows of a query need not be together.
+        eval_set : Queries, or (X, y, qid), optional
+            Validation set: the number of trees that is best on it is used.
+        query_weight, sample_weight : array_like, shapes (m,) and (n,), optional
+            How much each query (in order of first appearance) counts in the loss, and each document in the trees.
+        checkpoint : path, optional
+            A file that is written every `checkpoint_every` trees, and from which ``resume=True`` goes on to the same
+            model.
+        checkpoint_every : int
+            Random choices of LightGBM begin anew so often, with a seed of their own.
+        resume : bool
+            Go on from the checkpoint.
+        progress : bool, optional
+            Show a bar with the value on the validation set; by default if there is a terminal.
+
+        Raises
+        ------
+        InputError
+            If an input or a setting cannot be used, or the checkpoint is damaged or of another training.
+        """
+        lightgbm = _lightgbm()
+        queries = as_queries(X, y, qid)
+        loss = RegSHFSDCG(DCG.standard(max(queries.n_grades or 2, 2), 10)) if self.loss is None else self.loss
+        self.metric_ = self.metric or getattr(loss, "dcg", None) or self._own_metric(queries)
+        check_scale(queries, self.metric_)
+        check_training(queries)
+        self._check_settings(checkpoint_every)
+        valid = None if eval_set is None else as_eval_set(eval_set, queries.shape[1], self.metric_)
+        weight = (
+            None if query_weight is None else pair_values(query_weight, "query_weight", len(queries), positive=True)
+        )
+        by_document = (
+            None
+            if sample_weight is None
+            else pair_values(sample_weight, "sample_weight", queries.shape[0], positive=True)
+        )
+        self.n_features_in_ = queries.shape[1]
+        growth = _Growth(self, lightgbm, queries, loss, valid, weight, by_document, checkpoint_every)
+        if resume:
+            growth.restore(checkpoint)
+        growth.grow(checkpoint, progress)
+        self.booster_, self.history_ = growth.booster, growth.history
+        self.n_trees_ = int(np.argmax(self.history_)) + 1 if self.history_ else self.booster_.num_trees()
+        return self
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """What each feature gained over the trees that are used, shape (d,)."""
+        found: Floats = self.booster_.feature_importance("gain", iteration=self.n_trees_)
+        return found
+
+    def _scores(self, features: Any) -> Floats:
+        found: Floats = self.booster_.predict(features, num_iteration=self.n_trees_)
+        return found
+
+    def _check_settings(self, checkpoint_every: int) -> None:
+        whole_number(self.n_trees, "n_trees", 1)
+        whole_number(checkpoint_every, "checkpoint_every", 1)
+        if self.patience is not None:
+            whole_number(self.patience, "patience", 1)
+        if self.curvature not in CURVATURES:
+            raise InputError(f"curvature={self.curvature!r}: give one of {', '.join(CURVATURES)}")
+
+    @staticmethod
+    def _check_names(given: dict[str, Any]) -> None:
+        if not given:
+            return
+        known = _lightgbm().basic._ConfigAliases
+        for name in given:
+            for main, ours in OURS.items():
+                if name in known.get(main) or name == main:
+                    raise InputError(f"{name}: give {ours}= instead")
+        everything = known._get_all_param_aliases()
+        names = set(everything).union(*everything.values())
+        wrong = sorted(set(given) - names)
+        if wrong:
+            raise InputError(f"{wrong[0]} is neither a parameter of BoostedRanker nor of LightGBM")
+
+    def _write(self, folder: Path) -> dict[str, Any]:
+        self.booster_.save_model(str(folder / "trees.txt"))
+        return {"n_trees_used": self.n_trees_}
+
+    def _read(self, folder: Path, words: dict[str, Any]) -> None:
+        text = (folder / "trees.txt").read_text(encoding="utf-8")
+        self.booster_ = _booster(_lightgbm(), text, f"{folder}/trees.txt")
+        self.n_trees_ = int(words["n_trees_used"])
+        if self.booster_.num_feature() != self.n_features_in_ or not 0 < self.n_trees_ <= self.booster_.num_trees():
+            raise InputError("trees.txt does not belong to model.json, or is damaged")
+
+
+class _Growth:
+    """Trees under construction, in segments that a checkpoint can hold."""
+
+    def __init__(
+        self,
+        ranker: BoostedRanker,
+        lightgbm: Any,
+        queries: Queries,
+        loss: Loss,
+        valid: Queries | None,
+        weight: Floats | None,
+        by_document: Floats | None,
+        every: int,
+    ) -> None:
+        self.ranker, self.lightgbm, self.queries, self.loss, self.valid = ranker, lightgbm, queries, loss, valid
+        self.weight, self.by_document, self.every = weight, by_document, every
+        self.history: list[float] = []
+        self.booster: Any = None
+        self.valid_scores = None if valid is None else np.zeros(valid.shape[0])
+        quiet = {"verbose": -1, "feature_pre_filter": False, "min_sum_hessian_in_leaf": 0.0}
+        shape = {"learning_rate": ranker.learning_rate, "num_leaves": ranker.num_leaves}
+        self.settings = {**quiet, **shape, **ranker.lightgbm, "metric": "none", "boost_from_average": False}
+        self.data = lightgbm.Dataset(queries.features, queries.grades, params=self.settings, free_raw_data=False)
+
+    @property
+    def n_grown(self) -> int:
+        """Trees so far."""
+        return 0 if self.booster is None else int(self.booster.num_trees())
+
+    def grow(self, checkpoint: Any, progress: bool | None) -> None:
+        """Grow until there are enough trees, or the validation set says so."""
+        hidden = None if progress is None else not progress
+        with tqdm(total=self.ranker.n_trees, initial=self.n_grown, desc="trees", disable=hidden) as bar:
+            while self.n_grown < self.ranker.n_trees and not self._tired():
+                size = min(self.every - self.n_grown % self.every, self.ranker.n_trees - self.n_grown)
+                self._segment(size, bar)
+                if checkpoint is not None:
+                    self._save(checkpoint)
+
+    def _segment(self, size: int, bar: Any) -> None:
+        first = self.n_grown
+        settings = {
+            **self.settings,
+            "seed": self.ranker.seed + first // self.every,
+            "objective": self._objective(first),
+        }
+
+        def after(env: Any) -> None:
+            self._judge(env.model, first + env.iteration)
+            bar.update()
+            if self.history:
+                bar.set_postfix_str(f"validation {self.history[-1]:.4f}")
+            if self._tired():
+                raise self.lightgbm.callback.EarlyStopException(env.iteration, [])
+
+        self.booster = self.lightgbm.train(
+            settings, self.data, num_boost_round=size, init_model=self.booster, callbacks=[after]
+        )
+
+    def _objective(self, first: int) -> Callable[[Floats, Any], tuple[Floats, Floats]]:
+        grown = first
+
+        def objective(scores: Floats, _: Any) -> tuple[Floats, Floats]:
+            nonlocal grown
+            grown += 1
+            loss = self.loss.at(grown, self.ranker.n_trees)
+            _, gradient = loss(scores, self.queries.grades, self.queries.offsets, self.weight)
+            slope, curve = steps(loss, gradient, self.ranker.curvature)
+            return (slope, curve) if self.by_document is None else (slope * self.by_document, curve * self.by_document)
+
+        return objective
+
+    def _judge(self, booster: Any, tree: int) -> None:
+        if self.valid is None or self.valid_scores is None:
+            return
+        self.valid_scores += booster.predict(self.valid.features, start_iteration=tree, num_iteration=1)
+        self.history.append(float(self.valid.evaluate(self.valid_scores, self.ranker.metric_).mean()))
+
+    def _tired(self) -> bool:
+        patience = self.ranker.patience
+        return bool(patience and self.history and len(self.history) - 1 - int(np.argmax(self.history)) >= patience)
+
+    @property
+    def _fingerprint(self) -> str:
+        """Say which training this is: data, loss, settings."""
+        marks = hashlib.sha256()
+        rows = self.queries.features
+        for part in (rows.data if hasattr(rows, "tocsr") else rows, self.queries.grades, self.queries.offsets):
+            marks.update(np.ascontiguousarray(part).tobytes())
+        words = [self.loss, self.ranker.n_trees, self.ranker.curvature, self.ranker.seed, self.every, self.settings]
+        marks.update(repr(words).encode())
+        return marks.hexdigest()
+
+    def _save(self, checkpoint: Any) -> None:
+        words = {
+            "format": "dcglearn.checkpoint",
+            "training": self._fingerprint,
+            "history": self.history,
+            "trees": self.booster.model_to_string(num_iteration=-1),
+        }
+        with written_beside(checkpoint) as beside:
+            beside.write_text(json.dumps(words), encoding="utf-8")
+
+    def restore(self, checkpoint: Any) -> None:
+        """Take up a training where its checkpoint left it; for errors see `BoostedRanker.fit`."""
+        if checkpoint is None or not Path(checkpoint).exists():
+            raise InputError(f"checkpoint={checkpoint!r}: there is none to resume from")
+        words = read_json_object(checkpoint)
+        if words.get("format") != "dcglearn.checkpoint" or not {"training", "history", "trees"} <= words.keys():
+            raise InputError(f"{checkpoint} is no checkpoint of boosted trees, or a damaged one")
+        if words["training"] != self._fingerprint:
+            raise InputError(f"{checkpoint} is of another training: its data, loss or settings differ; train anew")
+        self.booster = _booster(self.lightgbm, words["trees"], str(checkpoint))
+        self.history = list(words["history"])
+        if self.valid is not None and self.valid_scores is not None:
+            for tree in range(self.n_grown):
+                self.valid_scores += self.booster.predict(self.valid.features, start_iteration=tree, num_iteration=1)
+
+
+def steps(loss: Loss, gradient: Floats, curvature: str) -> tuple[Floats, Floats]:
+    """Return what LightGBM takes, for minimising: minus the gradient, and what it is divided by in a leaf.
+
+    Both are in units of the mean size of the gradient, so that neither gains nor the number of queries matter.
+    """
+    sharpness = getattr(loss, loss.sharpness) ** -loss.sharpness_power if loss.sharpness is not None else 1.0
+    size = float(np.abs(gradient).mean())
+    if size == 0:
+        return np.zeros_like(gradient), np.ones_like(gradient)
+    slope = -gradient / size
+    if curvature == "constant":
+        return slope, np.full_like(slope, sharpness)
+    return slope, sharpness * np.maximum(np.abs(slope), FLOOR)
+
+
+def _lightgbm() -> Any:
+    try:
+        import lightgbm
+    except ImportError as error:
+        raise InputError("LightGBM is not installed: pip install 'dcglearn[trees]'") from error
+    return lightgbm
+
+
+def _booster(lightgbm: Any, text: str, name: str) -> Any:
+    try:
+        return lightgbm.Booster(model_str=text)
+    except (lightgbm.basic.LightGBMError, ValueError, TypeError) as error:
+        raise InputError(f"{name} holds no whole LightGBM model ({error})") from error
