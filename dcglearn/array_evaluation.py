@@ -118,7 +118,7 @@ def _evaluated(
             counts[:, grade] = (grades == grade).sum(axis=1)
     found = {}
     for m, (name, dcg) in enumerate(metrics.items()):
-        top = _ideal(dcg, counts)
+        top = dcg.ideal_of_counts(counts)
         found[name] = np.where(top > 0, values[:, m] / np.where(top > 0, top, 1.0), empty)
     return found
 
@@ -176,22 +176,3 @@ def _fill(scores: Floats, grades: NDArray[np.int8], shares: Floats, counts: Floa
     depth = shares.shape[1]
     n_chunks = min(4 * threads(), len(scores)) if scores.size > 1 << 14 else 1
     in_chunks(lambda _, i, j: mean_positions(scores, grades, depth, i, j, shares, counts), len(scores), n_chunks)
-
-
-def _ideal(dcg: DCG, counts: Floats) -> Floats:
-    """Return the best DCG of documents given by how many there are of each grade, shape (Q, L)."""
-    if dcg.gains.min() < 0 or dcg.discounts.min() < 0:
-        return dcg.ideal(_documents(counts, dcg.depth))
-    best_first = np.argsort(-dcg.gains, kind="stable")
-    ends = np.minimum(np.cumsum(counts[:, best_first], axis=1), dcg.depth).astype(np.int64)
-    worth = np.append(0.0, np.cumsum(-np.sort(-dcg.discounts)))[ends]
-    found: Floats = np.diff(worth, axis=1, prepend=0.0) @ dcg.gains[best_first]
-    return found
-
-
-def _documents(counts: Floats, depth: int) -> NDArray[np.int8]:
-    """Return the grades of each query's documents, at most `depth` of each grade, shape (Q, depth L)."""
-    grades = np.repeat(np.arange(counts.shape[1], dtype=np.int8), depth)
-    places = np.tile(np.arange(depth), counts.shape[1])
-    found: NDArray[np.int8] = np.where(places < counts[:, grades], grades, np.int8(-1)).astype(np.int8)
-    return found

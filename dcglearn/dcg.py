@@ -324,6 +324,29 @@ class DCG(_Metric):
         used = np.concatenate([gains[..., :top], gains[..., gains.shape[-1] - (self.depth - top) :]], axis=-1)
         return used @ discounts
 
+    def ideal_of_counts(self, counts: ArrayLike) -> Floats:
+        """Return the largest DCG of documents given by how many there are of each grade; see `ideal`.
+
+        Parameters
+        ----------
+        counts : array_like of int, shape (n, L)
+            With fewer documents than positions, positions stay empty.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+        """
+        known = np.atleast_2d(np.asarray(counts)).astype(np.int64)
+        empty = np.maximum(self.depth - known.sum(axis=1, keepdims=True), 0)
+        gains = np.append(self.gains, 0.0)
+        order = np.argsort(-gains, kind="stable")
+        discounts = -np.sort(-self.discounts)
+        found = np.zeros(len(known))
+        for falls, best in ((discounts[discounts >= 0], order), (discounts[discounts < 0][::-1], order[::-1])):
+            ends = np.minimum(np.cumsum(np.hstack([known, empty])[:, best], axis=1), len(falls))
+            found += np.diff(np.append(0.0, np.cumsum(falls))[ends], axis=1, prepend=0.0) @ gains[best]
+        return found
+
     def ndcg(self, lists: ArrayLike, documents: ArrayLike | None = None, empty: float = 0.0) -> Floats:
         """Return DCG divided by the ideal DCG.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dcglearn.dcg import DCG
 from dcglearn.ir_peers import measured
-from dcglearn.ranked import RankedGrades, judged_documents, ranked_grades
+from dcglearn.ranked import RankedGrades, judged_counts, ranked_grades
 from dcglearn.run_input import read_judgements, read_runs
 from dcglearn.validation import InputError
 
@@ -131,8 +131,8 @@ def evaluate(
     judgements : Judgements, path, data frame or dict
         The grades, as `read_judgements` takes them.
     metrics : mapping of str to DCG, DCG, or names
-        ``nDCG@10`` (linear gain, log2, as trec_eval has it) or ``GAIN-DISCOUNT[@K]``; without K, down to the longest
-        list. Other names (``AP``, ``P@10``) are computed by ir_measures.
+        ``nDCG@10`` (linear gain, log2, as trec_eval has it) or ``GAIN-DISCOUNT[@K]``; without K, down to the last
+        document ranked or judged. Other names (``AP``, ``P@10``) are computed by ir_measures.
     normalise : bool
         Divide by the best DCG that the query's documents allow (NDCG); else plain DCG.
     ties : {"docno-desc", "stable", "average"}
@@ -176,8 +176,8 @@ def evaluate(
     n_grades = min((dcg.n_grades for dcg in dcgs.values()), default=judged.n_grades)
     if judged.n_grades > n_grades:
         raise InputError(f"{judged.name}: grade {judged.n_grades - 1} has no gain in a metric of {n_grades} grades")
-    queries, documents = judged_documents(judged, n_grades, depth)
-    tops = {name: dcg.ideal(documents) for name, dcg in dcgs.items()}
+    queries, counts = judged_counts(judged, n_grades)
+    tops = {name: dcg.ideal_of_counts(_padded(counts, dcg)) for name, dcg in dcgs.items()}
     values = np.empty((len(systems), len(chosen), len(queries)))
     share = np.empty(len(systems))
     whole = unjudged == "drop" or ties == "average" or ideal == "list"
@@ -233,8 +233,13 @@ def _averaged(gains: Floats, groups: NDArray[np.int64]) -> Floats:
 
 
 def _own_ideal(dcg: DCG, ranked: RankedGrades) -> Floats:
-    best = -np.sort(-ranked.grades, axis=1)
-    return dcg.ideal(best)
+    counts = np.stack([(ranked.grades == grade).sum(axis=1) for grade in range(dcg.n_grades)], axis=1)
+    return dcg.ideal_of_counts(counts)
+
+
+def _padded(counts: NDArray[np.int64], dcg: DCG) -> NDArray[np.int64]:
+    """Return counts of as many grades as the metric has."""
+    return np.pad(counts, ((0, 0), (0, dcg.n_grades - counts.shape[1])))
 
 
 def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()) -> dict[str, DCG | str]:
@@ -261,15 +266,17 @@ def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = (
 def named(name: str, judgements: Judgements, runs: Sequence[Run] = ()) -> DCG | str:
     """Return ``nDCG[@K]`` (as trec_eval has it) or ``GAIN-DISCOUNT[@K]`` as a DCG, and other names as they are.
 
-    Without K the metric reaches down to the longest list of the runs.
+    Without K the metric reaches down to the longest list of the runs, and of the documents judged for a query.
     """
     match = re.fullmatch(r"n?dcg(?:@(\d+))?", name, re.IGNORECASE)
     if match is None and "-" not in name:
         return name
     full = name if match is None else "linear-log2" + (f"@{match.group(1)}" if match.group(1) else "")
-    return DCG.from_name(full, max(judgements.n_grades, 2), max(1, *(_longest(run) for run in runs)) if runs else 1000)
+    frames = [judgements.frame, *(run.frame for run in runs)]
+    deepest = 1 if "@" in full else max(_longest(frame) for frame in frames)
+    return DCG.from_name(full, max(judgements.n_grades, 2), deepest)
 
 
-def _longest(run: Run) -> int:
-    longest: Any = run.frame["query"].value_counts()["count"].max()
+def _longest(table: pl.DataFrame) -> int:
+    longest: Any = table["query"].value_counts()["count"].max()
     return int(longest or 1)

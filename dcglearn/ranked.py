@@ -51,24 +51,17 @@ class RankedGrades:
         return filled
 
 
-def judged_documents(judgements: Judgements, n_grades: int, most: int) -> tuple[tuple[str, ...], Grades]:
-    """Return the judged queries, in order, and the grades of their documents, at most so many of each grade.
+def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Return the judged queries, in order, and how many documents of each has each grade, shape (Q, L).
 
-    Returns
-    -------
-    tuple of str, ndarray of int8, shape (Q, M)
-        Padded by -1. Grades below 0 count as 0.
+    Grades below 0 count as 0.
     """
     queries = judgements.frame["query"].unique().sort()
     places = judgements.frame["query"].replace_strict(queries, np.arange(len(queries))).to_numpy()
     grades = judgements.frame["grade"].clip(0).to_numpy()
     counts = np.zeros((len(queries), n_grades), dtype=np.int64)
     np.add.at(counts, (places, grades), 1)
-    counts = np.minimum(counts, most)
-    documents = np.full((len(queries), int(counts.sum(axis=1).max())), -1, dtype=np.int8)
-    for row, count in zip(documents, counts, strict=True):
-        row[: count.sum()] = np.repeat(np.arange(n_grades), count)
-    return tuple(queries), documents
+    return tuple(queries), counts
 
 
 def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ties: str = "docno-desc") -> RankedGrades:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,6 +75,13 @@ class SmoothDiscount:
         c = finite_array(discounts, "discounts", 1)
         if c.max() <= 0:
             raise InputError("no discount is positive: there is nothing for a smooth metric to climb")
+        return cls._of(tuple(c.tolist()))
+
+    @classmethod
+    @lru_cache(maxsize=64)
+    def _of(cls, discounts: tuple[float, ...]) -> SmoothDiscount:
+        """Return the form of checked discounts: made once, though scheduled losses are made anew at each step."""
+        c = finite_array(discounts, "discounts", 1)
         closed = _closed_form(c)
         if closed is not None:
             kind, numbers, name = closed

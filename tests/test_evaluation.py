@@ -120,6 +120,14 @@ def test_both_ways_of_looking_at_arrays_agree(case, random):
         np.testing.assert_allclose(found[0], found[1], atol=1e-10)
 
 
+@given(tied(), st.randoms(use_true_random=False))
+def test_the_best_of_counts_is_the_best_of_documents(case, random):
+    grades, _, depth, n_grades = case
+    dcg = DCG(*([random.randint(-100, 200) / 100 for _ in range(n)] for n in (n_grades, depth)))
+    counts = np.stack([(grades == grade).sum(axis=1) for grade in range(n_grades)], axis=1)
+    np.testing.assert_allclose(dcg.ideal_of_counts(counts), dcg.ideal(grades), atol=1e-12)
+
+
 def test_arrays_in_order_of_the_row_and_without_documents():
     grades, scores = np.array([[0, 2, 1, -1], [1, 1, -1, -1]]), np.array([[1.0, 1, 1, 9], [2, 3, 4, 5]])
     dcg = DCG([0.0, 1, 3], [1, 0.5])
