@@ -95,23 +95,24 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
         raise InputError(f"ties={ties!r}: give one of {', '.join(TIES)}")
     queries = judgements.frame["query"].unique().sort()
     places = pl.DataFrame({"query": queries, "place": np.arange(len(queries))})
-    frame = run.frame.join(places, on="query", how="inner", maintain_order="left")
-    if not len(frame):
+    found = run.frame.select("query").join(places, on="query", how="left", maintain_order="left")["place"]
+    rows = np.flatnonzero(found.is_not_null().to_numpy())
+    if not len(rows):
         raise InputError(f"run {run.name} has no query of the {len(queries)} that are judged; do the names agree?")
-    frame = frame.join(judgements.frame, on=["query", "document"], how="left", maintain_order="left")
-    place, score = frame["place"].to_numpy(), frame["score"].cast(pl.Float32).to_numpy()
+    place = found.gather(rows).to_numpy()
+    score = run.frame["score"].gather(rows).cast(pl.Float32).to_numpy()
     order = np.lexsort((-score, place))
     if ties == "docno-desc":
-        order = _names_descending(order, place, score, frame["document"])
-    place = place[order]
+        order = _names_descending(order, place, score, rows, run.frame["document"])
+    place, score, rows = place[order], score[order], rows[order]
     starts = np.flatnonzero(np.diff(place, prepend=-1))
     ranks = np.arange(len(place)) - np.repeat(starts, np.diff(starts, append=len(place)))
-    longest = int(ranks.max()) + 1
-    grades = np.full((len(queries), depth or longest), -1, dtype=np.int8)
-    kept = ranks < grades.shape[1]
-    known = frame["grade"].clip(0).fill_null(-1).to_numpy()[order]
-    grades[place[kept], ranks[kept]] = known[kept]
-    groups = _groups(place, score[order], ranks, grades.shape) if ties == "average" else None
+    grades = np.full((len(queries), depth or int(ranks.max()) + 1), -1, dtype=np.int8)
+    kept = ranks < grades.shape[1]  # only what counts is looked up in the judgements
+    top = run.frame.select(pl.col("query", "document").gather(rows[kept]))
+    known = top.join(judgements.frame, on=["query", "document"], how="left", maintain_order="left")["grade"]
+    grades[place[kept], ranks[kept]] = known.clip(0).fill_null(-1).to_numpy()
+    groups = _groups(place, score, ranks, grades.shape) if ties == "average" else None
     return RankedGrades(run.name, tuple(queries), grades, np.bincount(place, minlength=len(queries)), groups)
 
 
@@ -128,7 +129,11 @@ def _groups(
 
 
 def _names_descending(
-    order: NDArray[np.intp], place: NDArray[np.int64], score: NDArray[np.float32], names: pl.Series
+    order: NDArray[np.intp],
+    place: NDArray[np.int64],
+    score: NDArray[np.float32],
+    rows: NDArray[np.intp],
+    names: pl.Series,
 ) -> NDArray[np.intp]:
     """Put documents that a query's scores tie in descending order of their names, by bytes."""
     same = (np.diff(place[order]) == 0) & (np.diff(score[order]) == 0)
@@ -136,7 +141,7 @@ def _names_descending(
         return order
     tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
     group = np.cumsum(np.insert(~same, 0, True))[tied]
-    ranked = names.gather(order[tied]).rank("dense").to_numpy().astype(np.int64)  # polars compares texts by bytes
+    ranked = names.gather(rows[order[tied]]).rank("dense").to_numpy().astype(np.int64)  # polars compares texts by bytes
     order = order.copy()
     order[tied] = order[tied][np.lexsort((-ranked, group))]
     return order
