@@ -46,6 +46,13 @@ class TrainMethod(StrEnum):
     RIDGE = "ridge"
 
 
+class Model(StrEnum):
+    """What scores documents."""
+
+    LINEAR = "linear"
+    TREES = "trees"
+
+
 class Solver(StrEnum):
     """How to climb."""
 
@@ -86,7 +93,17 @@ def train(
     metric: Annotated[
         str, typer.Option(help="The DCG to train against: a file, or GAIN-DISCOUNT[@K].")
     ] = "exponential-log2@10",
-    method: Annotated[TrainMethod, typer.Option(help="What to train.")] = TrainMethod.APPROX_NDCG,
+    model: Annotated[Model, typer.Option(help="A linear model, or boosted trees (needs LightGBM).")] = Model.LINEAR,
+    method: Annotated[
+        TrainMethod | None,
+        typer.Option(help="What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."),
+    ] = None,
+    trees: Annotated[int, typer.Option(min=1, metavar="N", help="Of boosted trees: how many.")] = 300,
+    leaves: Annotated[int, typer.Option(min=2, metavar="N", help="Of boosted trees: leaves of each.")] = 31,
+    learning_rate: Annotated[float, typer.Option(help="Of boosted trees.")] = 0.1,
+    patience: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Of trees: stop after N without a better value.")
+    ] = None,
     solver: Annotated[Solver, typer.Option(help="How to climb.")] = Solver.CG,
     start: Annotated[Start, typer.Option(help="Where to begin.")] = Start.RIDGE,
     restarts: Annotated[int, typer.Option(help="Starts, those after the first at random.")] = 1,
@@ -102,18 +119,24 @@ def train(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything; train nothing.")] = False,
     force: Force = False,
 ) -> None:
-    """Train a linear ranker against a metric."""
+    """Train a ranker against a metric: a linear model, or boosted trees."""
     from dcglearn.rankers.model_files import refuse_folder
 
     refuse_folder(output, force=force)
     queries, held = _both(data, groups, valid, valid_groups, grades, features, zero_based)
     dcg = _metric(metric, queries.n_grades or 1)
     _refuse_grades(dcg, metric, {data: queries, valid: held})
-    ranker = _ranker(method, dcg, solver=solver.value, start=start.value, n_restarts=restarts, seed=seed, l2=l2)
+    if model is Model.TREES:
+        method = method or TrainMethod.REG_SHF_SDCG
+        shape = {"n_trees": trees, "num_leaves": leaves, "learning_rate": learning_rate, "patience": patience}
+        ranker = _trees(method, dcg, {**shape, "seed": seed})
+    else:
+        method = method or TrainMethod.APPROX_NDCG
+        ranker = _ranker(method, dcg, solver=solver.value, start=start.value, n_restarts=restarts, seed=seed, l2=l2)
     if dry_run:
         typer.echo("\n".join([f"read: {queries}", f"would train: {ranker}", f"would write: {output}"]))
         return
-    checkpoint = output / "checkpoint.npz"
+    checkpoint = output / ("checkpoint.npz" if model is Model.LINEAR else "checkpoint.json")
     if method.value in LOSSES:
         if not resume:
             output.mkdir(exist_ok=True)
@@ -240,6 +263,15 @@ def _ranker(method: TrainMethod, dcg: DCG, l2: float | None, **options: Any) -> 
     return baselines.RidgeRanker(dcg) if l2 is None else baselines.RidgeRanker(dcg, l2=l2)
 
 
+def _trees(method: TrainMethod, dcg: DCG, settings: dict[str, Any]) -> Any:
+    from importlib import import_module
+
+    if method.value not in LOSSES:
+        raise InputError(f"--method {method.value} is of linear models; trees take {', '.join(LOSSES)}")
+    loss = getattr(import_module("dcglearn.losses"), LOSSES[method.value])(dcg)
+    return import_module("dcglearn.rankers.trees").BoostedRanker(loss, metric=dcg, **settings)
+
+
 def _report(ranker: Ranker, queries: Queries, held: Queries | None, name: str, as_json: bool) -> None:
     from dcglearn.rankers.baselines import RidgeRanker
 
@@ -257,6 +289,8 @@ def _report(ranker: Ranker, queries: Queries, held: Queries | None, name: str, a
             f"restart {row['restart'] + 1}, stage {row['stage']}: {row['iterations']} iterations, objective "
             f"{row['objective']:.4f}, normalised DCG {row['train']:.4f}{shown}"
         )
+    if hasattr(ranker, "n_trees_"):
+        typer.echo(f"trees: {ranker.n_trees_} of {ranker.booster_.num_trees()} are used")
     if hasattr(ranker, "features_"):
         typer.echo(f"features: {len(ranker.features_)} of {queries.shape[1]} remain")
     for kind, value in values.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from tqdm import tqdm
 
 from dcglearn.dcg import DCG
 from dcglearn.files import read_json_object, written_beside
-from dcglearn.losses import RegSHFSDCG
+from dcglearn.losses import Regression, RegSHFSDCG
 from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale, check_training
 from dcglearn.validation import InputError, pair_values, whole_number
 
@@ -78,7 +79,7 @@ class BoostedRanker(Ranker):
     metric_ : DCG
     n_trees_ : int
         How many trees are used: the best number on the validation set.
-    history_ : list of float
+    validation_ : list of float
         Normalised DCG on the validation set after each tree.
 
     Raises
@@ -88,7 +89,8 @@ class BoostedRanker(Ranker):
 
     Notes
     -----
-    Wu et al. 2009. LightGBM's own ``ndcg`` and ``lambdarank`` are not used: their gains belong to the whole process,
+    Wu et al. 2009. The first tree fits gains by least squares, since many losses are flat where all scores are equal.
+    LightGBM's own ``ndcg`` and ``lambdarank`` are not used: their gains belong to the whole process,
     and their discounts are log2. Queries may have any number of documents.
 
     Examples
@@ -157,11 +159,11 @@ class BoostedRanker(Ranker):
         X : array_like or CSR, shape (n, d), or Queries
             Features; `Queries` bring y and qid with them.
         y, qid : array_like, shape (n,)
-            Grades and queries; rows of a query need not be together.
+            Grades and queries, the rows of a query together.
         eval_set : Queries, or (X, y, qid), optional
             Validation set: the number of trees that is best on it is used.
         query_weight, sample_weight : array_like, shapes (m,) and (n,), optional
-            How much each query (in order of first appearance) counts in the loss, and each document in the trees.
+            How much each query counts in the loss, and each document in the trees.
         checkpoint : path, optional
             A file that is written every `checkpoint_every` trees, and from which ``resume=True`` goes on to the same
             model.
@@ -198,8 +200,8 @@ class BoostedRanker(Ranker):
         if resume:
             growth.restore(checkpoint)
         growth.grow(checkpoint, progress)
-        self.booster_, self.history_ = growth.booster, growth.history
-        self.n_trees_ = int(np.argmax(self.history_)) + 1 if self.history_ else self.booster_.num_trees()
+        self.booster_, self.validation_ = growth.booster, growth.history
+        self.n_trees_ = int(np.argmax(self.validation_)) + 1 if self.validation_ else self.booster_.num_trees()
         return self
 
     @property
@@ -263,10 +265,11 @@ class _Growth:
     ) -> None:
         self.ranker, self.lightgbm, self.queries, self.loss, self.valid = ranker, lightgbm, queries, loss, valid
         self.weight, self.by_document, self.every = weight, by_document, every
+        self.start = Regression(ranker.metric_)
         self.history: list[float] = []
         self.booster: Any = None
         self.valid_scores = None if valid is None else np.zeros(valid.shape[0])
-        quiet = {"verbose": -1, "feature_pre_filter": False, "min_sum_hessian_in_leaf": 0.0}
+        quiet = {"verbose": -1, "feature_pre_filter": False}
         shape = {"learning_rate": ranker.learning_rate, "num_leaves": ranker.num_leaves}
         self.settings = {**quiet, **shape, **ranker.lightgbm, "metric": "none", "boost_from_average": False}
         self.data = lightgbm.Dataset(queries.features, queries.grades, params=self.settings, free_raw_data=False)
@@ -282,9 +285,19 @@ class _Growth:
         with tqdm(total=self.ranker.n_trees, initial=self.n_grown, desc="trees", disable=hidden) as bar:
             while self.n_grown < self.ranker.n_trees and not self._tired():
                 size = min(self.every - self.n_grown % self.every, self.ranker.n_trees - self.n_grown)
+                before = self.n_grown
                 self._segment(size, bar)
                 if checkpoint is not None:
                     self._save(checkpoint)
+                if self.n_grown == before:
+                    break
+        if self.n_grown < self.ranker.n_trees and not self._tired():
+            warnings.warn(
+                f"no leaf can be split any further: {self.n_grown} of {self.ranker.n_trees} trees were grown; allow "
+                "smaller leaves (min_data_in_leaf)",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _segment(self, size: int, bar: Any) -> None:
         first = self.n_grown
@@ -295,7 +308,7 @@ class _Growth:
         }
 
         def after(env: Any) -> None:
-            self._judge(env.model, first + env.iteration)
+            self._judge(env.model, env.iteration)  # which counts from the first tree of all
             bar.update()
             if self.history:
                 bar.set_postfix_str(f"validation {self.history[-1]:.4f}")
@@ -314,6 +327,8 @@ class _Growth:
             grown += 1
             loss = self.loss.at(grown, self.ranker.n_trees)
             _, gradient = loss(scores, self.queries.grades, self.queries.offsets, self.weight)
+            if grown == 1:  # equal scores: many losses are flat there
+                _, gradient = self.start(scores, self.queries.grades, self.queries.offsets, self.weight)
             slope, curve = steps(loss, gradient, self.ranker.curvature)
             return (slope, curve) if self.by_document is None else (slope * self.by_document, curve * self.by_document)
 

@@ -1,0 +1,239 @@
+"""Boosted trees against any loss: parameters, schedules, weights, checkpoints, files, bad input."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from dcglearn.dcg import DCG
+from dcglearn.letor_shaped import letor_queries
+from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, Regression, RegSHFSDCG, SmoothNDCG
+from dcglearn.queries import Queries
+from dcglearn.rankers.model_files import load_ranker
+from dcglearn.rankers.trees import BoostedRanker, steps
+from dcglearn.validation import InputError
+
+pytest.importorskip("lightgbm")
+STEEP = DCG([0, 1, 9], [1, 0.95, 0.9, 0.85, 0.8])
+TOP = DCG([0, 1, 1.1], [1, 0.4, 0.2, 0.1, 0.05])
+
+
+def bumpy(n_queries=60, size=20, seed=0):
+    """Return queries whose grades need more than a linear model."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_queries * size, 6))
+    worth = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + np.abs(X[:, 3]) + 0.3 * rng.normal(size=len(X))
+    grades = np.digitize(worth, np.quantile(worth, [0.6, 0.9]))
+    return Queries(X, grades, np.repeat(np.arange(n_queries), size))
+
+
+TRAIN, TEST = bumpy(), bumpy(seed=1)
+LOSSES = [RegSHFSDCG, SHFSDCG, SDCG, ApproxNDCG, SmoothNDCG, LambdaRank]
+
+
+def small(loss, **settings):
+    return BoostedRanker(loss, **{"n_trees": 40, "num_leaves": 7, "num_threads": 1, **settings})
+
+
+@pytest.mark.parametrize("kind", LOSSES)
+@pytest.mark.parametrize("curvature", ["diagonal", "constant"])
+def test_every_loss_learns_what_no_linear_model_can(kind, curvature):
+    from dcglearn.rankers.baselines import RidgeRanker
+
+    ranker = small(kind(STEEP), n_trees=80, curvature=curvature).fit(TRAIN)
+    assert ranker.score(TEST) > RidgeRanker(STEEP).fit(TRAIN).score(TEST) + 0.03
+    assert ranker.feature_importances_.argmin() in (4, 5) and ranker.n_trees_ == 80
+
+
+def test_regression_and_pairs():
+    for loss in (Regression(STEEP), GBRank()):
+        ranker = small(loss, metric=STEEP, n_trees=80).fit(TRAIN)
+        assert ranker.score(TEST) > small(loss, metric=STEEP, n_trees=1).fit(TRAIN).score(TEST)
+
+
+def test_gradients_are_in_their_own_unit():
+    for kind in LOSSES:
+        loss = kind(STEEP)
+        scores = np.random.default_rng(0).normal(size=TRAIN.shape[0])
+        _, gradient = loss(scores, TRAIN.grades, TRAIN.offsets)
+        for curvature in ("diagonal", "constant"):
+            one, ten = (steps(loss, factor * gradient, curvature) for factor in (1, 10))
+            np.testing.assert_allclose(one, ten)
+            assert np.abs(one[0]).mean() == pytest.approx(1) and (one[1] > 0).all()
+    assert not steps(SDCG(STEEP), np.zeros(3), "diagonal")[0].any()
+
+
+def test_the_schedule_is_told_tree_and_total():
+    seen = []
+
+    class Told(RegSHFSDCG):
+        def at(self, iteration, total):
+            seen.append((iteration, total))
+            return super().at(iteration, total)
+
+    small(Told(STEEP), n_trees=7).fit(TRAIN, checkpoint_every=3)
+    assert seen == [(m, 7) for m in range(1, 8)]
+    schedule = [RegSHFSDCG(STEEP).at(m, 250).tau for m in (1, 125)]
+    np.testing.assert_allclose(schedule, [0.999999, 0.5])
+    for total, gamma in ((600, 0.046206), (250, 0.111415)):
+        assert np.log(999_999) / (total / 2 - 1) == pytest.approx(gamma, abs=1e-6)
+
+
+def test_two_boosters_do_not_disturb_each_other_and_a_seed_is_a_model():
+    alone = [small(RegSHFSDCG(dcg), feature_fraction=0.5).fit(TRAIN).predict(TEST) for dcg in (STEEP, TOP)]
+    first, second = small(RegSHFSDCG(STEEP), feature_fraction=0.5), small(RegSHFSDCG(TOP), feature_fraction=0.5)
+    first.fit(TRAIN), second.fit(TRAIN)
+    np.testing.assert_array_equal(first.predict(TEST), alone[0])
+    np.testing.assert_array_equal(second.predict(TEST), alone[1])
+    other = small(RegSHFSDCG(STEEP), feature_fraction=0.5, seed=5).fit(TRAIN).predict(TEST)
+    assert (other != alone[0]).any()
+    scaled = small(RegSHFSDCG(DCG(16 * STEEP.gains, STEEP.discounts)), feature_fraction=0.5).fit(TRAIN).predict(TEST)
+    np.testing.assert_allclose(scaled, alone[0], rtol=1e-9)
+
+
+def test_validation_and_patience():
+    ranker = small(SHFSDCG(STEEP), n_trees=120, patience=15, learning_rate=0.5).fit(TRAIN, eval_set=TEST)
+    assert ranker.n_trees_ == np.argmax(ranker.validation_) + 1
+    assert len(ranker.validation_) == min(120, ranker.n_trees_ + 15) == ranker.booster_.num_trees()
+    assert ranker.score(TEST) == pytest.approx(max(ranker.validation_), abs=1e-12)
+
+
+def test_weights():
+    twice = Queries(
+        np.vstack([TRAIN.features, TRAIN[:10].features]),
+        np.concatenate([TRAIN.grades, TRAIN[:10].grades]),
+        np.concatenate([TRAIN.qid, 1000 + TRAIN[:10].qid]),
+    )
+    weight = np.where(np.arange(len(TRAIN)) < 10, 2.0, 1.0)
+    settings = {"min_data_in_leaf": 1, "curvature": "constant", "n_trees": 3}
+    plain = small(SHFSDCG(STEEP), **settings).fit(TRAIN).predict(TEST)
+    weighted = small(SHFSDCG(STEEP), **settings).fit(TRAIN, query_weight=weight).predict(TEST)
+    assert np.abs(weighted - plain).max() > 0
+    none = np.full(TRAIN.shape[0], 3.0)
+    np.testing.assert_allclose(small(SHFSDCG(STEEP), **settings).fit(TRAIN, sample_weight=none).predict(TEST), plain)
+    assert twice.shape[0] > TRAIN.shape[0]
+    for name, value in (("query_weight", np.ones(3)), ("sample_weight", -np.ones(TRAIN.shape[0]))):
+        with pytest.raises(InputError, match=name):
+            small(SHFSDCG(STEEP)).fit(TRAIN, **{name: value})
+
+
+def test_parameters_pass_through_by_name():
+    ranker = BoostedRanker(SDCG(STEEP), n_trees=5, min_data_in_leaf=7, feature_fraction=0.5)
+    assert ranker.get_params()["min_data_in_leaf"] == 7
+    again = clone(ranker).set_params(num_leaves=3, lambda_l2=2.0)
+    assert again.get_params() == {**ranker.get_params(), "num_leaves": 3, "lambda_l2": 2.0}
+    assert "feature_fraction=0.5" in repr(again)
+    assert "[min_data_in_leaf: 7]" in again.fit(TRAIN).booster_.model_to_string()
+    for name in ("n_estimators", "num_boost_round", "num_iterations"):
+        with pytest.raises(InputError, match="n_trees= instead"):
+            BoostedRanker(**{name: 10})
+    with pytest.raises(InputError, match="loss= instead"):
+        again.set_params(objective="lambdarank")
+    with pytest.raises(InputError, match="neither a parameter"):
+        BoostedRanker(number_of_leafs=10)
+
+
+def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path):
+    settings = {"feature_fraction": 0.5, "bagging_fraction": 0.7, "bagging_freq": 1}
+    whole = small(RegSHFSDCG(STEEP), **settings).fit(TRAIN, eval_set=TEST, checkpoint_every=10)
+    path = tmp_path / "checkpoint.json"
+
+    class Killed(Exception):
+        pass
+
+    class Loss(RegSHFSDCG):
+        def at(self, iteration, total):
+            if iteration == 27:
+                raise Killed
+            return super().at(iteration, total)
+
+    broken = small(Loss(STEEP), **settings)
+    with pytest.raises(Killed):
+        broken.fit(TRAIN, eval_set=TEST, checkpoint=path, checkpoint_every=10)
+    resumed = small(Loss(STEEP), **settings)
+    Loss.at = RegSHFSDCG.at
+    resumed.fit(TRAIN, eval_set=TEST, checkpoint=path, checkpoint_every=10, resume=True)
+    assert resumed.booster_.model_to_string() == whole.booster_.model_to_string()
+    assert resumed.validation_ == whole.validation_
+    with pytest.raises(InputError, match="another training"):
+        small(Loss(TOP), **settings).fit(TRAIN, checkpoint=path, checkpoint_every=10, resume=True)
+    with pytest.raises(InputError, match="none to resume from"):
+        small(Loss(STEEP)).fit(TRAIN, checkpoint=tmp_path / "none.json", resume=True)
+    path.write_text('{"format": "dcglearn.checkpoint"}')
+    with pytest.raises(InputError, match="damaged"):
+        small(Loss(STEEP)).fit(TRAIN, checkpoint=path, resume=True)
+    path.write_text("{")
+    with pytest.raises(InputError, match="JSON"):
+        small(Loss(STEEP)).fit(TRAIN, checkpoint=path, resume=True)
+
+
+def test_files(tmp_path):
+    ranker = small(RegSHFSDCG(STEEP), min_data_in_leaf=5).fit(TRAIN, eval_set=TEST)
+    ranker.save(tmp_path / "model")
+    again = load_ranker(tmp_path / "model", STEEP)
+    np.testing.assert_array_equal(again.predict(TEST), ranker.predict(TEST))
+    assert again.get_params() == ranker.get_params() and again.n_trees_ == ranker.n_trees_
+    with pytest.raises(InputError, match="other gains"):
+        load_ranker(tmp_path / "model", TOP)
+    trees = tmp_path / "model" / "trees.txt"
+    trees.write_text(trees.read_text()[:200])
+    with pytest.raises(InputError, match=r"trees\.txt"):
+        load_ranker(tmp_path / "model")
+    with pytest.raises(InputError, match="not fitted"):
+        small(SDCG(STEEP)).save(tmp_path / "other")
+
+
+def test_long_queries_have_no_limit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12_000, 2))
+    queries = Queries(X, (X[:, 0] > 1).astype(int), np.zeros(12_000, dtype=int))
+    assert small(SHFSDCG(DCG([0, 1], [1, 0.5])), n_trees=3).fit(queries).score(queries) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"n_trees": 0}, "n_trees"),
+        ({"curvature": "newton"}, "curvature"),
+        ({"patience": 0}, "patience"),
+        ({"loss": SDCG(DCG([0, 1], [1.0]))}, "has gains for grades 0..1"),
+    ],
+)
+def test_bad_settings(settings, words):
+    with pytest.raises(InputError, match=words):
+        BoostedRanker(**{"loss": SDCG(STEEP), **settings}).fit(TRAIN)
+
+
+def test_bad_data():
+    ranker = small(SDCG(STEEP), n_trees=2)
+    with pytest.raises(InputError, match="features"):
+        ranker.fit(TRAIN, eval_set=Queries(TEST.features[:, :3], TEST.grades, TEST.qid))
+    with pytest.raises(InputError, match="qid is missing"):
+        ranker.fit(TRAIN.features, TRAIN.grades)
+    with pytest.raises(InputError):
+        ranker.fit(TRAIN.features, TRAIN.grades, np.full(60, 20))  # group sizes in place of qid
+    with pytest.raises(InputError, match="same grade"):
+        ranker.fit(TRAIN.features, np.ones(TRAIN.shape[0], dtype=int), TRAIN.qid)
+    with pytest.raises(InputError, match="features"):
+        ranker.fit(TRAIN).predict(TEST.features[:, :2])
+
+
+def test_without_the_extra(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "lightgbm", None)
+    with pytest.raises(InputError, match=r"pip install 'dcglearn\[trees\]'"):
+        BoostedRanker().fit(TRAIN)
+
+
+def test_on_the_command_line(dcglearn, tmp_path, monkeypatch):
+    from sklearn.datasets import dump_svmlight_file
+
+    queries = letor_queries(20, n_features=8, sizes=(8, 20), seed=0)
+    for name, part in (("train.svm", queries[:12]), ("valid.svm", queries[12:])):
+        dump_svmlight_file(part.features, part.grades, str(tmp_path / name), zero_based=False, query_id=part.qid)
+    monkeypatch.chdir(tmp_path)
+    STEEP.save("dcg.json")
+    command = ("train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "--model", "trees", "--trees", 20)
+    status, out, _ = dcglearn(*command, "--leaves", 4, "-o", "model")
+    assert status == 0 and "trees: " in out and "of 20 are used" in out
+    assert dcglearn("rank", "model", "valid.svm", "--format", "trec")[1].count(" Q0 ") == queries[12:].shape[0]
+    status, _, err = dcglearn(*command, "--method", "ridge", "-o", "other")
+    assert status == 2 and "of linear models" in err
