@@ -182,6 +182,11 @@ def _whole(frame: pl.DataFrame, number: str) -> bool:
 def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str) -> InputError:
     """Return the error of the first line that is malformed."""
     expected = EXPECTED[tuple(columns)]
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = data[: error.start].count(b"\n") + 1
+        return InputError(f"{name} line {place}: byte {data[error.start]:#x} is not UTF-8 text; save the file as UTF-8")
     seen = 0
     for place, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
         cells = line.split()

@@ -187,6 +187,12 @@ def test_bad_judgements(tmp_path, text, words):
         read_judgements(tmp_path / "qrels.txt")
 
 
+def test_other_encodings(tmp_path):
+    (tmp_path / "run.txt").write_bytes(RUN.encode() + "q1 Q0 ü 9 0.1 mine\n".encode("latin-1"))
+    with pytest.raises(InputError, match="line 6: byte 0xfc is not UTF-8"):
+        read_runs(tmp_path / "run.txt")
+
+
 def test_duplicates_by_choice_and_runs_of_one_name(tmp_path):
     (tmp_path / "one.txt").write_text(RUN + "q1 Q0 b 4 7.5 mine\n")
     (tmp_path / "two.txt").write_text(RUN)
