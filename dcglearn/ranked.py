@@ -101,7 +101,7 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
         raise InputError(f"run {run.name} has no query of the {len(queries)} that are judged; do the names agree?")
     place = found.gather(rows).to_numpy()
     score = run.frame["score"].gather(rows).cast(pl.Float32).to_numpy()
-    order = np.lexsort((-score, place))
+    order = _by_score(place, score)
     if ties == "docno-desc":
         order = _names_descending(order, place, score, rows, run.frame["document"])
     place, score, rows = place[order], score[order], rows[order]
@@ -114,6 +114,14 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
     grades[place[kept], ranks[kept]] = known.clip(0).fill_null(-1).to_numpy()
     groups = _groups(place, score, ranks, grades.shape) if ties == "average" else None
     return RankedGrades(run.name, tuple(queries), grades, np.bincount(place, minlength=len(queries)), groups)
+
+
+def _by_score(place: NDArray[np.int64], score: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Return rows by query and falling score, equal ones as they stand; most files are in that order within a query."""
+    order = np.argsort(place, kind="stable")
+    sorted_place, sorted_score = place[order], score[order]
+    rises = (sorted_score[1:] > sorted_score[:-1]) & (sorted_place[1:] == sorted_place[:-1])
+    return np.lexsort((-score, place)) if rises.any() else order
 
 
 def _groups(

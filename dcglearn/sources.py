@@ -47,7 +47,7 @@ def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{name} is UTF-16 text; save it as UTF-8")
     data = data.removeprefix(b"\xef\xbb\xbf")
-    if not data.strip():
+    if not data or data.isspace():
         raise InputError(f"{name} is empty; expected one judgement a line")
     return name, data
 

@@ -108,6 +108,16 @@ def test_ties_are_broken_by_document_in_float32():
         ranked_grades(run, judged, ties="random")
 
 
+def test_the_order_of_lines_does_not_matter():
+    judged, (run, *_) = made(1, 8)
+    rng = np.random.default_rng(0)
+    falling = Run(run.frame.sort("query", "score", descending=[True, True]), "falling")
+    for frame in (run.frame, run.frame[rng.permutation(len(run.frame))]):
+        for ties in ("docno-desc", "average"):
+            found, expected = (ranked_grades(one, judged, ties=ties).grades for one in (Run(frame, "any"), falling))
+            np.testing.assert_array_equal(found, expected)
+
+
 def test_policies(files):
     judged, (run,) = read_judgements(files[0]), read_runs(files[1])
     dcg = DCG([0.0, 1, 2, 5], [1.0, 0.5, 0.25])
