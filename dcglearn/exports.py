@@ -8,6 +8,7 @@ import numpy as np
 
 from dcglearn.array_evaluation import evaluate_arrays
 from dcglearn.losses import ApproxNDCG
+from dcglearn.losses.descent import descent
 from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def lightgbm_callables(dcg: DCG, loss: Loss | None = None) -> Callables:
     Returns
     -------
     objective : callable
-        ``objective(scores, dataset) -> (gradient, hessian)``, of the loss to be minimised; see `descent`.
+        ``objective(scores, dataset) -> (gradient, hessian)``: what `BoostedRanker` follows, to be minimised.
     metric : callable
         ``metric(scores, dataset) -> ("NDCG", value, True)``.
     """
@@ -160,19 +161,7 @@ def _xgboost_groups(data: Any) -> NDArray[np.int64]:
 
 def _descent(loss: Loss, scores: Floats, labels: Floats, sizes: NDArray[np.int64]) -> tuple[Floats, Floats]:
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    _, gradient = loss(np.asarray(scores, dtype=np.float64), labels.astype(np.int64), offsets)
-    return descent(loss, gradient)
-
-
-def descent(loss: Loss, gradient: Floats) -> tuple[Floats, Floats]:
-    """Return what a booster that minimises takes: minus the gradient in units of its mean size, and 1 as the curvature.
-
-    In units of 1 / sharpness, the width of the loss's steps; so neither the size of gains nor the number of queries,
-    nor the unit of scores, changes the trees.
-    """
-    sharpness = getattr(loss, loss.sharpness) ** -loss.sharpness_power if loss.sharpness is not None else 1.0
-    size = float(np.abs(gradient).mean()) * sharpness
-    return (-gradient / size if size > 0 else np.zeros_like(gradient)), np.ones_like(gradient)
+    return descent(loss, np.asarray(scores, dtype=np.float64), labels.astype(np.int64), offsets)
 
 
 def _mean_ndcg(dcg: DCG, scores: Floats, labels: Floats, sizes: NDArray[np.int64]) -> float:

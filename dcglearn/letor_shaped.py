@@ -1,4 +1,4 @@
-"""Learning-to-rank data whose truth is known, in the shape of LETOR's OHSUMED."""
+"""Learning-to-rank data whose truth is known: in the shape of LETOR's OHSUMED, and such as needs trees."""
 
 from __future__ import annotations
 
@@ -92,6 +92,62 @@ def letor_queries(
         grades.append(marks)
     counts = [len(marks) for marks in grades]
     return Queries.from_groups(np.concatenate(features), np.concatenate(grades), counts, n_grades=n_grades)
+
+
+def nonlinear_queries(
+    n_queries: int = 400,
+    size: int = 30,
+    n_features: int = 12,
+    n_grades: int = 5,
+    noise: float = 0.3,
+    seed: int | np.random.Generator | None = None,
+) -> Queries:
+    """Return queries whose grades follow waves, products and steps of the features: what needs trees.
+
+    The worth of a document is ``sin(2 x0) + x1 x2 + |x3| + 1/2 x5 1{x4 > 0} + 2/5 x6``, plus the query's own level and
+    noise; the other features, standard normal like these, say nothing. Grades cut the worth of all documents at fixed
+    shares: 45% are above 0, and the best grade is the rarest.
+
+    Parameters
+    ----------
+    n_queries, size : int
+        Number of queries, and of documents of each.
+    n_features : int
+        Number of features, 7 or more.
+    n_grades : int
+        L.
+    noise : float
+        Standard deviation of the judges' noise; the worth itself has about 1.5.
+    seed : int, Generator or None
+        Same seed, same bytes.
+
+    Returns
+    -------
+    Queries
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> nonlinear_queries(10, seed=0).shape
+    (300, 12)
+    """
+    whole_number(n_queries, "n_queries", 1)
+    whole_number(size, "size", 1)
+    whole_number(n_features, "n_features", 7)
+    whole_number(n_grades, "n_grades", 2, 127)
+    if noise < 0:
+        raise InputError(f"noise={noise} must not be negative")
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n_queries * size, n_features))
+    worth = np.sin(2 * x[:, 0]) + x[:, 1] * x[:, 2] + np.abs(x[:, 3]) + 0.5 * x[:, 5] * (x[:, 4] > 0) + 0.4 * x[:, 6]
+    worth += 0.5 * np.repeat(rng.normal(size=n_queries), size) + noise * rng.normal(size=len(x))
+    shares = 0.45 ** np.linspace(1, 4.4, n_grades - 1)
+    grades = np.digitize(worth, np.quantile(worth, 1 - shares))
+    return Queries.from_groups(x, grades, np.full(n_queries, size), n_grades=n_grades)
 
 
 def _feature_plan(

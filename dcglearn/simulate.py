@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.dcg import DCG, Utility
-from dcglearn.letor_shaped import letor_queries
+from dcglearn.letor_shaped import letor_queries, nonlinear_queries
 from dcglearn.lists import (
     PAPER_LIST,
     free_lists,
@@ -46,6 +46,7 @@ __all__ = [
     "judge",
     "letor_queries",
     "noisy_grades",
+    "nonlinear_queries",
     "optimal_pairs",
     "partial_overlap",
     "permutations",

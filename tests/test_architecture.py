@@ -45,8 +45,9 @@ FOLDERS = {
     ],
     "losses": [
         {"gain_kernel", "rank_kernel", "class_kernel", "ap_kernel", "squared_kernel"},
-        {"shf_kernel", "smooth_kernel", "softrank_kernel", "pair_kernel"},
+        {"shf_kernel", "smooth_kernel", "softrank_kernel", "pair_kernel", "exchange_kernel"},
         {"contract"},
+        {"exchange", "descent"},
         {"approx", "shf", "smooth", "softrank", "pairwise", "listwise"},
     ],
 }

@@ -1,5 +1,7 @@
 """Boosted trees against any loss: parameters, schedules, weights, checkpoints, files, bad input."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -7,9 +9,10 @@ from sklearn.base import clone
 from dcglearn.dcg import DCG
 from dcglearn.letor_shaped import letor_queries
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, Regression, RegSHFSDCG, SmoothNDCG
+from dcglearn.losses.descent import CURVATURES, DIRECTIONS, descent
 from dcglearn.queries import Queries
 from dcglearn.rankers.model_files import load_ranker
-from dcglearn.rankers.trees import BoostedRanker, steps
+from dcglearn.rankers.trees import BoostedRanker
 from dcglearn.validation import InputError
 
 pytest.importorskip("lightgbm")
@@ -35,11 +38,12 @@ def small(loss, **settings):
 
 
 @pytest.mark.parametrize("kind", LOSSES)
-@pytest.mark.parametrize("curvature", ["diagonal", "constant"])
-def test_every_loss_learns_what_no_linear_model_can(kind, curvature):
+@pytest.mark.parametrize("curvature", CURVATURES)
+@pytest.mark.parametrize("follow", DIRECTIONS)
+def test_every_loss_learns_what_no_linear_model_can(kind, follow, curvature):
     from dcglearn.rankers.baselines import RidgeRanker
 
-    ranker = small(kind(STEEP), n_trees=80, curvature=curvature).fit(TRAIN)
+    ranker = small(kind(STEEP), n_trees=80, follow=follow, curvature=curvature).fit(TRAIN)
     assert ranker.score(TEST) > RidgeRanker(STEEP).fit(TRAIN).score(TEST) + 0.03
     assert ranker.feature_importances_.argmin() in (4, 5) and ranker.n_trees_ == 80
 
@@ -50,16 +54,16 @@ def test_regression_and_pairs():
         assert ranker.score(TEST) > small(loss, metric=STEEP, n_trees=1).fit(TRAIN).score(TEST)
 
 
-def test_gradients_are_in_their_own_unit():
-    for kind in LOSSES:
-        loss = kind(STEEP)
-        scores = np.random.default_rng(0).normal(size=TRAIN.shape[0])
-        _, gradient = loss(scores, TRAIN.grades, TRAIN.offsets)
-        for curvature in ("diagonal", "constant"):
-            one, ten = (steps(loss, factor * gradient, curvature) for factor in (1, 10))
-            np.testing.assert_allclose(one, ten)
-            assert np.abs(one[0]).mean() == pytest.approx(1) and (one[1] > 0).all()
-    assert not steps(SDCG(STEEP), np.zeros(3), "diagonal")[0].any()
+def test_slopes_are_in_their_own_unit():
+    scores = np.random.default_rng(0).normal(size=TRAIN.shape[0])
+    ten = DCG(10 * STEEP.gains, STEEP.discounts)
+    for kind, follow, curvature in product(LOSSES, DIRECTIONS, CURVATURES):
+        call = scores, TRAIN.grades, TRAIN.offsets, None, follow, curvature
+        slope, curve = descent(kind(STEEP), *call)
+        np.testing.assert_allclose((slope, curve), descent(kind(ten), *call), rtol=1e-9, atol=1e-12)
+        assert np.abs(slope).mean() == pytest.approx(1) and (curve > 0).all()
+    flat = descent(SDCG(STEEP), np.zeros(3), np.zeros(3, int), np.array([0, 3]))
+    assert not flat[0].any()
 
 
 def test_the_schedule_is_told_tree_and_total():
@@ -194,6 +198,7 @@ def test_long_queries_have_no_limit():
     [
         ({"n_trees": 0}, "n_trees"),
         ({"curvature": "newton"}, "curvature"),
+        ({"follow": "lambda"}, "follow"),
         ({"patience": 0}, "patience"),
         ({"loss": SDCG(DCG([0, 1], [1.0]))}, "has gains for grades 0..1"),
     ],

@@ -9,6 +9,8 @@ import numpy as np
 
 from dcglearn.losses import ap_kernel, gain_kernel
 from dcglearn.losses.contract import Batch, Loss, MetricLoss, check, depth_of, positive, without_relevant
+from dcglearn.losses.exchange import exchange_forces
+from dcglearn.losses.exchange_kernel import BELL
 from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
 from dcglearn.validation import whole_number
 
@@ -135,6 +137,10 @@ class ApproxNDCG(MetricLoss):
         gradient = np.empty(len(f))
         gradient[order] = soft.pull(slope)
         return value, gradient
+
+    def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
+        discounts, factor = self._discount.vector(batch.longest), self._factors(batch.unweighted, self.normalise)
+        return exchange_forces(batch, self.dcg, discounts, self.alpha, BELL, factor, self.normalise)
 
 
 @dataclass(frozen=True)

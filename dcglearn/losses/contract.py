@@ -42,6 +42,11 @@ class Batch:
     weight: Floats
 
     @property
+    def unweighted(self) -> Batch:
+        """The same documents, each query counting 1."""
+        return replace(self, weight=np.ones(self.n_queries))
+
+    @property
     def n_queries(self) -> int:
         """The number of queries, empty ones included."""
         return len(self.offsets) - 1
@@ -112,6 +117,36 @@ class Loss:
             return 0.0, np.zeros(0)
         return self._evaluate(batch)
 
+    def forces(
+        self,
+        scores: ArrayLike,
+        grades: ArrayLike,
+        offsets: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return a direction of steps as long as the loss's own, and how it bends: what boosted trees follow.
+
+        Losses of soft ranks and of exchanges pull each pair of documents by what exchanging the two would change in the
+        DCG, where the gradient only knows what the next small move changes. The pull of a pair is divided by its
+        distance (more than a tenth of 1 / alpha), the pulls of a query that sum to S are brought to log2(1 + S), and a
+        pair bends by its pull over its distance and 1 / alpha: so that Newton's step just brings it in order. All other
+        losses return their gradient, which bends in proportion to its size.
+
+        Parameters
+        ----------
+        scores, grades, offsets, weight
+            As in a call.
+
+        Returns
+        -------
+        direction, curvature : ndarray, shapes (n,)
+            Towards higher values; curvature is positive or 0.
+        """
+        batch = check(scores, grades, self._top_grade, offsets, weight)
+        if len(batch.scores) == 0:
+            return np.zeros(0), np.zeros(0)
+        return self._forces(batch)
+
     def at(self, iteration: int, total: int) -> Self:
         """Return the loss of iteration 1..total: this one, unless it is scheduled."""
         if not 1 <= iteration <= total:
@@ -143,8 +178,17 @@ class Loss:
     def _top_grade(self) -> int:
         return MAX_GRADES - 1
 
+    @property
+    def per_score(self) -> float:
+        """The sharpness, per unit of score; 1 for a loss that has none."""
+        return 1.0 if self.sharpness is None else float(getattr(self, self.sharpness) ** -self.sharpness_power)
+
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         raise NotImplementedError
+
+    def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
+        _, gradient = self._evaluate(batch)
+        return gradient, self.per_score * np.abs(gradient)
 
     def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
         return np.diff(batch.offsets) == 0
@@ -185,9 +229,12 @@ class HardMetricLoss(MetricLoss):
         """Return the discounts of the positions that count: c, cut at k or continued by the smooth tail."""
         c = self.dcg.discounts
         k = int(min(depth_of(getattr(self, "k", "depth"), self.dcg), max(longest, len(c))))
-        if k <= len(c):
-            return c[:k]
-        return np.concatenate([c, self._discount(np.arange(len(c) + 1.0, k + 1))])
+        return c[:k] if k <= len(c) else self._continued(k)
+
+    def _continued(self, depth: int) -> Floats:
+        """Return the discounts of positions 1..depth, past the last one the smooth tail."""
+        c = self.dcg.discounts
+        return np.concatenate([c[:depth], self._discount(np.arange(len(c) + 1.0, depth + 1))])
 
     def _factors(self, batch: Batch, normalise: bool) -> Floats:
         factor = np.empty(batch.n_queries)

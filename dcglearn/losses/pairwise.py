@@ -11,6 +11,8 @@ from dcglearn.chunks import in_chunks
 from dcglearn.losses import pair_kernel
 from dcglearn.losses.class_kernel import Classes
 from dcglearn.losses.contract import Batch, HardMetricLoss, Loss, depth_of, positive
+from dcglearn.losses.exchange import exchange_forces
+from dcglearn.losses.exchange_kernel import LOGISTIC
 from dcglearn.losses.rank_kernel import parts_of, sorted_queries
 
 if TYPE_CHECKING:
@@ -142,6 +144,10 @@ class LambdaRank(HardMetricLoss):
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         return self._weighted(batch, pair_kernel.LOGISTIC, self.alpha)
 
+    def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
+        discounts, factor = self._continued(batch.longest), self._factors(batch.unweighted, self.normalise)
+        return exchange_forces(batch, self.dcg, discounts, self.alpha, LOGISTIC, factor, self.normalise)
+
     def _weighted(self, batch: Batch, kind: int, steepness: float) -> tuple[float, Floats]:
         discounts, n = self._vector(batch.longest), len(batch.scores)
         n_chunks = parts_of(16 * batch.pairs_to(len(discounts)))
@@ -186,3 +192,6 @@ class RSRank(LambdaRank):
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         return self._weighted(batch, pair_kernel.MODIFIED_HUBER, self.alpha)
+
+    def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
+        return Loss._forces(self, batch)

@@ -13,6 +13,8 @@ from dcglearn.chunks import in_chunks
 from dcglearn.losses import gain_kernel, shf_kernel
 from dcglearn.losses.class_kernel import Classes
 from dcglearn.losses.contract import Batch, MetricLoss, check, depth_of, positive
+from dcglearn.losses.exchange import exchange_forces
+from dcglearn.losses.exchange_kernel import HINGE
 from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
 from dcglearn.losses.squared_kernel import squared_error
 from dcglearn.validation import within
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
     Blocks = tuple[Floats, Integers, Integers]
+
+
+LISTWISE = 0.5
+"""Steps of the listwise part of a mix are this much shorter in curvature: it has half of the trees."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +161,10 @@ class SHFSDCG(MetricLoss):
         gradient[c.order] = moved
         return value, gradient
 
+    def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
+        discounts, factor = self._discount.vector(batch.longest), self._factors(batch.unweighted, self.normalise)
+        return exchange_forces(batch, self.dcg, discounts, self.alpha, HINGE, factor, self.normalise)
+
 
 @dataclass(frozen=True)
 class RegSHFSDCG(SHFSDCG):
@@ -200,6 +210,14 @@ class RegSHFSDCG(SHFSDCG):
         value, gradient = super()._evaluate(batch)
         error, change = squared_error(batch.scores, self._targets[batch.grades], batch.offsets, batch.weight)
         return (1 - self.tau) * value - self.tau * error, (1 - self.tau) * gradient - self.tau * change
+
+    def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
+        direction, curvature = super()._forces(batch)
+        _, change = squared_error(batch.scores, self._targets[batch.grades], batch.offsets, batch.weight)
+        sizes = np.diff(batch.offsets)
+        bend = 2 * np.repeat(batch.weight / np.maximum(sizes, 1), sizes)
+        rest = 1 - self.tau
+        return rest * direction - self.tau * change, rest * LISTWISE * curvature + self.tau * bend
 
     @cached_property
     def _targets(self) -> Floats:

@@ -14,6 +14,7 @@ from tqdm import tqdm
 from dcglearn.dcg import DCG
 from dcglearn.files import read_json_object, written_beside
 from dcglearn.losses import Regression, RegSHFSDCG
+from dcglearn.losses.descent import CURVATURES, DIRECTIONS, descent
 from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale, check_training
 from dcglearn.validation import InputError, pair_values, whole_number
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-CURVATURES = ("diagonal", "constant")
 OURS = {
     "num_iterations": "n_trees",
     "early_stopping_round": "patience",
@@ -40,9 +40,6 @@ OURS = {
     "init_score": "loss",
 }
 """LightGBM's parameters that have another name here."""
-
-FLOOR = 0.1
-"""The curvature of a document is at least this share of the mean one."""
 
 
 class BoostedRanker(Ranker):
@@ -59,10 +56,11 @@ class BoostedRanker(Ranker):
         What each tree is multiplied by.
     num_leaves : int
         Leaves of a tree.
+    follow : {"exchange", "gradient"}
+        What trees are fitted to: what exchanging two documents would change in the DCG, by the loss's own step and
+        without a cut (see `Loss.forces`), or the loss's gradient, which only knows what the next small move changes.
     curvature : {"diagonal", "constant"}
-        What gradients in a leaf are divided by: a document's own curvature, in proportion to the size of its gradient,
-        so that no step exceeds the width of the loss's steps, or 1 (Friedman 2001), gradients being scaled to a mean
-        size of that width.
+        What they are divided by in a leaf: each document's own curvature, or one number (Friedman 2001).
     metric : DCG, optional
         The judge in `score` and of the validation set; by default the DCG of the loss.
     patience : int, optional
@@ -109,6 +107,7 @@ class BoostedRanker(Ranker):
         n_trees: int = 300,
         learning_rate: float = 0.1,
         num_leaves: int = 31,
+        follow: str = "exchange",
         curvature: str = "diagonal",
         metric: DCG | None = None,
         patience: int | None = None,
@@ -119,6 +118,7 @@ class BoostedRanker(Ranker):
         self.n_trees = n_trees
         self.learning_rate = learning_rate
         self.num_leaves = num_leaves
+        self.follow = follow
         self.curvature = curvature
         self.metric = metric
         self.patience = patience
@@ -219,8 +219,9 @@ class BoostedRanker(Ranker):
         whole_number(checkpoint_every, "checkpoint_every", 1)
         if self.patience is not None:
             whole_number(self.patience, "patience", 1)
-        if self.curvature not in CURVATURES:
-            raise InputError(f"curvature={self.curvature!r}: give one of {', '.join(CURVATURES)}")
+        for name, known in (("follow", DIRECTIONS), ("curvature", CURVATURES)):
+            if getattr(self, name) not in known:
+                raise InputError(f"{name}={getattr(self, name)!r}: give one of {', '.join(known)}")
 
     @staticmethod
     def _check_names(given: dict[str, Any]) -> None:
@@ -326,10 +327,10 @@ class _Growth:
             nonlocal grown
             grown += 1
             loss = self.loss.at(grown, self.ranker.n_trees)
-            _, gradient = loss(scores, self.queries.grades, self.queries.offsets, self.weight)
-            if grown == 1:  # equal scores: many losses are flat there
-                _, gradient = self.start(scores, self.queries.grades, self.queries.offsets, self.weight)
-            slope, curve = steps(loss, gradient, self.ranker.curvature)
+            if grown == 1:
+                loss = self.start  # equal scores: many losses are flat there
+            rest = self.queries.grades, self.queries.offsets, self.weight
+            slope, curve = descent(loss, scores, *rest, self.ranker.follow, self.ranker.curvature)
             return (slope, curve) if self.by_document is None else (slope * self.by_document, curve * self.by_document)
 
         return objective
@@ -351,7 +352,15 @@ class _Growth:
         rows = self.queries.features
         for part in (rows.data if hasattr(rows, "tocsr") else rows, self.queries.grades, self.queries.offsets):
             marks.update(np.ascontiguousarray(part).tobytes())
-        words = [self.loss, self.ranker.n_trees, self.ranker.curvature, self.ranker.seed, self.every, self.settings]
+        words = [
+            self.loss,
+            self.ranker.n_trees,
+            self.ranker.follow,
+            self.ranker.curvature,
+            self.ranker.seed,
+            self.every,
+            self.settings,
+        ]
         marks.update(repr(words).encode())
         return marks.hexdigest()
 
@@ -379,21 +388,6 @@ class _Growth:
         if self.valid is not None and self.valid_scores is not None:
             for tree in range(self.n_grown):
                 self.valid_scores += self.booster.predict(self.valid.features, start_iteration=tree, num_iteration=1)
-
-
-def steps(loss: Loss, gradient: Floats, curvature: str) -> tuple[Floats, Floats]:
-    """Return what LightGBM takes, for minimising: minus the gradient, and what it is divided by in a leaf.
-
-    Both are in units of the mean size of the gradient, so that neither gains nor the number of queries matter.
-    """
-    sharpness = getattr(loss, loss.sharpness) ** -loss.sharpness_power if loss.sharpness is not None else 1.0
-    size = float(np.abs(gradient).mean())
-    if size == 0:
-        return np.zeros_like(gradient), np.ones_like(gradient)
-    slope = -gradient / size
-    if curvature == "constant":
-        return slope, np.full_like(slope, sharpness)
-    return slope, sharpness * np.maximum(np.abs(slope), FLOOR)
 
 
 def _lightgbm() -> Any:

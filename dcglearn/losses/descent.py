@@ -1,0 +1,69 @@
+"""What a library of boosted trees takes of a loss: slopes to go down, and what they are divided by in a leaf."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dcglearn.losses.contract import Loss
+
+    Floats = NDArray[np.float64]
+
+DIRECTIONS = ("exchange", "gradient")
+CURVATURES = ("diagonal", "constant")
+FLOOR = 0.1
+"""The curvature of a document is at least this share of the mean one: LightGBM counts documents by it."""
+
+
+def descent(
+    loss: Loss,
+    scores: Floats,
+    grades: NDArray[np.integer],
+    offsets: NDArray[np.integer],
+    weight: Floats | None = None,
+    follow: str = "exchange",
+    curvature: str = "diagonal",
+) -> tuple[Floats, Floats]:
+    """Return minus a direction of rising values, of mean size 1, and its curvature, for a booster that minimises.
+
+    Neither the size of gains nor the number of queries, nor the unit of scores, changes the trees.
+
+    Parameters
+    ----------
+    loss : Loss
+    scores, grades, offsets, weight
+        As in a call of the loss.
+    follow : {"exchange", "gradient"}
+        The loss's `forces`, or its gradient, which bends in proportion to its size.
+    curvature : {"diagonal", "constant"}
+        As that direction bends, or the loss's sharpness (Friedman 2001).
+
+    Returns
+    -------
+    slope, curvature : ndarray, shapes (n,)
+
+    Raises
+    ------
+    InputError
+        If there is no such option.
+    """
+    for name, given, known in (("follow", follow, DIRECTIONS), ("curvature", curvature, CURVATURES)):
+        if given not in known:
+            raise InputError(f"{name}={given!r}: give one of {', '.join(known)}")
+    if follow == "exchange":
+        direction, bend = loss.forces(scores, grades, offsets, weight)
+    else:
+        _, direction = loss(scores, grades, offsets, weight)
+        bend = loss.per_score * np.abs(direction)
+    size = float(np.abs(direction).mean()) if len(direction) else 0.0
+    if size == 0:
+        return np.zeros_like(direction), np.ones_like(direction)
+    if curvature == "constant":
+        bend = np.full_like(direction, loss.per_score * size)
+    return -direction / size, np.maximum(bend, FLOOR * bend.mean()) / size

@@ -1,0 +1,159 @@
+"""The forces that trees follow: against a plain twin, and in all that must not matter."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dcglearn.dcg import DCG
+from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListNet, Regression, RegSHFSDCG, RSRank
+from dcglearn.losses.exchange_kernel import NEAR
+
+STEEP = DCG([0, 1, 4, 30], [1, 0.95, 0.9, 0.85, 0.8])
+PENALTY = DCG([-1.0, 0.5, 0.5, 2.0], [1, 0.4, 0.2])
+KINDS = [SDCG, SHFSDCG, ApproxNDCG, LambdaRank]
+
+
+def step(loss, x):
+    """Return the slope of a pair's step at a signed, sharpened difference, 1 where the scores are equal."""
+    s = 1 / (1 + math.exp(-abs(x)))
+    if isinstance(loss, LambdaRank):
+        return 2 * (1 - s) if x > 0 else 2 * s
+    if isinstance(loss, SHFSDCG) and x <= 0:
+        return 1.0
+    return 4 * s * (1 - s)
+
+
+def twin(loss, f, y, offsets):
+    """Return forces and curvature pair by pair."""
+    force, bend = np.zeros(len(f)), np.zeros(len(f))
+    gains = loss.dcg.gains[y]
+    for q, (start, stop) in enumerate(pairwise(offsets)):
+        order = sorted(range(start, stop), key=lambda i: (-f[i], gains[i]))
+        c = loss._continued(stop - start) if isinstance(loss, LambdaRank) else loss._discount.vector(stop - start)
+        factor = loss._factors(_batch(loss, f, y, offsets), loss.normalise)[q]
+        total, pull, curve = 0.0, np.zeros(len(f)), np.zeros(len(f))
+        for p, i in enumerate(order):
+            for r, j in list(enumerate(order))[p + 1 :]:
+                if gains[i] == gains[j] or factor == 0:
+                    continue
+                better, worse = (i, j) if gains[i] > gains[j] else (j, i)
+                x = loss.alpha * (f[better] - f[worse])
+                size = step(loss, x) * (gains[better] - gains[worse]) * abs(c[p] - c[r]) / (abs(x) + NEAR)
+                pull[better] += size
+                pull[worse] -= size
+                curve[[i, j]] += size / (abs(x) + 1)
+                total += 2 * size * factor
+        damped = math.log2(1 + total) / total if loss.normalise and total > 0 else 1.0
+        force += factor * damped * loss.alpha * pull
+        bend += factor * damped * loss.alpha**2 * curve
+    return force, bend
+
+
+def _batch(loss, f, y, offsets):
+    from dcglearn.losses.contract import check
+
+    return check(f, y, loss._top_grade, offsets, None)
+
+
+@st.composite
+def batches(draw):
+    sizes = draw(st.lists(st.integers(0, 8), min_size=1, max_size=4))
+    n = sum(sizes)
+    scores = st.sampled_from([0.0, 0.1, -0.3, 0.5, 2.0, -1.5, 1e-9])
+    f = np.array(draw(st.lists(scores, min_size=n, max_size=n)), dtype=float)
+    y = np.array(draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)), dtype=int)
+    return f, y, np.concatenate([[0], np.cumsum(sizes)])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dcg", [STEEP, PENALTY])
+@settings(max_examples=40)
+@given(batch=batches(), alpha=st.sampled_from([0.5, 10.0]))
+def test_twin(kind, dcg, batch, alpha):
+    f, y, offsets = batch
+    # Among scores that tie, equal gains may stand in any order: their pulls are compared as sums over such documents.
+    for normalise in (True, False):
+        loss = kind(dcg, alpha=alpha, normalise=normalise)
+        found, wanted = loss.forces(f, y, offsets), twin(loss, f, y, offsets)
+        groups = {}
+        for q in range(len(offsets) - 1):
+            for i in range(offsets[q], offsets[q + 1]):
+                groups.setdefault((q, f[i], dcg.gains[y[i]]), []).append(i)
+        for ours, theirs in zip(found, wanted, strict=True):
+            for members in groups.values():
+                assert ours[members].sum() == pytest.approx(theirs[members].sum(), rel=1e-9, abs=1e-9)
+            for q in range(len(offsets) - 1):
+                assert found[0][offsets[q] : offsets[q + 1]].sum() == pytest.approx(0, abs=1e-6)
+
+
+def random_batch(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=n), rng.integers(0, 4, n), np.array([0, n // 3, n // 3, n])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_must_not_matter(kind):
+    f, y, offsets = random_batch()
+    loss = kind(STEEP, alpha=3.0)
+    force, bend = loss.forces(f, y, offsets)
+    assert (bend >= 0).all() and bend.max() > 0
+    order = np.concatenate([np.random.default_rng(1).permutation(20), 20 + np.random.default_rng(2).permutation(40)])
+    np.testing.assert_allclose(loss.forces(f[order], y[order], offsets), (force[order], bend[order]), rtol=1e-9)
+    np.testing.assert_allclose(loss.forces(f + 5, y, offsets), (force, bend), rtol=1e-6)
+    ten = kind(DCG(10 * STEEP.gains, STEEP.discounts), alpha=3.0)
+    np.testing.assert_allclose(ten.forces(f, y, offsets), (force, bend), rtol=1e-9, atol=1e-12)
+    weight = np.array([2.0, 1.0, 0.5])
+    each = np.repeat(weight, np.diff(offsets))
+    np.testing.assert_allclose(loss.forces(f, y, offsets, weight), (each * force, each * bend), rtol=1e-12)
+    # Scores in another unit, seen with the sharpness in that unit: forces per unit of score.
+    scaled = loss.for_scale(10.0).forces(10 * f, y, offsets)
+    np.testing.assert_allclose(scaled, (force / 10, bend / 100), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_far_apart(kind):
+    f, y, offsets = random_batch()
+    near = kind(STEEP, alpha=10.0)
+    wide = f.copy()
+    wide[0] -= 1e4  # one outlier sends the query down the slow way
+    found = near.forces(wide, y, offsets)
+    wanted = twin(near, wide, y, offsets)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+    extreme = near.forces(np.array([1e308, -1e308, 0.0]) / 10, [0, 3, 1], [0, 3])
+    assert np.isfinite(extreme).all()
+
+
+def test_parts_do_not_matter(monkeypatch):
+    from dcglearn.losses import exchange
+
+    rng = np.random.default_rng(0)
+    f, y = rng.normal(size=2000), rng.integers(0, 4, 2000)
+    offsets = np.arange(0, 2001, 20)
+    whole = SHFSDCG(STEEP).forces(f, y, offsets)
+    monkeypatch.setattr(exchange, "COST", 1e9)
+    np.testing.assert_array_equal(SHFSDCG(STEEP).forces(f, y, offsets), whole)
+
+
+def test_two_documents_are_brought_in_order():
+    """Newton's step of a pair in the wrong order makes up for its distance, and puts 1 / alpha between the two."""
+    loss = SHFSDCG(DCG([0, 1], [1.0, 0.5]), alpha=4.0)
+    force, bend = loss.forces([1.0, 0.0], [0, 1], [0, 2])
+    np.testing.assert_allclose(force / bend, [-1.25, 1.25])
+
+
+def test_mixtures_and_other_losses():
+    f, y, offsets = random_batch()
+    listwise, regression = SHFSDCG(STEEP).forces(f, y, offsets), Regression(STEEP).forces(f, y, offsets)
+    force, bend = RegSHFSDCG(STEEP, tau=0.3).forces(f, y, offsets)
+    np.testing.assert_allclose(force, 0.7 * listwise[0] + 0.3 * regression[0])
+    np.testing.assert_allclose(bend, 0.7 * 0.5 * listwise[1] + 0.3 * regression[1])
+    targets = (STEEP.gains / 30)[y]  # where Newton's step of a square ends
+    np.testing.assert_allclose(f + regression[0] / regression[1], targets, atol=1e-12)
+    for loss in (GBRank(), ListNet(STEEP), RSRank(STEEP)):
+        gradient = loss(f, y, offsets)[1]
+        np.testing.assert_allclose(loss.forces(f, y, offsets), (gradient, loss.per_score * np.abs(gradient)))
+    assert all(len(part) == 0 for part in SDCG(STEEP).forces([], [], [0]))
