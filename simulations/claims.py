@@ -24,6 +24,16 @@ STUDIES = """
 | --- | --- | --- | --- | --- |
 """
 
+THEORY = """
+## The rankers' papers, figure by figure
+
+Qin, Liu and Li 2010; Chapelle and Wu 2010; Sun et al. 2009; Wu et al. 2009. On synthetic queries of LETOR's shape, and
+on LightGBM's lambdarank example.
+
+| figure | claim | what we see | verdict | condition or reason |
+| --- | --- | --- | --- | --- |
+"""
+
 TRAINING = """
 ## Training rankers against a metric
 
@@ -56,13 +66,17 @@ SLIPS = """
 
 def page(claims: Mapping[str, Sequence[Claim]]) -> str:
     """Return the page in Markdown, from the claims by the program's stem."""
-    figures = [_row(stem, claim) for stem, found in claims.items() if stem.startswith("figure_") for claim in found]
-    studies = [_row(stem, claim) for stem, found in claims.items() if stem.startswith("study_") for claim in found]
-    training = [_row(stem, claim) for stem, found in claims.items() if stem.startswith("train_") for claim in found]
-    parts = [HEAD, "\n".join(figures), "\n"]
-    parts += [STUDIES, "\n".join(studies), "\n"] if studies else []
-    parts += [TRAINING, "\n".join(training), "\n"] if training else []
+    parts = [HEAD, _rows(claims, "figure_")]
+    for title, prefix in ((STUDIES, "study_"), (THEORY, "theory_"), (TRAINING, "train_")):
+        found = _rows(claims, prefix)
+        parts += [title, found] if found else []
     return "".join([*parts, SLIPS])
+
+
+def _rows(claims: Mapping[str, Sequence[Claim]], prefix: str) -> str:
+    """Return the rows of the programs whose names begin so."""
+    chosen = {stem: found for stem, found in claims.items() if stem.startswith(prefix)}
+    return "".join(f"{_row(stem, claim)}\n" for stem, found in chosen.items() for claim in found)
 
 
 def _row(stem: str, claim: Claim) -> str:

@@ -17,6 +17,7 @@ from simulations import run  # noqa: E402
 
 FIGURES = sorted(path.stem for path in (ROOT / "simulations").glob("figure_*.py"))
 STUDIES = sorted(path.stem for path in (ROOT / "simulations").glob("study_*.py"))
+THEORY = sorted(path.stem for path in (ROOT / "simulations").glob("theory_*.py"))
 TRAINING = sorted(path.stem for path in (ROOT / "simulations").glob("train_*.py"))
 
 
@@ -173,6 +174,25 @@ class TestTheStudies:
             assert mean(table, "ndcg", trained=name, judge=name) > mean(table, "ndcg", trained=other, judge=name)
 
 
+class TestTheRankersPapers:
+    """What Qin et al., Chapelle and Wu, Sun et al. and Wu et al. show of their objectives."""
+
+    def test_sharper_approximations_are_closer_and_within_their_bounds(self, quick):
+        table = quick("theory_approximation")
+        for what, name in (("NDCG@n", "alpha"), ("AP, beta = 10", "alpha"), ("AP, alpha = 100", "beta")):
+            last = [
+                mean(table, "error", what=what, line=f"{name} = {x}", x=30)
+                for x in (1, 10, 100)
+                if (x > 1) or name == "beta"
+            ]
+            assert last[0] > 2 * last[-1]
+            assert last[-1] < 0.01
+        for what in ("NDCG bounds", "AP bounds"):
+            rows = table.filter(what=what)
+            assert (rows["kept"] == 1).all()
+            assert (rows["measured"] <= rows["printed"] + 1e-12).all()
+
+
 def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
     real_logs = importlib.import_module("simulations.real_logs")
     rng = np.random.default_rng(0)
@@ -194,7 +214,7 @@ def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
 
 def test_every_program_is_tested_here():
     text = Path(__file__).read_text()
-    assert all(f'"{name}"' in text for name in FIGURES + STUDIES + TRAINING)
+    assert all(f'"{name}"' in text for name in FIGURES + STUDIES + THEORY + TRAINING)
 
 
 def test_same_seed_same_bytes_whatever_the_processes(tmp_path):
@@ -280,10 +300,10 @@ def test_the_page_of_claims_is_that_of_the_committed_tables():
     there = [m for m in everything.programs() if run.complete(ROOT / "figures", m.STEM)]
     claims = {module.STEM: list(module.claims(run.read(ROOT / "figures", module.STEM))) for module in there}
     assert (ROOT / "docs" / "claims.md").read_text() == page(claims)
-    assert [module.STEM for module in there] == FIGURES + STUDIES + TRAINING
+    assert [module.STEM for module in there] == FIGURES + STUDIES + THEORY + TRAINING
 
 
-@pytest.mark.parametrize("name", FIGURES + STUDIES + TRAINING)
+@pytest.mark.parametrize("name", FIGURES + STUDIES + THEORY + TRAINING)
 def test_committed_tables_have_full_repeats(name):
     module = importlib.import_module(f"simulations.{name}")
     with (ROOT / "figures" / f"{name}.csv").open() as file:
