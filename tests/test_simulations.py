@@ -192,6 +192,14 @@ class TestTheRankersPapers:
             assert (rows["kept"] == 1).all()
             assert (rows["measured"] <= rows["printed"] + 1e-12).all()
 
+    def test_annealing_learns_the_training_queries_as_the_objective_grows_rough(self, quick):
+        table = quick("theory_annealing")
+        assert mean(table, "value", what="train", x=-10) > mean(table, "value", what="train", x=6) + 0.05
+        peaks = [mean(table, "value", what="peaks", line=line) for line in ("sigma = 2^6", "sigma = 2^-8", "NDCG")]
+        assert peaks[0] < 2 < peaks[1] < peaks[2]
+        ends = [table.filter(what="line", line=line)["value"] for line in ("sigma = 2^-8", "NDCG")]
+        assert abs(ends[0].max() - ends[1].max()) < 0.02  # sharp, it is the metric
+
 
 def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
     real_logs = importlib.import_module("simulations.real_logs")
