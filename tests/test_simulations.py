@@ -200,6 +200,15 @@ class TestTheRankersPapers:
         ends = [table.filter(what="line", line=line)["value"] for line in ("sigma = 2^-8", "NDCG")]
         assert abs(ends[0].max() - ends[1].max()) < 0.02  # sharp, it is the metric
 
+    def test_hinge_ranks_are_the_papers_and_pull_far_wrong_pairs(self, quick):
+        table = quick("theory_hinge_ranks")
+        assert table.filter(what="function")["apart"].max() < 1e-12
+        for gap in (0, 3):
+            names = ("SDCG@10", "SHF-SDCG@10")
+            ends = [mean(table, "value", what="way", line=line, gap=gap, x=200) for line in names]
+            assert ends[0] < 0.7
+            assert ends[1] > 0.99
+
 
 def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
     real_logs = importlib.import_module("simulations.real_logs")
