@@ -200,6 +200,12 @@ class TestTheRankersPapers:
         ends = [table.filter(what="line", line=line)["value"] for line in ("sigma = 2^-8", "NDCG")]
         assert abs(ends[0].max() - ends[1].max()) < 0.02  # sharp, it is the metric
 
+    def test_sharp_objectives_need_restarts_and_the_best_objective_only_grows(self, quick):
+        table = quick("theory_restarts")
+        one, all_of_them = (mean(table, "objective", alpha=300, restarts=k) for k in (1, 5))
+        assert one < all_of_them
+        assert mean(table, "train", alpha=300, restarts=1) < mean(table, "train", alpha=10, restarts=1) - 0.05
+
     def test_hinge_ranks_are_the_papers_and_pull_far_wrong_pairs(self, quick):
         table = quick("theory_hinge_ranks")
         assert table.filter(what="function")["apart"].max() < 1e-12
