@@ -98,7 +98,7 @@ def claims(table):
             f"alpha = {unseen:g} {shown(tests[unseen])}, alpha = {ALPHAS[-1]:g} {shown(tests[ALPHAS[-1]])}",
             "holds" if last == ALPHAS[-1] else "holds with a condition" if last > first else "does not hold",
             "The paper goes to 100 restarts of stochastic steps, with alpha = 50, 100, 300 per unit of its own scores, "
-            "whose spread it does not tell. Here blunt objectives lead at every number of restarts, and the gap narrows.",
+            "whose spread it does not tell. Here blunt objectives lead with any number of restarts; the gap narrows.",
         )
 
 

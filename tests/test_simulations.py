@@ -206,6 +206,18 @@ class TestTheRankersPapers:
         assert one < all_of_them
         assert mean(table, "train", alpha=300, restarts=1) < mean(table, "train", alpha=10, restarts=1) - 0.05
 
+    def test_the_lemma_the_limit_and_the_gap(self, quick):
+        table = quick("theory_limits")
+        far = [mean(table, "value", what="far", x=2.0**power) for power in (8, 14)]
+        assert far[1] < 0.02
+        assert far[0] > 10 * far[1]
+        steps = table.filter(what="lemma", line="steps, sigma = 2^2")["value"]
+        assert len(steps) == 15
+        assert steps.max() < 1e-12
+        gaps = [mean(table, "value", what="gap", line="n = 10", x=x) for x in (16.0, 2.0**-10)]
+        assert gaps[0] < gaps[1]
+        assert mean(table, "value", what="gap", line="n = 40", x=2.0**-10) < gaps[1]
+
     def test_hinge_ranks_are_the_papers_and_pull_far_wrong_pairs(self, quick):
         table = quick("theory_hinge_ranks")
         assert table.filter(what="function")["apart"].max() < 1e-12
