@@ -57,7 +57,7 @@ def plot(table, axes):
         ax.minorticks_off()
         if j == 0:
             ax.set_ylabel("NDCG of unseen queries\n(bars: ± 1 standard error)")
-    axes[0][0].legend(fontsize=9, ncols=5, loc="lower left", bbox_to_anchor=(0.0, 1.1))
+    axes[0][0].figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
 
 
 def gain(part, judged, value="ndcg"):
