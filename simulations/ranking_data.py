@@ -13,7 +13,6 @@ import numpy as np
 import dcglearn as dl
 
 DATA = ("LETOR-shaped", "lambdarank")
-SETTINGS = {"LETOR-shaped": "60 training queries of 35 to 120 documents", "lambdarank": "150 training queries"}
 PARTS = ("train", "vali", "test")
 
 
