@@ -173,8 +173,8 @@ def claims(table):
         "Chapelle-Wu 5.3",
         "as sigma grows the minimiser tends to w0, whatever the start",
         "; ".join(
-            f"{line}: |w - w0| / |w0| is {ends[line][0]:.1e} at sigma = {part['x'].max():g}, and falls as sigma to the "
-            f"power {tail[line]:.2f}"
+            f"{line}: off by {ends[line][0]:.1e} of its length at sigma = {part['x'].max():g}, which falls as sigma to "
+            f"the power {tail[line]:.2f}"
             for line in lines
         ),
         "holds" if all(end[0] < 0.01 for end in ends.values()) else "does not hold",
@@ -207,7 +207,7 @@ def claims(table):
         f"the bound is at least {part['bound'].min():.0e}",
         "holds with a condition" if last[0] > first[0] and max(by_sigma.values()) < 0 else "does not hold",
         "True in direction. In size the bound says nothing of a number that is at most 1, and the gap grows far slower "
-        f"than 1/sigma. {LENGTH} documents a query, B = |w|, R = the longest centred row.",
+        f"than 1/sigma. {LENGTH} documents a query, B = the length of w, R = the longest centred row.",
     )
 
 
