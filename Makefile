@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
 
-.PHONY: demo test check peers bench figures studies clean help
+.PHONY: demo test check peers bench figures studies theory clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
@@ -51,6 +51,9 @@ figures: $(READY) ## draw the paper's figures and say which of its claims hold; 
 
 studies: $(READY) ## run the longer studies beyond the paper
 	$(BIN)/python -m simulations studies $(ARGS)
+
+theory: $(READY) ## draw the figures of the rankers' papers; real queries too, where DCGLEARN_LAMBDARANK names their folder
+	$(BIN)/python -m simulations theory $(ARGS)
 
 clean:           ## remove what the targets made
 	rm -rf $(VENV) build

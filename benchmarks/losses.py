@@ -5,7 +5,8 @@ alpha on the same lists, with exponential gains and log2 on all ranks, each in i
 float32 there) and in a process of its own: median seconds, extra peak memory of one call, and how many times longer
 than ours it takes. Whichever of the two is not there (`pip install rax 'jax<0.7' torch`) is left out with a word. Then:
 seconds of one query of 100,000 documents at alpha = 100, and how the time of SmoothNDCG and SoftRank grows with the
-documents.
+documents. Last, Qin et al.'s table 6: one pass over training queries of OHSUMED's size, by SoftRank, SmoothNDCG and
+ApproxNDCG, as how many times longer it takes than ApproxNDCG's.
 
     python benchmarks/losses.py [--quick]
 """
@@ -182,6 +183,25 @@ def growth(sizes: dict[str, list[int]]) -> None:
             before = (length, took)
 
 
+def one_pass(n_queries: int, sizes: tuple[int, int]) -> None:
+    """Print seconds of value and gradient over all training queries, and their ratio to ApproxNDCG's."""
+    import dcglearn as dl
+
+    queries = dl.simulate.letor_queries(n_queries, sizes=sizes, seed=0)
+    scores = np.random.default_rng(0).normal(size=queries.shape[0])
+    dcg = dl.DCG.standard(3, 10)
+    losses = [dl.ApproxNDCG(dcg, alpha=10.0, k=None), dl.SmoothNDCG(dcg, sigma=0.01, k=None)]
+    losses += [dl.SoftRankNDCG(dcg, sigma=sigma, k=None) for sigma in (0.1, 1.0)]
+    ours = None
+    for loss in losses:
+        loss(scores[:10], queries.grades[:10])
+        took = seconds(lambda loss=loss: loss(scores, queries.grades, queries.offsets), 0.5)
+        ours = took if ours is None else ours
+        row = {"loss": type(loss).__name__, loss.sharpness: getattr(loss, loss.sharpness), "queries": n_queries}
+        row |= {"documents": queries.shape[0], "seconds": took, "times_approx": took / ours}
+        print(json.dumps({"question": "one pass", **row}), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small lists only")
@@ -195,6 +215,7 @@ def main() -> None:
     long_lists(2_000 if options.quick else 100_000)
     quick = {"SmoothNDCG": [100, 200], "SoftRankNDCG": [25, 50]}
     growth(quick if options.quick else {"SmoothNDCG": [500, 1_000, 2_000, 4_000], "SoftRankNDCG": [100, 200, 400, 800]})
+    one_pass(*((5, (10, 30)) if options.quick else (63, (35, 320))))
 
 
 if __name__ == "__main__":

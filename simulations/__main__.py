@@ -4,6 +4,7 @@ python -m simulations                  list the programs, then run all
 python -m simulations figures          the paper's figures
 python -m simulations studies          the studies beyond the paper
 python -m simulations training         rankers against learned metrics
+python -m simulations theory           what the rankers' papers show of their objectives
 python -m simulations figure_09 --quick --folder /tmp
 """
 
@@ -24,10 +25,11 @@ from simulations.claims import page
 from simulations.run import complete, parser, produce, read
 
 KINDS = {
-    "all": ("figure_", "study_", "train_"),
+    "all": ("figure_", "study_", "theory_", "train_"),
     "figures": ("figure_",),
     "studies": ("study_",),
     "training": ("train_",),
+    "theory": ("theory_",),
 }
 
 
@@ -68,7 +70,7 @@ def main() -> None:
     """Parse the command line; bad settings end with status 2 and one line."""
     options = parser(__doc__ or "")
     options.add_argument(
-        "programs", nargs="?", default="all", help="all, figures, studies, training, or a program's name"
+        "programs", nargs="?", default="all", help="all, figures, studies, training, theory, or a program's name"
     )
     try:
         run(options.parse_args())

@@ -240,7 +240,8 @@ def _save(module: ModuleType, table: pl.DataFrame, folder: Path, head: str) -> N
         beside[0].write_text(f"{head}\n{table.write_csv()}")
         with rc_context(dl.plots.PRINT_STYLE):
             figure = Figure(figsize=module.FIGSIZE, layout="constrained")
-            module.plot(table, figure.subplots(1, module.PANELS))
+            shape = (1, module.PANELS) if isinstance(module.PANELS, int) else module.PANELS
+            module.plot(table, figure.subplots(*shape))
             figure.savefig(beside[1])
             figure.savefig(beside[2], metadata={"CreationDate": None})
         for path, suffix in zip(beside, SUFFIXES, strict=True):

@@ -5,15 +5,13 @@ of LETOR's shape with a known truth and, where the environment variable DCGLEARN
 LightGBM's lambdarank example, from its 251 queries, split anew in each repeat.
 """
 
-import os
 import sys
-from functools import cache
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 
 import dcglearn as dl
+from simulations.ranking_data import DATA, split, there
 from simulations.run import Claim, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_metric_matrix", 20, 4, (17.0, 4.2)
@@ -24,35 +22,6 @@ TRUTHS = {
     "any relevant result will do": {3: (0.0, 1.0, 1.1), 5: (0.0, 1.0, 1.1, 1.15, 1.2)},
     "only the best results count": {3: (0.0, 0.2, 3.0), 5: (0.0, 0.05, 0.2, 1.0, 3.0)},
 }
-DATA = ("LETOR-shaped", "lambdarank")
-
-
-def lambdarank_folder():
-    """Return the folder of LightGBM's example, None where there is none."""
-    return os.environ.get("DCGLEARN_LAMBDARANK")
-
-
-@cache
-def lambdarank():
-    """Return the features, grades and group labels of all queries of LightGBM's example."""
-    folder = Path(lambdarank_folder())
-    files = [next(f for f in folder.glob(f"rank.{name}*") if f.suffix != ".query") for name in ("train", "test")]
-    parts = [dl.read_queries(file) for file in files]
-    width = max(part.shape[1] for part in parts)
-    features = np.vstack([np.pad(part.features, ((0, 0), (0, width - part.shape[1]))) for part in parts])
-    sizes = np.concatenate([part.sizes for part in parts])
-    return dl.Queries.from_groups(features, np.concatenate([part.grades for part in parts]), sizes)
-
-
-def split(rng, data, quick):
-    """Return training, validation and test queries."""
-    if data == "LETOR-shaped":
-        sizes, counts = ((10, 30), (20, 10, 20)) if quick else ((35, 120), (60, 20, 100))
-        queries = dl.simulate.letor_queries(sum(counts), sizes=sizes, seed=rng)
-        return queries[: counts[0]], queries[counts[0] : -counts[2]], queries[-counts[2] :]
-    queries = lambdarank()
-    order = rng.permutation(len(queries))
-    return tuple(queries[np.sort(part)] for part in np.split(order, [150, 200]))
 
 
 def learned_metric(rng, truth, n_grades):
@@ -89,8 +58,7 @@ def one(rng, data, truth, quick):
 
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield a record a data set, ranker, judge and repeat."""
-    there = [name for name in DATA if name == "LETOR-shaped" or (lambdarank_folder() and not quick)]
-    settings = [{"data": name, "truth": truth, "quick": quick} for name in there for truth in TRUTHS]
+    settings = [{"data": name, "truth": truth, "quick": quick} for name in there(quick) for truth in TRUTHS]
     yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 

@@ -17,6 +17,7 @@ from simulations import run  # noqa: E402
 
 FIGURES = sorted(path.stem for path in (ROOT / "simulations").glob("figure_*.py"))
 STUDIES = sorted(path.stem for path in (ROOT / "simulations").glob("study_*.py"))
+THEORY = sorted(path.stem for path in (ROOT / "simulations").glob("theory_*.py"))
 TRAINING = sorted(path.stem for path in (ROOT / "simulations").glob("train_*.py"))
 
 
@@ -173,6 +174,95 @@ class TestTheStudies:
             assert mean(table, "ndcg", trained=name, judge=name) > mean(table, "ndcg", trained=other, judge=name)
 
 
+class TestTheRankersPapers:
+    """What Qin et al., Chapelle and Wu, Sun et al. and Wu et al. show of their objectives."""
+
+    def test_sharper_approximations_are_closer_and_within_their_bounds(self, quick):
+        table = quick("theory_approximation")
+        for what, name in (("NDCG@n", "alpha"), ("AP, beta = 10", "alpha"), ("AP, alpha = 100", "beta")):
+            last = [
+                mean(table, "error", what=what, line=f"{name} = {x}", x=30)
+                for x in (1, 10, 100)
+                if (x > 1) or name == "beta"
+            ]
+            assert last[0] > 2 * last[-1]
+            assert last[-1] < 0.01
+        for what in ("NDCG bounds", "AP bounds"):
+            rows = table.filter(what=what)
+            assert (rows["kept"] == 1).all()
+            assert (rows["measured"] <= rows["printed"] + 1e-12).all()
+
+    def test_annealing_learns_the_training_queries_as_the_objective_grows_rough(self, quick):
+        table = quick("theory_annealing")
+        assert mean(table, "value", what="train", x=-10) > mean(table, "value", what="train", x=6) + 0.05
+        peaks = [mean(table, "value", what="peaks", line=line) for line in ("sigma = 2^6", "sigma = 2^-8", "NDCG")]
+        assert peaks[0] < 2 < peaks[1] < peaks[2]
+        ends = [table.filter(what="line", line=line)["value"] for line in ("sigma = 2^-8", "NDCG")]
+        assert abs(ends[0].max() - ends[1].max()) < 0.02  # sharp, it is the metric
+
+    def test_sharp_objectives_need_restarts_and_the_best_objective_only_grows(self, quick):
+        table = quick("theory_restarts")
+        one, all_of_them = (mean(table, "objective", alpha=100, restarts=k) for k in (1, 5))
+        assert one < all_of_them
+        assert mean(table, "train", alpha=300, restarts=1) < mean(table, "train", alpha=10, restarts=1) - 0.05
+
+    def test_the_lemma_the_limit_and_the_gap(self, quick):
+        table = quick("theory_limits")
+        far = [mean(table, "value", what="far", x=2.0**power) for power in (8, 14)]
+        assert far[1] < 0.02
+        assert far[0] > 10 * far[1]
+        steps = table.filter(what="lemma", line="steps, sigma = 2^2")["value"]
+        assert len(steps) == 15
+        assert steps.max() < 1e-12
+        gaps = [mean(table, "value", what="gap", line="n = 10", x=x) for x in (16.0, 2.0**-8)]
+        assert gaps[0] < gaps[1]
+        assert mean(table, "value", what="gap", line="n = 40", x=2.0**-8) < gaps[1]
+
+    def test_truncation_is_a_choice_of_what_to_fit(self, quick):
+        table = quick("theory_truncation")
+        assert table["ndcg"].is_between(0, 1).all()
+        own, deep = (mean(table, "fitted", data="LETOR-shaped", judged=1, k=k) for k in (1, 50))
+        assert abs(own - deep) < 0.3
+        assert set(table["data"].unique()) == {"LETOR-shaped", "LETOR-shaped, no conflict"}
+
+    def test_a_stronger_pull_leaves_fewer_features(self, quick):
+        table = quick("theory_sparsity")
+        path = run.summary(table.filter(what="path"), ["g"], ["features", "train"])
+        assert path["features"].is_sorted(descending=True)
+        assert path["features"][0] == 1
+        assert path["features"][-1] < 0.2
+        assert path["train"][0] > path["train"][-1]
+        chosen = table.filter(what="chosen", k=10)
+        assert (chosen["features"] <= 1).all()
+
+    def test_hinge_ranks_are_the_papers_and_pull_far_wrong_pairs(self, quick):
+        table = quick("theory_hinge_ranks")
+        assert table.filter(what="function")["apart"].max() < 1e-12
+        for gap in (0, 3):
+            names = ("SDCG@10", "SHF-SDCG@10")
+            ends = [mean(table, "value", what="way", line=line, gap=gap, x=200) for line in names]
+            assert ends[0] < 0.7
+            assert ends[1] > 0.99
+
+
+def test_real_queries_come_from_the_folder_that_the_user_names(tmp_path, monkeypatch):
+    import dcglearn as dl
+
+    data = importlib.import_module("simulations.ranking_data")
+    data.lambdarank.cache_clear()
+    monkeypatch.setenv("DCGLEARN_LAMBDARANK", str(tmp_path))
+    with pytest.raises(dl.InputError, match="no file with train, vali or test"):
+        data.lambdarank()
+    for name, queries in (("train", (1, 2, 3)), ("vali", (4,)), ("test", (5,))):
+        lines = [f"{i % 2} qid:{query} 1:0.{i} 2:0.5" for query in queries for i in (1, 2)]
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    assert data.there(False) == ["LETOR-shaped", "lambdarank"]
+    parts = data.split(np.random.default_rng(0), "lambdarank", False)
+    data.lambdarank.cache_clear()
+    assert [len(part) for part in parts] == [3, 1, 1]
+    assert [part.shape[1] for part in parts] == [2, 2, 2]
+
+
 def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
     real_logs = importlib.import_module("simulations.real_logs")
     rng = np.random.default_rng(0)
@@ -194,7 +284,7 @@ def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
 
 def test_every_program_is_tested_here():
     text = Path(__file__).read_text()
-    assert all(f'"{name}"' in text for name in FIGURES + STUDIES + TRAINING)
+    assert all(f'"{name}"' in text for name in FIGURES + STUDIES + THEORY + TRAINING)
 
 
 def test_same_seed_same_bytes_whatever_the_processes(tmp_path):
@@ -279,11 +369,13 @@ def test_the_page_of_claims_is_that_of_the_committed_tables():
 
     there = [m for m in everything.programs() if run.complete(ROOT / "figures", m.STEM)]
     claims = {module.STEM: list(module.claims(run.read(ROOT / "figures", module.STEM))) for module in there}
-    assert (ROOT / "docs" / "claims.md").read_text() == page(claims)
-    assert [module.STEM for module in there] == FIGURES + STUDIES + TRAINING
+    text = (ROOT / "docs" / "claims.md").read_text()
+    assert text == page(claims)
+    assert all(row.count("|") == 6 for row in text.splitlines() if row.startswith("| ["))
+    assert [module.STEM for module in there] == FIGURES + STUDIES + THEORY + TRAINING
 
 
-@pytest.mark.parametrize("name", FIGURES + STUDIES + TRAINING)
+@pytest.mark.parametrize("name", FIGURES + STUDIES + THEORY + TRAINING)
 def test_committed_tables_have_full_repeats(name):
     module = importlib.import_module(f"simulations.{name}")
     with (ROOT / "figures" / f"{name}.csv").open() as file:
