@@ -150,7 +150,7 @@ def claims(table):
                 f"{data}: REG-SHF-SDCG is ahead of SHF-SDCG, and that of SDCG, {words}",
                 "; ".join(f"{name} {shown(found)}" for name, found in order.items()),
                 verdict(order.values()),
-                "NDCG@5 on unseen queries after the last tree, each method trained on the metric that judges it; paired.",
+                "NDCG@5 on unseen queries after the last tree, each trained on the metric that judges it; paired.",
             )
         for name in (*PAIRED, "LambdaRank"):
             found = {s: ahead(part.filter(shape=s), (name, "exchange"), ("lambdarank", "LightGBM")) for s in SHAPES}

@@ -173,6 +173,26 @@ class TestTheStudies:
         for name, other in (("binary1-log2", "true"), ("true", "binary1-log2")):
             assert mean(table, "ndcg", trained=name, judge=name) > mean(table, "ndcg", trained=other, judge=name)
 
+    def test_trees_follow_the_metric_they_are_given(self, quick):
+        pytest.importorskip("lightgbm")
+        table = quick("train_trees")
+        for shape in table["shape"].unique():
+            where = {"shape": shape, "method": "REG-SHF-SDCG"}
+            first = mean(table, "ndcg", trees=1, follow="exchange", **where)
+            last = mean(table, "ndcg", trees=20, follow="exchange", **where)
+            assert first < last < 1
+            assert mean(table, "ndcg", trees=20, follow="gradient", **where) < last + 0.02
+
+    def test_the_mixture_turns_from_pointwise_to_listwise(self, quick):
+        pytest.importorskip("lightgbm")
+        table = quick("train_transition")
+        of = {tree: {"loss": "REG-SHF-SDCG", "tree": tree} for tree in (1, 10, 20)}
+        np.testing.assert_allclose(mean(table, "tau", **of[1]), 0.999999)
+        np.testing.assert_allclose(mean(table, "tau", **of[10]), 0.5)
+        assert mean(table, "listwise", **of[1]) < mean(table, "regression", **of[1])
+        assert mean(table, "listwise", **of[20]) > mean(table, "regression", **of[20])
+        assert mean(table, "wrong", **of[20]) < mean(table, "wrong", **of[1])
+
 
 class TestTheRankersPapers:
     """What Qin et al., Chapelle and Wu, Sun et al. and Wu et al. show of their objectives."""
