@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import sys
 import zlib
 from pathlib import Path
@@ -43,7 +44,7 @@ def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
             raise InputError(f"{name} is a folder; name a file in it") from error
         except OSError as error:
             raise InputError(f"{name}: cannot be read ({error.strerror})") from error
-    data = _decompressed(name, data)
+    data = decompressed(name, data)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{name} is UTF-16 text; save it as UTF-8")
     data = data.removeprefix(b"\xef\xbb\xbf")
@@ -52,19 +53,28 @@ def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
     return name, data
 
 
-def _decompressed(name: str, data: bytes) -> bytes:
+def decompressed(name: str, data: bytes) -> bytes:
+    """Return the bytes of a file that may be .gz, .xz or .zst, by its first bytes.
+
+    Raises
+    ------
+    InputError
+        If it is truncated or damaged.
+    """
     import polars as pl
 
     try:
         if data[:2] == b"\x1f\x8b":
             return gzip.decompress(data)
+        if data[:6] == b"\xfd7zXZ\x00":
+            return lzma.decompress(data)
         if data[:4] == b"\x28\xb5\x2f\xfd":  # zstd, which Python's library has not before 3.14
             schema = {"line": pl.String}
             lines = pl.read_csv(data, has_header=False, separator="\x01", quote_char=None, schema=schema)
             return "\n".join(lines["line"].fill_null("")).encode()
-    except (EOFError, OSError, zlib.error, pl.exceptions.PolarsError) as error:
+    except (EOFError, OSError, zlib.error, lzma.LZMAError, pl.exceptions.PolarsError) as error:
         raise InputError(
-            f"{name}: cannot be decompressed ({error}); it is truncated, damaged, or not UTF-8 text"
+            f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text"
         ) from error
     return data
 

@@ -1,0 +1,150 @@
+"""One method on one fold: its grid trained, chosen from on the validation file, and measured on the test file."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn import __version__
+from dcglearn.letor_measures import MEASURES, Convention
+from dcglearn.pair_sums import one_blas_thread
+from dcglearn.rankers.methods import Setting, method_named
+from dcglearn.rankers.ranker import spread_of_scores
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dcglearn.letor_folders import Fold
+    from dcglearn.queries import Queries
+
+    Floats = NDArray[np.float64]
+
+FORMAT, VERSION = "dcglearn.letor", 1
+CHOICES = ("blend", "best")
+BLENDED = 10
+"""How many of the candidates that are best on the validation file are blended."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a method reached on a fold.
+
+    Attributes
+    ----------
+    fold, method : str
+    mark : str
+        A digest of data and settings: what a kept result must agree with.
+    queries : list of str
+        The test queries.
+    measures : dict of str to ndarray, shape (m, 21)
+        By choice: the one candidate that is best on the validation file, or the blend of the best `BLENDED`. Columns
+        are `MEASURES`; NaN where a query does not count.
+    candidates : list of (str, float)
+        Each point of the grid in words, and its value on the validation file, best first.
+    seconds : float
+        Of training and judging.
+    """
+
+    fold: str
+    method: str
+    mark: str
+    queries: list[str]
+    measures: dict[str, Floats]
+    candidates: list[tuple[str, float]]
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, for JSON."""
+        tables = {
+            name: [[None if np.isnan(x) else x for x in row] for row in table.tolist()]
+            for name, table in self.measures.items()
+        }
+        head: dict[str, Any] = {"format": FORMAT, "version": VERSION, "mark": self.mark}
+        head |= {"fold": self.fold, "method": self.method, "seconds": self.seconds, "columns": list(MEASURES)}
+        return head | {"candidates": [list(pair) for pair in self.candidates], "queries": self.queries} | tables
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Trial:
+        """Build from what `to_dict` returns.
+
+        Raises
+        ------
+        InputError
+            If it is of another kind or version, or something is missing.
+        """
+        if values.get("format") != FORMAT or values.get("version") != VERSION:
+            raise InputError(f'not a result of this version ("format" {values.get("format")!r})')
+        try:
+            tables = {
+                name: np.array([[np.nan if x is None else x for x in row] for row in values[name]]) for name in CHOICES
+            }
+            found = cls(
+                str(values["fold"]),
+                str(values["method"]),
+                str(values["mark"]),
+                [str(name) for name in values["queries"]],
+                tables,
+                [(str(label), float(value)) for label, value in values["candidates"]],
+                float(values["seconds"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"the result is damaged ({error!r})") from error
+        if any(table.shape != (len(found.queries), len(MEASURES)) for table in found.measures.values()):
+            raise InputError("the result is damaged: not a row a query")
+        return found
+
+
+def mark_of(data: str, method: str, convention: Convention, grid: str, seed: int) -> str:
+    """Return the digest of all that a trial's numbers depend on; `data` is that of the fold's files."""
+    words = [data, method, grid, seed, __version__, convention.counts_empty, repr(convention.dcg.to_dict())]
+    return hashlib.sha256(repr(words).encode()).hexdigest()
+
+
+def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: int, mark: str = "") -> Trial:
+    """Train a method's grid on a fold, choose on its validation queries, measure on its test queries.
+
+    Candidates are ranked by validation NDCG@10, or MAP for methods that aim at that. NDCG@1 of some twenty queries
+    would be a lottery, and so is the best of many candidates: beside it, the scores of the best `BLENDED` are
+    averaged, each with spread 1 within queries. No test query is looked at before.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or nothing can be learned from the training queries.
+    """
+    method = method_named(name)
+    started = time.perf_counter()
+    setting = Setting(fold.train, convention.dcg, grid, seed)
+    column = MEASURES.index("NDCG@10" if method.aim == "NDCG" else "MAP")
+    found: list[tuple[float, str, Floats]] = []
+    with one_blas_thread(), warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", message="no leaf can be split"
+        )  # a shape that does not suit: it is not chosen
+        for candidate in method.candidates(setting):
+            ranker = candidate.fit(fold.train, fold.vali)
+            value = float(convention.means(convention.measures(fold.vali, ranker.predict(fold.vali)))[column])
+            found.append((value, candidate.label, ranker.predict(fold.test)))
+    found.sort(key=lambda item: -item[0])  # stable: of equals, the first of the grid
+    blend = sum(_unit(scores, fold.test) for _, _, scores in found[:BLENDED])
+    chosen = {"blend": np.asarray(blend), "best": found[0][2]}
+    return Trial(
+        fold.name,
+        method.name,
+        mark,
+        [str(query) for query in fold.test.names],
+        {choice: convention.measures(fold.test, scores) for choice, scores in chosen.items()},
+        [(label, value) for value, label, _ in found],
+        time.perf_counter() - started,
+    )
+
+
+def _unit(scores: Floats, queries: Queries) -> Floats:
+    """Return scores with spread 1 within queries; constant ones as they are."""
+    return scores / (spread_of_scores(scores, queries.offsets) or 1.0)
