@@ -144,8 +144,7 @@ class LetorResult:
             "published": {method: PUBLISHED[method] for method in self.methods if method in PUBLISHED},
             "by_fold": self.frame().filter(self.frame()["fold"] != "mean").to_dicts(),
             "chosen": [
-                {"method": t.method, "fold": t.fold, "seconds": t.seconds, "candidates": t.candidates[:BLENDED]}
-                for t in self.trials
+                {"method": t.method, "fold": t.fold, "seconds": t.seconds, "candidates": t.chosen} for t in self.trials
             ],
         }
         if len(self.methods) > 1:
@@ -185,11 +184,10 @@ class LetorResult:
     def notes(self) -> list[str]:
         """Return what a reader of the table must know."""
         n = sum(len(trial.queries) for trial in self.trials if trial.method == self.methods[0])
-        how = f"the mean of the {BLENDED} best candidates" if self.choice == "blend" else "the best candidate"
-        words = [
-            f"({n} test queries in {len(self.folds)} folds; metric {self.convention.name}; scores are those of {how} "
-            "on the validation file)"
-        ]
+        how = "the best candidate on the validation file"
+        if self.choice == "blend":
+            how = f"a blend of the better half of the candidates, {BLENDED} at most, on the validation file"
+        words = [f"({n} test queries in {len(self.folds)} folds; metric {self.convention.name}; {how})"]
         if self.published and any(method in PUBLISHED for method in self.methods):
             words.append("(published: LETOR 3.0 OHSUMED, one chosen model; other data cannot be held against it)")
         empty = sum(int(np.isnan(t.measures["best"][:, 0]).sum()) for t in self.trials if t.method == self.methods[0])

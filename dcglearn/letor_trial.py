@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "dcglearn.letor", 1
 CHOICES = ("blend", "best")
 BLENDED = 10
-"""How many of the candidates that are best on the validation file are blended."""
+"""Most candidates that are blended, the best on the validation file; of a small grid, the better half."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Trial:
     queries : list of str
         The test queries.
     measures : dict of str to ndarray, shape (m, 21)
-        By choice: the one candidate that is best on the validation file, or the blend of the best `BLENDED`. Columns
+        By choice: the one candidate that is best on the validation file, or the blend of the best ones. Columns
         are `MEASURES`; NaN where a query does not count.
     candidates : list of (str, float)
         Each point of the grid in words, and its value on the validation file, best first.
@@ -58,6 +58,11 @@ class Trial:
     measures: dict[str, Floats]
     candidates: list[tuple[str, float]]
     seconds: float
+
+    @property
+    def chosen(self) -> list[tuple[str, float]]:
+        """The candidates that are blended, the best first."""
+        return self.candidates[: blended(len(self.candidates))]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, for JSON."""
@@ -110,8 +115,8 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
     """Train a method's grid on a fold, choose on its validation queries, measure on its test queries.
 
     Candidates are ranked by validation NDCG@10, or MAP for methods that aim at that. NDCG@1 of some twenty queries
-    would be a lottery, and so is the best of many candidates: beside it, the scores of the best `BLENDED` are
-    averaged, each with spread 1 within queries. No test query is looked at before.
+    would be a lottery, and so is the best of many candidates: beside it, the scores of the better half of the
+    candidates, `BLENDED` at most, are averaged, each with spread 1 within queries. No test query is looked at before.
 
     Raises
     ------
@@ -132,7 +137,7 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
             value = float(convention.means(convention.measures(fold.vali, ranker.predict(fold.vali)))[column])
             found.append((value, candidate.label, ranker.predict(fold.test)))
     found.sort(key=lambda item: -item[0])  # stable: of equals, the first of the grid
-    blend = sum(_unit(scores, fold.test) for _, _, scores in found[:BLENDED])
+    blend = sum(_unit(scores, fold.test) for _, _, scores in found[: blended(len(found))])
     chosen = {"blend": np.asarray(blend), "best": found[0][2]}
     return Trial(
         fold.name,
@@ -148,3 +153,8 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
 def _unit(scores: Floats, queries: Queries) -> Floats:
     """Return scores with spread 1 within queries; constant ones as they are."""
     return scores / (spread_of_scores(scores, queries.offsets) or 1.0)
+
+
+def blended(n: int) -> int:
+    """Return how many of n candidates are blended: the better half, `BLENDED` at most."""
+    return min(BLENDED, -(-n // 2))

@@ -58,9 +58,9 @@ class AdaRankRanker(Ranker):
 
     Notes
     -----
-    Xu and Li 2007, who set no limit to repetitions. Features are measured in units of their spread within queries, so that units change no model.
-    Documents of equal score rank worst first while training, since features of text are often equal, 0, and the order
-    of a file may know the grades.
+    Xu and Li 2007, who set no limit to repetitions. Features are measured in units of their spread within queries, so
+    that units change no model. Documents of equal score rank worst first while training, since features of text are
+    often equal, 0, and the order of a file may know the grades.
 
     Examples
     --------
