@@ -1,4 +1,4 @@
-"""The command that runs LETOR's five-fold protocol: `dcglearn letor`."""
+"""The commands of LETOR's five-fold protocol: `dcglearn folds` makes folds, `dcglearn letor` runs methods on them."""
 
 from __future__ import annotations
 
@@ -29,6 +29,37 @@ class TableFormat(StrEnum):
 
 
 @commands.command(
+    epilog="Examples: dcglearn folds all.svm -o data    dcglearn folds -o data --queries 106    (synthetic ones)"
+)
+def folds(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Write Fold1, Fold2, ... in here.")],
+    data: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DATA]", help="Svmlight text with qid, also .gz, .xz and .zst; without it, synthetic."),
+    ] = None,
+    n_folds: Annotated[int, typer.Option("--folds", min=3, metavar="N", help="How many.")] = 5,
+    groups: Annotated[
+        Path | None, typer.Option(help="Group sizes of data without qid; by default NAME.query beside the data.")
+    ] = None,
+    n_queries: Annotated[int, typer.Option("--queries", min=3, help="Of synthetic data.")] = 106,
+    seed: Annotated[int, typer.Option(help="Of synthetic data.")] = 0,
+) -> None:
+    """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in each."""
+    from dcglearn.letor_folders import letor_folds, write_folds
+    from dcglearn.letor_shaped import letor_queries
+    from dcglearn.svmlight import read_queries
+    from dcglearn.validation import InputError
+
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise InputError(f"{output} is there and not empty; name a new folder")
+    if not output.parent.is_dir():
+        raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
+    queries = letor_queries(n_queries, seed=seed) if data is None else read_queries(data, groups)
+    write_folds(letor_folds(queries, n_folds), output)
+    typer.echo(f"wrote: {output} ({n_folds} folds of {queries})", err=True)
+
+
+@commands.command(
     epilog="Examples: dcglearn letor OHSUMED --quick    dcglearn letor OHSUMED --jobs 2 -o results    "
     "dcglearn letor OHSUMED -o results --resume    dcglearn letor OHSUMED --method approxndcg --method ridge --json"
 )
@@ -45,7 +76,7 @@ def letor(
     quick: Annotated[bool, typer.Option("--quick", help="Small grids: a first look in a minute or two.")] = False,
     choice: Annotated[
         Choice,
-        typer.Option(help="Show the mean of the candidates that are best in validation (blend), or the one (best)."),
+        typer.Option(help="Show a blend of all candidates that validation cannot tell from the best, or the best."),
     ] = Choice.BLEND,
     baseline: Annotated[str | None, typer.Option(help="The method that others are tested against; ridge.")] = None,
     output: Annotated[

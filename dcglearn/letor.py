@@ -118,7 +118,8 @@ def letor_experiment(
         see `Convention`.
     grid : {"default", "quick"}
     choice : {"blend", "best"}
-        Which scores are shown: the mean of the candidates that are best on the validation file, or those of the one.
+        Which scores are shown: the mean of all candidates within one standard error of the best on the validation
+        file, or those of the best one.
     output : path, optional
         A folder that keeps each trial as it ends, and the tables.
     resume : bool

@@ -13,7 +13,7 @@ from dcglearn.comparison import SystemComparison, compared
 from dcglearn.evaluation import Evaluation
 from dcglearn.files import written_beside
 from dcglearn.letor_measures import MEASURES, SUMMARY, Convention
-from dcglearn.letor_trial import BLENDED, CHOICES, Trial
+from dcglearn.letor_trial import CHOICES, Trial
 from dcglearn.published_letor import PUBLISHED
 from dcglearn.validation import InputError
 
@@ -41,7 +41,8 @@ class LetorResult:
     convention : Convention
         How rankings were judged.
     choice : {"blend", "best"}
-        Which scores are shown: the mean of the candidates that are best on the validation file, or those of the one.
+        Which scores are shown: the mean of all candidates within one standard error of the best on the validation
+        file, or those of the best one.
     published : bool
         Whether published rows stand below one's own.
     """
@@ -186,7 +187,7 @@ class LetorResult:
         n = sum(len(trial.queries) for trial in self.trials if trial.method == self.methods[0])
         how = "the best candidate on the validation file"
         if self.choice == "blend":
-            how = f"a blend of the better half of the candidates, {BLENDED} at most, on the validation file"
+            how = "a blend of all candidates within one standard error of the best on the validation file"
         words = [f"({n} test queries in {len(self.folds)} folds; metric {self.convention.name}; {how})"]
         if self.published and any(method in PUBLISHED for method in self.methods):
             words.append("(published: LETOR 3.0 OHSUMED, one chosen model; other data cannot be held against it)")

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "dcglearn.letor", 1
 CHOICES = ("blend", "best")
-BLENDED = 10
-"""Most candidates that are blended, the best on the validation file; of a small grid, the better half."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +41,12 @@ class Trial:
     queries : list of str
         The test queries.
     measures : dict of str to ndarray, shape (m, 21)
-        By choice: the one candidate that is best on the validation file, or the blend of the best ones. Columns
+        By choice: the one candidate that is best on the validation file, or the blend, see `run_trial`. Columns
         are `MEASURES`; NaN where a query does not count.
-    candidates : list of (str, float)
-        Each point of the grid in words, and its value on the validation file, best first.
+    candidates : list of (str, float, bool)
+        Each point of the grid in words, its value on the validation file, and whether it is blended; best first.
     seconds : float
-        Of training and judging.
+        Of a processor, for training and judging.
     """
 
     fold: str
@@ -56,13 +54,13 @@ class Trial:
     mark: str
     queries: list[str]
     measures: dict[str, Floats]
-    candidates: list[tuple[str, float]]
+    candidates: list[tuple[str, float, bool]]
     seconds: float
 
     @property
     def chosen(self) -> list[tuple[str, float]]:
         """The candidates that are blended, the best first."""
-        return self.candidates[: blended(len(self.candidates))]
+        return [(label, value) for label, value, blended in self.candidates if blended]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, for JSON."""
@@ -72,7 +70,7 @@ class Trial:
         }
         head: dict[str, Any] = {"format": FORMAT, "version": VERSION, "mark": self.mark}
         head |= {"fold": self.fold, "method": self.method, "seconds": self.seconds, "columns": list(MEASURES)}
-        return head | {"candidates": [list(pair) for pair in self.candidates], "queries": self.queries} | tables
+        return head | {"candidates": [list(row) for row in self.candidates], "queries": self.queries} | tables
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Trial:
@@ -95,7 +93,7 @@ class Trial:
                 str(values["mark"]),
                 [str(name) for name in values["queries"]],
                 tables,
-                [(str(label), float(value)) for label, value in values["candidates"]],
+                [(str(label), float(value), bool(used)) for label, value, used in values["candidates"]],
                 float(values["seconds"]),
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -115,8 +113,9 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
     """Train a method's grid on a fold, choose on its validation queries, measure on its test queries.
 
     Candidates are ranked by validation NDCG@10, or MAP for methods that aim at that. NDCG@1 of some twenty queries
-    would be a lottery, and so is the best of many candidates: beside it, the scores of the better half of the
-    candidates, `BLENDED` at most, are averaged, each with spread 1 within queries. No test query is looked at before.
+    would be a lottery, and so is the best of many candidates: beside it, all whose mean is within one standard error of
+    the best's (of the differences by query) are blended: their scores are averaged, each with spread 1 within queries.
+    No test query is looked at before.
 
     Raises
     ------
@@ -124,37 +123,61 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
         If there is no such method, or nothing can be learned from the training queries.
     """
     method = method_named(name)
-    started = time.perf_counter()
+    started = time.process_time()
     setting = Setting(fold.train, convention.dcg, grid, seed)
     column = MEASURES.index("NDCG@10" if method.aim == "NDCG" else "MAP")
-    found: list[tuple[float, str, Floats]] = []
+    labels: list[str] = []
+    valid: list[Floats] = []
+    scores: list[Floats] = []
     with one_blas_thread(), warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", message="no leaf can be split"
-        )  # a shape that does not suit: it is not chosen
+        warnings.filterwarnings("ignore", message="no leaf can be split")  # such a shape will not be chosen
         for candidate in method.candidates(setting):
             ranker = candidate.fit(fold.train, fold.vali)
-            value = float(convention.means(convention.measures(fold.vali, ranker.predict(fold.vali)))[column])
-            found.append((value, candidate.label, ranker.predict(fold.test)))
-    found.sort(key=lambda item: -item[0])  # stable: of equals, the first of the grid
-    blend = sum(_unit(scores, fold.test) for _, _, scores in found[: blended(len(found))])
-    chosen = {"blend": np.asarray(blend), "best": found[0][2]}
+            labels.append(candidate.label)
+            valid.append(convention.measures(fold.vali, ranker.predict(fold.vali))[:, column])
+            scores.append(_unit(ranker.predict(fold.test), fold.test))
+    means, used = within_error(np.array(valid))
+    order = np.argsort(-means, kind="stable")  # of equals, the first of the grid
+    chosen = {"blend": sum(scores[i] for i in order if used[i]), "best": scores[order[0]]}
     return Trial(
         fold.name,
         method.name,
         mark,
         [str(query) for query in fold.test.names],
-        {choice: convention.measures(fold.test, scores) for choice, scores in chosen.items()},
-        [(label, value) for value, label, _ in found],
-        time.perf_counter() - started,
+        {choice: convention.measures(fold.test, np.asarray(found)) for choice, found in chosen.items()},
+        [(labels[i], float(means[i]), bool(used[i])) for i in order],
+        time.process_time() - started,
     )
+
+
+def within_error(values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return the mean of each candidate, and whether it is within one standard error of the best.
+
+    Parameters
+    ----------
+    values : ndarray, shape (candidates, queries)
+        By validation query; NaN, in whole columns, where a query does not count.
+
+    Returns
+    -------
+    means, used : ndarray, shape (candidates,)
+        The error is that of the mean difference over queries, so that what all find hard does not blur it.
+
+    Examples
+    --------
+    >>> within_error(np.array([[0.5, 0.7, 0.6], [0.6, 0.5, 0.6], [0.2, 0.4, 0.3]]))[1]
+    array([ True,  True, False])
+    """
+    counted = values[:, ~np.isnan(values[0])]
+    n = counted.shape[1]
+    if n < 2:
+        means = counted.mean(axis=1) if n else np.zeros(len(values))
+        return means, means == means.max()
+    means = counted.mean(axis=1)
+    behind = counted[np.argmax(means)] - counted
+    return means, behind.mean(axis=1) <= behind.std(axis=1, ddof=1) / np.sqrt(n) + 1e-12
 
 
 def _unit(scores: Floats, queries: Queries) -> Floats:
     """Return scores with spread 1 within queries; constant ones as they are."""
     return scores / (spread_of_scores(scores, queries.offsets) or 1.0)
-
-
-def blended(n: int) -> int:
-    """Return how many of n candidates are blended: the better half, `BLENDED` at most."""
-    return min(BLENDED, -(-n // 2))

@@ -18,6 +18,7 @@ from dcglearn.letor import Plan, letor_experiment
 from dcglearn.letor_folders import find_folds, letor_folds, read_fold, write_folds
 from dcglearn.letor_measures import MEASURES, Convention
 from dcglearn.letor_shaped import letor_queries
+from dcglearn.letor_trial import within_error
 from dcglearn.queries import Queries
 from dcglearn.rankers.methods import METHODS, Setting, method_named
 from dcglearn.validation import InputError
@@ -189,7 +190,7 @@ class TestFolders:
 
 def without_times(folder):
     found = {}
-    for path in sorted(folder.glob("Fold*/*.json")):
+    for path in sorted(folder.glob("Fold*/[!.]*.json")):
         found[path.name, path.parent.name] = {k: v for k, v in json.loads(path.read_text()).items() if k != "seconds"}
     return found
 
@@ -222,7 +223,7 @@ class TestRuns:
             ]
             for label, ranker in rankers.items()
         }
-        assert dict(trial.candidates) == pytest.approx(values)
+        assert {label: value for label, value, _ in trial.candidates} == pytest.approx(values)
         label = max(values, key=values.get)
         assert trial.candidates[0][0] == label
         assert np.array_equal(trial.measures["best"], convention.measures(fold.test, rankers[label].predict(fold.test)))
@@ -234,12 +235,12 @@ class TestRuns:
         code = "import sys; from dcglearn.cli import main; sys.argv = ['dcglearn', *sys.argv[1:]]; main()"
         running = subprocess.Popen([sys.executable, "-c", code, *command], stderr=subprocess.DEVNULL)
         until = time.monotonic() + 60
-        while time.monotonic() < until and len(list(part.glob("Fold*/*.json"))) < 2 and running.poll() is None:
+        while time.monotonic() < until and len(list(part.glob("Fold*/[!.]*.json"))) < 2 and running.poll() is None:
             time.sleep(0.01)
         os.kill(running.pid, signal.SIGKILL)
         running.wait()
-        assert list(part.glob("Fold*/*.json"))
-        kept = {path: path.stat().st_mtime_ns for path in part.glob("Fold*/*.json")}
+        assert list(part.glob("Fold*/[!.]*.json"))
+        kept = {path: path.stat().st_mtime_ns for path in part.glob("Fold*/[!.]*.json")}
         letor_experiment(folder, QUICK, grid="quick", output=part, resume=True)
         assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
         assert without_times(part) == without_times(whole)
@@ -286,6 +287,15 @@ class TestRuns:
         assert row["difference"][0] == pytest.approx((each - base)[:, -1].mean())
 
 
+def test_what_is_blended_by_hand():
+    values = np.array([[0.4, 0.8, 0.6, np.nan], [0.5, 0.6, 0.6, np.nan], [0.4, 0.7, 0.5, np.nan]])
+    means, used = within_error(values)  # differences of the second: -.1, .2, 0, of mean 1/30 and error .0882
+    assert means == pytest.approx([0.6, 17 / 30, 16 / 30])
+    assert used.tolist() == [True, True, False]  # those of the third: 0, .1, .1, of mean .0667 and error .0333
+    assert within_error(values[:, :1])[1].tolist() == [False, True, False]
+    assert within_error(values[:, 3:])[1].all()
+
+
 class TestMethods:
     @pytest.mark.parametrize("name", METHODS)
     def test_every_method_learns(self, name):
@@ -329,7 +339,8 @@ class TestCommand:
     def test_dry_run(self, dcglearn, folder, tmp_path):
         status, out, err = dcglearn("letor", folder, "--dry-run", "-o", tmp_path / "out")
         assert (status, err) == (0, "")
-        assert "Fold5: " in out and "ApproxNDCG 24" in out
+        assert "Fold5: " in out
+        assert "ApproxNDCG 24" in out
         assert not (tmp_path / "out").exists()
 
     @pytest.mark.parametrize(
@@ -349,3 +360,20 @@ class TestCommand:
         assert (status, out) == (2, "")
         assert message in err
         assert err.count("\n") == 1
+
+    def test_folds_of_a_file_and_synthetic_ones(self, dcglearn, tmp_path, folder):
+        status, out, err = dcglearn("folds", folder / "Fold1" / "train.txt", "-o", tmp_path / "split", "--folds", 4)
+        assert (status, out) == (0, "")
+        assert "4 folds of Queries(12 queries" in err
+        assert [len(read_fold(one).test) for one in find_folds(tmp_path / "split")] == [3, 3, 3, 3]
+        status, out, err = dcglearn("folds", "-o", tmp_path / "made", "--queries", 5, "--seed", 3)
+        made, mine = read_fold(find_folds(tmp_path / "made")[1]), letor_folds(letor_queries(5, seed=3))[1]
+        assert np.array_equal(made.test.features, mine.test.features)
+        for arguments, message in (
+            (["-o", tmp_path / "made"], "is there and not empty"),
+            (["-o", tmp_path / "no" / "where"], "does not exist"),
+            ([folder / "Fold1" / "test.txt", "-o", tmp_path / "x"], "4 queries cannot make 5 folds"),
+        ):
+            status, out, err = dcglearn("folds", *arguments)
+            assert status == 2
+            assert message in err

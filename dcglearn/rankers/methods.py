@@ -102,7 +102,7 @@ class Method:
 
 ANNEALINGS = ((1.0, 2.5), (2.5, 5.0, 10.0))
 """Sharpness of the stages per unit of the spread of scores: stopped early, and gone through."""
-PULLS = (0.01, 0.1, 0.3)
+PULLS = (0.03, 0.1, 0.3)
 """How strongly a model is pulled to its start."""
 
 
@@ -135,8 +135,8 @@ def _loss(kind: Any, dcg: DCG, options: dict[str, Any]) -> Any:
     return kind(dcg, **options) if "dcg" in kind.__dataclass_fields__ else kind(**options)
 
 
-SHAPES = ((4, 0.1, 100), (8, 0.05, 200), (4, 0.03, 300))
-"""Leaves, learning rate and the fewest documents in a leaf of a tree."""
+SHAPES = ((4, 0.1, 0.01), (8, 0.05, 0.02), (4, 0.03, 0.03))
+"""Leaves of a tree, learning rate, and the least share of all documents in a leaf."""
 
 
 def boosted(setting: Setting, loss: str, with_start: bool = True) -> Iterator[Candidate]:
@@ -146,21 +146,23 @@ def boosted(setting: Setting, loss: str, with_start: bool = True) -> Iterator[Ca
 
     kind = getattr(losses, loss)
     starts: dict[str, Any] = setting.starts if with_start else {}
-    starts = {"none": None, **starts} if not setting.quick or not starts else {"RankSVM": starts["RankSVM"]}
+    starts = starts if setting.quick and starts else {"none": None, **starts}
     shapes, n_trees = (SHAPES[:1], 50) if setting.quick else (SHAPES, 250)
-    for (start, coefficients), (leaves, rate, least) in product(starts.items(), shapes):
-        least_here = max(min(least, setting.train.shape[0] // 20), 1)
+    for (start, coefficients), (leaves, rate, share) in product(starts.items(), shapes):
+        least = max(round(share * setting.train.shape[0]), 1)
         drawn: dict[str, Any] = {"feature_fraction": 0.3, "bagging_fraction": 0.7, "bagging_freq": 1, "num_threads": 1}
         shape: dict[str, Any] = {
             "num_leaves": leaves,
             "learning_rate": rate,
-            "min_data_in_leaf": least_here,
+            "min_data_in_leaf": least,
             "n_trees": n_trees,
         }
         ranker = BoostedRanker(
             _loss(kind, setting.dcg, {}), metric=setting.dcg, seed=setting.seed, start=coefficients, **shape, **drawn
         )
-        yield Candidate(f"start {start}, {leaves} leaves, rate {rate:g}, {least_here} in a leaf", ranker, True)
+        yield Candidate(
+            f"start {start}, {leaves} leaves, rate {rate:g}, {share:.0%} of documents in a leaf", ranker, True
+        )
 
 
 def sparse(setting: Setting) -> Iterator[Candidate]:
@@ -216,7 +218,13 @@ def adarank(setting: Setting, measure: str) -> Iterator[Candidate]:
 _ALL = (
     Method("ApproxNDCG", "Qin et al. 2010", "linear", partial(climbed, loss="ApproxNDCG"), cost=6),
     Method("ApproxAP", "Qin et al. 2010", "linear", partial(climbed, loss="ApproxAP", depths=("depth",)), "MAP", 3),
-    Method("SmoothNDCG", "Chapelle and Wu 2010", "linear", partial(climbed, loss="SmoothNDCG"), cost=6),
+    Method(
+        "SmoothNDCG",
+        "Chapelle and Wu 2010",
+        "linear",
+        partial(climbed, loss="SmoothNDCG", depths=("depth", 50)),
+        cost=6,
+    ),
     Method(
         "SmoothAP", "Chapelle and Wu 2010", "linear", partial(climbed, loss="SmoothAP", depths=("depth",)), "MAP", 3
     ),
@@ -228,7 +236,7 @@ _ALL = (
         "ListNet",
         "Cao et al. 2007",
         "linear",
-        partial(climbed, loss="ListNet", depths=("depth",), annealings=(None,), pulls=(0.003, 0.01, 0.03, 0.1, 0.3)),
+        partial(climbed, loss="ListNet", depths=("depth",), annealings=(None,), pulls=(0.01, 0.1, 0.3, 1.0)),
     ),
     Method("AdaRank.NDCG", "Xu and Li 2007", "linear", partial(adarank, measure="ndcg"), cost=2),
     Method("AdaRank.MAP", "Xu and Li 2007", "linear", partial(adarank, measure="map"), "MAP", 2),
@@ -236,7 +244,7 @@ _ALL = (
         "LambdaRank",
         "Burges et al. 2006",
         "linear",
-        partial(climbed, loss="LambdaRank", annealings=((0.3,), (1.0,))),
+        partial(climbed, loss="LambdaRank", depths=(None,), annealings=((0.3,), (1.0,))),
         cost=5,
     ),
     Method("SoftRank", "Taylor et al. 2008", "linear", softrank, cost=20),
