@@ -19,6 +19,14 @@ class Choice(StrEnum):
     BEST = "best"
 
 
+class Grid(StrEnum):
+    """What is tried on the validation file."""
+
+    DEFAULT = "default"
+    QUICK = "quick"
+    PAPERS = "papers"
+
+
 class TableFormat(StrEnum):
     """How the table is printed."""
 
@@ -73,7 +81,11 @@ def letor(
     metric: Annotated[
         str, typer.Option(help="letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.")
     ] = "letor",
-    quick: Annotated[bool, typer.Option("--quick", help="Small grids: a first look in a minute or two.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="The same as --grid quick.")] = False,
+    grid: Annotated[
+        Grid,
+        typer.Option(help="Candidates: regularised, from good starts; a few, for a first look; the papers' own."),
+    ] = Grid.DEFAULT,
     choice: Annotated[
         Choice,
         typer.Option(help="Show a blend of all candidates that validation cannot tell from the best, or the best."),
@@ -100,13 +112,13 @@ def letor(
     from dcglearn.rankers.methods import method_named
     from dcglearn.validation import InputError
 
-    grid = "quick" if quick else "default"
+    tried = "quick" if quick else grid.value
     if baseline is not None:
         baseline = method_named(baseline).name
         if method and baseline not in {method_named(name).name for name in method}:
             raise InputError(f"--baseline {baseline} is not among the methods; add --method {baseline!r}")
     if dry_run:
-        plan = Plan.of(folder, method, metric, grid, features, seed)
+        plan = Plan.of(folder, method, metric, tried, features, seed)
         sizes = ", ".join(f"{name} {n}" for name, n in candidates_of(plan).items())
         typer.echo(f"{plan}\ncandidates: {sizes}\nwould write: {output or 'nothing'}")
         return
@@ -114,7 +126,7 @@ def letor(
         folder,
         method,
         metric=metric,
-        grid=grid,
+        grid=tried,
         choice=choice.value,
         output=output,
         resume=resume,

@@ -16,7 +16,8 @@ from dcglearn.letor_folders import Fold, find_folds, read_fold
 from dcglearn.letor_measures import Convention
 from dcglearn.letor_results import LetorResult, checked_choice
 from dcglearn.letor_trial import Trial, mark_of, run_trial
-from dcglearn.rankers.methods import GRIDS, METHODS, method_named
+from dcglearn.rankers.candidates import GRIDS, Setting
+from dcglearn.rankers.methods import METHODS, method_named
 from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Plan:
         Digest of each fold's files.
     methods : tuple of str
     convention : Convention
-    grid : {"default", "quick"}
+    grid : {"default", "quick", "papers"}
     seed : int
     """
 
@@ -116,7 +117,8 @@ def letor_experiment(
     metric : str
         ``letor``, ``standard``, ``GAIN-DISCOUNT[@K]``, or a DCG's file: what is trained for, chosen by and measured,
         see `Convention`.
-    grid : {"default", "quick"}
+    grid : {"default", "quick", "papers"}
+        Of candidates: regularised and from good starts; a few of these; or as the papers tell theirs, where they do.
     choice : {"blend", "best"}
         Which scores are shown: the mean of all candidates within one standard error of the best on the validation
         file, or those of the best one.
@@ -246,7 +248,5 @@ def _need_lightgbm(all_methods: bool) -> None:
 
 def candidates_of(plan: Plan) -> dict[str, Any]:
     """Return how many candidates each method's grid has."""
-    from dcglearn.rankers.methods import Setting
-
     setting = Setting(plan.folds[0].train, plan.convention.dcg, plan.grid, plan.seed)
     return {name: sum(1 for _ in METHODS[name].candidates(setting)) for name in plan.methods}

@@ -13,7 +13,8 @@ import numpy as np
 from dcglearn import __version__
 from dcglearn.letor_measures import MEASURES, Convention
 from dcglearn.pair_sums import one_blas_thread
-from dcglearn.rankers.methods import Setting, method_named
+from dcglearn.rankers.candidates import Setting
+from dcglearn.rankers.methods import method_named
 from dcglearn.rankers.ranker import spread_of_scores
 from dcglearn.validation import InputError
 

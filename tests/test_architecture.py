@@ -44,7 +44,8 @@ FOLDERS = {
         {"model_files"},
         {"ranker"},
         {"baselines"},
-        {"linear", "sparse", "reduction", "trees", "adarank"},
+        {"linear", "sparse", "reduction", "trees", "adarank", "candidates"},
+        {"paper_grids"},
         {"methods"},
     ],
     "losses": [

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -20,7 +21,8 @@ from dcglearn.letor_measures import MEASURES, Convention
 from dcglearn.letor_shaped import letor_queries
 from dcglearn.letor_trial import within_error
 from dcglearn.queries import Queries
-from dcglearn.rankers.methods import METHODS, Setting, method_named
+from dcglearn.rankers.candidates import Setting
+from dcglearn.rankers.methods import METHODS, method_named
 from dcglearn.validation import InputError
 
 QUICK = ["ridge", "RankSVM", "AdaRank.MAP"]
@@ -313,8 +315,19 @@ class TestMethods:
         for method in METHODS.values():
             if method.model == "trees":
                 pytest.importorskip("lightgbm")
-            labels = [candidate.label for candidate in method.candidates(setting)]
-            assert len(set(labels)) == len(labels), method.name
+            for grid in ("default", "quick", "papers"):
+                labels = [candidate.label for candidate in method.candidates(replace(setting, grid=grid))]
+                assert len(set(labels)) == len(labels) > 0, method.name
+
+    @pytest.mark.parametrize("name", ["ApproxNDCG", "SmoothNDCG", "SHF-SDCG", "RSRank"])
+    def test_the_papers_own_grids_learn(self, name):
+        if METHODS[name].model == "trees":
+            pytest.importorskip("lightgbm")
+        data = letor_queries(40, n_features=9, sizes=(20, 40), conflict=0.0, seed=1)
+        setting = Setting(data[:20], DCG.standard(3, 10, "exponential", "letor"), "papers")
+        candidate = next(METHODS[name].candidates(setting))
+        guess = data[20:].evaluate(np.random.default_rng(0).normal(size=data[20:].shape[0]), setting.dcg).mean()
+        assert candidate.fit(data[:20], data[20:]).score(data[20:]) > guess + 0.1
 
     def test_names(self):
         assert method_named("reg_shf_sdcg") is METHODS["REG-SHF-SDCG"]

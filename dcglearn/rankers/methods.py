@@ -3,77 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from dcglearn.rankers import paper_grids
+from dcglearn.rankers.candidates import Candidate, Setting
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dcglearn.dcg import DCG
-    from dcglearn.queries import Queries
-
-GRIDS = ("default", "quick")
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One point of a grid.
-
-    Attributes
-    ----------
-    label : str
-        Its settings in words.
-    ranker : Ranker
-        Not fitted yet.
-    validated : bool
-        Whether training itself looks at the validation set (to stop).
-    """
-
-    label: str
-    ranker: Any
-    validated: bool = False
-
-    def fit(self, train: Queries, vali: Queries) -> Any:
-        """Return the fitted ranker."""
-        return self.ranker.fit(train, eval_set=vali) if self.validated else self.ranker.fit(train)
-
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """What the candidates of one fold share.
-
-    Attributes
-    ----------
-    train : Queries
-        The training queries.
-    dcg : DCG
-        The metric to train for.
-    grid : {"default", "quick"}
-    seed : int
-    """
-
-    train: Queries
-    dcg: DCG
-    grid: str = "default"
-    seed: int = 0
-
-    @property
-    def quick(self) -> bool:
-        """Whether the grid is the small one."""
-        return self.grid == "quick"
-
-    @cached_property
-    def starts(self) -> dict[str, Any]:
-        """Fitted linear rankers that others start from: least squares and RankSVM, both regularised."""
-        from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
-
-        return {
-            "RankSVM": RankSVMRanker(C=1.0, metric=self.dcg).fit(self.train),
-            "ridge": RidgeRanker(self.dcg, l2=1.0).fit(self.train),
-        }
 
 
 @dataclass(frozen=True)
@@ -95,9 +36,14 @@ class Method:
     name: str
     source: str
     model: str
-    candidates: Callable[[Setting], Iterator[Candidate]] = field(repr=False)
+    grid: Callable[[Setting], Iterator[Candidate]] = field(repr=False)
     aim: str = "NDCG"
     cost: float = 1.0
+
+    def candidates(self, setting: Setting) -> Iterator[Candidate]:
+        """Yield the points of the grid: the paper's where that is asked for and the paper tells one."""
+        grid = PAPER_GRIDS.get(self.name) if setting.grid == "papers" else None
+        return (grid or self.grid)(setting)
 
 
 ANNEALINGS = ((1.0, 2.5), (2.5, 5.0, 10.0))
@@ -179,7 +125,7 @@ def sparse(setting: Setting) -> Iterator[Candidate]:
 def softrank(setting: Setting) -> Iterator[Candidate]:
     """Yield SoftRank: a few sharp stages, since blunt ones take the cube of a query's documents."""
     short = {"depths": ("depth",), "annealings": ((10.0,),) if setting.quick else ((5.0, 10.0),)}
-    found = climbed(setting, "SoftRankNDCG", **short, pulls=(0.1, 0.3), max_iter=15)
+    found = climbed(setting, "SoftRankNDCG", **short, pulls=(0.1, 0.3), max_iter=8)
     yield from list(found)[:1] if setting.quick else found
 
 
@@ -218,13 +164,7 @@ def adarank(setting: Setting, measure: str) -> Iterator[Candidate]:
 _ALL = (
     Method("ApproxNDCG", "Qin et al. 2010", "linear", partial(climbed, loss="ApproxNDCG"), cost=6),
     Method("ApproxAP", "Qin et al. 2010", "linear", partial(climbed, loss="ApproxAP", depths=("depth",)), "MAP", 3),
-    Method(
-        "SmoothNDCG",
-        "Chapelle and Wu 2010",
-        "linear",
-        partial(climbed, loss="SmoothNDCG", depths=("depth", 50)),
-        cost=6,
-    ),
+    Method("SmoothNDCG", "Chapelle and Wu 2010", "linear", partial(climbed, loss="SmoothNDCG", depths=(50,)), cost=6),
     Method(
         "SmoothAP", "Chapelle and Wu 2010", "linear", partial(climbed, loss="SmoothAP", depths=("depth",)), "MAP", 3
     ),
@@ -253,6 +193,16 @@ _ALL = (
     Method("GBRank", "Zheng et al. 2007", "trees", partial(boosted, loss="GBRank", with_start=False), cost=4),
     Method("regression trees", "Friedman 2001", "trees", partial(boosted, loss="Regression", with_start=False), cost=3),
 )
+PAPER_GRIDS: dict[str, Callable[[Setting], Iterator[Candidate]]] = {
+    "ApproxNDCG": paper_grids.qin,
+    "SmoothNDCG": paper_grids.chapelle,
+    "SDCG": partial(paper_grids.wu, loss="SDCG"),
+    "SHF-SDCG": partial(paper_grids.wu, loss="SHFSDCG"),
+    "REG-SHF-SDCG": partial(paper_grids.wu, loss="RegSHFSDCG"),
+    "RSRank": paper_grids.sun,
+}
+"""What the papers tell of their own grids."""
+
 METHODS = {method.name: method for method in _ALL}
 """Every method by its name, in the order of tables."""
 
