@@ -102,7 +102,12 @@ def letor(
         int | None, typer.Option("--features", metavar="D", help="Number of features, where zeros are left out.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same table.")] = 0,
-    form: Annotated[TableFormat, typer.Option("--format", help="How to print.")] = TableFormat.TEXT,
+    form: Annotated[
+        TableFormat,
+        typer.Option(
+            "--format", help="How to print: the main measures (text, markdown), or all of each fold (csv, json)."
+        ),
+    ] = TableFormat.TEXT,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything; train nothing.")] = False,
 ) -> None:

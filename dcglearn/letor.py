@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import signal
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -191,12 +192,23 @@ def _ended(tasks: list[tuple[Fold, str, str]], plan: Plan, jobs: int) -> Iterato
             yield run_trial(*call)
         return
     # Spawned, since a forked copy of threads that hold locks hangs; each result is the same in any process.
-    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _leave_interrupts_to_the_parent)
     try:
-        for future in as_completed([pool.submit(run_trial, *call) for call in calls]):
-            yield future.result()
+        left = {pool.submit(run_trial, *call) for call in calls}
+        while left:  # woken each second: a wait without end is deaf to interrupts once Polars is loaded
+            done, left = wait(left, timeout=1.0, return_when=FIRST_COMPLETED)
+            yield from (future.result() for future in done)
+    except BaseException:
+        for child in set(multiprocessing.active_children()) - others:
+            child.terminate()  # rather than wait for trials of a minute
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def place_of(output: Path, fold: str, method: str) -> Path:

@@ -61,22 +61,29 @@ def decompressed(name: str, data: bytes) -> bytes:
     InputError
         If it is truncated or damaged.
     """
-    import polars as pl
-
     try:
         if data[:2] == b"\x1f\x8b":
             return gzip.decompress(data)
         if data[:6] == b"\xfd7zXZ\x00":
             return lzma.decompress(data)
-        if data[:4] == b"\x28\xb5\x2f\xfd":  # zstd, which Python's library has not before 3.14
-            schema = {"line": pl.String}
-            lines = pl.read_csv(data, has_header=False, separator="\x01", quote_char=None, schema=schema)
-            return "\n".join(lines["line"].fill_null("")).encode()
-    except (EOFError, OSError, zlib.error, lzma.LZMAError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text"
-        ) from error
-    return data
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        raise _damaged(name, error) from error
+    return _from_zstd(name, data) if data[:4] == b"\x28\xb5\x2f\xfd" else data
+
+
+def _from_zstd(name: str, data: bytes) -> bytes:
+    """Return the lines of zstd, which Python's library has not before 3.14."""
+    import polars as pl
+
+    try:
+        lines = pl.read_csv(data, has_header=False, separator="\x01", quote_char=None, schema={"line": pl.String})
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _damaged(name, error) from error
+    return "\n".join(lines["line"].fill_null("")).encode()
+
+
+def _damaged(name: str, error: Exception) -> InputError:
+    return InputError(f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text")
 
 
 def kind_of(name: str, data: bytes) -> str:
