@@ -25,9 +25,9 @@ PAGE = HERE.parent / "docs" / "rankers.md"
 SUMMARY = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")
 
 
-def synthetic(folder: Path) -> None:
+def synthetic(folder: Path, n_queries: int = 106) -> None:
     """Write the synthetic folds."""
-    dl.write_folds(dl.letor_folds(dl.simulate.letor_queries(seed=0)), folder)
+    dl.write_folds(dl.letor_folds(dl.simulate.letor_queries(n_queries, seed=0)), folder)
 
 
 def means(found: object) -> pl.DataFrame:
@@ -57,7 +57,7 @@ def renewed(page: str, rows: list[dict[str, object]]) -> str:
     )
     for row in rows:
         mark = re.escape(f"<!-- {row['method']} -->")
-        page = re.sub(rf"({mark})[^<]*", lambda m, row=row: f"{m[1]}{row['mean']:.3f}", page)
+        page = re.sub(rf"({mark})(?:\d\.\d+)?", lambda m, row=row: f"{m[1]}{row['mean']:.3f}", page)
     return page
 
 
@@ -75,7 +75,7 @@ def main() -> None:
     methods = ["ridge", "RankSVM", "ListNet"] if chosen.quick else None
     with tempfile.TemporaryDirectory() as folder:
         if chosen.data is None:
-            synthetic(Path(folder))
+            synthetic(Path(folder), 20 if chosen.quick else 106)
         data = chosen.data or folder
         keep = {} if chosen.output is None else {"output": chosen.output, "resume": True}
         grid = "quick" if chosen.quick else "default"
