@@ -88,7 +88,7 @@ def _damaged(name: str, error: Exception) -> InputError:
 
 def kind_of(name: str, data: bytes) -> str:
     """Return json, text or parquet, by the name or, where it says nothing, by the first byte."""
-    suffix = Path(name.removesuffix(".gz").removesuffix(".zst")).suffix
+    suffix = Path(name.removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")).suffix
     if data[:4] == b"PAR1":
         return "parquet"
     return FORMATS.get(suffix) or ("json" if data.lstrip()[:1] == b"{" else "text")

@@ -248,6 +248,30 @@ class TestRuns:
         assert without_times(part) == without_times(whole)
         assert (part / "letor.csv").read_bytes() == (whole / "letor.csv").read_bytes()
 
+    def test_an_interrupt_stops_all_processes(self, folder, tmp_path):
+        command = [
+            "letor",
+            str(folder),
+            "--jobs",
+            "2",
+            "-o",
+            str(tmp_path / "out"),
+            "--method=ridge",
+            "--method=SmoothAP",
+        ]
+        code = "import sys, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        code += "from dcglearn.cli import main; sys.argv = ['dcglearn', *sys.argv[1:]]; main()"
+        running = subprocess.Popen(
+            [sys.executable, "-c", code, *command], stderr=subprocess.DEVNULL, start_new_session=True
+        )
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not list((tmp_path / "out").glob("Fold*/[!.]*.json")):
+            time.sleep(0.01)
+        os.killpg(running.pid, signal.SIGINT)
+        assert running.wait(timeout=30) == 130
+        for path in (tmp_path / "out").glob("Fold*/[!.]*.json"):
+            json.loads(path.read_text())
+
     def test_processes_change_nothing(self, folder, tmp_path):
         letor_experiment(folder, ["ridge", "RankSVM"], grid="quick", output=tmp_path / "one")
         letor_experiment(folder, ["ridge", "RankSVM"], grid="quick", output=tmp_path / "two", jobs=2)
