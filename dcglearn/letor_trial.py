@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.letor_folders import Fold
-    from dcglearn.queries import Queries
 
     Floats = NDArray[np.float64]
 
@@ -115,8 +114,8 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
 
     Candidates are ranked by validation NDCG@10, or MAP for methods that aim at that. NDCG@1 of some twenty queries
     would be a lottery, and so is the best of many candidates: beside it, all whose mean is within one standard error of
-    the best's (of the differences by query) are blended: their scores are averaged, each with spread 1 within queries.
-    No test query is looked at before.
+    the best's (of the differences by query) are blended: their scores are averaged, each in units of its spread within
+    validation queries. No test query is looked at before.
 
     Raises
     ------
@@ -135,8 +134,9 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
         for candidate in method.candidates(setting):
             ranker = candidate.fit(fold.train, fold.vali)
             labels.append(candidate.label)
-            valid.append(convention.measures(fold.vali, ranker.predict(fold.vali))[:, column])
-            scores.append(_unit(ranker.predict(fold.test), fold.test))
+            found = ranker.predict(fold.vali)
+            valid.append(convention.measures(fold.vali, found)[:, column])
+            scores.append(ranker.predict(fold.test) / (spread_of_scores(found, fold.vali.offsets) or 1.0))
     means, used = within_error(np.array(valid))
     order = np.argsort(-means, kind="stable")  # of equals, the first of the grid
     chosen = {"blend": sum(scores[i] for i in order if used[i]), "best": scores[order[0]]}
@@ -145,7 +145,7 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
         method.name,
         mark,
         [str(query) for query in fold.test.names],
-        {choice: convention.measures(fold.test, np.asarray(found)) for choice, found in chosen.items()},
+        {choice: convention.measures(fold.test, np.asarray(kept)) for choice, kept in chosen.items()},
         [(labels[i], float(means[i]), bool(used[i])) for i in order],
         time.process_time() - started,
     )
@@ -177,8 +177,3 @@ def within_error(values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     means = counted.mean(axis=1)
     behind = counted[np.argmax(means)] - counted
     return means, behind.mean(axis=1) <= behind.std(axis=1, ddof=1) / np.sqrt(n) + 1e-12
-
-
-def _unit(scores: Floats, queries: Queries) -> Floats:
-    """Return scores with spread 1 within queries; constant ones as they are."""
-    return scores / (spread_of_scores(scores, queries.offsets) or 1.0)

@@ -377,7 +377,7 @@ class TestCommand:
         status, out, err = dcglearn("letor", folder, "--dry-run", "-o", tmp_path / "out")
         assert (status, err) == (0, "")
         assert "Fold5: " in out
-        assert "ApproxNDCG 24" in out
+        assert "ApproxNDCG 26" in out
         assert not (tmp_path / "out").exists()
 
     @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dcglearn.dcg import DCG
     from dcglearn.queries import Queries
 
@@ -63,9 +65,15 @@ class Setting:
     @cached_property
     def starts(self) -> dict[str, Any]:
         """Fitted linear rankers that others start from: least squares and RankSVM, both regularised."""
+        return {name: ranker.fit(self.train) for name, ranker in self.unfitted().items()}
+
+    def unfitted(self) -> dict[str, Any]:
+        """Return the same, not fitted."""
         from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 
-        return {
-            "RankSVM": RankSVMRanker(C=1.0, metric=self.dcg).fit(self.train),
-            "ridge": RidgeRanker(self.dcg, l2=1.0).fit(self.train),
-        }
+        return {"RankSVM": RankSVMRanker(C=1.0, metric=self.dcg), "ridge": RidgeRanker(self.dcg, l2=1.0)}
+
+    def start_candidates(self) -> Iterator[Candidate]:
+        """Yield the starts themselves: what an endless pull to them gives, and trees none of which is used."""
+        for name, ranker in self.unfitted().items():
+            yield Candidate(f"start {name}, as it is", ranker)
