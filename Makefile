@@ -44,6 +44,7 @@ bench: $(BENCH)  ## measure speed against other solvers, as ratios; JSON lines
 	$(BIN)/python benchmarks/losses.py
 	$(BIN)/python benchmarks/coherence.py
 	$(BIN)/python benchmarks/evaluate.py
+	$(BIN)/python benchmarks/letor.py
 	$(BIN)/python benchmarks/first_call.py
 
 figures: $(READY) ## draw the paper's figures and say which of its claims hold; what is there is kept (ARGS=--force: not)

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from dcglearn.inference import ridge_path as ridge_path
     from dcglearn.learn import UtilityLearner as UtilityLearner
     from dcglearn.learn import choose_C as choose_C
+    from dcglearn.letor import letor_experiment as letor_experiment
+    from dcglearn.letor_folders import letor_folds as letor_folds
+    from dcglearn.letor_folders import write_folds as write_folds
     from dcglearn.losses import SDCG as SDCG
     from dcglearn.losses import SHFSDCG as SHFSDCG
     from dcglearn.losses import ApproxAP as ApproxAP
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
     from dcglearn.preferences import encode as encode
     from dcglearn.queries import Queries as Queries
     from dcglearn.ranges import consistent_ranges as consistent_ranges
+    from dcglearn.rankers.adarank import AdaRankRanker as AdaRankRanker
     from dcglearn.rankers.baselines import RankSVMRanker as RankSVMRanker
     from dcglearn.rankers.baselines import RidgeRanker as RidgeRanker
     from dcglearn.rankers.linear import LinearRanker as LinearRanker
@@ -82,6 +86,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AdaRankRanker": "rankers.adarank",
     "ApproxAP": "losses",
     "ApproxNDCG": "losses",
     "BoostedRanker": "rankers.trees",
@@ -107,6 +112,8 @@ _HOMES = {
     "is_compatible": "compatible",
     "Judgements": "trec",
     "LambdaRank": "losses",
+    "letor_experiment": "letor",
+    "letor_folds": "letor_folders",
     "LinearRanker": "rankers.linear",
     "ListNet": "losses",
     "load_ranker": "rankers.model_files",
@@ -146,6 +153,7 @@ _HOMES = {
     "two_grade_theorem": "compatible",
     "Utility": "dcg",
     "UtilityLearner": "learn",
+    "write_folds": "letor_folders",
 }
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcglearn import __version__, cli_evaluate, cli_metrics, cli_rankers
+from dcglearn import __version__, cli_evaluate, cli_letor, cli_metrics, cli_rankers
 from dcglearn.dcg import DCG
 from dcglearn.files import refuse_existing
 from dcglearn.plots import refuse_format
@@ -34,6 +34,7 @@ app = typer.Typer(
 app.add_typer(cli_evaluate.commands)
 app.add_typer(cli_metrics.commands)
 app.add_typer(cli_rankers.commands)
+app.add_typer(cli_letor.commands)
 
 
 class Method(StrEnum):

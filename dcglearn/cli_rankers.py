@@ -87,7 +87,7 @@ Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
     epilog="Example: dcglearn train train.svm --valid valid.svm --metric dcg.json --method approx-ndcg -o model"
 )
 def train(
-    data: Annotated[Path, typer.Argument(metavar="TRAIN", help="Svmlight text with qid, also .gz and .xz.")],
+    data: Annotated[Path, typer.Argument(metavar="TRAIN", help="Svmlight text with qid, also .gz, .xz and .zst.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the model here.")],
     valid: Annotated[Path | None, typer.Option(help="Data that choose between stages of the training.")] = None,
     metric: Annotated[
@@ -156,7 +156,7 @@ def train(
 @commands.command(epilog="Example: dcglearn rank model test.svm --format trec --tag mine -o run.txt")
 def rank(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that `dcglearn train` wrote.")],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Svmlight text with qid, also .gz and .xz.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Svmlight text with qid, also .gz, .xz and .zst.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write here; else to standard output.")] = None,
     form: Annotated[
         RankFormat, typer.Option("--format", help="A score a line, in the order of the data; or a TREC run.")

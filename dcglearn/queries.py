@@ -161,19 +161,10 @@ def ndcg_by_query(
     >>> ndcg_by_query(dcg, [0.2, 0.7, 0.1, 0.3], [0, 2, 1, 0], [0, 3, 4]).round(3)
     array([0.857, 0.   ])
     """
-    if ties not in ("input", "worst"):
-        raise InputError(f'ties={ties!r}: give "input" or "worst"')
-    values, offsets = np.asarray(scores, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
-    marks = checked_grades(grades, offsets[-1], dcg.n_grades, "the DCG's scale")
-    if values.shape != marks.shape:
-        raise InputError(f"scores has shape {values.shape}; expected one score per document, {marks.shape}")
-    if np.isnan(values).any():
-        raise InputError(f"scores[{np.isnan(values).argmax()}] is NaN; nothing can be ranked by it")
+    ranked, place = _ranked(scores, grades, offsets, dcg.n_grades, ties, "the DCG's scale")
+    offsets = np.asarray(offsets, dtype=np.int64)
     sizes = np.diff(offsets)
     query = np.repeat(np.arange(len(sizes)), sizes)
-    last = np.arange(len(values)) if ties == "input" else marks
-    ranked = marks[np.lexsort((last, -values, query))]
-    place = np.arange(len(values)) - np.repeat(offsets[:-1], sizes)
     found = np.full(len(sizes), float(empty))
     signed = dcg.gains.min() < 0 or dcg.discounts.min() < 0  # then no document is worth more than a bad one
     order = np.argsort(sizes, kind="stable")[np.searchsorted(np.sort(sizes), 1) :]
@@ -189,6 +180,66 @@ def ndcg_by_query(
         table[row[query[inside]], place[inside]] = ranked[inside]
         found[chunk] = dcg.ndcg(table, empty=empty)
     return found
+
+
+def _ranked(
+    scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, n_grades: int, ties: str, scale: str
+) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    """Return the grades of each query's documents as ranked, and their positions from 0, both of shape (n,)."""
+    if ties not in ("input", "worst"):
+        raise InputError(f'ties={ties!r}: give "input" or "worst"')
+    values, ends = np.asarray(scores, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
+    marks = checked_grades(grades, ends[-1], n_grades, scale)
+    if values.shape != marks.shape:
+        raise InputError(f"scores has shape {values.shape}; expected one score per document, {marks.shape}")
+    if np.isnan(values).any():
+        raise InputError(f"scores[{np.isnan(values).argmax()}] is NaN; nothing can be ranked by it")
+    sizes = np.diff(ends)
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    last = np.arange(len(values)) if ties == "input" else marks
+    ranked = marks[np.lexsort((last, -values, query))]
+    return ranked, np.arange(len(values)) - np.repeat(ends[:-1], sizes)
+
+
+def precision_by_query(
+    scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, ks: Sequence[int] = (), ties: str = "input"
+) -> Floats:
+    """Return precision at each k, and average precision, of each query when its documents are ranked by score.
+
+    Documents of grade 1 or better are relevant; positions past the last document are not. A query without a relevant
+    document has 0 everywhere.
+
+    Parameters
+    ----------
+    scores, grades, offsets, ties
+        As in `ndcg_by_query`.
+    ks : sequence of int
+        Depths.
+
+    Returns
+    -------
+    ndarray, shape (m, len(ks) + 1)
+        Average precision in the last column.
+
+    Examples
+    --------
+    >>> precision_by_query([0.2, 0.7, 0.1], [1, 0, 2], [0, 3], ks=[1, 3]).round(3)
+    array([[0.   , 0.667, 0.583]])
+    """
+    ranked, place = _ranked(scores, grades, offsets, MAX_GRADES, ties, "the scale")
+    ends = np.asarray(offsets, dtype=np.int64)
+    relevant = (ranked > 0).astype(np.float64)
+
+    def total(values: Floats) -> Floats:
+        """Sum by query; the running sum ends in a 0 so that empty queries have one."""
+        found: Floats = np.diff(np.concatenate([[0.0], np.cumsum(values)])[ends])
+        return found
+
+    before = np.concatenate([[0.0], np.cumsum(relevant)])
+    hits = before[1:] - np.repeat(before[ends[:-1]], np.diff(ends))
+    n_relevant = total(relevant)
+    precise = total(relevant * hits / (place + 1)) / np.maximum(n_relevant, 1)
+    return np.column_stack([*(total(relevant * (place < k)) / k for k in ks), precise])
 
 
 def checked_features(features: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import sys
 import zlib
 from pathlib import Path
@@ -43,7 +44,7 @@ def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
             raise InputError(f"{name} is a folder; name a file in it") from error
         except OSError as error:
             raise InputError(f"{name}: cannot be read ({error.strerror})") from error
-    data = _decompressed(name, data)
+    data = decompressed(name, data)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{name} is UTF-16 text; save it as UTF-8")
     data = data.removeprefix(b"\xef\xbb\xbf")
@@ -52,26 +53,42 @@ def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
     return name, data
 
 
-def _decompressed(name: str, data: bytes) -> bytes:
-    import polars as pl
+def decompressed(name: str, data: bytes) -> bytes:
+    """Return the bytes of a file that may be .gz, .xz or .zst, by its first bytes.
 
+    Raises
+    ------
+    InputError
+        If it is truncated or damaged.
+    """
     try:
         if data[:2] == b"\x1f\x8b":
             return gzip.decompress(data)
-        if data[:4] == b"\x28\xb5\x2f\xfd":  # zstd, which Python's library has not before 3.14
-            schema = {"line": pl.String}
-            lines = pl.read_csv(data, has_header=False, separator="\x01", quote_char=None, schema=schema)
-            return "\n".join(lines["line"].fill_null("")).encode()
-    except (EOFError, OSError, zlib.error, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"{name}: cannot be decompressed ({error}); it is truncated, damaged, or not UTF-8 text"
-        ) from error
-    return data
+        if data[:6] == b"\xfd7zXZ\x00":
+            return lzma.decompress(data)
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        raise _damaged(name, error) from error
+    return _from_zstd(name, data) if data[:4] == b"\x28\xb5\x2f\xfd" else data
+
+
+def _from_zstd(name: str, data: bytes) -> bytes:
+    """Return the lines of zstd, which Python's library has not before 3.14."""
+    import polars as pl
+
+    try:
+        lines = pl.read_csv(data, has_header=False, separator="\x01", quote_char=None, schema={"line": pl.String})
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _damaged(name, error) from error
+    return "\n".join(lines["line"].fill_null("")).encode()
+
+
+def _damaged(name: str, error: Exception) -> InputError:
+    return InputError(f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text")
 
 
 def kind_of(name: str, data: bytes) -> str:
     """Return json, text or parquet, by the name or, where it says nothing, by the first byte."""
-    suffix = Path(name.removesuffix(".gz").removesuffix(".zst")).suffix
+    suffix = Path(name.removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")).suffix
     if data[:4] == b"PAR1":
         return "parquet"
     return FORMATS.get(suffix) or ("json" if data.lstrip()[:1] == b"{" else "text")

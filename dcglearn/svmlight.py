@@ -1,24 +1,21 @@
-"""Learning-to-rank files: svmlight with qid, or with a file of group sizes beside it; plain, .gz or .xz."""
+"""Learning-to-rank files: svmlight with qid, or with a file of group sizes beside it; plain, .gz, .xz or .zst."""
 
 from __future__ import annotations
 
-import gzip
 import io
-import lzma
 import re
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcglearn.queries import Queries, group_labels
+from dcglearn.sources import decompressed
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     import os
 
-_PACKED = {b"\x1f\x8b": gzip.decompress, b"\xfd7": lzma.decompress}
 _DOCUMENT = re.compile(rb"#\s*docid\s*=\s*(\S+)")
 _FIELD = re.compile(r"(\d+):(\S+)")
 
@@ -37,7 +34,7 @@ def read_queries(
     Parameters
     ----------
     path : path
-        Svmlight text, also .gz and .xz. Document names are taken from LETOR's comments where every line has one.
+        Svmlight text, also .gz, .xz and .zst. Document names are taken from LETOR's comments where every line has one.
     groups : path, optional
         A file with the number of documents of each query, one a line, for data without qid; by default
         LightGBM's ``NAME.query`` beside the data, where there is one.
@@ -105,10 +102,7 @@ def _bytes(path: Path) -> bytes:
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    try:
-        data = _PACKED.get(data[:2], bytes)(data)
-    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-        raise InputError(f"{path}: cannot be decompressed ({error}); it is truncated or damaged") from error
+    data = decompressed(str(path), data)
     if not data.strip():
         raise InputError(f"{path} is empty; expected a document a line, such as: 2 qid:1 1:0.3 2:1.5")
     return data.removeprefix(b"\xef\xbb\xbf")
@@ -180,7 +174,7 @@ def _grouped(path: Path, groups: str | os.PathLike[str] | None, data: bytes, qid
         if groups is not None:
             raise InputError(f"{path} has qid, so its queries are known; leave the group sizes {groups} out")
         raise InputError(f"{path}: {n - len(qid)} of {n} lines have no qid")
-    beside = Path(groups) if groups is not None else path.with_name(re.sub(r"\.(gz|xz)$", "", path.name) + ".query")
+    beside = Path(groups) if groups is not None else path.with_name(re.sub(r"\.(gz|xz|zst)$", "", path.name) + ".query")
     if groups is None and not beside.exists():
         raise InputError(f"{path} has no qid, and no {beside.name} lies beside it; give groups, a file of group sizes")
     try:

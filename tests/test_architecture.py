@@ -15,7 +15,8 @@ FLOORS = [
     {"files", "sources", "lists", "textbook", "pair_sums", "pair_loss", "document_pairs", "queries", "top_kernel"},
     {"gauge", "smooth_discount"},
     {"dcg", "preferences", "margin_qp", "direct", "plots", "line_errors", "letor_shaped", "svmlight", "trec"},
-    {"readers", "simulate", "factoring", "losses", "rankings", "cone", "ranked", "run_input", "ir_peers"},
+    {"readers", "simulate", "factoring", "losses", "rankings", "cone", "ranked", "run_input", "ir_peers"}
+    | {"letor_folders", "letor_measures", "published_letor"},
     {"learn", "resampling", "regret", "compatible", "evaluation", "array_evaluation", "torch_losses"},
     {
         "dcg_learner",
@@ -28,8 +29,10 @@ FLOORS = [
         "comparison",
         "ir_bridge",
     },
-    {"inference", "compare", "active", "systems", "exports"},
-    {"report", "cli_evaluate", "cli_metrics", "cli_rankers"},
+    {"inference", "compare", "active", "systems", "exports", "letor_trial"},
+    {"report", "letor_results", "cli_evaluate", "cli_metrics", "cli_rankers"},
+    {"letor"},
+    {"cli_letor"},
     {"cli"},
     {"__main__"},
 ]
@@ -41,7 +44,9 @@ FOLDERS = {
         {"model_files"},
         {"ranker"},
         {"baselines"},
-        {"linear", "sparse", "reduction", "trees"},
+        {"linear", "sparse", "reduction", "trees", "adarank", "candidates"},
+        {"paper_grids"},
+        {"methods"},
     ],
     "losses": [
         {"gain_kernel", "rank_kernel", "class_kernel", "ap_kernel", "squared_kernel"},

@@ -9,9 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import dcglearn
+from dcglearn.rankers.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 FOUND = pkgutil.walk_packages(dcglearn.__path__, "dcglearn.")
@@ -114,10 +116,38 @@ def test_make_targets_do_their_own_set_up():
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
 
 
-@pytest.mark.parametrize("script", ["margin_qp.py", "scaling.py", "losses.py", "coherence.py", "evaluate.py"])
+@pytest.mark.parametrize(
+    "script", ["margin_qp.py", "scaling.py", "losses.py", "coherence.py", "evaluate.py", "letor.py"]
+)
 def test_benchmarks_run(script):
     pytest.importorskip("piqp", reason="benchmarks need the extra `bench`") if script == "margin_qp.py" else None
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks" / script, "--quick"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def letor_benchmark(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module("letor")
+
+
+def test_the_page_on_rankers_shows_the_table_of_its_program(letor_benchmark):
+    rows = pl.read_csv(letor_benchmark.TABLE).to_dicts()
+    page = letor_benchmark.PAGE.read_text()
+    assert page == letor_benchmark.renewed(page, rows)
+    for row in rows:
+        assert f"| {row['method']} | {row['NDCG@1']:.4f} |" in page
+        assert f"<!-- {row['method']} -->{row['mean']:.3f}" in page, "each method's section tells its figure"
+
+
+def test_the_table_of_methods_is_what_the_protocol_gives(letor_benchmark, tmp_path):
+    letor_benchmark.synthetic(tmp_path)
+    methods = ["RankSVM", "ridge"]
+    again = letor_benchmark.means(dcglearn.letor_experiment(tmp_path, methods)).to_dicts()
+    kept = {row["method"]: row for row in pl.read_csv(letor_benchmark.TABLE).to_dicts()}
+    assert list(kept) == list(METHODS)
+    for row in again:
+        for name in (*letor_benchmark.SUMMARY, "MAP", "mean"):
+            assert row[name] == pytest.approx(kept[row["method"]][name], abs=2e-3), row["method"]

@@ -27,6 +27,7 @@ HOMES = {
     "RidgeRanker": "baselines",
     "RankSVMRanker": "baselines",
     "BoostedRanker": "trees",
+    "AdaRankRanker": "adarank",
 }
 
 

@@ -67,6 +67,8 @@ class BoostedRanker(Ranker):
         With a validation set: stop after so many trees without a better value. The best number of trees is kept.
     seed : int
         Same seed, same model.
+    start : array_like, shape (d,), or fitted linear ranker, optional
+        Coefficients whose scores the trees add to, after they are brought to the gains by least squares.
     **lightgbm
         LightGBM's own parameters by their names, such as ``min_data_in_leaf=50`` or ``feature_fraction=0.8``.
 
@@ -77,6 +79,8 @@ class BoostedRanker(Ranker):
     metric_ : DCG
     n_trees_ : int
         How many trees are used: the best number on the validation set.
+    base_ : ndarray, shape (d + 1,), or None
+        Coefficients and intercept of the start, as the trees add to them.
     validation_ : list of float
         Normalised DCG on the validation set after each tree.
 
@@ -112,6 +116,7 @@ class BoostedRanker(Ranker):
         metric: DCG | None = None,
         patience: int | None = None,
         seed: int = 0,
+        start: Any = None,
         **lightgbm: Any,
     ) -> None:
         self.loss = loss
@@ -123,6 +128,7 @@ class BoostedRanker(Ranker):
         self.metric = metric
         self.patience = patience
         self.seed = seed
+        self.start = start
         self._check_names(lightgbm)
         self.lightgbm = lightgbm
 
@@ -196,6 +202,7 @@ class BoostedRanker(Ranker):
             else pair_values(sample_weight, "sample_weight", queries.shape[0], positive=True)
         )
         self.n_features_in_ = queries.shape[1]
+        self.base_ = None if self.start is None else start_of(self.start, queries, self.metric_)
         growth = _Growth(self, lightgbm, queries, loss, valid, weight, by_document, checkpoint_every)
         if resume:
             growth.restore(checkpoint)
@@ -212,7 +219,7 @@ class BoostedRanker(Ranker):
 
     def _scores(self, features: Any) -> Floats:
         found: Floats = self.booster_.predict(features, num_iteration=self.n_trees_)
-        return found
+        return found if self.base_ is None else found + base_scores(features, self.base_)
 
     def _check_settings(self, checkpoint_every: int) -> None:
         whole_number(self.n_trees, "n_trees", 1)
@@ -240,12 +247,15 @@ class BoostedRanker(Ranker):
 
     def _write(self, folder: Path) -> dict[str, Any]:
         self.booster_.save_model(str(folder / "trees.txt"))
-        return {"n_trees_used": self.n_trees_}
+        return {"n_trees_used": self.n_trees_, "base": None if self.base_ is None else self.base_.tolist()}
 
     def _read(self, folder: Path, words: dict[str, Any]) -> None:
         text = (folder / "trees.txt").read_text(encoding="utf-8")
         self.booster_ = _booster(_lightgbm(), text, f"{folder}/trees.txt")
         self.n_trees_ = int(words["n_trees_used"])
+        self.base_ = None if words.get("base") is None else np.array(words["base"], dtype=np.float64)
+        if self.base_ is not None and self.base_.shape != (self.n_features_in_ + 1,):
+            raise InputError("the start in model.json has not as many coefficients as there are features")
         if self.booster_.num_feature() != self.n_features_in_ or not 0 < self.n_trees_ <= self.booster_.num_trees():
             raise InputError("trees.txt does not belong to model.json, or is damaged")
 
@@ -266,14 +276,19 @@ class _Growth:
     ) -> None:
         self.ranker, self.lightgbm, self.queries, self.loss, self.valid = ranker, lightgbm, queries, loss, valid
         self.weight, self.by_document, self.every = weight, by_document, every
-        self.start = Regression(ranker.metric_)
+        self.regression = Regression(ranker.metric_)
         self.history: list[float] = []
         self.booster: Any = None
-        self.valid_scores = None if valid is None else np.zeros(valid.shape[0])
+        self.base = self._base_of(queries)
+        self.valid_scores = None if valid is None else self._base_of(valid)
         quiet = {"verbose": -1, "feature_pre_filter": False}
         shape = {"learning_rate": ranker.learning_rate, "num_leaves": ranker.num_leaves}
         self.settings = {**quiet, **shape, **ranker.lightgbm, "metric": "none", "boost_from_average": False}
         self.data = lightgbm.Dataset(queries.features, queries.grades, params=self.settings, free_raw_data=False)
+
+    def _base_of(self, queries: Queries) -> Floats:
+        base = self.ranker.base_
+        return np.zeros(queries.shape[0]) if base is None else base_scores(queries.features, base)
 
     @property
     def n_grown(self) -> int:
@@ -323,12 +338,13 @@ class _Growth:
     def _objective(self, first: int) -> Callable[[Floats, Any], tuple[Floats, Floats]]:
         grown = first
 
-        def objective(scores: Floats, _: Any) -> tuple[Floats, Floats]:
+        def objective(grown_scores: Floats, _: Any) -> tuple[Floats, Floats]:
             nonlocal grown
             grown += 1
+            scores = grown_scores + self.base
             loss = self.loss.at(grown, self.ranker.n_trees)
             if grown == 1:
-                loss = self.start  # equal scores: many losses are flat there
+                loss = self.regression  # equal scores: many losses are flat there
             rest = self.queries.grades, self.queries.offsets, self.weight
             slope, curve = descent(loss, scores, *rest, self.ranker.follow, self.ranker.curvature)
             return (slope, curve) if self.by_document is None else (slope * self.by_document, curve * self.by_document)
@@ -352,14 +368,17 @@ class _Growth:
         rows = self.queries.features
         for part in (rows.data if hasattr(rows, "tocsr") else rows, self.queries.grades, self.queries.offsets):
             marks.update(np.ascontiguousarray(part).tobytes())
+        base = None if self.ranker.base_ is None else self.ranker.base_.tolist()
+        ranker = self.ranker
         words = [
             self.loss,
-            self.ranker.n_trees,
-            self.ranker.follow,
-            self.ranker.curvature,
-            self.ranker.seed,
+            ranker.n_trees,
+            ranker.follow,
+            ranker.curvature,
+            ranker.seed,
             self.every,
             self.settings,
+            base,
         ]
         marks.update(repr(words).encode())
         return marks.hexdigest()
@@ -388,6 +407,33 @@ class _Growth:
         if self.valid is not None and self.valid_scores is not None:
             for tree in range(self.n_grown):
                 self.valid_scores += self.booster.predict(self.valid.features, start_iteration=tree, num_iteration=1)
+
+
+def start_of(start: Any, queries: Queries, dcg: DCG) -> Floats:
+    """Return the coefficients and the intercept of a start, brought to the gains over the largest by least squares.
+
+    Raises
+    ------
+    InputError
+        If it has not a finite coefficient a feature.
+    """
+    coefficients = np.asarray(getattr(start, "coef_", start), dtype=np.float64)
+    if coefficients.shape != (queries.shape[1],) or not np.isfinite(coefficients).all():
+        raise InputError(
+            f"start has shape {coefficients.shape}; expected a finite coefficient a feature, ({queries.shape[1]},)"
+        )
+    scores = queries.features @ coefficients
+    target = dcg.gains[queries.grades] / (np.abs(dcg.gains).max() or 1.0)
+    centred = scores - scores.mean()
+    size = float(centred @ centred)
+    slope = max(float(centred @ target) / size, 0.0) if size > 0 else 0.0
+    return np.append(slope * coefficients, target.mean() - slope * scores.mean())
+
+
+def base_scores(features: Any, base: Floats) -> Floats:
+    """Return the scores of a start, shape (n,)."""
+    found: Floats = features @ base[:-1] + base[-1]
+    return found
 
 
 def _lightgbm() -> Any:

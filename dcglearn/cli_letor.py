@@ -1,0 +1,154 @@
+"""The commands of LETOR's five-fold protocol: `dcglearn folds` makes folds, `dcglearn letor` runs methods on them."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+commands = typer.Typer(rich_markup_mode=None)
+
+
+class Choice(StrEnum):
+    """Which scores are shown."""
+
+    BLEND = "blend"
+    BEST = "best"
+
+
+class Grid(StrEnum):
+    """What is tried on the validation file."""
+
+    DEFAULT = "default"
+    QUICK = "quick"
+    PAPERS = "papers"
+
+
+class TableFormat(StrEnum):
+    """How the table is printed."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    JSON = "json"
+
+
+@commands.command(
+    epilog="Examples: dcglearn folds all.svm -o data    dcglearn folds -o data --queries 106    (synthetic ones)"
+)
+def folds(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Write Fold1, Fold2, ... in here.")],
+    data: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DATA]", help="Svmlight text with qid, also .gz, .xz and .zst; without it, synthetic."),
+    ] = None,
+    n_folds: Annotated[int, typer.Option("--folds", min=3, metavar="N", help="How many.")] = 5,
+    groups: Annotated[
+        Path | None, typer.Option(help="Group sizes of data without qid; by default NAME.query beside the data.")
+    ] = None,
+    n_queries: Annotated[int, typer.Option("--queries", min=3, help="Of synthetic data.")] = 106,
+    seed: Annotated[int, typer.Option(help="Of synthetic data.")] = 0,
+) -> None:
+    """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in each."""
+    from dcglearn.letor_folders import letor_folds, write_folds
+    from dcglearn.letor_shaped import letor_queries
+    from dcglearn.svmlight import read_queries
+    from dcglearn.validation import InputError
+
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise InputError(f"{output} is there and not empty; name a new folder")
+    if not output.parent.is_dir():
+        raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
+    queries = letor_queries(n_queries, seed=seed) if data is None else read_queries(data, groups)
+    write_folds(letor_folds(queries, n_folds), output)
+    typer.echo(f"wrote: {output} ({n_folds} folds of {queries})", err=True)
+
+
+@commands.command(
+    epilog="Examples: dcglearn letor OHSUMED --quick    dcglearn letor OHSUMED --jobs 2 -o results    "
+    "dcglearn letor OHSUMED -o results --resume    dcglearn letor OHSUMED --method approxndcg --method ridge --json"
+)
+def letor(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Holds Fold1, Fold2, ...; files may be .gz, .xz and .zst.")
+    ],
+    method: Annotated[
+        list[str] | None, typer.Option(help="A method by name, several times for several; all by default.")
+    ] = None,
+    metric: Annotated[
+        str, typer.Option(help="letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.")
+    ] = "letor",
+    quick: Annotated[bool, typer.Option("--quick", help="The same as --grid quick.")] = False,
+    grid: Annotated[
+        Grid,
+        typer.Option(help="Candidates: regularised, from good starts; a few, for a first look; the papers' own."),
+    ] = Grid.DEFAULT,
+    choice: Annotated[
+        Choice,
+        typer.Option(help="Show a blend of all candidates that validation cannot tell from the best, or the best."),
+    ] = Choice.BLEND,
+    baseline: Annotated[str | None, typer.Option(help="The method that others are tested against; ridge.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Keep each result, and the tables, here.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Take up what the output folder holds already.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Processes; by default one a processor, up to 8.")
+    ] = None,
+    features: Annotated[
+        int | None, typer.Option("--features", metavar="D", help="Number of features, where zeros are left out.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same table.")] = 0,
+    form: Annotated[
+        TableFormat,
+        typer.Option(
+            "--format", help="How to print: the main measures (text, markdown), or all of each fold (csv, json)."
+        ),
+    ] = TableFormat.TEXT,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything; train nothing.")] = False,
+) -> None:
+    """Train the papers' methods on each fold, choose in validation, and print test results beside published ones."""
+    from dcglearn.chunks import threads
+    from dcglearn.letor import Plan, candidates_of, letor_experiment
+    from dcglearn.rankers.methods import method_named
+    from dcglearn.validation import InputError
+
+    tried = "quick" if quick else grid.value
+    if baseline is not None:
+        baseline = method_named(baseline).name
+        if method and baseline not in {method_named(name).name for name in method}:
+            raise InputError(f"--baseline {baseline} is not among the methods; add --method {baseline!r}")
+    if dry_run:
+        plan = Plan.of(folder, method, metric, tried, features, seed)
+        sizes = ", ".join(f"{name} {n}" for name, n in candidates_of(plan).items())
+        typer.echo(f"{plan}\ncandidates: {sizes}\nwould write: {output or 'nothing'}")
+        return
+    found = letor_experiment(
+        folder,
+        method,
+        metric=metric,
+        grid=tried,
+        choice=choice.value,
+        output=output,
+        resume=resume,
+        n_features=features,
+        jobs=jobs or min(threads(), 8),
+        seed=seed,
+    )
+    form = TableFormat.JSON if as_json else form
+    if form is TableFormat.JSON:
+        typer.echo(json.dumps(found.to_dict(), allow_nan=False))
+    elif form is TableFormat.CSV:
+        typer.echo(found.frame().write_csv(), nl=False)
+    elif form is TableFormat.MARKDOWN:
+        typer.echo(found.to_markdown())
+    else:
+        typer.echo(str(found))
+        if len(found.methods) > 1:
+            typer.echo(f"\n{found.tests(baseline)}")
+    if output is not None:
+        typer.echo(f"wrote: {output}", err=True)

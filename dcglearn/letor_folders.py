@@ -1,0 +1,220 @@
+"""Folders of LETOR's shape: Fold1 to Fold5, each with a training, a validation and a test file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.files import written_beside
+from dcglearn.queries import Queries
+from dcglearn.svmlight import read_queries
+from dcglearn.validation import InputError, whole_number
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+PARTS = ("train", "vali", "test")
+NAMES = {
+    "train": ("train", "training", "trainingset", "trainset"),
+    "vali": ("vali", "valid", "validation", "validationset", "valiset"),
+    "test": ("test", "testing", "testset", "testingset"),
+}
+"""What the files of a fold are called, without what follows the first dot."""
+ENDINGS = re.compile(r"(\.(txt|svm|svmlight|dat|letor))?(\.(gz|xz|zst))?", re.IGNORECASE)
+_FOLD = re.compile(r"fold[ _-]?(\d+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class FoldFiles:
+    """Where the files of a fold are.
+
+    Attributes
+    ----------
+    name : str
+        ``Fold1``, ...
+    train, vali, test : Path
+    """
+
+    name: str
+    train: Path
+    vali: Path
+    test: Path
+
+    def mark(self) -> str:
+        """Return a digest of the files' bytes: results of other data are told apart by it."""
+        digest = hashlib.sha256()
+        for part in PARTS:
+            with getattr(self, part).open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """The three sets of queries of a fold, on one scale of grades and features."""
+
+    name: str
+    train: Queries
+    vali: Queries
+    test: Queries
+
+    @property
+    def n_grades(self) -> int:
+        """Number of grades, L."""
+        return self.train.n_grades or 1
+
+
+def find_folds(folder: str | os.PathLike[str]) -> list[FoldFiles]:
+    """Return the folds in a folder, or in the one folder inside it that has some, by their numbers.
+
+    Raises
+    ------
+    InputError
+        If there are none, if several folders inside have some, or a file of a fold is missing or there twice.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise InputError(f"{root} is not a folder; give the one that holds Fold1, Fold2, ...")
+    found = _folds_in(root)
+    if not found:
+        inner = [path for path in sorted(root.rglob("*")) if path.is_dir() and _folds_in(path)]
+        if len(inner) > 1:
+            shown = ", ".join(str(path.relative_to(root)) for path in inner[:5])
+            raise InputError(f"{root} has folds in several folders ({shown}); name one of them")
+        found = _folds_in(inner[0]) if inner else {}
+    if not found:
+        inside = ", ".join(sorted(path.name for path in root.iterdir())[:5]) or "nothing"
+        raise InputError(
+            f"{root} has no folds: expected folders Fold1, Fold2, ..., each with train.txt, vali.txt and test.txt; "
+            f"it holds {inside}"
+        )
+    return [FoldFiles(f"Fold{number}", *(_file_of(found[number], part) for part in PARTS)) for number in sorted(found)]
+
+
+def _folds_in(folder: Path) -> dict[int, Path]:
+    matched = [(match, path) for path in folder.iterdir() if path.is_dir() and (match := _FOLD.fullmatch(path.name))]
+    found = {int(match[1]): path for match, path in matched}
+    if len(found) < len(matched):
+        raise InputError(f"{folder} has two folders for one fold: {', '.join(sorted(p.name for _, p in matched))}")
+    return found
+
+
+def _file_of(folder: Path, part: str) -> Path:
+    """Return the file of a part of a fold, under any of its names."""
+    names = [
+        path
+        for path in sorted(folder.iterdir())
+        if path.is_file()
+        and (stem := path.name.split(".")[0]).lower() in NAMES[part]
+        and ENDINGS.fullmatch(path.name[len(stem) :])
+    ]
+    if len(names) == 1:
+        return names[0]
+    if names:
+        raise InputError(f"{folder}: both {names[0].name} and {names[1].name} could be the {part} file; keep one")
+    inside = ", ".join(sorted(path.name for path in folder.iterdir())[:6]) or "nothing"
+    tried = ", ".join(f"{name}.txt" for name in NAMES[part])
+    raise InputError(f"{folder}: no {part} file ({tried}, also .gz, .xz and .zst); it holds {inside}")
+
+
+def read_fold(files: FoldFiles, n_features: int | None = None) -> Fold:
+    """Read the files of a fold.
+
+    Parameters
+    ----------
+    files : FoldFiles
+    n_features : int, optional
+        Number of features, for files that leave zeros out, so that some do not show the last feature.
+
+    Raises
+    ------
+    InputError
+        If a file is bad, has other features than the training file, or shares queries with another one.
+    """
+    read = {part: read_queries(getattr(files, part), n_features=n_features) for part in PARTS}
+    width = read["train"].shape[1]
+    for part in PARTS[1:]:
+        if read[part].shape[1] != width:
+            raise InputError(
+                f"{getattr(files, part)} has {read[part].shape[1]} features, but {files.train} has {width}; give files "
+                f"of one set of features, or, where zeros are left out, --features {max(width, read[part].shape[1])}"
+            )
+    for first, second in combinations(PARTS, 2):
+        shared = np.intersect1d(read[first].names, read[second].names)
+        if len(shared):
+            shown = ", ".join(map(str, shared[:5])) + (", ..." if len(shared) > 5 else "")
+            raise InputError(
+                f"{getattr(files, first)} and {getattr(files, second)} share {len(shared)} queries ({shown}); what is "
+                "tested must not have been seen in training: split by query"
+            )
+    top = max(queries.n_grades or 1 for queries in read.values())
+    return Fold(files.name, *(replace(read[part], n_grades=top) for part in PARTS))
+
+
+def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
+    """Split queries as LETOR does: into parts, of which each is tested once, one before it validates, others train.
+
+    Parameters
+    ----------
+    queries : Queries
+    n_folds : int
+        Parts, of consecutive queries, whose sizes differ by at most one; 3 or more.
+
+    Raises
+    ------
+    InputError
+        If there are fewer queries than parts.
+
+    Examples
+    --------
+    >>> from dcglearn.letor_shaped import letor_queries
+    >>> folds = letor_folds(letor_queries(106, sizes=(5, 9), seed=0))
+    >>> [(len(fold.train), len(fold.vali), len(fold.test)) for fold in folds][:2]
+    [(64, 21, 21), (63, 21, 22)]
+    """
+    whole_number(n_folds, "n_folds", 3)
+    if len(queries) < n_folds:
+        raise InputError(f"{len(queries)} queries cannot make {n_folds} folds; give {n_folds} or more")
+    parts = np.array_split(np.arange(len(queries)), n_folds)
+    folds = []
+    for number in range(n_folds):
+        order = [(number + step) % n_folds for step in range(n_folds)]
+        chosen = [np.concatenate([parts[i] for i in order[:-2]]), parts[order[-2]], parts[order[-1]]]
+        folds.append(Fold(f"Fold{number + 1}", *(queries[index] for index in chosen)))
+    return folds
+
+
+def write_folds(folds: Sequence[Fold], folder: str | os.PathLike[str]) -> None:
+    """Write folds as LETOR has them, ``Fold1/train.txt`` and so on, with document names in comments where known.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written.
+    """
+    for fold in folds:
+        place = Path(folder) / fold.name
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{place}: cannot be made ({error.strerror})") from error
+        for part in PARTS:
+            with written_beside(place / f"{part}.txt") as beside, beside.open("w", encoding="utf-8") as file:
+                file.writelines(_lines(getattr(fold, part)))
+
+
+def _lines(queries: Queries) -> list[str]:
+    features = queries.features.toarray() if hasattr(queries.features, "tocsr") else queries.features
+    lines = []
+    for row, values in enumerate(features.tolist()):
+        fields = " ".join(f"{i}:{value!r}" for i, value in enumerate(values, 1))
+        name = "" if queries.documents is None else f" #docid = {queries.documents[row]}"
+        lines.append(f"{queries.grades[row]} qid:{queries.qid[row]} {fields}{name}\n")
+    return lines

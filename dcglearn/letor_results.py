@@ -1,0 +1,225 @@
+"""Results of the five-fold protocol: means over folds beside published rows, paired tests, files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.comparison import SystemComparison, compared
+from dcglearn.evaluation import Evaluation
+from dcglearn.files import written_beside
+from dcglearn.letor_measures import MEASURES, SUMMARY, Convention
+from dcglearn.letor_trial import CHOICES, Trial
+from dcglearn.published_letor import PUBLISHED
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+SHOWN = (*SUMMARY, "MAP")
+"""Measures in the printed table."""
+
+
+@dataclass(frozen=True, eq=False)
+class LetorResult:
+    """What each method reached on the test queries of each fold; prints as a table.
+
+    Attributes
+    ----------
+    trials : tuple of Trial
+        One a fold and method.
+    convention : Convention
+        How rankings were judged.
+    choice : {"blend", "best"}
+        Which scores are shown: the mean of all candidates within one standard error of the best on the validation
+        file, or those of the best one.
+    published : bool
+        Whether published rows stand below one's own.
+    """
+
+    trials: tuple[Trial, ...]
+    convention: Convention
+    choice: str = "blend"
+    published: bool = True
+
+    @property
+    def folds(self) -> tuple[str, ...]:
+        """Names of the folds."""
+        return tuple(dict.fromkeys(trial.fold for trial in self.trials))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Names of the methods."""
+        return tuple(dict.fromkeys(trial.method for trial in self.trials))
+
+    @cached_property
+    def by_fold(self) -> Floats:
+        """Mean over the test queries that count, shape (methods, folds, 21)."""
+        place = {(trial.method, trial.fold): trial for trial in self.trials}
+        return np.array(
+            [
+                [self.convention.means(place[method, fold].measures[self.choice]) for fold in self.folds]
+                for method in self.methods
+            ]
+        )
+
+    @property
+    def means(self) -> Floats:
+        """Mean of the folds' means, as LETOR has it, shape (methods, 21)."""
+        found: Floats = self.by_fold.mean(axis=1)
+        return found
+
+    def mean(self, method: str, measure: str) -> float:
+        """Return one number of the table."""
+        return float(self.means[self.methods.index(method), MEASURES.index(measure)])
+
+    def tests(self, baseline: str | None = None, measures: Sequence[str] = ("NDCG@10",)) -> SystemComparison:
+        """Return paired tests over all test queries against one method, corrected by Holm for their number.
+
+        Parameters
+        ----------
+        baseline : str, optional
+            ``ridge`` where it is there, else the first method.
+        measures : sequence of str
+            Some of `MEASURES`.
+
+        Raises
+        ------
+        InputError
+            If there are fewer than two methods, or `baseline` is none of them.
+        """
+        if baseline is None:
+            baseline = "ridge" if "ridge" in self.methods else self.methods[0]
+        columns = [MEASURES.index(measure) for measure in measures]
+        rows = {
+            method: np.concatenate([trial.measures[self.choice] for trial in self.trials if trial.method == method])
+            for method in self.methods
+        }
+        queries = [
+            f"{trial.fold}:{query}"
+            for trial in self.trials
+            if trial.method == self.methods[0]
+            for query in trial.queries
+        ]
+        values = np.stack([rows[method][:, columns].T for method in self.methods])
+        found = Evaluation(values, self.methods, tuple(measures), tuple(queries), "skip", np.zeros(len(rows)))
+        return compared(found, baseline, 0.95, "holm", 10_000, 0)
+
+    def frame(self) -> pl.DataFrame:
+        """Return columns ``method``, ``fold``, ``measure``, ``value``; rows of fold ``mean`` are means over folds."""
+        import polars as pl
+
+        table = np.concatenate([self.by_fold, self.means[:, None]], axis=1)
+        folds = (*self.folds, "mean")
+        n = len(MEASURES)
+        return pl.DataFrame(
+            {
+                "method": np.repeat(self.methods, len(folds) * n),
+                "fold": np.tile(np.repeat(folds, n), len(self.methods)),
+                "measure": np.tile(MEASURES, len(self.methods) * len(folds)),
+                "value": table.ravel(),
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table, the tests and what was chosen, as plain Python values."""
+        found: dict[str, Any] = {
+            "metric": self.convention.name,
+            "choice": self.choice,
+            "folds": list(self.folds),
+            "n_queries": sum(len(trial.queries) for trial in self.trials if trial.method == self.methods[0]),
+            "methods": {
+                method: dict(zip(MEASURES, row.tolist(), strict=True))
+                for method, row in zip(self.methods, self.means, strict=True)
+            },
+            "published": {method: PUBLISHED[method] for method in self.methods if method in PUBLISHED},
+            "by_fold": self.frame().filter(self.frame()["fold"] != "mean").to_dicts(),
+            "chosen": [
+                {"method": t.method, "fold": t.fold, "seconds": t.seconds, "candidates": t.chosen} for t in self.trials
+            ],
+        }
+        if len(self.methods) > 1:
+            found["tests"] = self.tests().frame.to_dicts()
+        return found
+
+    def rows(self) -> list[list[str]]:
+        """Return the table as texts, the head first: each method, and below it the published row where there is one."""
+        head = ["method", *SHOWN, "mean of NDCG"]
+        return [head, *(row for method in self.methods for row in self._rows_of(method))]
+
+    def _rows_of(self, method: str) -> list[list[str]]:
+        own = {measure: self.mean(method, measure) for measure in SHOWN}
+        rows = [[method, *_cells(own), f"{np.mean([own[measure] for measure in SUMMARY]):.4f}"]]
+        there = PUBLISHED.get(method) if self.published else None
+        if there is not None:
+            both = [measure for measure in SUMMARY if measure in there]
+            ahead = np.mean([own[measure] - there[measure] for measure in both])
+            rows.append(["  published", *_cells(there), f"ours {ahead:+.4f}"])
+        return rows
+
+    def to_markdown(self) -> str:
+        """Return the table as Markdown."""
+        head, *rows = self.rows()
+        lines = [head, ["---"] + ["---:"] * (len(head) - 1), *([row[0].strip(), *row[1:]] for row in rows)]
+        return "\n".join(f"| {' | '.join(row)} |" for row in lines)
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
+            for row in rows
+        ]
+        return "\n".join([*lines, *self.notes()])
+
+    def notes(self) -> list[str]:
+        """Return what a reader of the table must know."""
+        n = sum(len(trial.queries) for trial in self.trials if trial.method == self.methods[0])
+        how = "the best candidate on the validation file"
+        if self.choice == "blend":
+            how = "a blend of all candidates within one standard error of the best on the validation file"
+        words = [f"({n} test queries in {len(self.folds)} folds; metric {self.convention.name}; {how})"]
+        if self.published and any(method in PUBLISHED for method in self.methods):
+            words.append("(published: LETOR 3.0 OHSUMED, one chosen model; other data cannot be held against it)")
+        empty = sum(int(np.isnan(t.measures["best"][:, 0]).sum()) for t in self.trials if t.method == self.methods[0])
+        if empty:
+            words.append(f"({empty} test queries without a relevant document are left out)")
+        return words
+
+    def save(self, folder: Path) -> None:
+        """Write ``letor.json``, ``letor.csv`` and ``letor.md`` into a folder."""
+        texts = {
+            "letor.json": json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n",
+            "letor.csv": self.frame().write_csv(),
+            "letor.md": "\n\n".join([self.to_markdown(), *self.notes()]) + "\n",
+        }
+        for name, text in texts.items():
+            with written_beside(folder / name) as beside:
+                beside.write_text(text, encoding="utf-8")
+
+
+def checked_choice(choice: str) -> str:
+    """Return a choice that exists.
+
+    Raises
+    ------
+    InputError
+        If it is none of `CHOICES`.
+    """
+    if choice not in CHOICES:
+        raise InputError(f"choice={choice!r}: give one of {', '.join(CHOICES)}")
+    return choice
+
+
+def _cells(values: dict[str, float]) -> list[str]:
+    return [f"{values[measure]:.4f}" if measure in values else "" for measure in SHOWN]

@@ -1,0 +1,174 @@
+"""Boosting of single features against a metric: AdaRank (`AdaRankRanker`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.pair_sums import one_blas_thread
+from dcglearn.queries import precision_by_query
+from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_training
+from dcglearn.validation import InputError, whole_number
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dcglearn.dcg import DCG
+    from dcglearn.queries import Queries
+
+    Floats = NDArray[np.float64]
+
+MEASURES = ("ndcg", "map")
+
+
+class AdaRankRanker(Ranker):
+    """Rank by a sum of features that were chosen one by one for the queries that are ranked badly so far.
+
+    In each round every query weighs ``exp(-E)``, E what the ranking so far is worth there; the feature that is worth
+    most on the weighted queries is added with weight ``1/2 ln(sum P (1 + E) / sum P (1 - E))``.
+
+    Parameters
+    ----------
+    measure : {"ndcg", "map"}
+        E: normalised DCG by `metric`, or average precision (grade 1 or better is relevant).
+    metric : DCG, optional
+        The judge in `score`, and E for ``"ndcg"``; the textbook's by default.
+    n_rounds : int
+        Rounds at most; a feature may be chosen again.
+    both_signs : bool
+        Whether a feature may also count downwards.
+    patience : int, optional
+        With a validation set: stop after so many rounds without a better value there.
+    max_in_a_row : int, optional
+        A feature that was chosen so often in a row sits the next round out. Without a limit one good feature is often
+        chosen for ever, since the weights of queries only reach from ``1/e`` to 1 before they are divided by their sum.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape (d,)
+    intercept_ : float
+    metric_ : DCG
+    chosen_ : list of int
+        The feature of each round.
+    history_ : list of dict
+        By round: the feature, its weight, what the ranking is worth in training, and on the validation set.
+    n_rounds_ : int
+        Rounds that are used: with a validation set, those up to the best value on it.
+
+    Notes
+    -----
+    Xu and Li 2007, who set no limit to repetitions. Features are measured in units of their spread within queries, so
+    that units change no model. Documents of equal score rank worst first while training, since features of text are
+    often equal, 0, and the order of a file may know the grades.
+
+    Examples
+    --------
+    >>> from dcglearn.letor_shaped import letor_queries
+    >>> queries = letor_queries(20, seed=0)
+    >>> AdaRankRanker(n_rounds=20).fit(queries).score(queries) > 0.4
+    True
+    """
+
+    def __init__(
+        self,
+        measure: str = "ndcg",
+        metric: DCG | None = None,
+        n_rounds: int = 200,
+        both_signs: bool = True,
+        patience: int | None = None,
+        max_in_a_row: int | None = None,
+    ) -> None:
+        self.measure = measure
+        self.metric = metric
+        self.n_rounds = n_rounds
+        self.both_signs = both_signs
+        self.patience = patience
+        self.max_in_a_row = max_in_a_row
+
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None, eval_set: Any = None
+    ) -> AdaRankRanker:
+        """Learn from documents X with grades y of queries qid, or from `Queries`.
+
+        Parameters
+        ----------
+        X : array_like or CSR, shape (n, d), or Queries
+            Features.
+        y, qid : array_like, shape (n,)
+            Grades and queries.
+        eval_set : (X, y, qid) or Queries, optional
+            A validation set: the rounds up to the best value of `measure` on it are used.
+
+        Raises
+        ------
+        InputError
+            If a parameter has no meaning, or nothing can be learned from the data.
+        """
+        if self.measure not in MEASURES:
+            raise InputError(f"measure={self.measure!r}: give one of {', '.join(MEASURES)}")
+        whole_number(self.n_rounds, "n_rounds")
+        for name in ("patience", "max_in_a_row"):
+            if getattr(self, name) is not None:
+                whole_number(getattr(self, name), name)
+        queries = as_queries(X, y, qid)
+        self.metric_ = self._own_metric(queries)
+        check_training(queries, self.metric_ if self.measure == "ndcg" else None)
+        valid = None if eval_set is None else as_eval_set(eval_set, queries.shape[1], self.metric_)
+        with one_blas_thread():
+            design = Design(queries)
+            design.set_model(self, self._boosted(design, queries, valid))
+        return self
+
+    def worth(self, queries: Queries, scores: Floats) -> Floats:
+        """Return what the ranking of each query is worth, shape (m,), equal scores worst first."""
+        if self.measure == "map":
+            return precision_by_query(scores, queries.grades, queries.offsets, ties="worst")[:, -1]
+        return queries.evaluate(scores, self.metric_, ties="worst")
+
+    def _boosted(self, design: Design, queries: Queries, valid: Queries | None) -> Floats:
+        """Add features until nothing more is gained; return the scaled coefficients."""
+        n_features = queries.shape[1]
+        signs = (1.0, -1.0) if self.both_signs else (1.0,)
+        columns = design.scaled()
+        columns = columns.toarray() if hasattr(columns, "tocsr") else columns
+        table = np.array([self.worth(queries, sign * columns[:, k]) for sign in signs for k in range(n_features)])
+        v, scores = np.zeros(n_features), np.zeros(len(columns))
+        best, kept = -np.inf, v
+        self.chosen_, self.history_, self.n_rounds_ = [], [], 0
+        share = np.full(len(queries), 1 / len(queries))
+        for step in range(1, self.n_rounds + 1):
+            found = self._next(table @ share, n_features)
+            feature, sign = found % n_features, signs[found // n_features]
+            weight = _weight(share, table[found])
+            v = v.copy()
+            v[feature] += sign * weight
+            scores = scores + sign * weight * columns[:, feature]
+            value = self.worth(queries, scores)
+            record = {"feature": feature, "weight": sign * weight, "train": float(value.mean())}
+            self.chosen_.append(feature)
+            if valid is None:
+                kept, self.n_rounds_ = v, step
+            else:
+                record["valid"] = float(self.worth(valid, valid.features @ (v / design.spread)).mean())
+                if record["valid"] > best:
+                    best, kept, self.n_rounds_ = record["valid"], v, step
+            self.history_.append(record)
+            share = np.exp(-value)
+            share /= share.sum()
+            if self.patience is not None and valid is not None and step - self.n_rounds_ >= self.patience:
+                break
+        return kept
+
+    def _next(self, worth: Floats, n_features: int) -> int:
+        """Return the row of the feature, with its sign, that is worth most and may be chosen."""
+        last = self.chosen_[-self.max_in_a_row :] if self.max_in_a_row is not None else []
+        if len(last) == self.max_in_a_row and len(set(last)) == 1 and n_features > 1:
+            worth[last[0] :: n_features] = -np.inf
+        return int(np.argmax(worth))
+
+
+def _weight(share: Floats, worth: Floats) -> float:
+    """Return the weight of a feature: ``1/2 ln(sum P (1 + E) / sum P (1 - E))``, finite where it is perfect."""
+    mean = float(share @ worth)
+    return 0.5 * float(np.log((1 + mean) / max(1 - mean, 1e-12)))
