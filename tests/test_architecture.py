@@ -15,8 +15,23 @@ FLOORS = [
     {"files", "sources", "lists", "textbook", "pair_sums", "pair_loss", "document_pairs", "queries", "top_kernel"},
     {"gauge", "smooth_discount"},
     {"dcg", "preferences", "margin_qp", "direct", "plots", "line_errors", "letor_shaped", "svmlight", "trec"},
-    {"readers", "simulate", "factoring", "losses", "rankings", "cone", "ranked", "run_input", "ir_peers"},
-    {"learn", "resampling", "regret", "compatible", "evaluation", "array_evaluation", "torch_losses"},
+    {
+        "readers",
+        "simulate",
+        "factoring",
+        "losses",
+        "rankings",
+        "cone",
+        "ranked",
+        "run_input",
+        "ir_peers",
+        "checkpoint",
+        "log_parts",
+    },
+    {"parquet_pieces"},
+    {"parquet_log", "distributed"},
+    {"large_log"},
+    {"learn", "verdicts", "resampling", "regret", "compatible", "evaluation", "array_evaluation", "torch_losses"},
     {
         "dcg_learner",
         "ranges",
@@ -108,7 +123,20 @@ def loaded_after(code: str) -> set[str]:
     return set(subprocess.run([sys.executable, "-c", shown], check=True, capture_output=True, text=True).stdout.split())
 
 
-HEAVY = {"numba", "scipy", "sklearn", "polars", "cvxpy", "matplotlib", "pandas", "torch", "dask", "lightgbm"}
+HEAVY = {
+    "numba",
+    "scipy",
+    "sklearn",
+    "polars",
+    "cvxpy",
+    "matplotlib",
+    "pandas",
+    "torch",
+    "dask",
+    "distributed",
+    "pyarrow",
+    "lightgbm",
+}
 
 
 def test_import_loads_nothing_heavy() -> None:
