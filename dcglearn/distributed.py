@@ -8,6 +8,7 @@ import platform
 import time
 import uuid
 import warnings
+from collections import deque
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add
@@ -21,7 +22,7 @@ from dcglearn.preferences import Preferences, as_preferences
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from distributed import Client, Future
 
@@ -281,6 +282,43 @@ def _cluster_errors(client: Client) -> Any:
         raise ClusterLost(f"the scheduler of {_address(client)} was lost ({error}); {_RESUME}") from error
 
 
+def over_cluster(function: Callable[[Any], Any], items: Iterable[Any], engine: Any) -> Iterator[Any]:
+    """Yield ``function(item)`` of every item, in order, worked out by a cluster; few wait to be sent at a time.
+
+    Parameters
+    ----------
+    function : callable
+        Sent once, with what it holds, such as a log.
+    items : iterable
+        What to work on.
+    engine : distributed.Client, str or int
+        See `DaskLog`.
+
+    Raises
+    ------
+    InputError, ClusterLost
+        As `DaskLog`.
+    """
+    with contextlib.ExitStack() as closing:
+        client = connected(engine, closing)
+        with _cluster_errors(client):
+            sent = client.submit(_kept, function, pure=False)
+            ahead = 4 * sum(client.nthreads().values()) + 4
+        waiting: deque[Future] = deque()
+        for item in items:
+            with _cluster_errors(client):
+                waiting.append(client.submit(_applied, sent, item, pure=False))
+            if len(waiting) >= ahead:
+                yield awaited(client, waiting.popleft())
+        while waiting:
+            yield awaited(client, waiting.popleft())
+
+
+def _applied(function: Callable[[Any], Any], item: Any) -> Any:
+    with one_thread():
+        return function(item)
+
+
 def _address(client: Client) -> str:
     return str(getattr(client.scheduler, "address", None) or "the cluster")
 
@@ -333,7 +371,7 @@ def _cut(log: Preferences, client: Client, partitions: int | None) -> tuple[list
     return futures, [f"pairs {start}..{stop}" for start, stop in pairwise(ends)]
 
 
-def _kept(part: Preferences) -> Preferences:
+def _kept(part: Any) -> Any:
     return part
 
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.checkpoint import Checkpoint
 from dcglearn.dcg import DCG, Utility
+from dcglearn.distributed import over_cluster
 from dcglearn.factoring import Factoring, factor
 from dcglearn.large_log import dropped_of, log_identity, opened_log, without_equal_lists
 from dcglearn.log_parts import PairParts, PartedLog
@@ -314,6 +315,7 @@ def choose_C(  # noqa: N802 - C is the name of the thing
     by: str | None = "pair",
     seed: int | np.random.Generator | None = None,
     progress: bool = False,
+    engine: Any = None,
 ) -> ChosenC:
     """Choose C by cross-validation, each fold's path run from the smallest C with warm starts.
 
@@ -333,6 +335,8 @@ def choose_C(  # noqa: N802 - C is the name of the thing
         Same seed, same folds.
     progress : bool
         Show a bar.
+    engine : distributed.Client, str or int, optional
+        Run the folds on a Dask cluster: a client, a scheduler's address, or so many processes.
 
     Returns
     -------
@@ -350,17 +354,26 @@ def choose_C(  # noqa: N802 - C is the name of the thing
         log = log.merged()
     values = np.sort(np.array(list(grid), dtype=np.float64))
     parts = log.folds(folds, seed=seed, by=by)
-    shares = np.empty((folds, len(values)))
-    with tqdm(total=shares.size, desc="choosing C", disable=not progress, leave=False) as bar:
-        for fold, (train, held_out) in enumerate(parts):
-            start = None
-            for column, C in enumerate(values):
-                model = UtilityLearner(**{**learner.get_params(), "C": float(C)}).fit(train, start=start)
-                shares[fold, column] = model.score(held_out)
-                start = model.utility_
-                bar.update()
+    one = partial(_shares, learner.get_params(), values)
+    with tqdm(total=folds, desc="choosing C", disable=not progress, leave=False) as bar:
+        found = []
+        for row in map(one, parts) if engine is None else over_cluster(one, parts, engine):
+            found.append(row)
+            bar.update()
+    shares = np.stack(found)
     mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(folds)
     return ChosenC(C=float(values[int(np.argmax(mean))]), grid=values, mean=mean, error=error)
+
+
+def _shares(settings: dict[str, Any], values: Floats, fold: tuple[Preferences, Preferences]) -> Floats:
+    """Return the share of held-out preferences respected at each C, from the smallest, each from the last; (n_C,)."""
+    train, held_out = fold
+    found, start = [], None
+    for C in values:
+        model = UtilityLearner(**{**settings, "C": float(C)}).fit(train, start=start)
+        found.append(model.score(held_out))
+        start = model.utility_
+    return np.array(found)
 
 
 def _with_ties(pairs: Pairs, ties: Preferences, epsilon: float) -> Pairs:

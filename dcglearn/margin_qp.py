@@ -53,7 +53,7 @@ SUBSAMPLE = 1 << 15
 
 
 SETTLED = 1e-8
-"""Relative length of the last step: below tol, steps go on to here, since a gap of g leaves W within some sqrt(g)."""
+"""Relative length of the last step, where so small a gap is asked for: a gap of g alone leaves W within sqrt(g)."""
 
 SMALL = 1.0
 """A C at and below which no smaller one is tried first."""
@@ -200,7 +200,7 @@ def newton(
     sums = evaluate(weights, curvature is None)
     curvature = sums.curvature if curvature is None else curvature
     objective, gap = certificate(sums, weights, C, monotone)
-    n_iter, settled = 0, False
+    n_iter, settled = 0, tol > SETTLED
     while not (gap <= tol and settled) and n_iter < max_iter:
         step = _newton_step(curvature, sums.moment, weights, C, monotone)
         slope = float(np.vdot(2 * weights - 2 * C * sums.moment, step))
@@ -214,7 +214,7 @@ def newton(
             if size < 1e-10:  # the precision of floating point is reached
                 return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
         weights = weights + size * step
-        before, settled = gap, size == 1.0 and bool(np.abs(step).max() <= SETTLED * np.abs(weights).max())
+        before, settled = gap, tol > SETTLED or bool(np.abs(step).max() <= SETTLED * np.abs(weights).max())
         objective, gap = certificate(sums, weights, C, monotone)
         if gap > max(before / 10, tol):
             curvature = evaluate(weights, True).curvature

@@ -44,7 +44,7 @@ FLOORS = [
         "ir_bridge",
     },
     {"inference", "compare", "active", "systems", "exports"},
-    {"report", "cli_evaluate", "cli_metrics", "cli_rankers"},
+    {"report", "cli_logs", "cli_evaluate", "cli_metrics", "cli_rankers"},
     {"cli"},
     {"__main__"},
 ]
