@@ -313,17 +313,17 @@ class ParquetLog(PartedLog):
         whole, size = None, 1
         with tqdm(total=n, desc="reading", unit="pair", unit_scale=True, disable=not progress, leave=False) as bar:
             for piece in found:
-                for log in batches(piece, how):
+                for name, log in batches(piece, how):
                     bar.update(len(log))
                     fact = facts_of(log)
                     if not fact.n:
                         whole = fact if whole is None else whole + fact
                         continue
-                    facts, names = [fact], [piece.name]
+                    facts, names = [fact], [name]
                     if whole is not None:
-                        facts, names = [whole, fact], ["the part before", piece.name]
+                        facts, names = [whole, fact], ["the part before", name]
                     whole, size = checked_scale(facts, names, n_grades)
-                    self._store.append(log, piece.name)
+                    self._store.append(log, name)
         if whole is None or not whole.n:
             raise InputError(f"{found[0].name}: no judgement in {n:,} rows")
         return whole, size
@@ -340,7 +340,7 @@ class ParquetLog(PartedLog):
 
 def bytes_per_pair(first: Piece, how: ReadAs, files: Sequence[str]) -> int:
     """Return what the codes of a pair take: a byte a grade, and the columns that any of the files has."""
-    depth = next(batches(first, how)).depth
+    depth = next(batches(first, how))[1].depth
     given: set[str] = {"tie"}
     for path in files:
         with opened(path) as file:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.line_errors import by_role
-from dcglearn.log_parts import joined
+from dcglearn.log_parts import checked_scale, facts_of, joined
 from dcglearn.preferences import Preferences
 from dcglearn.readers import PREFERENCE, preferences_of
 from dcglearn.validation import InputError
@@ -170,8 +170,8 @@ def opened(path: str) -> pq.ParquetFile:
     return file
 
 
-def batches(piece: Piece, how: ReadAs) -> Iterator[Preferences]:
-    """Yield the log in a piece, some rows at a time.
+def batches(piece: Piece, how: ReadAs) -> Iterator[tuple[str, Preferences]]:
+    """Yield the log in a piece, some rows at a time, and the file that they are from.
 
     Raises
     ------
@@ -196,18 +196,16 @@ def batches(piece: Piece, how: ReadAs) -> Iterator[Preferences]:
                 if batch is None:
                     break
                 if batch.num_rows:
-                    yield how.log(pl.from_arrow(batch), path, row + 1)
+                    yield path, how.log(pl.from_arrow(batch), path, row + 1)
                 row += batch.num_rows
 
 
 def read_piece(piece: Piece, how: ReadAs) -> Preferences:
     """Return the whole log in a piece; see `batches`."""
-    found = list(batches(piece, how))
-    deep = {log.depth for log in found}
-    if len(deep) > 1:
-        raise InputError(
-            f"{piece.name}: lists of {min(deep)} and of {max(deep)} positions; cut them to one depth (depth=, --depth)"
-        )
+    named = list(batches(piece, how))
+    found = [log for _, log in named]
+    if any(len(log) for log in found):
+        checked_scale([facts_of(log) for log in found], [name for name, _ in named], None)
     n_grades = max(log.n_grades for log in found)
     log = found[0] if len(found) == 1 else joined(found, n_grades, how.scale)
     dropped: dict[str, int] = {}
