@@ -216,6 +216,24 @@ def test_logs_that_cannot_be_spread_are_refused(client):
         dl.DCGLearner().fit(random_log(50, strength=np.arange(1.0, 51)), engine=client)
 
 
+def test_a_cluster_without_workers_is_waited_for_and_then_given_up(monkeypatch):
+    monkeypatch.setattr("dcglearn.distributed.PATIENCE", 0.5)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=60) as empty,
+        distributed.Client(empty) as other,
+        pytest.raises(ClusterLost, match=r"no worker is left, and none came"),
+    ):
+        dl.UtilityLearner().fit(random_log(10), engine=other)
+
+
+def test_folds_and_bootstraps_are_the_local_ones(client):
+    log = random_log(300, noise=0.1)
+    near, far = (dl.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0, engine=engine) for engine in (None, client))
+    np.testing.assert_array_equal(near.mean, far.mean)
+    here, there = (dl.bootstrap_bands(log, n_resamples=6, engine=engine) for engine in (None, client))
+    np.testing.assert_array_equal(here.gains, there.gains)
+
+
 def test_a_lost_scheduler_leaves_a_checkpoint_that_goes_on_to_the_same_bytes(tmp_path):
     log = random_log(20_000, noise=0.1)
     file = tmp_path / "fit.checkpoint"
