@@ -13,11 +13,11 @@ help:            ## list the targets
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dcglearn needs Python 3.11 or later; set PYTHON=")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ir,trees]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ir,trees,dask]'
 	@touch $@
 
 $(BENCH): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ir,trees,bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ir,trees,dask,bench]'
 	@touch $@
 
 demo: $(READY)   ## learn a DCG from the log that ships with the project, and draw it
@@ -41,6 +41,7 @@ bench: $(BENCH)  ## measure speed against other solvers, as ratios; JSON lines
 	$(BIN)/python benchmarks/margin_qp.py
 	$(BIN)/python benchmarks/direct.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/out_of_core.py
 	$(BIN)/python benchmarks/losses.py
 	$(BIN)/python benchmarks/coherence.py
 	$(BIN)/python benchmarks/evaluate.py

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dcglearn.dcg_learner import DCGLearner as DCGLearner
     from dcglearn.disagreements import disagreement as disagreement
     from dcglearn.disagreements import disagreement_matrix as disagreement_matrix
+    from dcglearn.distributed import DaskLog as DaskLog
     from dcglearn.evaluation import evaluate as evaluate
     from dcglearn.inference import bootstrap_bands as bootstrap_bands
     from dcglearn.inference import ridge_path as ridge_path
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from dcglearn.losses import SmoothAP as SmoothAP
     from dcglearn.losses import SmoothNDCG as SmoothNDCG
     from dcglearn.losses import SoftRankNDCG as SoftRankNDCG
+    from dcglearn.parquet_log import ParquetLog as ParquetLog
     from dcglearn.position_test import position_dependence as position_dependence
     from dcglearn.preferences import Preferences as Preferences
     from dcglearn.preferences import encode as encode
@@ -96,6 +98,7 @@ _HOMES = {
     "compare_learners": "compare",
     "compare_systems": "comparison",
     "consistent_ranges": "ranges",
+    "DaskLog": "distributed",
     "DCG": "dcg",
     "DCGLearner": "dcg_learner",
     "disagreement": "disagreements",
@@ -120,6 +123,7 @@ _HOMES = {
     "losses": "",
     "optimal_rankings": "compatible",
     "PairwiseRanker": "rankers.reduction",
+    "ParquetLog": "parquet_log",
     "plots": "",
     "position_dependence": "position_test",
     "Preferences": "preferences",

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Result = TypeVar("Result")
 
 CHUNK = 1 << 15
 MAX_CHUNKS = 16
 
+_LIMIT = threading.local()
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Work without a pool in this thread: for one of many workers, who share the processors already."""
+    before = getattr(_LIMIT, "single", False)
+    _LIMIT.single = True
+    try:
+        yield
+    finally:
+        _LIMIT.single = before
+
 
 def threads() -> int:
     """Return how many threads to use: one a processor that this process may run on, at most one a chunk."""
+    if getattr(_LIMIT, "single", False):
+        return 1
     return min(MAX_CHUNKS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
@@ -30,6 +47,8 @@ def in_chunks(part: Callable[[int, int, int], Result], n: int, n_chunks: int) ->
     if n_chunks == 1:
         return [part(0, 0, n)]
     ends = bounds(n, n_chunks)
+    if threads() == 1:
+        return [part(i, ends[i], ends[i + 1]) for i in range(n_chunks)]
     with ThreadPoolExecutor(threads()) as pool:
         return list(pool.map(part, range(n_chunks), ends[:-1], ends[1:]))
 

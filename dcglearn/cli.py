@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -12,16 +13,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcglearn import __version__, cli_evaluate, cli_letor, cli_metrics, cli_rankers
+from dcglearn import __version__, cli_evaluate, cli_letor, cli_logs, cli_metrics, cli_rankers
 from dcglearn.dcg import DCG
 from dcglearn.files import refuse_existing
 from dcglearn.plots import refuse_format
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike
 
+    from dcglearn.log_parts import PartedLog
     from dcglearn.preferences import Preferences
+    from dcglearn.report import Report
 
 app = typer.Typer(
     name="dcglearn",
@@ -102,13 +107,15 @@ def _common(
 @app.command(
     epilog="Examples: dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png    "
     "dcglearn learn few.jsonl --prior exponential-log2 --bands 200    "
-    "dcglearn learn --ratings satisfaction.jsonl -o dcg.json    zcat log.jsonl.gz | dcglearn learn - > dcg.json"
+    "dcglearn learn --ratings satisfaction.jsonl -o dcg.json    zcat log.jsonl.gz | dcglearn learn - > dcg.json    "
+    "dcglearn learn logs/*.parquet --memory 2GB --checkpoint fit.checkpoint    dcglearn learn logs/ --workers 4"
 )
 def learn(
     log: Annotated[
-        str,
+        list[str],
         typer.Argument(
-            metavar="LOG", help="JSON lines, CSV, TSV or Parquet, also .gz and .zst; - reads standard input."
+            metavar="LOG...",
+            help="JSON lines, CSV, TSV or Parquet, also .gz and .zst; - reads standard input. Or many Parquet files.",
         ),
     ],
     output: Annotated[
@@ -160,6 +167,11 @@ def learn(
     ] = "exponential-log2",
     seed: Annotated[int, typer.Option(help="Of splits, folds and bootstrap.")] = 0,
     plot: Annotated[Path | None, typer.Option(help="Draw gains and discounts here (.png, .pdf, .svg).")] = None,
+    memory: cli_logs.Memory = None,
+    workers: cli_logs.Workers = None,
+    dask: cli_logs.Scheduler = None,
+    checkpoint: cli_logs.CheckpointFile = None,
+    resume: cli_logs.Resume = False,
     utility: Annotated[Path | None, typer.Option(help="Write the K x L utility W here too.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     dry_run: Annotated[
@@ -174,31 +186,32 @@ def learn(
         raise InputError("--bands goes with --method dcg")
     names = None if scale is None else [name.strip() for name in scale.split(",")]
     outputs = [path for path in (output, plot, utility) if path is not None]
+    asked = cli_logs.Asked(log, memory, workers, dask, {"n_grades": grades, "depth": depth, "pad": pad, "scale": names})
+    if asked.in_parts:
+        asked.refuse(
+            ratings=ratings, skip_bad=skip_bad, holdout=holdout, bands=bands, ranges=ranges, C_auto=C == "auto"
+        )
     if dry_run:
         with tempfile.TemporaryDirectory() as folder:
             aside = None if skip_bad is None else Path(folder) / skip_bad.name
-            found = _read(log, ratings, grades, depth, pad, names, aside, equal_groups)
-        _dry_run(found, outputs)
+            with _opened(asked, ratings, aside, equal_groups) as found:
+                _dry_run(found, outputs)
         return
-    found = _read(log, ratings, grades, depth, pad, names, skip_bad, equal_groups)
-    if prior is not None:
-        if method is not Method.DCG:
-            raise InputError("--prior goes with --method dcg")
-        settings["prior"] = _metric(prior, found)
-    from dcglearn.report import learn_report
-
-    report = learn_report(
-        found,
-        method=method.value,
-        holdout=holdout,
-        by=_held_out_whole(holdout_by, ratings, found),
-        current=current if not _is_file(current) else _metric(current, found),
-        bands=bands,
-        ranges=ranges,
-        seed=seed,
-        progress=sys.stderr.isatty(),
-        **settings,
-    )
+    with _opened(asked, ratings, skip_bad, equal_groups) as found:
+        report = _learned(
+            found,
+            settings,
+            prior,
+            method=method.value,
+            holdout=holdout,
+            by=_held_out_whole(holdout_by, ratings, found),
+            current=current,
+            bands=bands,
+            ranges=ranges,
+            seed=seed,
+            checkpoint=checkpoint,
+            resume=resume,
+        )
     if plot is not None:
         from dcglearn.plots import save_figure
 
@@ -248,7 +261,8 @@ def ask(
     """
     _check_outputs(output, force=force)
     names = None if scale is None else [name.strip() for name in scale.split(",")]
-    judged = None if log is None else _read(log, False, grades, depth, False, names, None, False)
+    reading = {"n_grades": grades, "depth": depth, "pad": False, "scale": names}
+    judged = None if log is None else _read(log, False, None, False, reading)
     from dcglearn.active import generated_lists, suggest_pairs
     from dcglearn.readers import read_questions
 
@@ -406,42 +420,55 @@ def _is_file(name: str) -> bool:
     return Path(name).exists() or name.endswith(".json")
 
 
-def _metric(name: str, log: Preferences) -> DCG:
+def _metric(name: str, log: Preferences | PartedLog) -> DCG:
     """Return the metric called so on the log's scale."""
     return DCG.load(name) if _is_file(name) else DCG.from_name(name, log.n_grades, log.depth)
 
 
-def _read(
-    path: str,
-    ratings: bool,
-    n_grades: int | None,
-    depth: int | None,
-    pad: bool,
-    scale: list[str] | None,
-    skip_bad: Path | None,
-    equal_groups: bool,
-) -> Preferences:
+def _learned(
+    log: Preferences | PartedLog, settings: dict[str, Any], prior: str | None, *, current: str, **options: Any
+) -> Report:
+    from dcglearn.report import learn_report
+
+    if prior is not None:
+        if options["method"] != Method.DCG.value:
+            raise InputError("--prior goes with --method dcg")
+        settings = {**settings, "prior": _metric(prior, log)}
+    now = current if not _is_file(current) else _metric(current, log)
+    return learn_report(log, current=now, progress=sys.stderr.isatty(), **options, **settings)
+
+
+@contextlib.contextmanager
+def _opened(
+    asked: cli_logs.Asked, ratings: bool, skip_bad: Path | None, equal_groups: bool
+) -> Iterator[Preferences | PartedLog]:
+    if asked.in_parts:
+        with asked.opened() as found:
+            yield found
+    else:
+        yield _read(asked.paths[0], ratings, skip_bad, equal_groups, asked.reading)
+
+
+def _read(path: str, ratings: bool, skip_bad: Path | None, equal_groups: bool, reading: dict[str, Any]) -> Preferences:
     from dcglearn.readers import read_preferences, read_ratings
 
     if ratings:
-        return read_ratings(
-            path, n_grades, depth=depth, pad=pad, scale=scale, skip_bad=skip_bad, equal_groups=equal_groups
-        )
+        return read_ratings(path, skip_bad=skip_bad, equal_groups=equal_groups, **reading)
     if equal_groups:
         raise InputError("--equal-groups goes with --ratings")
-    return read_preferences(path, n_grades, depth=depth, pad=pad, scale=scale, skip_bad=skip_bad)
+    return read_preferences(path, skip_bad=skip_bad, **reading)
 
 
-def _held_out_whole(asked: HoldOutBy | None, ratings: bool, log: Preferences) -> str:
+def _held_out_whole(asked: HoldOutBy | None, ratings: bool, log: Preferences | PartedLog) -> str:
     """Return what to hold out whole: rated lists stand in many pairs, so a split by pair would leak them."""
     if asked is not None:
         return asked.value
     if not ratings:
         return "pair"
-    return "list" if log.rater is None else "rater"
+    return "list" if getattr(log, "rater", None) is None else "rater"
 
 
-def _dry_run(log: Preferences, outputs: list[Path]) -> None:
+def _dry_run(log: Preferences | PartedLog, outputs: list[Path]) -> None:
     from dcglearn.report import describe
 
     dropped = [f"left out: {count:,} {reason}" for reason, count in log.dropped.items() if count]

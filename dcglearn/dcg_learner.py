@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,27 +11,31 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from dcglearn.checkpoint import Checkpoint
 from dcglearn.dcg import DCG, textbook_dcgs
 from dcglearn.direct import SHARPNESS, Curves, Fit, Model, family, fit, log_curves
-from dcglearn.learn import PairLearner, UtilityLearner, without_equal_lists
-from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements
+from dcglearn.large_log import log_identity, opened_log
+from dcglearn.learn import PairLearner, UtilityLearner
+from dcglearn.log_parts import PartedLog
+from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP
 from dcglearn.pair_sums import one_blas_thread
-from dcglearn.preferences import Preferences, as_preferences
+from dcglearn.preferences import Preferences
 from dcglearn.validation import InputError, whole_number
+from dcglearn.verdicts import verdicts_in_memory, verdicts_in_parts
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.gauge import Visibility
+    from dcglearn.large_log import Log
 
     Floats = NDArray[np.float64]
 
 LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "ramp": RAMP, "squared_hinge": HINGE}
 SOFTER = (0.0, 1.5, 3.0)
 """Starts with judges less sharp by these factors of e, who err less."""
-
-MOST_STRENGTHS = 7
-"""More distinct strengths than this are binned: each costs a parameter."""
 
 
 class DCGLearner(PairLearner):
@@ -116,17 +121,29 @@ class DCGLearner(PairLearner):
         self.random_state = random_state
         self.max_iter = max_iter
 
-    def fit(self, X: Preferences | ArrayLike, y: None = None, start: Curves | None = None) -> DCGLearner:
+    def fit(
+        self,
+        X: Log,
+        y: None = None,
+        start: Curves | None = None,
+        *,
+        engine: Any = None,
+        memory: str | int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+    ) -> DCGLearner:
         """Learn from a log.
 
         Parameters
         ----------
-        X : Preferences, or array_like of int, shape (n, 2, K)
-            Pairs, the preferred list first.
+        X : Preferences, array_like of int, shape (n, 2, K), path, ParquetLog, DaskLog or Dask dataframe
+            Pairs, the preferred list first; or Parquet files, a folder or a pattern of them, however large.
         y : None
             Ignored; scikit-learn passes it.
         start : Curves, optional
             Descend from this metric alone, such as from the `curves_` of a similar log.
+        engine, memory, checkpoint, resume
+            As in `UtilityLearner.fit`.
 
         Returns
         -------
@@ -135,20 +152,19 @@ class DCGLearner(PairLearner):
         Raises
         ------
         InputError
-            If a parameter has no meaning, or the log cannot tell gains and discounts.
+            If a parameter has no meaning, the log cannot tell gains and discounts, a file is damaged, or the
+            checkpoint is of another fit.
+        RuntimeError
+            If the cluster is lost.
         """
-        log = as_preferences(X, self.n_grades)
-        self._check(log)
-        self.loss_ = "robust" if self.loss == "auto" else self.loss
-        log, dropped = without_equal_lists(log)
-        if LOSSES[self.loss_] != LIKELIHOOD and len(log.ties):
-            dropped["ties"] = len(log.ties)
-            log = log.decided
-        self.dropped_ = dropped
-        with one_blas_thread():
-            self._fit(log, start)
+        with opened_log(X, self.n_grades, engine=engine, memory=memory) as log, one_blas_thread():
+            self._check(log)
+            self.loss_ = "robust" if self.loss == "auto" else self.loss
+            identity = partial(self._identity, log, start)
+            with Checkpoint.optional(checkpoint, resume, identity) as kept:
+                self._fit(log, start, kept)
             self.visible_ = log.visible()
-        self.dcg_ = self._named(log)
+            self.dcg_ = self._named(log)
         return self
 
     @property
@@ -173,7 +189,7 @@ class DCGLearner(PairLearner):
         first, second = (1 - wrong) * ahead + wrong * behind, (1 - wrong) * behind + wrong * ahead
         return np.column_stack([first, np.maximum(1 - first - second, 0.0), second])
 
-    def _check(self, log: Preferences) -> None:
+    def _check(self, log: Preferences | PartedLog) -> None:
         if self.loss not in ("auto", *LOSSES):
             raise InputError(f"loss={self.loss!r} is not one of auto, {', '.join(LOSSES)}")
         if not (np.isfinite(self.ridge) and self.ridge >= 0):
@@ -191,29 +207,33 @@ class DCGLearner(PairLearner):
                 f"{log.n_grades} and {log.depth}"
             )
 
-    def _fit(self, log: Preferences, start: Curves | None) -> None:
-        level, margins = _levels(log, LOSSES[self.loss_])
-        raters, rater = (np.zeros(1), np.zeros(1, np.intp)) if log.rater is None else _numbered(log.rater)
+    def _identity(self, log: Preferences | PartedLog, start: Curves | None) -> dict[str, Any]:
+        """Return what must be the same when a fit is resumed."""
+        settings = {name: str(value) for name, value in self.get_params().items()}
+        return {"learner": "DCGLearner", **settings, "start": str(start), **log_identity(log)}
+
+    def _fit(self, log: Preferences | PartedLog, start: Curves | None, kept: Any) -> None:
+        kind = LOSSES[self.loss_]
+        found = verdicts_in_parts(log, kind) if isinstance(log, PartedLog) else verdicts_in_memory(log, kind)
+        self.dropped_ = found.dropped
         erring = self.loss_ == "robust"
-        one_rater = not erring or len(raters) == 1
-        weight = np.ones(1) if log.weight is None else log.weight
-        judged = Judgements(
-            log.preferred, log.other, level, np.zeros(1, np.int32) if one_rater else rater.astype(np.int32), weight
-        )
+        judged = found.judgements(one_rater=not erring or len(found.raters) == 1)
+        raters = found.raters
         model = Model(
             depth=log.depth,
             n_grades=log.n_grades,
-            kind=LOSSES[self.loss_],
+            kind=kind,
             erring=erring,
-            n_raters=1 if one_rater else len(raters),
-            n_levels=int(level.max()),
-            ties=bool(level.min() == 0),
+            n_raters=len(raters) if erring else 1,
+            n_levels=found.n_levels,
+            ties=found.has_ties,
             ridge=float(self.ridge),
-            centre=_centre(log, self.prior),
+            centre=_centre(found.sample(4096), self.prior),
             target=None if self.prior is None else log_curves(self.prior.gains, self.prior.discounts),
-            margins=margins,
+            margins=found.margins,
         )
-        self.n_effective_ = min(log.total_weight, float(log.n_lists))
+        total = judged.total_weight
+        self.n_effective_ = min(total, float(found.n_lists()))
         n_free = model.n_grades - 2 + model.depth
         if self.n_effective_ < n_free:
             warnings.warn(
@@ -222,17 +242,17 @@ class DCGLearner(PairLearner):
                 UserWarning,
                 stacklevel=3,
             )
-        share = self.n_effective_ / log.total_weight
-        starts = self._starts(model, log) if start is None else _softened(model, [(start.gains, start.discounts)])
-        found = fit(model, judged, share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
-        self._keep(found, model, raters)
+        share = self.n_effective_ / total
+        given = None if start is None else [(start.gains, start.discounts)]
+        starts = self._starts(model, found.sample(20_000)) if given is None else _softened(model, given)
+        done = fit(model, kept.pairs(judged), share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
+        self._keep(done, model, raters)
 
-    def _starts(self, model: Model, log: Preferences) -> list[list[Floats]]:
+    def _starts(self, model: Model, few: Preferences) -> list[list[Floats]]:
         metrics = family(model.n_grades, model.depth)
         metrics += [(dcg.gains, dcg.discounts) for dcg in textbook_dcgs(model.n_grades, model.depth).values()]
         metrics += [(self.prior.gains, self.prior.discounts)] if self.prior is not None else []
-        few = log.decided[:: max(len(log) // 20_000, 1)]
-        factored = UtilityLearner(C=0.1, tol=1e-3).fit(few).factor()
+        factored = UtilityLearner(C=0.1, tol=1e-3).fit(few.decided).factor()
         metrics.append((factored.gains, factored.discounts))
         return _softened(model, metrics)
 
@@ -262,7 +282,7 @@ class DCGLearner(PairLearner):
                 stacklevel=4,
             )
 
-    def _named(self, log: Preferences) -> DCG:
+    def _named(self, log: Preferences | PartedLog) -> DCG:
         gains, discounts = self.curves_.gains, self.curves_.discounts
         return DCG(gains / gains[-1], discounts / discounts[0], log.grade_names, _notes(self.visible_))
 
@@ -286,40 +306,9 @@ def _notes(visible: Visibility) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _numbered(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    names, numbers = np.unique(labels, return_inverse=True)
-    return names, numbers
-
-
-def _levels(log: Preferences, kind: int) -> tuple[NDArray[np.int8], Floats | None]:
-    """Return the strength of every verdict as a level, 0 for ties, and for the hinge each level's margin."""
-    strength = log.strength if log.strength is not None else log.margin
-    if strength is None or kind == RAMP:
-        level, values = np.ones(1, np.int8), np.ones(1)
-    else:
-        values, level = _binned(strength, 100 if kind == HINGE else MOST_STRENGTHS)
-    if log.tie is not None and log.tie.any():
-        level = np.where(log.tie, 0, np.broadcast_to(level, len(log))).astype(np.int8)
-    if kind != HINGE:
-        return level, None
-    mean = float(np.average(np.broadcast_to(values[level - 1], len(log)), weights=log.weight))
-    return level, np.concatenate([[0.0], values / mean, [np.inf]])
-
-
-def _binned(strength: Floats, most: int) -> tuple[Floats, NDArray[np.int8]]:
-    """Return the distinct strengths and which of them each is (1 for the least), in bins where there are too many."""
-    values, number = np.unique(strength, return_inverse=True)
-    if len(values) > most:
-        edges = np.unique(np.quantile(strength, np.arange(1, most) / most))
-        number = np.searchsorted(edges, strength, side="right")
-        values = np.bincount(number, strength) / np.bincount(number)
-    return values, (number + 1).astype(np.int8)
-
-
-def _centre(log: Preferences, prior: DCG | None) -> float:
+def _centre(few: Preferences, prior: DCG | None) -> float:
     """Return the log sharpness at which a typical pair differs by 100 times the judges' noise."""
-    reference = prior if prior is not None else DCG.standard(log.n_grades, log.depth)
-    few = log[:: max(len(log) // 4096, 1)]
+    reference = prior if prior is not None else DCG.standard(few.n_grades, few.depth)
     size = float(reference.discounts.sum() * np.ptp(reference.gains))
     typical = np.sqrt(np.mean((reference.score(few.preferred) - reference.score(few.other)) ** 2)) / size
     if not typical > 0:

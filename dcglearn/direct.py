@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from dcglearn.pair_loss import LIKELIHOOD, RAMP, Judgements, pair_loss
+from dcglearn.pair_loss import LIKELIHOOD, RAMP, JudgementSource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,11 +174,11 @@ class Model:
             rises = np.zeros(self.n_levels)
         return np.concatenate([[0.0], np.cumsum(rises), [np.inf]])
 
-    def objective(self, theta: Floats, judged: Judgements, share: float) -> tuple[float, Floats]:
+    def objective(self, theta: Floats, judged: JudgementSource, share: float) -> tuple[float, Floats]:
         """Return ``share * loss + prior`` and its gradient, shape (p,)."""
         alpha, delta, sharp, error, cuts = self.parts
         now = self.curves(theta)
-        sums = pair_loss(judged, now.weights, now.cuts, now.errors, self.kind)
+        sums = judged.loss(now.weights, now.cuts, now.errors, self.kind)
         gradient = np.zeros(len(theta))
         pull = share * sums.moment
         of_gains, of_discounts = now.sharpness * (now.discounts @ pull), now.sharpness * (pull @ now.gains)
@@ -267,7 +267,7 @@ class Fit:
 
 def fit(
     model: Model,
-    judged: Judgements,
+    judged: JudgementSource,
     share: float,
     starts: Sequence[Sequence[Floats]],
     *,
@@ -281,8 +281,8 @@ def fit(
     ----------
     model : Model
         What to fit.
-    judged : Judgements
-        The log.
+    judged : JudgementSource
+        The log, such as `Judgements`.
     share : float
         Factor of the loss: how many independent judgements a unit of weight is worth.
     starts : sequence of sequences of ndarray, shape (p,)
@@ -312,7 +312,7 @@ def fit(
     return min([whole, *(_descend(model, judged, share, x, max_iter, tol) for x in better)], key=lambda x: x.objective)
 
 
-def _descend(model: Model, judged: Judgements, share: float, theta: Floats, max_iter: int, tol: float) -> Fit:
+def _descend(model: Model, judged: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float) -> Fit:
     """Descend by L-BFGS-B; a ramp, which is flat far off, first at lower sharpness."""
     for softer in (3.0, 1.5) if model.kind == RAMP else ():
         near = replace(model, centre=model.centre - softer)
@@ -328,7 +328,7 @@ def _metric(model: Model, theta: Floats) -> tuple[Floats, Floats]:
     return now.gains, now.discounts
 
 
-def _minimised(model: Model, judged: Judgements, share: float, theta: Floats, max_iter: int, tol: float):  # type: ignore[no-untyped-def]
+def _minimised(model: Model, judged: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float):  # type: ignore[no-untyped-def]
     options = {"maxiter": max_iter, "ftol": tol * 1e-3, "gtol": 1e-6, "maxcor": 20}
     arguments = (judged, share)
     return minimize(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dcglearn.pair_sums import PairSums
+
     Floats = NDArray[np.float64]
     Grades = NDArray[np.int8]
 
@@ -211,11 +213,20 @@ def _gram(first: Grades, second: Grades, shape: tuple[int, int]) -> Floats:
 
 def _blind_to(hidden: Floats, first: Grades, second: Grades) -> bool:
     """Whether no pair sees any of some directions, shape (m, K, L): one pass with a random mixture of them."""
-    mixture = np.tensordot(np.random.default_rng(0).normal(size=len(hidden)), hidden, 1)
-    mixture /= 4 * len(mixture) * max(float(np.abs(mixture).max(initial=0.0)), 1e-300)  # no difference exceeds 1/2
+    mixture = blind_mixture(hidden)
     sums = pair_sums(first, second, margin=np.ones(1), weight=np.ones(1), weights=mixture, curvature=False)
+    return is_blind(sums, len(first))
+
+
+def blind_mixture(hidden: Floats) -> Floats:
+    """Return a random mixture of directions, shape (m, K, L), so small that no pair's difference exceeds 1/2."""
+    mixture: Floats = np.tensordot(np.random.default_rng(0).normal(size=len(hidden)), hidden, 1)
+    return mixture / (4 * len(mixture) * max(float(np.abs(mixture).max(initial=0.0)), 1e-300))
+
+
+def is_blind(sums: PairSums, n: int) -> bool:
+    """Whether none of n pairs sees a `blind_mixture`, from its sums with margins and weights 1."""
     # sum (1 - t) = sum (1 - t)^2 = n only if every difference t is 0.
-    n = len(first)
     return max(abs(sums.slope - n), abs(sums.loss - n)) <= 1e-12 * n
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.dcg_learner import DCGLearner
+from dcglearn.distributed import over_cluster
 from dcglearn.resampling import natural_unit, resampled_weights
 from dcglearn.validation import InputError, whole_number
 
@@ -125,6 +126,7 @@ def bootstrap_bands(
     level: float = 0.9,
     seed: int = 0,
     jobs: int = 1,
+    engine: Any = None,
     progress: bool = False,
 ) -> Bands:
     """Return bands within which gains and discounts would fall if the log were collected again.
@@ -144,6 +146,8 @@ def bootstrap_bands(
         Share of the samples that a band holds.
     seed, jobs, progress
         Same seed, same bands, whatever the number of processes; a bar.
+    engine : distributed.Client, str or int, optional
+        Learn from the samples on a Dask cluster: a client, a scheduler's address, or so many processes.
 
     Returns
     -------
@@ -178,7 +182,7 @@ def bootstrap_bands(
     unit = natural_unit(log) if by is None else by
     one = partial(_resampled, log, settings, whole.curves_)
     samples = resampled_weights(log, unit, n_resamples, seed)
-    found = list(_shown(_mapped(one, samples, jobs), n_resamples, progress))
+    found = list(_shown(_mapped(one, samples, jobs, engine), n_resamples, progress))
     learned = [dcg for dcg in found if dcg is not None]
     if len(learned) < 2:
         raise InputError(f"all but {len(learned)} of the {n_resamples} samples hold too little to learn from")
@@ -202,7 +206,10 @@ def _resampled(log: Preferences, settings: dict[str, Any], start: Curves, weight
             return None
 
 
-def _mapped(one: Any, samples: Iterable[Floats], jobs: int) -> Iterator[DCG | None]:
+def _mapped(one: Any, samples: Iterable[Floats], jobs: int, engine: Any) -> Iterator[DCG | None]:
+    if engine is not None:
+        yield from over_cluster(one, samples, engine)
+        return
     if jobs == 1:
         yield from map(one, samples)
         return

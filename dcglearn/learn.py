@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,17 +13,24 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from dcglearn.checkpoint import Checkpoint
 from dcglearn.dcg import DCG, Utility
+from dcglearn.distributed import over_cluster
 from dcglearn.factoring import Factoring, factor
-from dcglearn.margin_qp import Pairs, Solution, solve, solve_cvxpy
+from dcglearn.large_log import dropped_of, log_identity, opened_log, without_equal_lists
+from dcglearn.log_parts import PairParts, PartedLog
+from dcglearn.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.pair_sums import one_blas_thread
 from dcglearn.preferences import Agreement, Preferences, as_preferences
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike, NDArray
+
+    from dcglearn.large_log import Log
 
     Floats = NDArray[np.float64]
 
@@ -59,22 +67,35 @@ class PairLearner(BaseEstimator):
         return self.agreement(X).share
 
 
-def without_equal_lists(log: Preferences) -> tuple[Preferences, dict[str, int]]:
-    """Return the pairs whose lists differ, and how many others there were.
+def qp_pairs(log: Preferences, margin: str | DCG | Utility, tie_epsilon: float | None) -> Pairs:
+    """Return the QP's pairs of a log, or of a part of one: decided ones with margins, each tie as two of -epsilon."""
+    log = log if log.differing.all() else log[log.differing]
+    decided, ties = log.decided, log.ties
+    weight = np.ones(1) if decided.weight is None else decided.weight
+    pairs = Pairs(decided.preferred, decided.other, margins(decided, margin), weight)
+    return pairs if tie_epsilon is None or not len(ties) else _with_ties(pairs, ties, tie_epsilon)
+
+
+def margins(log: Preferences, margin: str | DCG | Utility) -> Floats:
+    """Return the difference that each pair of a log asks for, shape (n,), or (1,) where one stands for all.
 
     Raises
     ------
     InputError
-        If no pair with a winner is left.
+        If there is no such margin, or the log does not have it.
     """
-    equal = len(log) - int(log.differing.sum())
-    log = log[log.differing] if equal else log
-    if not len(log.decided):
-        raise InputError(
-            "no pair with a winner and two different lists is left "
-            f"({equal} pairs of equal lists, {len(log)} ties): there is nothing to learn from"
-        )
-    return log, {"pairs of equal lists": equal} if equal else {}
+    if isinstance(margin, (DCG, Utility)):
+        return np.abs(margin.score(log.preferred) - margin.score(log.other))
+    if margin == "unit":
+        return np.ones(1)
+    if margin == "hamming":
+        return (log.preferred != log.other).sum(axis=1).astype(np.float64)
+    if margin == "log":
+        found = log.strength if log.margin is None else log.margin
+        if found is None and len(log):
+            raise InputError('margin="log" needs a log with margins or strengths; use "unit" or "hamming"')
+        return np.ones(1) if found is None else found
+    raise InputError(f"margin={margin!r} is not one of unit, hamming, log, a DCG or a Utility")
 
 
 class UtilityLearner(PairLearner):
@@ -156,17 +177,35 @@ class UtilityLearner(PairLearner):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X: Preferences | ArrayLike, y: None = None, start: Utility | None = None) -> UtilityLearner:
+    def fit(
+        self,
+        X: Log,
+        y: None = None,
+        start: Utility | None = None,
+        *,
+        engine: Any = None,
+        memory: str | int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+    ) -> UtilityLearner:
         """Learn from a log.
 
         Parameters
         ----------
-        X : Preferences, or array_like of int, shape (n, 2, K)
-            Pairs, the preferred list first.
+        X : Preferences, array_like of int, shape (n, 2, K), path, ParquetLog, DaskLog or Dask dataframe
+            Pairs, the preferred list first; or Parquet files, a folder or a pattern of them, however large.
         y : None
             Ignored; scikit-learn passes it.
         start : Utility, optional
             A first guess, such as the solution at another `C`.
+        engine : distributed.Client, str or int, optional
+            Learn on a Dask cluster: a client, a scheduler's address, or so many processes of this machine.
+        memory : str or int, optional
+            What this process may take, such as ``"2GB"``, where `X` is a path; the codes go to disk if need be.
+        checkpoint : path, optional
+            Keep the sums of every pass here.
+        resume : bool
+            Go on from `checkpoint`, to the same bytes.
 
         Returns
         -------
@@ -175,15 +214,18 @@ class UtilityLearner(PairLearner):
         Raises
         ------
         InputError
-            If a parameter has no meaning, or the log cannot tell any two lists apart.
+            If a parameter has no meaning, the log cannot tell any two lists apart, a file is damaged, or the
+            checkpoint is of another fit.
+        RuntimeError
+            If the cluster is lost.
         """
-        log = as_preferences(X, self.n_grades)
         self._check_parameters()
-        pairs, self.dropped_ = self._pairs(log)
-        with one_blas_thread():
-            solution = self._solve(pairs, log, None if start is None else start.weights)
+        with opened_log(X, self.n_grades, engine=engine, memory=memory) as log, one_blas_thread():
+            pairs, self.dropped_ = self._pairs(log)
+            with Checkpoint.optional(checkpoint, resume, partial(self._identity, log)) as kept:
+                solution = self._solve(kept.pairs(pairs), log, None if start is None else start.weights)
             self.visible_ = log.visible()
-        self.utility_ = Utility(solution.weights, log.grade_names)
+            self.utility_ = Utility(solution.weights, log.grade_names)
         self.objective_ = solution.objective
         self.gap_ = solution.gap
         self.n_iter_ = solution.n_iter
@@ -216,34 +258,31 @@ class UtilityLearner(PairLearner):
         if self.tie_epsilon is not None and not (np.isfinite(self.tie_epsilon) and self.tie_epsilon >= 0):
             raise InputError(f"tie_epsilon={self.tie_epsilon!r} must be a number of at least 0, or None")
 
-    def _pairs(self, log: Preferences) -> tuple[Pairs, dict[str, int]]:
-        """Return the QP's pairs: decided ones with their margins, and each tie as two with margin -epsilon."""
-        log, dropped = without_equal_lists(log)
-        decided, ties = log.decided, log.ties
-        if self.tie_epsilon is None and len(ties):
-            dropped["ties"] = len(ties)
-            ties = ties[:0]
-        margin, weight = self._margins(decided), _one_or_each(decided.weight)
-        pairs = Pairs(decided.preferred, decided.other, margin, weight)
-        return (_with_ties(pairs, ties, self.tie_epsilon or 0.0) if len(ties) else pairs), dropped
+    def _pairs(self, log: Preferences | PartedLog) -> tuple[PairSource, dict[str, int]]:
+        """Return the QP's pairs, and what is left out."""
+        epsilon = self.tie_epsilon
+        if isinstance(log, PartedLog):
+            if self.solver == "cvxpy":
+                raise InputError('solver="cvxpy" needs the whole log in memory: give Preferences, without engine=')
+            dropped, n_ties = dropped_of(log), log.facts.n_ties
+            pairs: PairSource = PairParts.of(
+                log.parts.mapped(partial(qp_pairs, margin=self.margin, tie_epsilon=epsilon)), log.depth
+            )
+        else:
+            log, dropped = without_equal_lists(log)
+            n_ties = len(log.ties)
+            pairs = qp_pairs(log, self.margin, epsilon)
+        return pairs, dropped | ({"ties": n_ties} if n_ties and epsilon is None else {})
 
-    def _margins(self, log: Preferences) -> Floats:
-        if isinstance(self.margin, (DCG, Utility)):
-            return np.abs(self.margin.score(log.preferred) - self.margin.score(log.other))
-        if self.margin == "unit":
-            return np.ones(1)
-        if self.margin == "hamming":
-            return (log.preferred != log.other).sum(axis=1).astype(np.float64)
-        if self.margin == "log":
-            found = log.strength if log.margin is None else log.margin
-            if found is None:
-                raise InputError('margin="log" needs a log with margins or strengths; use "unit" or "hamming"')
-            return found
-        raise InputError(f"margin={self.margin!r} is not one of unit, hamming, log, a DCG or a Utility")
+    def _identity(self, log: Preferences | PartedLog) -> dict[str, Any]:
+        """Return what must be the same when a fit is resumed."""
+        settings = {name: str(value) for name, value in self.get_params().items()}
+        return {"learner": "UtilityLearner", **settings, **log_identity(log)}
 
-    def _solve(self, pairs: Pairs, log: Preferences, start: Floats | None) -> Solution:
+    def _solve(self, pairs: PairSource, log: Preferences | PartedLog, start: Floats | None) -> Solution:
         monotone = self.monotone and log.graded
         if self.solver == "cvxpy":
+            assert isinstance(pairs, Pairs)
             return solve_cvxpy(pairs, log.n_grades, self.C, monotone=monotone, constraints=self.constraints)
         options = {"start": start, "tol": self.tol, "max_iter": self.max_iter}
         return solve(pairs, log.n_grades, self.C, monotone=monotone, **options)  # type: ignore[arg-type]
@@ -276,6 +315,7 @@ def choose_C(  # noqa: N802 - C is the name of the thing
     by: str | None = "pair",
     seed: int | np.random.Generator | None = None,
     progress: bool = False,
+    engine: Any = None,
 ) -> ChosenC:
     """Choose C by cross-validation, each fold's path run from the smallest C with warm starts.
 
@@ -295,6 +335,8 @@ def choose_C(  # noqa: N802 - C is the name of the thing
         Same seed, same folds.
     progress : bool
         Show a bar.
+    engine : distributed.Client, str or int, optional
+        Run the folds on a Dask cluster: a client, a scheduler's address, or so many processes.
 
     Returns
     -------
@@ -312,21 +354,26 @@ def choose_C(  # noqa: N802 - C is the name of the thing
         log = log.merged()
     values = np.sort(np.array(list(grid), dtype=np.float64))
     parts = log.folds(folds, seed=seed, by=by)
-    shares = np.empty((folds, len(values)))
-    with tqdm(total=shares.size, desc="choosing C", disable=not progress, leave=False) as bar:
-        for fold, (train, held_out) in enumerate(parts):
-            start = None
-            for column, C in enumerate(values):
-                model = UtilityLearner(**{**learner.get_params(), "C": float(C)}).fit(train, start=start)
-                shares[fold, column] = model.score(held_out)
-                start = model.utility_
-                bar.update()
+    one = partial(_shares, learner.get_params(), values)
+    with tqdm(total=folds, desc="choosing C", disable=not progress, leave=False) as bar:
+        found = []
+        for row in map(one, parts) if engine is None else over_cluster(one, parts, engine):
+            found.append(row)
+            bar.update()
+    shares = np.stack(found)
     mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(folds)
     return ChosenC(C=float(values[int(np.argmax(mean))]), grid=values, mean=mean, error=error)
 
 
-def _one_or_each(values: Floats | None) -> Floats:
-    return np.ones(1) if values is None else values
+def _shares(settings: dict[str, Any], values: Floats, fold: tuple[Preferences, Preferences]) -> Floats:
+    """Return the share of held-out preferences respected at each C, from the smallest, each from the last; (n_C,)."""
+    train, held_out = fold
+    found, start = [], None
+    for C in values:
+        model = UtilityLearner(**{**settings, "C": float(C)}).fit(train, start=start)
+        found.append(model.score(held_out))
+        start = model.utility_
+    return np.array(found)
 
 
 def _with_ties(pairs: Pairs, ties: Preferences, epsilon: float) -> Pairs:

@@ -249,17 +249,17 @@ class TextLines:
 
 
 class ParquetRows:
-    """The rows of a frame; one that is set aside is written as a JSON line."""
+    """The rows of a frame, counted from `first`; one that is set aside is written as a JSON line."""
 
     unit = "row"
     header = b""
 
-    def __init__(self, frame: pl.DataFrame, roles: Mapping[str, Role]) -> None:
-        self._frame, self._roles = frame, roles
+    def __init__(self, frame: pl.DataFrame, roles: Mapping[str, Role], first: int = 1) -> None:
+        self._frame, self._roles, self._first = frame, roles, first
         self.columns = by_role(frame.columns, roles)
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        return enumerate(self._frame.iter_rows(named=True), 1)
+        return enumerate(self._frame.iter_rows(named=True), self._first)
 
     def raw(self, item: dict[str, Any]) -> bytes:
         """Return the row as a JSON line."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
@@ -26,9 +26,34 @@ if TYPE_CHECKING:
 
 Evaluate = Callable[["Floats", bool], PairSums]
 
+
+class PairSource(Protocol):
+    """Pairs wherever they are: in memory, on disk, over many machines. `solve` needs no more of them than this."""
+
+    def __len__(self) -> int:
+        """Return their number."""
+
+    @property
+    def depth(self) -> int:
+        """K."""
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+
+    def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
+        """Return the sums over the pairs at W, shape (K, L)."""
+
+    def every(self, step: int) -> Pairs:
+        """Return about one in `step` of the pairs, the same ones every time."""
+
+
 SUBSAMPLE = 1 << 15
 """Logs of more than four times this many pairs start from the solution on about this many of them."""
 
+
+SETTLED = 1e-8
+"""Relative length of the last step, where so small a gap is asked for: a gap of g alone leaves W within sqrt(g)."""
 
 SMALL = 1.0
 """A C at and below which no smaller one is tried first."""
@@ -79,14 +104,22 @@ class Pairs:
     margin: Floats
     weight: Floats
 
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def depth(self) -> int:
+        """K."""
+        return int(self.first.shape[1])
+
     def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at W, shape (K, L)."""
         return pair_sums(self.first, self.second, self.margin, self.weight, weights, curvature=curvature)
 
-    def every(self, step: int) -> Pairs:
-        """Return every `step`-th pair."""
-        thinned = (x if len(x) == 1 else x[::step] for x in (self.margin, self.weight))
-        return Pairs(np.ascontiguousarray(self.first[::step]), np.ascontiguousarray(self.second[::step]), *thinned)
+    def every(self, step: int, first: int = 0) -> Pairs:
+        """Return every `step`-th pair, from `first` on, copied."""
+        thinned = (x if len(x) == 1 else x[first::step].copy() for x in (self.margin, self.weight))
+        return Pairs(self.first[first::step].copy(), self.second[first::step].copy(), *thinned)
 
     @property
     def total_weight(self) -> float:
@@ -95,7 +128,7 @@ class Pairs:
 
 
 def solve(
-    pairs: Pairs,
+    pairs: PairSource,
     n_grades: int,
     C: float,
     *,
@@ -108,8 +141,8 @@ def solve(
 
     Parameters
     ----------
-    pairs : Pairs
-        The log.
+    pairs : PairSource
+        The log, such as `Pairs`.
     n_grades : int
         L.
     C : float
@@ -127,8 +160,8 @@ def solve(
     -------
     Solution
     """
-    shape = (pairs.first.shape[1], n_grades)
-    step = len(pairs.first) // SUBSAMPLE
+    shape = (pairs.depth, n_grades)
+    step = len(pairs) // SUBSAMPLE
     curvature = None
     if start is None and step >= 4:
         few = pairs.every(step)
@@ -167,8 +200,8 @@ def newton(
     sums = evaluate(weights, curvature is None)
     curvature = sums.curvature if curvature is None else curvature
     objective, gap = certificate(sums, weights, C, monotone)
-    n_iter = 0
-    while gap > tol and n_iter < max_iter:
+    n_iter, settled = 0, tol > SETTLED
+    while not (gap <= tol and settled) and n_iter < max_iter:
         step = _newton_step(curvature, sums.moment, weights, C, monotone)
         slope = float(np.vdot(2 * weights - 2 * C * sums.moment, step))
         size = 1.0
@@ -179,9 +212,9 @@ def newton(
                 break
             size /= 2
             if size < 1e-10:  # the precision of floating point is reached
-                return Solution(weights, objective, gap, n_iter, False, curvature)
+                return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
         weights = weights + size * step
-        before = gap
+        before, settled = gap, tol > SETTLED or bool(np.abs(step).max() <= SETTLED * np.abs(weights).max())
         objective, gap = certificate(sums, weights, C, monotone)
         if gap > max(before / 10, tol):
             curvature = evaluate(weights, True).curvature

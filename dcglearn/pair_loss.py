@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numba import njit
@@ -31,6 +31,23 @@ if TYPE_CHECKING:
     Grades = NDArray[np.int8]
 
 LIKELIHOOD, RAMP, HINGE = 0, 1, 2
+
+
+class JudgementSource(Protocol):
+    """Judgements wherever they are: in memory, on disk, over many machines. `direct.fit` needs no more of them."""
+
+    def __len__(self) -> int:
+        """Return their number."""
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+
+    def loss(self, weights: Floats, cuts: Floats, errors: Floats, kind: int) -> LossSums:
+        """Return the loss and its slopes; see `pair_loss`."""
+
+    def every(self, step: int) -> Judgements:
+        """Return every `step`-th judgement."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +75,13 @@ class Judgements:
     def __len__(self) -> int:
         return len(self.first)
 
-    def every(self, step: int) -> Judgements:
-        """Return every `step`-th pair."""
-        return Judgements(*(x if len(x) == 1 < len(self) else np.ascontiguousarray(x[::step]) for x in self._arrays))
+    def every(self, step: int, first: int = 0) -> Judgements:
+        """Return every `step`-th pair, from `first` on, copied."""
+        return Judgements(*(x if x.ndim == 1 and len(x) == 1 else x[first::step].copy() for x in self._arrays))
+
+    def loss(self, weights: Floats, cuts: Floats, errors: Floats, kind: int) -> LossSums:
+        """Return the loss and its slopes; see `pair_loss`."""
+        return pair_loss(self, weights, cuts, errors, kind)
 
     @property
     def _arrays(self) -> tuple[Any, ...]:
@@ -126,6 +147,8 @@ def pair_loss(judged: Judgements, weights: Floats, cuts: Floats, errors: Floats,
     -----
     Linear in n, without temporary memory. The same bytes come out whatever the number of threads.
     """
+    if not len(judged):
+        return LossSums(0.0, np.zeros(weights.shape), np.zeros(len(cuts)), np.zeros(len(errors)))
     table = np.hstack([np.zeros((len(weights), 1)), weights])  # column g + 1 for grade g, so that -1 is worth 0
 
     def part(start: int, stop: int) -> LossSums:

@@ -159,6 +159,16 @@ class Preferences:
         log.documents = tuple(str(document) for document in documents)
         return log
 
+    @classmethod
+    def trusted(cls, n_grades: int, **columns: Any) -> Preferences:
+        """Return a log of checked arrays, whose two lists of each pair differ, without another look at them."""
+        log = object.__new__(cls)
+        log.n_grades, log.grade_names, log.documents, log.dropped = n_grades, None, None, {}
+        for name in ("preferred", "other", *_COLUMNS):
+            setattr(log, name, columns.get(name))
+        log.__dict__["differing"] = np.ones(len(log), dtype=bool)
+        return log
+
     @property
     def depth(self) -> int:
         """K, the number of positions."""
@@ -279,6 +289,22 @@ class Preferences:
             raise InputError(f"{n_folds} folds of {n} {'pair' if by is None else by}(s): ask for 2 to {n}")
         fold = np.random.default_rng(seed).permutation(n)[clusters] % n_folds
         return [(self[fold != i], self[fold == i]) for i in range(n_folds)]
+
+    def rescaled(self, n_grades: int) -> Preferences:
+        """Return the log on a scale of at least so many grades, its arrays shared.
+
+        Raises
+        ------
+        InputError
+            If a grade lies above the scale, or the log is one of documents.
+        """
+        if not self.graded:
+            raise InputError("n_grades has no meaning for a log of documents")
+        for name in ("preferred", "other"):
+            graded_lists(getattr(self, name), name, n_grades)
+        log = self._with()
+        log.n_grades = scale_size(n_grades, 0)
+        return log
 
     def merged(self) -> Preferences:
         """Return the distinct pairs, in order of first appearance, the weights of identical ones added.
@@ -495,10 +521,7 @@ def as_preferences(log: Preferences | ArrayLike, n_grades: int | None = None) ->
         return Preferences(log, n_grades=n_grades)
     if n_grades is None or n_grades == log.n_grades:
         return log
-    if not log.graded:
-        raise InputError("n_grades has no meaning for a log of documents")
-    columns = {name: values for name, values in log._arrays().items() if name not in ("preferred", "other")}
-    return Preferences(log.preferred, log.other, n_grades=n_grades, **columns)
+    return log.rescaled(n_grades)
 
 
 def _both(pairs: ArrayLike) -> tuple[ArrayLike, ArrayLike]:

@@ -26,7 +26,7 @@ from dcglearn.line_errors import (
     read_carefully,
 )
 from dcglearn.preferences import Preferences, packed, unique_rows
-from dcglearn.sources import content, kind_of, parquet_rows
+from dcglearn.sources import content, kind_of, parquet_rows, plain_types
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
@@ -116,7 +116,54 @@ def read_preferences(
         Naming file, line, value and remedy.
     """
     rules = Rules(n_grades, depth, pad, scale)
-    table, dropped = _read(path, PREFERENCE, rules, skip_bad)
+    return _as_log(*_read(path, PREFERENCE, rules, skip_bad), n_grades, scale)
+
+
+def preferences_of(
+    frame: pl.DataFrame,
+    name: str,
+    n_grades: int | None = None,
+    *,
+    depth: int | None = None,
+    pad: bool = False,
+    scale: Sequence[str] | None = None,
+    first_row: int = 1,
+) -> Preferences:
+    """Return the log in a table, a row a judgement, with the columns that `read_preferences` reads.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        Not empty.
+    name : str
+        What messages call it.
+    n_grades, depth, pad, scale
+        As in `read_preferences`.
+    first_row : int
+        Number of the table's first row in what `name` names.
+
+    Returns
+    -------
+    Preferences
+
+    Raises
+    ------
+    InputError
+        Naming row, value and remedy.
+    """
+    rules = Rules(n_grades, depth, pad, scale)
+    frame = plain_types(frame)
+    try:
+        source = ParquetRows(frame, PREFERENCE, first_row)
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from error
+    table = _read_fast(source, b"", frame, PREFERENCE, rules)
+    read = (table, {}) if table is not None else read_carefully(name, source, PREFERENCE, rules, None)
+    return _as_log(*read, n_grades, scale)
+
+
+def _as_log(table: Table, dropped: dict[str, int], n_grades: int | None, scale: Sequence[str] | None) -> Preferences:
+    """Return the columns by role as a log, the winners first, open questions left out and counted."""
     winner, a, b = table.pop("winner"), table.pop("a"), table.pop("b")
     swap = (winner == WINNERS["b"])[:, None]
     log = Preferences(

@@ -13,15 +13,18 @@ from dcglearn.dcg import DCG
 from dcglearn.dcg_learner import DCGLearner
 from dcglearn.inference import Bands, bootstrap_bands
 from dcglearn.learn import ChosenC, UtilityLearner, choose_C
+from dcglearn.log_parts import PartedLog
+from dcglearn.preferences import Preferences
 from dcglearn.ranges import Ranges, consistent_ranges
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
+    import os
+
     from matplotlib.figure import Figure
 
     from dcglearn.dcg import Utility
     from dcglearn.factoring import Factoring
-    from dcglearn.preferences import Preferences
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Report:
         The learned gains and discounts.
     factoring : Factoring or None
         Of the QP's utility, where that was learned.
-    log : Preferences
+    log : Preferences or PartedLog
         What it was learned from.
     chosen : ChosenC or None
         How C was chosen, where it was.
@@ -44,8 +47,8 @@ class Report:
         Measured on a model that did not see the held-out pairs.
     held_out_by : str or None
         What was held out whole: pair, rater, query or list.
-    contradicted : float
-        Weight of pairs that other pairs contradict.
+    contradicted : float or None
+        Weight of pairs that other pairs contradict; not counted (None) of a log in parts.
     bands : Bands or None
         Standard errors and bootstrap bands.
     ranges : Ranges or None
@@ -57,11 +60,11 @@ class Report:
     learner: DCGLearner | UtilityLearner
     dcg: DCG
     factoring: Factoring | None
-    log: Preferences
+    log: Preferences | PartedLog
     chosen: ChosenC | None
     comparison: Comparison | None
     held_out_by: str | None
-    contradicted: float
+    contradicted: float | None
     bands: Bands | None
     ranges: Ranges | None
     seconds: float = field(compare=False)
@@ -85,7 +88,7 @@ class Report:
         """Return the report as plain Python values, for programs."""
         learner, visible = self.learner, self.learner.visible_
         common = {
-            "pairs": len(self.log),
+            "pairs": _n_pairs(self.log),
             "total_weight": self.log.total_weight,
             "depth": self.log.depth,
             "n_grades": self.log.n_grades,
@@ -133,7 +136,7 @@ class Report:
 
     def __str__(self) -> str:
         lines = [*describe(self.log), *_dropped_lines({**self.log.dropped, **self.learner.dropped_})]
-        if self.contradicted:
+        if self.contradicted and isinstance(self.log, Preferences):
             share = self.contradicted / self.log.decided.total_weight
             lines.append(f"contradicted: {self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair")
         lines += ["", *self._method_lines()]
@@ -163,7 +166,7 @@ class Report:
 
 
 def learn_report(
-    log: Preferences,
+    log: Preferences | PartedLog,
     *,
     method: str = "dcg",
     C: float | str = 1.0,
@@ -174,14 +177,16 @@ def learn_report(
     ranges: bool = False,
     seed: int = 0,
     progress: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     **parameters: Any,
 ) -> Report:
     """Learn a DCG from a log, and measure it on held-out pairs.
 
     Parameters
     ----------
-    log : Preferences
-        The log.
+    log : Preferences or PartedLog
+        The log; one in parts cannot be held out from, nor give C="auto", bands or ranges.
     method : {"dcg", "qp"}
         Gains and discounts directly, or the paper's QP and its factors.
     C : float or "auto"
@@ -200,6 +205,8 @@ def learn_report(
         Of the split, the folds and the bootstrap.
     progress : bool
         Show a bar on long work.
+    checkpoint, resume
+        Of the fit on the whole log; see `UtilityLearner.fit`.
     **parameters
         Of `DCGLearner` or `UtilityLearner`.
 
@@ -214,12 +221,16 @@ def learn_report(
     """
     began = time.perf_counter()
     comparison = None
-    if holdout is not None:
+    if isinstance(log, PartedLog):
+        if holdout is not None or C == "auto" or bands or ranges:
+            raise InputError('holdout, C="auto", bands and ranges need the whole log in memory: give Preferences')
+    elif holdout is not None:
         train, test = log.split(1 - holdout, seed=seed, by=by)
-        learner, chosen = _fitted(train, method, C, by, seed, progress, parameters)
+        learner, chosen = _fitted(train, method, C, by, seed, progress, parameters, {})
         reference_C = learner.C if isinstance(learner, UtilityLearner) else C if C != 1.0 else "auto"
         comparison = measured(_dcg(learner)[0], train, test, current=current, C=reference_C, seed=seed)
-    learner, chosen = _fitted(log, method, C, by, seed, progress, parameters)
+    kept = {"checkpoint": checkpoint, "resume": resume}
+    learner, chosen = _fitted(log, method, C, by, seed, progress, parameters, kept)
     dcg, factoring = _dcg(learner)
     return Report(
         learner=learner,
@@ -229,15 +240,24 @@ def learn_report(
         chosen=chosen,
         comparison=comparison,
         held_out_by=by if holdout is not None else None,
-        contradicted=log.n_contradicted(),
-        bands=_bands(log, learner, bands, seed, progress) if bands else None,
-        ranges=consistent_ranges(log, n_grades=learner.n_grades) if ranges else None,
+        contradicted=log.n_contradicted() if isinstance(log, Preferences) else None,
+        bands=_bands(log, learner, bands, seed, progress) if bands and isinstance(log, Preferences) else None,
+        ranges=consistent_ranges(log, n_grades=learner.n_grades) if ranges and isinstance(log, Preferences) else None,
         seconds=time.perf_counter() - began,
     )
 
 
-def describe(log: Preferences) -> list[str]:
+def _n_pairs(log: Preferences | PartedLog) -> int:
+    return log.facts.n if isinstance(log, PartedLog) else len(log)
+
+
+def describe(log: Preferences | PartedLog) -> list[str]:
     """Return what a log holds, in words."""
+    if isinstance(log, PartedLog):
+        facts = log.facts
+        words = [f"{facts.n} pairs", *([f"{facts.n_ties} ties"] if facts.n_ties else [])]
+        words += [f"{len(facts.raters)} raters"] if facts.raters is not None else []
+        return [f"read: {', '.join(words)}; {log.depth} positions, {log.n_grades} grades"]
     counts = [f"{len(log)} pairs"]
     if log.weight is not None:
         counts.append(f"total weight {log.total_weight:,.0f}")
@@ -283,22 +303,23 @@ def _dcg(learner: DCGLearner | UtilityLearner) -> tuple[DCG, Factoring | None]:
 
 
 def _fitted(
-    log: Preferences,
+    log: Preferences | PartedLog,
     method: str,
     C: float | str,
     by: str,
     seed: int,
     progress: bool,
     parameters: dict[str, Any],
+    kept: dict[str, Any],
 ) -> tuple[DCGLearner | UtilityLearner, ChosenC | None]:
     if method == "dcg":
-        return DCGLearner(**parameters).fit(log), None
+        return DCGLearner(**parameters).fit(log, **kept), None
     chosen = None
-    if C == "auto":
+    if C == "auto" and isinstance(log, Preferences):
         folds_by = "pair" if by == "list" else by
         chosen = choose_C(log, UtilityLearner(**parameters), by=folds_by, seed=seed, progress=progress)
         C = chosen.C
-    return UtilityLearner(**{**parameters, "C": float(C)}).fit(log), chosen
+    return UtilityLearner(**{**parameters, "C": float(C)}).fit(log, **kept), chosen
 
 
 def _path(chosen: ChosenC) -> list[dict[str, float]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.dcg import DCG, Utility
+from dcglearn.files import written_beside
 from dcglearn.letor_shaped import letor_queries, nonlinear_queries
 from dcglearn.lists import (
     PAPER_LIST,
@@ -28,6 +29,7 @@ from dcglearn.preferences import TIE_TOLERANCE, Preferences
 from dcglearn.validation import InputError, graded_lists, scale_size, whole_number, within
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Mapping
     from typing import TypeAlias
 
@@ -53,6 +55,7 @@ __all__ = [
     "permuted_documents",
     "preference_pairs",
     "ungraded_pairs",
+    "write_log",
 ]
 
 LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")
@@ -249,6 +252,61 @@ def preference_pairs(
     first, second = _decided_pairs(partial(_draw, truth, lists, grades, rng), partial(_difference, truth), n)
     options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
     return judge(truth, first, second, seed=rng, **options)
+
+
+def write_log(
+    path: str | os.PathLike[str],
+    truth: DCG | Utility,
+    n: int,
+    *,
+    chunk: int = 1 << 18,
+    seed: int = 0,
+    force: bool = True,
+    **options: Any,
+) -> None:
+    """Write a log of any length as Parquet, a chunk at a time, beside `path` and renamed.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    truth : DCG or Utility
+        Whose scores decide.
+    n : int
+        Number of pairs.
+    chunk : int
+        Pairs made, and held, at a time: a row group each.
+    seed : int
+        Same seed and chunk, same log; a chunk's own seed is ``(seed, number of the chunk)``.
+    force : bool
+        Whether a file that exists is replaced.
+    **options
+        Of `preference_pairs`; `n_flips` is flips a chunk.
+
+    Raises
+    ------
+    InputError
+        If a setting is impossible, pyarrow is missing, or the file cannot be written.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError as error:
+        raise InputError("writing a log in chunks needs pyarrow: pip install 'dcglearn[scale]'") from error
+    whole_number(n, "n")
+    whole_number(chunk, "chunk")
+    grades = pa.list_(pa.int8())
+    labels = [name for name in ("query", "rater") if options.get(f"n_{name}s".replace("querys", "queries")) is not None]
+    schema = pa.schema([("a", grades), ("b", grades), ("winner", pa.string()), *((x, pa.string()) for x in labels)])
+    with written_beside(path, force=force) as temporary, pq.ParquetWriter(temporary, schema) as file:
+        for number, start in enumerate(range(0, n, chunk)):
+            rng = np.random.default_rng((seed, number))
+            log = preference_pairs(truth, min(chunk, n - start), seed=rng, **options)
+            ends = pa.array(np.arange(0, len(log) * log.depth + 1, log.depth, dtype=np.int32))
+            lists = [pa.ListArray.from_arrays(ends, pa.array(x.ravel())) for x in (log.preferred, log.other)]
+            winner = np.where(np.zeros(len(log), bool) if log.tie is None else log.tie, "tie", "a")
+            columns = [*lists, pa.array(winner), *(pa.array(getattr(log, name)) for name in labels)]
+            file.write_table(pa.Table.from_arrays(columns, schema=schema))
 
 
 def ungraded_pairs(

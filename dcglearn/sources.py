@@ -103,7 +103,6 @@ def parquet_rows(name: str, data: bytes) -> pl.DataFrame:
         If it is no whole Parquet file, or has no row.
     """
     import polars as pl
-    import polars.selectors as cs
 
     try:
         frame = pl.read_parquet(io.BytesIO(data))
@@ -111,6 +110,14 @@ def parquet_rows(name: str, data: bytes) -> pl.DataFrame:
         raise InputError(f"{name}: not a Parquet file, or a truncated one ({error})") from error
     if not len(frame):
         raise InputError(f"{name} is empty; expected one judgement a row")
+    return plain_types(frame)
+
+
+def plain_types(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the table, what other libraries call text or numbers made so."""
+    import polars as pl
+    import polars.selectors as cs
+
     return frame.with_columns(
         cs.categorical().cast(pl.String), cs.enum().cast(pl.String), cs.decimal().cast(pl.Float64)
     )

@@ -16,8 +16,11 @@ FLOORS = [
     {"gauge", "smooth_discount"},
     {"dcg", "preferences", "margin_qp", "direct", "plots", "line_errors", "letor_shaped", "svmlight", "trec"},
     {"readers", "simulate", "factoring", "losses", "rankings", "cone", "ranked", "run_input", "ir_peers"}
-    | {"letor_folders", "letor_measures", "published_letor"},
-    {"learn", "resampling", "regret", "compatible", "evaluation", "array_evaluation", "torch_losses"},
+    | {"checkpoint", "log_parts", "letor_folders", "letor_measures", "published_letor"},
+    {"parquet_pieces"},
+    {"parquet_log", "distributed"},
+    {"large_log"},
+    {"learn", "verdicts", "resampling", "regret", "compatible", "evaluation", "array_evaluation", "torch_losses"},
     {
         "dcg_learner",
         "ranges",
@@ -30,7 +33,7 @@ FLOORS = [
         "ir_bridge",
     },
     {"inference", "compare", "active", "systems", "exports", "letor_trial"},
-    {"report", "letor_results", "cli_evaluate", "cli_metrics", "cli_rankers"},
+    {"report", "cli_logs", "letor_results", "cli_evaluate", "cli_metrics", "cli_rankers"},
     {"letor"},
     {"cli_letor"},
     {"cli"},
@@ -114,7 +117,20 @@ def loaded_after(code: str) -> set[str]:
     return set(subprocess.run([sys.executable, "-c", shown], check=True, capture_output=True, text=True).stdout.split())
 
 
-HEAVY = {"numba", "scipy", "sklearn", "polars", "cvxpy", "matplotlib", "pandas", "torch", "dask", "lightgbm"}
+HEAVY = {
+    "numba",
+    "scipy",
+    "sklearn",
+    "polars",
+    "cvxpy",
+    "matplotlib",
+    "pandas",
+    "torch",
+    "dask",
+    "distributed",
+    "pyarrow",
+    "lightgbm",
+}
 
 
 def test_import_loads_nothing_heavy() -> None:

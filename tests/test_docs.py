@@ -18,7 +18,12 @@ from dcglearn.rankers.methods import METHODS
 ROOT = Path(__file__).parents[1]
 FOUND = pkgutil.walk_packages(dcglearn.__path__, "dcglearn.")
 MODULES = sorted(m.name.removeprefix("dcglearn.") for m in FOUND if m.name != "dcglearn.__main__")
-PEERS = {"torch_losses": ["torch"], "ir_bridge": ["ir_measures"], "rankers.trees": ["lightgbm"]}
+PEERS = {
+    "parquet_log": ["pyarrow"],
+    "torch_losses": ["torch"],
+    "ir_bridge": ["ir_measures"],
+    "rankers.trees": ["lightgbm"],
+}
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
 
 
@@ -54,7 +59,7 @@ def test_package_docstring():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_on_pages(page, workplace):
     code = "\n".join(blocks(page, "python"))
-    for peer in re.findall(r"^>>> import (lightgbm|ir_measures|torch)", code, flags=re.MULTILINE):
+    for peer in re.findall(r"^>>> import (lightgbm|ir_measures|torch|distributed|pyarrow)", code, flags=re.MULTILINE):
         pytest.importorskip(peer)
     parsed = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(parsed).failed == 0
@@ -64,6 +69,8 @@ def test_python_on_pages(page, workplace):
 def test_commands_on_pages(page, workplace):
     commands = "".join(blocks(page, "sh")).replace("\\\n", " ")
     lines = [line for line in commands.splitlines() if line.strip() and not line.startswith("make ")]
+    for peer in ("pyarrow", "distributed") if page.name == "scale.md" else ():
+        pytest.importorskip(peer)
     for line in lines:
         done = subprocess.run(["bash", "-ec", line], capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
@@ -117,12 +124,14 @@ def test_make_targets_do_their_own_set_up():
 
 
 @pytest.mark.parametrize(
-    "script", ["margin_qp.py", "scaling.py", "losses.py", "coherence.py", "evaluate.py", "letor.py"]
+    "script",
+    ["margin_qp", "scaling", "losses", "coherence", "evaluate", "letor", "trees", "out_of_core"],
 )
 def test_benchmarks_run(script):
-    pytest.importorskip("piqp", reason="benchmarks need the extra `bench`") if script == "margin_qp.py" else None
+    for peer in {"margin_qp.py": ["piqp"], "out_of_core.py": ["pyarrow", "distributed"]}.get(script, []):
+        pytest.importorskip(peer, reason="benchmarks need the extras `bench` and `dask`")
     done = subprocess.run(
-        [sys.executable, ROOT / "benchmarks" / script, "--quick"], capture_output=True, text=True, check=False
+        [sys.executable, ROOT / "benchmarks" / f"{script}.py", "--quick"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 

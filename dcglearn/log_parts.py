@@ -1,0 +1,422 @@
+"""A log in parts, on disk or over many machines: every step of a fit is a sum over pairs, so a sum over parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+
+from dcglearn.gauge import Visibility, blind_mixture, is_blind, visibility
+from dcglearn.margin_qp import Pairs
+from dcglearn.pair_loss import Judgements
+from dcglearn.pair_sums import pair_sums
+from dcglearn.preferences import Preferences, packed
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from dcglearn.pair_loss import LossSums
+    from dcglearn.pair_sums import PairSums
+
+    Floats = NDArray[np.float64]
+
+SAMPLE = 1 << 15
+"""Pairs that a sample of a log holds, about."""
+
+SKETCH = 1 << 20
+"""Distinct lists up to which they are counted exactly; more are estimated within some 0.1%."""
+
+
+class Parts(Protocol):
+    """Something in parts, in a fixed order."""
+
+    def mapped(self, function: Callable[[Any], Any]) -> Parts:
+        """Return ``function(part)`` of every part, kept where the parts are."""
+
+    def gathered(self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None) -> list[Any]:
+        """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last argument a part."""
+
+    def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the sum (``+``) of ``function(part, *arguments)`` over the parts, added in an order that is fixed."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What must be known of a log as a whole; parts add with ``+``.
+
+    Attributes
+    ----------
+    depths : tuple of int
+        Depths of the parts that hold pairs; one, in a sound log.
+    n, n_equal, n_ties : int
+        Pairs, pairs of equal lists, and ties among the others.
+    weight : float
+        Sum of the weights of pairs whose lists differ, ties included.
+    grades : ndarray of int64, shape (256,)
+        How often each grade occurs (as uint8: 255 = unknown).
+    raters : frozenset of str, or None
+        Who judged; None where no part says.
+    dropped : dict of str to int
+        What the reader left out.
+    """
+
+    depths: tuple[int, ...]
+    n: int
+    n_equal: int
+    n_ties: int
+    weight: float
+    grades: NDArray[np.int64]
+    raters: frozenset[str] | None
+    dropped: dict[str, int]
+
+    def __add__(self, other: Facts) -> Facts:
+        raters = self.raters if other.raters is None else other.raters | (self.raters or frozenset())
+        dropped = {
+            name: self.dropped.get(name, 0) + other.dropped.get(name, 0) for name in {**self.dropped, **other.dropped}
+        }
+        return Facts(
+            tuple(sorted({*self.depths, *other.depths})),
+            self.n + other.n,
+            self.n_equal + other.n_equal,
+            self.n_ties + other.n_ties,
+            self.weight + other.weight,
+            self.grades + other.grades,
+            raters,
+            dropped,
+        )
+
+    @property
+    def top(self) -> int:
+        """The largest grade; -1 if none is known."""
+        return int(np.flatnonzero(self.grades[:128]).max(initial=-1))
+
+
+def facts_of(log: Preferences) -> Facts:
+    """Return the facts of one part."""
+    counts = sum(np.bincount(x.ravel().view(np.uint8), minlength=256) for x in (log.preferred, log.other))
+    unlike = log.differing
+    n = len(log)
+    return Facts(
+        (log.depth,) if n else (),
+        n,
+        n - int(unlike.sum()),
+        0 if log.tie is None else int((log.tie & unlike).sum()),
+        float(unlike.sum()) if log.weight is None else float(log.weight[unlike].sum()),
+        np.asarray(counts, dtype=np.int64),
+        None if log.rater is None else frozenset(map(str, np.unique(log.rater[unlike]))),
+        dict(log.dropped),
+    )
+
+
+class PartedLog:
+    """A log of preferences in parts.
+
+    Parameters
+    ----------
+    parts : Parts
+        Of `Preferences`; pairs of equal lists may be among them, or not, having been counted in `facts`.
+    facts : Facts
+        Of the whole.
+    n_grades : int
+        L.
+    grade_names : tuple of str, optional
+        Names of the grades, worst first.
+    """
+
+    def __init__(self, parts: Parts, facts: Facts, n_grades: int, grade_names: tuple[str, ...] | None = None) -> None:
+        self.parts = parts
+        self.facts = facts
+        self.n_grades = n_grades
+        self.grade_names = grade_names
+        self.depth = facts.depths[0]
+
+    def __len__(self) -> int:
+        return self.facts.n - self.facts.n_equal
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.facts.n:,} pairs, depth {self.depth}, {self.n_grades} grades)"
+
+    def close(self) -> None:
+        """Give up what the log holds: files, workers' memory."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    graded = True
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """What was left out in reading, and why."""
+        return dict(self.facts.dropped)
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of pairs whose lists differ, ties included."""
+        return self.facts.weight
+
+    @property
+    def has_winner(self) -> bool:
+        """Whether any pair of two different lists has a winner."""
+        return len(self) > self.facts.n_ties
+
+    def sample(self, size: int = SAMPLE) -> Preferences:
+        """Return about `size` pairs, evenly spread, the same ones every time; all of a shorter log."""
+        step = max(len(self) // size, 1)
+        found = self.parts.gathered(_thinned, step, each=_firsts(self._sizes, step))
+        return joined([part for part in found if len(part)], self.n_grades, self.grade_names)
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """Pairs of each part whose lists differ."""
+        return self.parts.gathered(_n_differing)
+
+    def n_lists(self, *, decided: bool = False) -> float:
+        """Return the number of distinct lists: exact up to `SKETCH`, else estimated from the smallest hashes."""
+        return float(self.parts.total(sketch_of, decided).count)
+
+    def visible(self) -> Visibility:
+        """Return what the log can and cannot tell: a sample's view, if no pair sees what the sample does not."""
+        shape = (self.depth, self.n_grades)
+        seen = np.flatnonzero(self.facts.grades[: self.n_grades]).tolist()
+        few = self.sample()
+        sight = visibility(_gram(few, shape), shape, seen)
+        mixture = blind_mixture(sight.invisible)
+        if is_blind(self.parts.total(_hinge_sums, mixture), len(self)):
+            return sight
+        return visibility(self.parts.total(_gram, shape), shape, seen)
+
+
+@dataclass(frozen=True)
+class PairParts:
+    """The QP's pairs in parts: a `PairSource`.
+
+    Attributes
+    ----------
+    parts : Parts
+        Of `Pairs`.
+    depth : int
+        K.
+    sizes : ndarray, shape (n parts, 2)
+        Number of pairs and total weight of each part.
+    """
+
+    parts: Parts
+    depth: int
+    sizes: Floats
+
+    @classmethod
+    def of(cls, parts: Parts, depth: int) -> PairParts:
+        """Ask the parts how long and heavy they are."""
+        return cls(parts, depth, np.array(parts.gathered(_size)))
+
+    def __len__(self) -> int:
+        return int(self.sizes[:, 0].sum())
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.sizes[:, 1].sum())
+
+    def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
+        """Return the sums over the pairs at W, shape (K, L)."""
+        found: PairSums = self.parts.total(Pairs.evaluate, weights, curvature)
+        return found
+
+    def every(self, step: int) -> Pairs:
+        """Return every `step`-th pair."""
+        found = self.parts.gathered(Pairs.every, step, each=_firsts(self.sizes[:, 0], step))
+        names = ("first", "second", "margin", "weight")
+        return Pairs(*(_columns([getattr(one, name) for one in found], found) for name in names))
+
+
+@dataclass(frozen=True)
+class JudgementParts:
+    """Judgements in parts, for `direct.fit`.
+
+    Attributes
+    ----------
+    parts : Parts
+        Of `Judgements`.
+    sizes : ndarray, shape (n parts, 2)
+        Number of judgements and total weight of each part.
+    """
+
+    parts: Parts
+    sizes: Floats
+
+    @classmethod
+    def of(cls, parts: Parts) -> JudgementParts:
+        """Ask the parts how long and heavy they are."""
+        return cls(parts, np.array(parts.gathered(_size)))
+
+    def __len__(self) -> int:
+        return int(self.sizes[:, 0].sum())
+
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights."""
+        return float(self.sizes[:, 1].sum())
+
+    def loss(self, weights: Floats, cuts: Floats, errors: Floats, kind: int) -> LossSums:
+        """Return the loss and its slopes; see `pair_loss`."""
+        found: LossSums = self.parts.total(Judgements.loss, weights, cuts, errors, kind)
+        return found
+
+    def every(self, step: int) -> Judgements:
+        """Return every `step`-th judgement."""
+        found = self.parts.gathered(Judgements.every, step, each=_firsts(self.sizes[:, 0], step))
+        names = ("first", "second", "level", "rater", "weight")
+        return Judgements(*(_columns([getattr(one, name) for one in found], found) for name in names))
+
+
+def _firsts(sizes: Sequence[float] | Floats, step: int) -> list[int]:
+    """Return where to begin in each part so that, of all parts in a row, every `step`-th is taken."""
+    before = np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))[:-1]]).astype(np.int64)
+    return (-before % step).tolist()
+
+
+def _columns(arrays: Sequence[Any], owners: Sequence[Any]) -> Any:
+    """Concatenate a column of each part, where one value may stand for all; one stands for all if all are that one."""
+    if all(len(array) == 1 for array in arrays) and len({array.item() for array in arrays if array.ndim == 1}) == 1:
+        return arrays[0]
+    whole = [
+        np.broadcast_to(array, len(owner)) if array.ndim == 1 and len(array) == 1 else array
+        for array, owner in zip(arrays, owners, strict=True)
+    ]
+    return np.ascontiguousarray(np.concatenate(whole))
+
+
+def _size(part: Any) -> Floats:
+    return np.array([len(part), part.total_weight])
+
+
+def _n_differing(log: Preferences) -> int:
+    return int(log.differing.sum())
+
+
+def _thinned(log: Preferences, step: int, first: int) -> Preferences:
+    """Return every `step`-th pair whose lists differ, from `first` on, copied."""
+    return log[np.flatnonzero(log.differing)[first::step]]
+
+
+def joined(logs: Sequence[Preferences], n_grades: int, grade_names: Sequence[str] | None) -> Preferences:
+    """Return one log of several of one depth; a missing weight or strength is 1, a missing rater or query empty."""
+
+    def column(name: str, missing: Any) -> Any:
+        values = [getattr(log, name) for log in logs]
+        if all(value is None for value in values):
+            return None
+        filled = [np.full(len(log), missing) if x is None else x for log, x in zip(logs, values, strict=True)]
+        return np.concatenate(filled)
+
+    missing = {"weight": 1.0, "tie": False, "strength": 1.0, "rater": "", "query": ""}
+    return Preferences(
+        np.concatenate([log.preferred for log in logs]),
+        np.concatenate([log.other for log in logs]),
+        n_grades=n_grades,
+        margin=None if any(log.margin is None for log in logs) else np.concatenate([log.margin for log in logs]),
+        grade_names=grade_names,
+        **{name: column(name, value) for name, value in missing.items()},
+    )
+
+
+def _gram(log: Preferences, shape: tuple[int, int]) -> Floats:
+    """Return ``sum d d^T`` of one part: at W = 0 and margin 1 every pair falls short."""
+    one = np.ones(1)
+    return pair_sums(log.preferred, log.other, margin=one, weight=one, weights=np.zeros(shape)).curvature
+
+
+def _hinge_sums(log: Preferences, weights: Floats) -> PairSums:
+    """Return the sums at a W over the pairs of one part whose lists differ, each counted once."""
+    log = log if log.differing.all() else log[log.differing]
+    one = np.ones(1)
+    return pair_sums(log.preferred, log.other, margin=one, weight=one, weights=weights, curvature=False)
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """The smallest hashes of distinct lists, which tell how many there are; parts add with ``+``."""
+
+    smallest: NDArray[np.uint64]
+
+    def __add__(self, other: Sketch) -> Sketch:
+        return Sketch(np.union1d(self.smallest, other.smallest)[:SKETCH])
+
+    @property
+    def count(self) -> float:
+        """Number of distinct lists (Bar-Yossef et al. 2002: k - 1 over the k-th smallest of uniform hashes)."""
+        if len(self.smallest) < SKETCH:
+            return float(len(self.smallest))
+        return (SKETCH - 1) / (float(self.smallest[-1]) / 2.0**64)
+
+
+def sketch_of(log: Preferences, decided: bool = False) -> Sketch:
+    """Return the sketch of the lists of one part's pairs whose lists differ, or of those with a winner."""
+    log = log if log.differing.all() else log[log.differing]
+    log = log.decided if decided else log
+    found = [np.unique(_hashes(packed(lists)))[:SKETCH] for lists in (log.preferred, log.other)]
+    return Sketch(found[0]) + Sketch(found[1])
+
+
+def _hashes(keys: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return a uniform hash of each row (the finaliser of SplitMix64, column by column)."""
+    found = np.zeros(len(keys), dtype=np.uint64)
+    for column in keys.T.view(np.uint64):
+        found = (found ^ column) + np.uint64(0x9E3779B97F4A7C15)
+        found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        found = found ^ (found >> np.uint64(31))
+    return found
+
+
+def checked_scale(facts: Sequence[Facts], names: Sequence[str], n_grades: int | None) -> tuple[Facts, int]:
+    """Return the facts of the whole log and its number of grades.
+
+    Parameters
+    ----------
+    facts : sequence of Facts
+        Of every part.
+    names : sequence of str
+        What to call the parts.
+    n_grades : int, optional
+        L; by default the largest grade seen plus 1.
+
+    Raises
+    ------
+    InputError
+        If no part holds a pair, two parts differ in depth, or a grade is above the scale, naming the part.
+    """
+    held = [(one, name) for one, name in zip(facts, names, strict=True) if one.n]
+    if not held:
+        raise InputError(f"none of the {len(facts)} parts of the log ({names[0]}, ...) holds a pair")
+    first, first_name = held[0]
+    for one, name in held:
+        if one.depths != first.depths:
+            raise InputError(
+                f"{name} holds lists of {one.depths[0]} positions, {first_name} of {first.depths[0]}; cut them to one "
+                "depth (depth=, --depth), or pad the shorter ones with -1 (no grade)"
+            )
+        if n_grades is not None and one.top >= n_grades:
+            raise InputError(
+                f"{name}: grade {one.top} lies outside -1..{n_grades - 1}; the scale has {n_grades} grades"
+            )
+    whole = reduce(Facts.__add__, (one for one, _ in held))
+    if whole.raters is not None and any(one.raters is None for one, _ in held):
+        whole = replace(whole, raters=whole.raters | {""})
+    return whole, max(whole.top + 1, 1) if n_grades is None else n_grades
+
+
+def on_scale(log: Preferences, n_grades: int, depth: int) -> Preferences:
+    """Return one part on the whole log's scale; an empty one gets its depth too."""
+    if not len(log):
+        nothing = np.zeros((0, depth), np.int8)
+        return Preferences(nothing, nothing, n_grades=n_grades)
+    return log if log.n_grades == n_grades else log.rescaled(n_grades)

@@ -1,0 +1,396 @@
+"""A log too large for tables: Parquet streamed once into one byte a grade, in memory or on disk, and read in chunks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dcglearn.line_errors import by_role
+from dcglearn.log_parts import PartedLog, checked_scale, facts_of
+from dcglearn.parquet_pieces import PIECE, ReadAs, batches, opened, parquet_files, pieces
+from dcglearn.preferences import Preferences
+from dcglearn.readers import PREFERENCE
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dcglearn.log_parts import Facts
+    from dcglearn.parquet_pieces import Paths, Piece
+
+CHUNK = PIECE
+"""Pairs read at a time."""
+
+WORKING = 700 << 20
+"""Bytes that a fit takes beside its codes: the interpreter with its libraries, a batch being decoded, a chunk."""
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class Column(Protocol):
+    """Values appended one batch after the other and read in chunks."""
+
+    def append(self, values: Any) -> None:
+        """Put values at the end."""
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return some of the values, good until the next read."""
+
+    def close(self) -> None:
+        """Give up the memory or the file."""
+
+
+class MemoryColumn:
+    """A column in memory, of a capacity known before; pages are taken as they are filled."""
+
+    def __init__(self, capacity: int, shape: tuple[int, ...], dtype: Any) -> None:
+        self._values = np.empty((capacity, *shape), dtype)
+        self._n = 0
+
+    def append(self, values: Any) -> None:
+        """Put values at the end."""
+        self._values[self._n : self._n + len(values)] = values
+        self._n += len(values)
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return a view."""
+        return self._values[start:stop]
+
+    def close(self) -> None:
+        """Give up the memory."""
+        self._values = self._values[:0].copy()
+
+
+class FileColumn:
+    """A column in a file without a name, which goes when this process does, however it ends.
+
+    It is read into one buffer again and again, not mapped: mapped pages would count as this process's memory.
+    """
+
+    def __init__(self, folder: str, shape: tuple[int, ...], dtype: Any) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - closed by close
+        self._folder = folder
+        self._dtype, self._shape = np.dtype(dtype), shape
+        self._width = self._dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+        self._buffer = np.empty((0, *shape), self._dtype)
+
+    def append(self, values: Any) -> None:
+        """Put values at the end.
+
+        Raises
+        ------
+        InputError
+            If the disk is full.
+        """
+        rest = np.ascontiguousarray(values, self._dtype).data.cast("B")
+        try:
+            while len(rest):
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            raise InputError(
+                f"{self._folder}: no room for the codes ({error.strerror}); name a larger disk (folder=, or the "
+                "environment's TMPDIR), or allow more memory (memory=, --memory)"
+            ) from error
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return the values in the column's buffer."""
+        if len(self._buffer) < stop - start:
+            self._buffer = np.empty((stop - start, *self._shape), self._dtype)
+        found = self._buffer[: stop - start]
+        view = found.data.cast("B")
+        self._file.seek(start * self._width)
+        while len(view):
+            n = self._file.readinto(view)
+            if not n:
+                raise RuntimeError("the codes on disk were cut short by another process")
+            view = view[n:]
+        return found
+
+    def close(self) -> None:
+        """Give up the file."""
+        self._file.close()
+
+
+class StoredParts:
+    """The chunks of a store, each a log, with functions put upon them as they are read."""
+
+    def __init__(self, store: CodeStore, functions: tuple[Callable[[Any], Any], ...] = ()) -> None:
+        self._store, self._functions = store, functions
+
+    def __iter__(self) -> Iterator[Any]:
+        for part in self._store:
+            found: Any = part
+            for function in self._functions:
+                found = function(found)
+            yield found
+
+    def mapped(self, function: Callable[[Any], Any]) -> StoredParts:
+        """Return ``function(part)`` of every part, made anew at each reading: only codes are kept."""
+        return StoredParts(self._store, (*self._functions, function))
+
+    def gathered(self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None) -> list[Any]:
+        """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last argument a part.
+
+        The function must copy what it keeps of a part.
+        """
+        if each is None:
+            return [function(part, *arguments) for part in self]
+        return [function(part, *arguments, last) for part, last in zip(self, each, strict=True)]
+
+    def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the sum over the parts, added in order."""
+        found = None
+        for part in self:
+            one = function(part, *arguments)
+            found = one if found is None else found + one
+        return found
+
+
+class CodeStore:
+    """Pairs whose lists differ, as columns of codes.
+
+    Parameters
+    ----------
+    new_column : callable
+        From shape and dtype to a `Column`.
+    """
+
+    FILL = {"tie": False, "weight": 1.0, "strength": 1.0, "margin": np.nan, "rater": 0}  # noqa: RUF012
+    TYPES = {"tie": bool, "weight": float, "strength": float, "margin": float, "rater": np.int32}  # noqa: RUF012
+
+    def __init__(self, new_column: Callable[[tuple[int, ...], Any], Column]) -> None:
+        self._new_column = new_column
+        self._columns: dict[str, Column] = {}
+        self._raters: dict[str, int] = {}
+        self.n = 0
+        self.n_grades = 1
+
+    def append(self, log: Preferences, name: str) -> None:
+        """Add the pairs of a log whose lists differ.
+
+        Raises
+        ------
+        InputError
+            If some have a margin and some not, naming the part; or if there is no room.
+        """
+        log = log if log.differing.all() else log[log.differing]
+        if not len(log):
+            return
+        if self.n and ("margin" in self._columns) != (log.margin is not None):
+            raise InputError(f"{name}: give a margin on every line of all files, or on none")
+        if not self._columns:
+            self._columns = {name: self._new_column((log.depth,), np.int8) for name in ("preferred", "other")}
+        for side in ("preferred", "other"):
+            self._columns[side].append(getattr(log, side))
+        for column, dtype in self.TYPES.items():
+            values = getattr(log, column)
+            if values is not None and column not in self._columns:
+                self._columns[column] = self._new_column((), dtype)
+                self._fill(column, self.n)
+            if column in self._columns and values is None:
+                self._fill(column, len(log))
+            elif values is not None:
+                self._columns[column].append(self._numbered(values) if column == "rater" else values)
+        self.n += len(log)
+
+    @property
+    def raters(self) -> list[str]:
+        """The raters, in the order of their numbers."""
+        return list(self._raters)
+
+    def __iter__(self) -> Iterator[Preferences]:
+        """Yield the pairs in chunks, as logs whose arrays are good until the next; raters are numbers."""
+        for start in range(0, self.n, CHUNK):
+            stop = min(start + CHUNK, self.n)
+            columns = {name: column.read(start, stop) for name, column in self._columns.items()}
+            yield Preferences.trusted(self.n_grades, **columns)
+
+    def close(self) -> None:
+        """Give up memory and files."""
+        for column in self._columns.values():
+            column.close()
+        self._columns, self.n = {}, 0
+
+    def _fill(self, name: str, n: int) -> None:
+        if name == "rater":
+            self._raters.setdefault("", len(self._raters))
+            fill: Any = self._raters[""]
+        else:
+            fill = self.FILL[name]
+        for start in range(0, n, CHUNK):
+            self._columns[name].append(np.full(min(CHUNK, n - start), fill, self.TYPES[name]))
+
+    def _numbered(self, labels: Any) -> Any:
+        names, inverse = np.unique(labels, return_inverse=True)
+        numbers = [self._raters.setdefault(str(name), len(self._raters)) for name in names]
+        return np.array(numbers, np.int32)[inverse]
+
+
+class ParquetLog(PartedLog):
+    """A log of preferences in Parquet files of any size, for `UtilityLearner` and `DCGLearner`.
+
+    Each file is read once, into one byte a grade and eight a weight, strength or margin, in memory if that fits.
+
+    Parameters
+    ----------
+    log : path or sequence of paths
+        Files, folders or patterns.
+    memory : str or int, optional
+        What this process may take, in bytes or as ``"2GB"`` (of 2^30 bytes); by default three quarters of what is free.
+    n_grades, depth, pad, scale
+        As in `read_preferences`.
+    folder : path, optional
+        Where codes go that do not fit; by default the system's folder for temporary files.
+    progress : bool
+        Show a bar.
+
+    Attributes
+    ----------
+    on_disk : bool
+        Whether the codes are on disk.
+
+    Raises
+    ------
+    InputError
+        Naming the file, and the row, that is bad; or if there is no room.
+
+    Examples
+    --------
+    >>> import tempfile, dcglearn as dl
+    >>> folder = tempfile.mkdtemp()
+    >>> dl.simulate.write_log(f"{folder}/log.parquet", dl.simulate.ground_truth("D1"), 1000, seed=0)
+    >>> with dl.ParquetLog(folder) as log:
+    ...     log, dl.UtilityLearner().fit(log).gap_ < 1e-8
+    (ParquetLog(1,000 pairs, depth 10, 5 grades), True)
+    """
+
+    def __init__(
+        self,
+        log: Paths,
+        *,
+        memory: str | int | None = None,
+        n_grades: int | None = None,
+        depth: int | None = None,
+        pad: bool = False,
+        scale: Sequence[str] | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        progress: bool = False,
+    ) -> None:
+        names = None if scale is None else tuple(scale)
+        how = ReadAs(n_grades, depth, pad, names)
+        files = parquet_files(log)
+        found = pieces(files)
+        n = sum(piece.n for piece in found)
+        place = tempfile.gettempdir() if folder is None else os.fspath(folder)
+        needed = n * bytes_per_pair(found[0], how, files)
+        self.on_disk = needed + WORKING > (free_memory() * 3 // 4 if memory is None else n_bytes(memory))
+        if self.on_disk:
+            refuse_full(place, needed)
+        self._store = CodeStore(
+            (lambda shape, dtype: FileColumn(place, shape, dtype))
+            if self.on_disk
+            else (lambda shape, dtype: MemoryColumn(n, shape, dtype))
+        )
+        try:
+            facts, size = self._filled(found, how, n_grades if scale is None else len(scale), n, progress)
+        except BaseException:
+            self._store.close()
+            raise
+        self._store.n_grades = size
+        super().__init__(StoredParts(self._store), facts, size, names)
+
+    def _filled(
+        self, found: Sequence[Piece], how: ReadAs, n_grades: int | None, n: int, progress: bool
+    ) -> tuple[Facts, int]:
+        from tqdm import tqdm
+
+        whole, size = None, 1
+        with tqdm(total=n, desc="reading", unit="pair", unit_scale=True, disable=not progress, leave=False) as bar:
+            for piece in found:
+                for name, log in batches(piece, how):
+                    bar.update(len(log))
+                    fact = facts_of(log)
+                    if not fact.n:
+                        whole = fact if whole is None else whole + fact
+                        continue
+                    facts, names = [fact], [name]
+                    if whole is not None:
+                        facts, names = [whole, fact], ["the part before", name]
+                    whole, size = checked_scale(facts, names, n_grades)
+                    self._store.append(log, name)
+        if whole is None or not whole.n:
+            raise InputError(f"{found[0].name}: no judgement in {n:,} rows")
+        return whole, size
+
+    @property
+    def raters(self) -> list[str]:
+        """Who judged, in the order of the numbers that the parts hold; empty where no file says."""
+        return self._store.raters
+
+    def close(self) -> None:
+        """Give up memory and files."""
+        self._store.close()
+
+
+def bytes_per_pair(first: Piece, how: ReadAs, files: Sequence[str]) -> int:
+    """Return what the codes of a pair take: a byte a grade, and the columns that any of the files has."""
+    depth = next(batches(first, how))[1].depth
+    given: set[str] = {"tie"}
+    for path in files:
+        with opened(path) as file:
+            given |= set(by_role(file.schema_arrow.names, PREFERENCE))
+    return 2 * depth + sum(np.dtype(dtype).itemsize for name, dtype in CodeStore.TYPES.items() if name in given)
+
+
+def n_bytes(memory: str | int) -> int:
+    """Return an amount of memory in bytes: a number, or text such as ``2GB``, ``512MB``, ``1.5 GiB``.
+
+    Raises
+    ------
+    InputError
+        If it is neither, or not positive.
+    """
+    text = str(memory).strip().upper().removesuffix("B").removesuffix("I").strip()
+    unit = text[-1:] if text[-1:] in "KMGT" else ""
+    try:
+        found = float(text.removesuffix(unit)) * _UNITS[unit]
+    except ValueError:
+        found = 0.0
+    if not 1 <= found < float("inf"):
+        raise InputError(f"memory {memory!r}: give bytes, or a number with a unit, such as 2GB or 512MB")
+    return int(found)
+
+
+def free_memory() -> int:
+    """Return the memory that is free, or can be freed, in bytes; 4 GB where the system does not say."""
+    with contextlib.suppress(OSError, ValueError, StopIteration):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return 1024 * int(next(line.split()[1] for line in lines if line.startswith("MemAvailable")))
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    return 4 << 30
+
+
+def refuse_full(folder: str, needed: int) -> None:
+    """Refuse a disk without room for so many bytes.
+
+    Raises
+    ------
+    InputError
+        With what there is.
+    """
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise InputError(f"{folder}: no place for the codes ({error.strerror}); name a folder (folder=)") from error
+    if free < needed:
+        raise InputError(
+            f"{folder}: the codes take {needed / 1e9:.2g} GB and {free / 1e9:.2g} GB are free; name a larger disk "
+            "(folder=, or the environment's TMPDIR), or allow more memory (memory=, --memory)"
+        )

@@ -1,0 +1,221 @@
+"""Folders of Parquet files cut into pieces of bounded size, and each piece read, by name where it is bad."""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.line_errors import by_role
+from dcglearn.log_parts import checked_scale, facts_of, joined
+from dcglearn.preferences import Preferences
+from dcglearn.readers import PREFERENCE, preferences_of
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
+
+    import pyarrow.parquet as pq
+
+    Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+PIECE = 1 << 20
+"""Pairs that a piece of a log holds, about."""
+
+BATCH = 1 << 16
+"""Rows decoded at a time: lists of 64-bit integers, as they come out of Parquet, take eight times their codes."""
+
+
+@dataclass(frozen=True)
+class ReadAs:
+    """How the lines of a log are understood; see `read_preferences`.
+
+    Attributes
+    ----------
+    n_grades, depth : int, optional
+        L and K.
+    pad : bool
+        Whether shorter lists are filled; needs `depth`, since no part knows the longest list of the others.
+    scale : tuple of str, optional
+        Grade names, worst first.
+    """
+
+    n_grades: int | None = None
+    depth: int | None = None
+    pad: bool = False
+    scale: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.pad and self.depth is None:
+            raise InputError("pad of a log in many parts needs a depth (depth=, --depth) to fill the lists to")
+
+    def log(self, frame: Any, name: str, first_row: int = 1) -> Preferences:
+        """Return the log in a polars table."""
+        return preferences_of(
+            frame, name, self.n_grades, depth=self.depth, pad=self.pad, scale=self.scale, first_row=first_row
+        )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some row groups of some files.
+
+    Attributes
+    ----------
+    slices : tuple of (str, tuple of int, int)
+        File, numbers of row groups, and the number of rows before the first of them.
+    n : int
+        Rows.
+    """
+
+    slices: tuple[tuple[str, tuple[int, ...], int], ...]
+    n: int
+
+    @property
+    def name(self) -> str:
+        """What messages call it: file and first row."""
+        path, _, before = self.slices[0]
+        return path if not before else f"{path} from row {before + 1:,} on"
+
+
+def parquet_files(log: Paths) -> list[str]:
+    """Return the files that a path, a folder, a pattern or several of these name, in order, each once.
+
+    Raises
+    ------
+    InputError
+        If something does not exist, or a folder holds no Parquet file.
+    """
+    given = [log] if isinstance(log, (str, os.PathLike)) else list(log)
+    if not given:
+        raise InputError("no file to learn from; name Parquet files or a folder of them")
+    found: list[str] = []
+    for one in [os.fspath(path) for path in given]:
+        if Path(one).is_dir():
+            inside = sorted(str(path) for path in Path(one).rglob("*.parquet") if path.is_file())
+            if not inside:
+                raise InputError(f"{one}: a folder without a .parquet file")
+            found += inside
+        elif Path(one).exists():
+            found.append(one)
+        else:
+            matches = sorted(glob.glob(one, recursive=True))  # noqa: PTH207 - patterns may be absolute
+            if not matches:
+                raise InputError(f"{one} does not exist, and no file's name is like it; check the name")
+            found += matches
+    return list(dict.fromkeys(found))
+
+
+def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
+    """Cut files into pieces of whole row groups, about `size` rows each; small files go together.
+
+    Raises
+    ------
+    InputError
+        If a file is not Parquet, damaged, or lacks a column that a log needs, naming it.
+    """
+    found: list[Piece] = []
+    slices: dict[str, tuple[list[int], int]] = {}
+    held = 0
+    for path in files:
+        with opened(path) as file:
+            sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+        before = 0
+        for group, n in enumerate(sizes):
+            if held and held + n > size:
+                found.append(_piece(slices, held))
+                slices, held = {}, 0
+            if n:
+                slices.setdefault(path, ([], before))[0].append(group)
+            held, before = held + n, before + n
+    if held:
+        found.append(_piece(slices, held))
+    if not found:
+        raise InputError(f"{files[0]}{' and the others hold' if len(files) > 1 else ' holds'} no row")
+    return found
+
+
+def _piece(slices: dict[str, tuple[list[int], int]], n: int) -> Piece:
+    return Piece(tuple((path, tuple(groups), before) for path, (groups, before) in slices.items()), n)
+
+
+def opened(path: str) -> pq.ParquetFile:
+    """Open a Parquet file and check its columns.
+
+    Raises
+    ------
+    InputError
+        If pyarrow is missing, or the file is not a whole Parquet file of a log.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "a log of many Parquet files needs pyarrow: pip install 'dcglearn[scale]'; one file alone does not"
+        ) from error
+    try:
+        file = pq.ParquetFile(path, memory_map=False)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: not a Parquet file, or a truncated one ({error})") from error
+    try:
+        by_role(file.schema_arrow.names, PREFERENCE)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    return file
+
+
+def batches(piece: Piece, how: ReadAs) -> Iterator[tuple[str, Preferences]]:
+    """Yield the log in a piece, some rows at a time, and the file that they are from.
+
+    Raises
+    ------
+    InputError
+        Naming the file and, where a row is bad, the row.
+    """
+    import polars as pl
+    import pyarrow as pa
+
+    for path, groups, before in piece.slices:
+        with opened(path) as file:
+            columns = list(by_role(file.schema_arrow.names, PREFERENCE).values())
+            row = before
+            source = file.iter_batches(BATCH, row_groups=list(groups), columns=columns, use_threads=False)
+            while True:
+                try:
+                    batch = next(source, None)
+                except (pa.ArrowException, OSError) as error:
+                    raise InputError(
+                        f"{path}: damaged in the rows from {row + 1:,} on ({error}); mend or leave out the file"
+                    ) from error
+                if batch is None:
+                    break
+                if batch.num_rows:
+                    yield path, how.log(pl.from_arrow(batch), path, row + 1)
+                row += batch.num_rows
+
+
+def read_piece(piece: Piece, how: ReadAs) -> Preferences:
+    """Return the whole log in a piece; see `batches`."""
+    named = list(batches(piece, how))
+    found = [log for _, log in named]
+    if any(len(log) for log in found):
+        checked_scale([facts_of(log) for log in found], [name for name, _ in named], None)
+    n_grades = max(log.n_grades for log in found)
+    log = found[0] if len(found) == 1 else joined(found, n_grades, how.scale)
+    dropped: dict[str, int] = {}
+    for one in found:
+        for reason, count in one.dropped.items():
+            dropped[reason] = dropped.get(reason, 0) + count
+    log.dropped = dropped
+    return log
+
+
+def n_rows(found: Sequence[Piece]) -> int:
+    """Return the number of rows of some pieces."""
+    return int(np.sum([piece.n for piece in found]))

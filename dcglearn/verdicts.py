@@ -1,0 +1,234 @@
+"""What was said of each pair, as the direct learner's judgements: levels of strength, ties, judges by number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.large_log import dropped_of, without_equal_lists
+from dcglearn.log_parts import JudgementParts, PartedLog
+from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements
+from dcglearn.validation import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dcglearn.pair_loss import JudgementSource
+    from dcglearn.preferences import Preferences
+
+    Floats = NDArray[np.float64]
+
+MOST_STRENGTHS = 7
+"""More distinct strengths than this are binned: each costs a parameter."""
+
+HANDFUL = 1 << 15
+"""Fewer judgements than this are brought together, wherever they are."""
+
+MOST_MARGINS = 100
+"""The same for the squared hinge, whose margins cost nothing."""
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The verdicts of a log, in memory or in parts.
+
+    Attributes
+    ----------
+    log : Preferences or PartedLog
+        In memory: of the pairs that count.
+    kind : int
+        The loss; see `pair_loss`.
+    dropped : dict of str to int
+        Pairs left out, and why.
+    level : ndarray of int8, or None
+        Of every verdict, where the log is in memory.
+    values : ndarray, shape (M,), or None
+        The distinct strengths, where the log is in parts and has any.
+    n_levels : int
+        M.
+    has_ties : bool
+        Whether ties count.
+    margins : ndarray, shape (M + 2,), or None
+        Of the hinge.
+    raters : ndarray of str
+        Names of the judges, sorted; one where none is named.
+    """
+
+    log: Any
+    kind: int
+    dropped: dict[str, int]
+    level: NDArray[np.int8] | None
+    values: Floats | None
+    n_levels: int
+    has_ties: bool
+    margins: Floats | None
+    raters: NDArray[Any]
+
+    def judgements(self, *, one_rater: bool) -> JudgementSource:
+        """Return the judgements, by one judge or by those who are named."""
+        if isinstance(self.log, PartedLog):
+            numbers = None if one_rater else (self.raters, _places(self.raters, getattr(self.log, "raters", None)))
+            made = partial(judgements_of, kind=self.kind, values=self.values, numbers=numbers)
+            found = JudgementParts.of(self.log.parts.mapped(made))
+            # A descent asks hundreds of times: a log so short is quicker asked here than over a network.
+            return found.every(1) if len(found) < HANDFUL else found
+        log: Preferences = self.log
+        assert self.level is not None
+        rater = np.zeros(1, np.int32)
+        if not one_rater and log.rater is not None:
+            rater = np.searchsorted(self.raters, log.rater).astype(np.int32)
+        return Judgements(log.preferred, log.other, self.level, rater, _weights(log))
+
+    def sample(self, size: int) -> Preferences:
+        """Return about `size` of the pairs that count, evenly spread."""
+        if isinstance(self.log, PartedLog):
+            few = self.log.sample(size)
+            return few if self.kind == LIKELIHOOD else few.decided
+        log: Preferences = self.log
+        return log[:: max(len(log) // size, 1)]
+
+    def n_lists(self) -> float:
+        """Return the number of distinct lists of the pairs that count."""
+        if isinstance(self.log, PartedLog):
+            return self.log.n_lists(decided=self.kind != LIKELIHOOD)
+        return float(self.log.n_lists)
+
+
+def verdicts_in_memory(log: Preferences, kind: int) -> Verdicts:
+    """Return the verdicts of a log in memory; too many distinct strengths are binned."""
+    log, dropped = without_equal_lists(log)
+    if kind != LIKELIHOOD and len(log.ties):
+        dropped["ties"] = len(log.ties)
+        log = log.decided
+    level, margins = _levels(log, kind)
+    raters = np.array([""]) if log.rater is None else np.unique(log.rater)
+    return Verdicts(log, kind, dropped, level, None, int(level.max()), bool(level.min() == 0), margins, raters)
+
+
+def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
+    """Return the verdicts of a log in parts.
+
+    Raises
+    ------
+    InputError
+        If there are more distinct strengths than parameters for them: bins would need all of them in one place.
+    """
+    dropped, n_ties = dropped_of(log), log.facts.n_ties
+    if kind != LIKELIHOOD and n_ties:
+        dropped["ties"] = n_ties
+    most = MOST_MARGINS if kind == HINGE else MOST_STRENGTHS
+    seen = Strengths(np.ones(1), np.ones(1)) if kind == RAMP else log.parts.total(strengths_of, most)
+    if len(seen.values) > most:
+        raise InputError(
+            f"the log has more than {most} distinct strengths; round them to {most} or fewer (only a log in memory is "
+            "binned)"
+        )
+    margins = None
+    if kind == HINGE:
+        mean = float(seen.values @ seen.weight / seen.weight.sum())
+        margins = np.concatenate([[0.0], seen.values / mean, [np.inf]])
+    values = None if len(seen.values) == 1 else seen.values
+    raters = np.array(sorted(log.facts.raters or {""}))
+    ties = kind == LIKELIHOOD and n_ties > 0
+    return Verdicts(log, kind, dropped, None, values, len(seen.values), ties, margins, raters)
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """Distinct strengths, ascending, and the weight of the pairs of each; parts add with ``+``."""
+
+    values: Floats
+    weight: Floats
+
+    def __add__(self, other: Strengths) -> Strengths:
+        values, number = np.unique(np.concatenate([self.values, other.values]), return_inverse=True)
+        weight = np.bincount(number, np.concatenate([self.weight, other.weight]), len(values))
+        return Strengths(values, weight.astype(np.float64))
+
+
+def strengths_of(log: Preferences, most: int) -> Strengths:
+    """Return the strengths of the decided pairs of a part, or ``most + 1`` of them where there are more."""
+    log = _counted(log, HINGE)
+    strength = _strength(log)
+    if strength is None:
+        strength = np.ones(len(log))
+    values, number = np.unique(strength, return_inverse=True)
+    weight = np.bincount(number, np.broadcast_to(_weights(log), len(log)), len(values)).astype(np.float64)
+    return Strengths(values[: most + 1], weight[: most + 1])
+
+
+def judgements_of(
+    log: Preferences, kind: int, values: Floats | None, numbers: tuple[NDArray[Any], NDArray[np.int32] | None] | None
+) -> Judgements:
+    """Return the judgements of a part.
+
+    Parameters
+    ----------
+    log : Preferences
+        The part; its raters are names, or numbers.
+    kind : int
+        The loss.
+    values : ndarray, shape (M,), or None
+        All distinct strengths; None where all are the same.
+    numbers : (ndarray of str, ndarray of int32 or None), optional
+        Names of the judges, sorted, and what to make of numbers; None for one judge.
+    """
+    log = _counted(log, kind)
+    level = np.ones(1, np.int8)
+    strength = _strength(log)
+    if values is not None:
+        level = (np.searchsorted(values, np.ones(len(log)) if strength is None else strength) + 1).astype(np.int8)
+    if log.tie is not None:
+        level = np.where(log.tie, 0, np.broadcast_to(level, len(log))).astype(np.int8)
+    rater = np.zeros(1, np.int32)
+    if numbers is not None:
+        names, places = numbers
+        labels = np.full(len(log), "") if log.rater is None else log.rater
+        rater = (np.searchsorted(names, labels) if places is None else places[labels]).astype(np.int32)
+    return Judgements(log.preferred, log.other, level, rater, _weights(log))
+
+
+def _places(raters: NDArray[Any], stored: list[str] | None) -> NDArray[np.int32] | None:
+    """Return the number in `raters` of each rater that a store has numbered; None where the parts hold names."""
+    return None if stored is None else np.searchsorted(raters, np.array(stored or [""])).astype(np.int32)
+
+
+def _counted(log: Preferences, kind: int) -> Preferences:
+    log = log if log.differing.all() else log[log.differing]
+    return log if kind == LIKELIHOOD else log.decided
+
+
+def _weights(log: Preferences) -> Floats:
+    return np.ones(1) if log.weight is None else log.weight
+
+
+def _strength(log: Preferences) -> Floats | None:
+    return log.strength if log.strength is not None else log.margin
+
+
+def _levels(log: Preferences, kind: int) -> tuple[NDArray[np.int8], Floats | None]:
+    """Return the strength of every verdict as a level, 0 for ties, and for the hinge each level's margin."""
+    strength = _strength(log)
+    if strength is None or kind == RAMP:
+        level, values = np.ones(1, np.int8), np.ones(1)
+    else:
+        values, level = _binned(strength, MOST_MARGINS if kind == HINGE else MOST_STRENGTHS)
+    if log.tie is not None and log.tie.any():
+        level = np.where(log.tie, 0, np.broadcast_to(level, len(log))).astype(np.int8)
+    if kind != HINGE:
+        return level, None
+    mean = float(np.average(np.broadcast_to(values[level - 1], len(log)), weights=log.weight))
+    return level, np.concatenate([[0.0], values / mean, [np.inf]])
+
+
+def _binned(strength: Floats, most: int) -> tuple[Floats, NDArray[np.int8]]:
+    """Return the distinct strengths and which of them each is (1 for the least), in bins where there are too many."""
+    values, number = np.unique(strength, return_inverse=True)
+    if len(values) > most:
+        edges = np.unique(np.quantile(strength, np.arange(1, most) / most))
+        number = np.searchsorted(edges, strength, side="right")
+        values = np.bincount(number, strength) / np.bincount(number)
+    return values, (number + 1).astype(np.int8)

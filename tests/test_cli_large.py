@@ -1,0 +1,110 @@
+"""``dcglearn learn`` on many files, in little memory, over processes, killed and resumed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import TRUTH, random_log
+
+import dcglearn as dl
+
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture
+def logs(tmp_path):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    log = random_log(3000, noise=0.1)
+    for i in range(3):
+        log[1000 * i : 1000 * (i + 1)].save(folder / f"{i}.parquet")
+    log.save(tmp_path / "all.jsonl")
+    return folder
+
+
+def test_many_files_give_what_one_gives(dcglearn, logs, tmp_path):
+    one = dcglearn("learn", tmp_path / "all.jsonl", "--method", "qp", "--json")[1]
+    for options in (
+        [logs],
+        [f"{logs}/*.parquet"],
+        [*sorted(logs.iterdir()), "--memory", "1MB"],
+        [logs / "0.parquet", logs / "1.parquet", logs / "2.parquet", "--grades", 5],
+    ):
+        status, out, err = dcglearn("learn", *options, "--method", "qp", "--json")
+        assert status == 0, err
+        found, wanted = json.loads(out), json.loads(one)
+        assert found["objective"] == pytest.approx(wanted["objective"], rel=1e-9)
+        assert found["dcg"]["gains"] == pytest.approx(wanted["dcg"]["gains"], abs=1e-6)
+        assert found["pairs"] == 3000
+        assert "3000 pairs" in err
+
+
+def test_dry_run_reads_every_part(dcglearn, logs):
+    status, out, _ = dcglearn("learn", logs, "--dry-run")
+    assert status == 0
+    assert "3000 pairs" in out
+    (logs / "1.parquet").write_bytes(b"PAR1")
+    status, _, err = dcglearn("learn", logs, "--dry-run")
+    assert status == 2
+    assert "1.parquet: not a Parquet file" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--holdout", 0.3], "--holdout needs one file"),
+        (["--ratings"], "--ratings needs one file"),
+        (["--bands", 10], "--bands needs one file"),
+        (["--memory", "much"], "such as 2GB"),
+        (["--memory", "1GB", "--workers", 2], "--memory is for this process alone"),
+        (["--workers", 2, "--dask", "tcp://x:1"], "not both"),
+        (["--resume"], "--checkpoint FILE"),
+    ],
+)
+def test_options_that_do_not_go_together(dcglearn, logs, options, words):
+    status, _, err = dcglearn("learn", logs, *options)
+    assert status == 2
+    assert words in err
+
+
+def test_local_workers_learn_the_same(logs, tmp_path):
+    pytest.importorskip("distributed")
+    code = "from dcglearn.cli import main\nif __name__ == '__main__':\n    main()\n"
+    program = tmp_path / "dcglearn_program.py"
+    program.write_text(code)
+    command = [sys.executable, program, "learn", logs, "--workers", "2", "--method", "qp", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    local = dl.UtilityLearner().fit(logs)
+    assert json.loads(done.stdout)["objective"] == pytest.approx(local.objective_, rel=1e-9)
+
+
+def test_a_command_killed_in_the_middle_is_resumed_to_the_same_bytes(tmp_path, dcglearn):
+    """Killed for real, at whatever pass it has come to: as soon as the checkpoint holds a few answers."""
+    log, file, dcg = tmp_path / "log.parquet", tmp_path / "fit.checkpoint", tmp_path / "dcg.json"
+    dl.simulate.write_log(log, TRUTH, 60_000, lists="free", flip_rate=0.1)
+    call = [
+        sys.executable,
+        "-c",
+        "from dcglearn.cli import main; main()",
+        "learn",
+        log,
+        "--checkpoint",
+        file,
+        "-o",
+        dcg,
+    ]
+    process = subprocess.Popen(call, stdout=subprocess.DEVNULL)
+    while process.poll() is None and (not file.exists() or file.stat().st_size < 4000):
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert process.returncode == -signal.SIGKILL
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit.checkpoint", "log.parquet"]
+    assert dcglearn("learn", log, "--checkpoint", file, "--resume", "-o", dcg)[0] == 0
+    assert dcglearn("learn", log, "-o", tmp_path / "whole.json")[0] == 0
+    assert dcg.read_bytes() == (tmp_path / "whole.json").read_bytes()
