@@ -57,12 +57,13 @@ class PairLearner(BaseEstimator):
         check_is_fitted(self)
         return as_preferences(X, self.metric_.n_grades).verdicts(self.metric_)
 
-    def agreement(self, X: Preferences | ArrayLike) -> Agreement:
+    def agreement(self, X: Preferences | PartedLog | ArrayLike) -> Agreement:
         """Return the weight of pairs respected, tied by the metric, and violated."""
         check_is_fitted(self)
-        return as_preferences(X, self.metric_.n_grades).agreement(self.metric_)
+        log = X if isinstance(X, PartedLog) else as_preferences(X, self.metric_.n_grades)
+        return log.agreement(self.metric_)
 
-    def score(self, X: Preferences | ArrayLike, y: None = None) -> float:
+    def score(self, X: Preferences | PartedLog | ArrayLike, y: None = None) -> float:
         """Return the share of preferences respected; a tie of the metric counts half (`agreement` counts it apart)."""
         return self.agreement(X).share
 

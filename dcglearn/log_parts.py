@@ -12,7 +12,7 @@ from dcglearn.gauge import Visibility, blind_mixture, is_blind, visibility
 from dcglearn.margin_qp import Pairs
 from dcglearn.pair_loss import Judgements
 from dcglearn.pair_sums import pair_sums
-from dcglearn.preferences import Preferences, packed
+from dcglearn.preferences import Agreement, Preferences, packed
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from dcglearn.pair_loss import LossSums
     from dcglearn.pair_sums import PairSums
+    from dcglearn.preferences import Metric
 
     Floats = NDArray[np.float64]
 
@@ -178,6 +179,11 @@ class PartedLog:
         """Pairs of each part whose lists differ."""
         return self.parts.gathered(_n_differing)
 
+    def agreement(self, metric: Metric) -> Agreement:
+        """Return how far a metric orders the decided pairs as the log does."""
+        found: Agreement = self.parts.total(_agreement, metric)
+        return found
+
     def n_lists(self, *, decided: bool = False) -> float:
         """Return the number of distinct lists: exact up to `SKETCH`, else estimated from the smallest hashes."""
         return float(self.parts.total(sketch_of, decided).count)
@@ -296,6 +302,11 @@ def _columns(arrays: Sequence[Any], owners: Sequence[Any]) -> Any:
 
 def _size(part: Any) -> Floats:
     return np.array([len(part), part.total_weight])
+
+
+def _agreement(log: Preferences, metric: Metric) -> Agreement:
+    log = log.decided
+    return log.agreement(metric) if len(log) else Agreement(0.0, 0.0, 0.0)
 
 
 def _n_differing(log: Preferences) -> int:

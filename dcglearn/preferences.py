@@ -469,6 +469,9 @@ class Agreement:
     tied: float
     violated: float
 
+    def __add__(self, other: Agreement) -> Agreement:
+        return Agreement(self.respected + other.respected, self.tied + other.tied, self.violated + other.violated)
+
     @property
     def share(self) -> float:
         """Share of preferences respected; a tie of the metric counts half."""

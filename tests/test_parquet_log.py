@@ -57,6 +57,7 @@ def test_the_qp_is_that_of_the_log_in_memory(tmp_path, small_chunks, memory, set
         assert stored.on_disk == (memory == 1)
         assert len(stored) == len(log)
         far = dl.UtilityLearner(**settings).fit(stored)
+        assert far.score(stored) == pytest.approx(local.score(log), rel=1e-9)
     assert far.objective_ == pytest.approx(local.objective_, rel=1e-9)
     assert far.gap_ <= 1e-8
     np.testing.assert_allclose(far.utility_.weights, local.utility_.weights, atol=1e-6)
