@@ -324,13 +324,15 @@ class DCG(_Metric):
         used = np.concatenate([gains[..., :top], gains[..., gains.shape[-1] - (self.depth - top) :]], axis=-1)
         return used @ discounts
 
-    def ideal_of_counts(self, counts: ArrayLike) -> Floats:
+    def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
         """Return the largest DCG of documents given by how many there are of each grade; see `ideal`.
 
         Parameters
         ----------
         counts : array_like of int, shape (n, L)
             With fewer documents than positions, positions stay empty.
+        filler : float
+            The gain of a position that is left empty.
 
         Returns
         -------
@@ -338,7 +340,7 @@ class DCG(_Metric):
         """
         known = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         empty = np.maximum(self.depth - known.sum(axis=1, keepdims=True), 0)
-        gains = np.append(self.gains, 0.0)
+        gains = np.append(self.gains, filler)
         order = np.argsort(-gains, kind="stable")
         discounts = -np.sort(-self.discounts)
         found = np.zeros(len(known))

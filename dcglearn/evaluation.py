@@ -144,7 +144,8 @@ def evaluate(
     missing : {"zero", "skip"}
         Whether judged queries that a run does not have count as 0 in its mean.
     ideal : {"judgements", "list"}
-        The documents that the best ranking is made of: all that are judged, or those in the run's own list.
+        The documents that the best ranking is made of: all that are judged (and, past these, documents that are not,
+        where they have a gain), or those in the run's own list. With ``unjudged="best"`` a list may beat the former.
     empty : float
         NDCG of a query whose best ranking is worth nothing.
     duplicates : {"error", "first", "last"}
@@ -177,7 +178,7 @@ def evaluate(
     if judged.n_grades > n_grades:
         raise InputError(f"{judged.name}: grade {judged.n_grades - 1} has no gain in a metric of {n_grades} grades")
     queries, counts = judged_counts(judged, n_grades)
-    tops = {name: dcg.ideal_of_counts(_padded(counts, dcg)) for name, dcg in dcgs.items()}
+    tops = {name: dcg.ideal_of_counts(_padded(counts, dcg), _filler(dcg, unjudged)) for name, dcg in dcgs.items()}
     values = np.empty((len(systems), len(chosen), len(queries)))
     share = np.empty(len(systems))
     whole = unjudged == "drop" or ties == "average" or ideal == "list"
@@ -186,7 +187,11 @@ def evaluate(
         share[r] = 1 - float((ranked.grades[:, :depth] >= 0).sum() / np.minimum(ranked.lengths, depth).sum())
         for m, name in enumerate(chosen):
             if name in dcgs:
-                top = (tops[name] if ideal == "judgements" else _own_ideal(dcgs[name], ranked)) if normalise else None
+                top = (
+                    (tops[name] if ideal == "judgements" else _own_ideal(dcgs[name], ranked, unjudged))
+                    if normalise
+                    else None
+                )
                 values[r, m] = _worth(dcgs[name], ranked, unjudged, top, empty)
     others = [m for m, name in enumerate(chosen) if name not in dcgs]
     if others:
@@ -219,8 +224,7 @@ def _gains(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
     grades = ranked.grades
     if unjudged == "drop":
         grades = np.take_along_axis(grades, np.argsort(grades < 0, axis=1, kind="stable"), axis=1)
-    own = {"worst": dcg.gains[0], "best": dcg.gains[-1], "drop": 0.0}
-    gains = np.append(dcg.gains, own[unjudged] if isinstance(unjudged, str) else unjudged)[grades]
+    gains = np.append(dcg.gains, _gain_of_unjudged(dcg, unjudged))[grades]
     gains = np.where(ranked.ranked, gains, 0.0) if unjudged != "drop" else gains
     return gains if ranked.groups is None else _averaged(gains, ranked.groups)
 
@@ -232,9 +236,23 @@ def _averaged(gains: Floats, groups: NDArray[np.int64]) -> Floats:
     return found
 
 
-def _own_ideal(dcg: DCG, ranked: RankedGrades) -> Floats:
-    counts = np.stack([(ranked.grades == grade).sum(axis=1) for grade in range(dcg.n_grades)], axis=1)
-    return dcg.ideal_of_counts(counts)
+def _gain_of_unjudged(dcg: DCG, unjudged: str | float) -> float:
+    own = {"worst": dcg.gains[0], "best": dcg.gains[-1], "drop": 0.0}
+    return float(own[unjudged] if isinstance(unjudged, str) else unjudged)
+
+
+def _filler(dcg: DCG, unjudged: str | float) -> float:
+    """Return what the best ranking of judged documents goes on with: documents that are not judged, if they gain."""
+    return 0.0 if unjudged == "best" else max(_gain_of_unjudged(dcg, unjudged), 0.0)
+
+
+def _own_ideal(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
+    counts = [(ranked.grades == grade).sum(axis=1) for grade in range(dcg.n_grades)]
+    if unjudged == "drop":
+        return dcg.ideal_of_counts(np.stack(counts, axis=1))
+    counts.append((ranked.ranked & (ranked.grades < 0)).sum(axis=1))
+    wider = DCG(np.append(dcg.gains, _gain_of_unjudged(dcg, unjudged)), dcg.discounts)
+    return wider.ideal_of_counts(np.stack(counts, axis=1))
 
 
 def _padded(counts: NDArray[np.int64], dcg: DCG) -> NDArray[np.int64]:

@@ -318,3 +318,15 @@ class TestOnTheCommandLine:
 def test_runs_keep_their_names():
     (run,) = read_runs(Run(rows(SCORES, "score", ("query", "document")), "mine"))
     assert run.name == "mine"
+
+
+@pytest.mark.parametrize("ideal", ["judgements", "list"])
+@pytest.mark.parametrize("unjudged", ["worst", 0.4])
+def test_no_list_beats_the_ideal_where_the_worst_grade_has_a_gain(ideal, unjudged):
+    dcg = DCG([1, 2, 5], [1, 0.6, 0.5])
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.0}}
+    for judged in ({"a": 1}, {"a": 2, "b": 0}, {"b": 1, "c": 2, "d": 1, "e": 2}):
+        value = dl.evaluate(run, {"q": judged}, {"m": dcg}, ideal=ideal, unjudged=unjudged).values[0, 0, 0]
+        assert 0 < value <= 1 + 1e-12
+    best = dl.evaluate(run, {"q": {"a": 1}}, {"m": dcg}, ideal=ideal, unjudged="worst").values[0, 0, 0]
+    assert best == pytest.approx(1)
