@@ -37,16 +37,8 @@ check: $(READY)  ## lint, format and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(BENCH)  ## measure speed against other solvers, as ratios; JSON lines
-	$(BIN)/python benchmarks/margin_qp.py
-	$(BIN)/python benchmarks/direct.py
-	$(BIN)/python benchmarks/scaling.py
-	$(BIN)/python benchmarks/out_of_core.py
-	$(BIN)/python benchmarks/losses.py
-	$(BIN)/python benchmarks/coherence.py
-	$(BIN)/python benchmarks/evaluate.py
-	$(BIN)/python benchmarks/letor.py
-	$(BIN)/python benchmarks/first_call.py
+bench: $(BENCH)  ## measure speed against other solvers and libraries, as ratios; write docs/benchmarks.md (ARGS=trees: that alone)
+	$(BIN)/python benchmarks $(ARGS)
 
 figures: $(READY) ## draw the paper's figures and say which of its claims hold; what is there is kept (ARGS=--force: not)
 	$(BIN)/python -m simulations figures $(ARGS)

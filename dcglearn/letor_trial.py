@@ -124,7 +124,7 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
     """
     method = method_named(name)
     started = time.process_time()
-    setting = Setting(fold.train, convention.dcg, grid, seed)
+    setting = Setting(fold.train, convention.dcg, grid, seed, fold.vali)
     column = MEASURES.index("NDCG@10" if method.aim == "NDCG" else "MAP")
     labels: list[str] = []
     valid: list[Floats] = []

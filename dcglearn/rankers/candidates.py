@@ -50,12 +50,15 @@ class Setting:
         The metric to train for.
     grid : {"default", "quick", "papers"}
     seed : int
+    vali : Queries, optional
+        Where the penalties of the starts are chosen; without it, and in the quick grid, they are 1.
     """
 
     train: Queries
     dcg: DCG
     grid: str = "default"
     seed: int = 0
+    vali: Queries | None = None
 
     @property
     def quick(self) -> bool:
@@ -64,16 +67,25 @@ class Setting:
 
     @cached_property
     def starts(self) -> dict[str, Any]:
-        """Fitted linear rankers that others start from: least squares and RankSVM, both regularised."""
-        return {name: ranker.fit(self.train) for name, ranker in self.unfitted().items()}
+        """Fitted linear rankers that others start from: least squares and RankSVM, as regularised as serves best."""
+        return {name: self._best(rankers) for name, rankers in self._families().items()}
 
-    def unfitted(self) -> dict[str, Any]:
-        """Return the same, not fitted."""
+    def _families(self) -> dict[str, list[Any]]:
         from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 
-        return {"RankSVM": RankSVMRanker(C=1.0, metric=self.dcg), "ridge": RidgeRanker(self.dcg, l2=1.0)}
+        strengths = (1.0,) if self.quick or self.vali is None else (1.0, 10.0, 100.0)
+        return {
+            "RankSVM": [RankSVMRanker(C=1 / strength, metric=self.dcg) for strength in strengths],
+            "ridge": [RidgeRanker(self.dcg, l2=strength) for strength in strengths],
+        }
+
+    def _best(self, rankers: list[Any]) -> Any:
+        fitted = [ranker.fit(self.train) for ranker in rankers]
+        if len(fitted) == 1 or self.vali is None:
+            return fitted[0]
+        return max(fitted, key=lambda ranker: ranker.score(self.vali))
 
     def start_candidates(self) -> Iterator[Candidate]:
         """Yield the starts themselves: what an endless pull to them gives, and trees none of which is used."""
-        for name, ranker in self.unfitted().items():
+        for name, ranker in self.starts.items():
             yield Candidate(f"start {name}, as it is", ranker)
