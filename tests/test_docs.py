@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import importlib.util
 import pkgutil
 import re
 import shutil
@@ -128,12 +129,55 @@ def test_make_targets_do_their_own_set_up():
     ["margin_qp", "scaling", "losses", "coherence", "evaluate", "letor", "trees", "out_of_core"],
 )
 def test_benchmarks_run(script):
-    for peer in {"margin_qp.py": ["piqp"], "out_of_core.py": ["pyarrow", "distributed"]}.get(script, []):
+    for peer in {"margin_qp": ["piqp"], "out_of_core": ["pyarrow", "distributed"], "trees": ["lightgbm"]}.get(
+        script, []
+    ):
         pytest.importorskip(peer, reason="benchmarks need the extras `bench` and `dask`")
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks" / f"{script}.py", "--quick"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def suite():
+    spec = importlib.util.spec_from_file_location("benchmark_suite", ROOT / "benchmarks" / "__main__.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_benchmarks_is_that_of_its_rows(suite):
+    rows = suite.read(suite.HERE / "results.jsonl")
+    assert {row["script"] for row in rows} == set(suite.SCRIPTS)
+    assert (suite.DOCS / "benchmarks.md").read_text() == suite.page(rows)
+    assert set(suite.SCRIPTS) | {"letor"} == {path.stem for path in suite.HERE.glob("*.py")} - {"__main__"}
+    assert len(suite.picture(rows).axes) == len(suite.bars(rows)) > 3
+
+
+def test_the_suite_keeps_the_rows_of_other_scripts(suite, tmp_path, monkeypatch):
+    kept = tmp_path / "rows.jsonl"
+    stamp = suite.machine()
+    assert stamp["versions"]["numpy"] and stamp["cores"] > 0
+    old = [{"script": name, "question": "old", "machine": stamp} for name in ("coherence", "trees")]
+    suite.write(kept, old[::-1])
+    new = {"script": "coherence", "question": "new", "seconds": 2.0, "machine": stamp}
+    monkeypatch.setattr(suite, "rows_of", lambda script, quick: [new])
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "coherence", "--quick", "-o", str(kept)])
+    suite.main()
+    assert [row["question"] for row in suite.read(kept)] == ["old", "new"]
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "nothing"])
+    with pytest.raises(SystemExit):
+        suite.main()
+
+
+def test_a_failing_benchmark_stops_the_suite(suite, tmp_path, monkeypatch):
+    (tmp_path / "bad.py").write_text("raise ValueError")
+    (tmp_path / "good.py").write_text("print('{\"question\": 1}')")
+    monkeypatch.setattr(suite, "HERE", tmp_path)
+    assert suite.rows_of("good", False)[0]["script"] == "good"
+    with pytest.raises(SystemExit, match=r"bad\.py failed"):
+        suite.rows_of("bad", False)
 
 
 @pytest.fixture
