@@ -11,6 +11,8 @@ BELL, HINGE, LOGISTIC = range(3)
 """Slope of the step in a pair's difference of scores: soft ranks, smoothed hinge ranks, the logistic loss."""
 NEAR = 0.001
 """Added to the distance, in units of the width of a step: documents much closer than that pull no harder."""
+PAST = 1.5
+"""By how much a pair's step goes past its distance, in the same units; less is slower, more learns noise."""
 WIDE = 600.0
 """exp(-600) is no subnormal number; scores further apart than 600 / alpha take the slow way."""
 
@@ -48,7 +50,7 @@ def _row(x, e, gain, discounts, p, m, hinge, logistic, pulls, bends):  # type: i
             up, slope = 2.0 * s, 2.0 * t * s
         force = (slope if span > 0.0 else up) * span * abs(level - discounts[r]) / (far + NEAR)
         hard = abs(force)
-        curve = hard / (far + 1.0)
+        curve = hard / (far + PAST)
         pulls[r] = force
         bends[r] = curve
         pull += force
