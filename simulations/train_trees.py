@@ -117,7 +117,7 @@ def plot(table, axes):
 
 
 def ahead(table, first, second, share=1.0):
-    """Return how far (method, follow) is ahead of another after a share of the trees, paired, with its standard error."""
+    """Return how far (method, follow) is ahead of another after a share of the trees, paired, with its error."""
     stops = table["trees"].unique()
     last = table.filter(trees=int(stops.filter(stops <= share * stops.max()).max()))
     values = [last.filter(method=m, follow=f).sort("repeat")["ndcg"].to_numpy() for m, f in (first, second)]
