@@ -63,7 +63,7 @@ def main(quick: bool) -> None:
     measured(*example(), 10 if quick else 100, 2 if quick else 5)
     queries, size = (50, 20) if quick else (10_000, 100)
     million = dl.simulate.nonlinear_queries(queries, size, n_features=30, noise=0.8, seed=0)
-    measured(f"{queries:,} queries", million, 10 if quick else 50, 1 if quick else 3)
+    measured(f"{queries:,} queries", million, 10 if quick else 20, 1 if quick else 2)
 
 
 if __name__ == "__main__":
