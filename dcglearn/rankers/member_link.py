@@ -106,7 +106,7 @@ def _ready(member: socket.socket) -> socket.socket:
 
 
 def _say(member: socket.socket, words: Any) -> None:
-    data = json.dumps(words).encode()
+    data = json.dumps(words, default=str).encode()
     member.sendall(_SIZE.pack(len(data)) + data)
 
 
