@@ -229,8 +229,9 @@ def _agree(everything: list[dict[str, Any]]) -> None:
     places: dict[Any, str] = {}
     for name, place in (pair for one in everything for pair in one["queries"]):
         if name in places:
+            first, second = sorted([places[name], place])
             raise InputError(
-                f"query {name} is in {places[name]} and in {place}: a query must not be split; keep its documents in "
+                f"query {name} is in {first} and in {second}: a query must not be split; keep its documents in "
                 "one file, and number queries of different files differently"
             )
         places[name] = place
