@@ -79,7 +79,7 @@ def test_shares_are_balanced_and_nobody_is_left_out():
     rng = np.random.default_rng(0)
     for n, sizes in [(2, [5]), (3, [9, 1, 1]), (4, rng.integers(1, 200, 300)), (2, [0, 0, 0])]:
         held = balanced(np.array(sizes), n)
-        assert sorted(sum(held, [])) == list(range(len(sizes)))
+        assert sorted(item for items in held for item in items) == list(range(len(sizes)))
         if len(sizes) >= n:
             assert all(held)
         loads = [sum(sizes[i] for i in items) for items in held]
@@ -111,7 +111,7 @@ def test_members_hear_everybody_in_order_and_strangers_are_sent_away():
         thread.join(timeout=10)
     stranger.close()
     wanted = [[{"rank": rank, "round": i, "value": 0.1 * rank} for rank in range(3)] for i in range(3)]
-    assert heard == {rank: wanted for rank in range(3)}
+    assert heard == dict.fromkeys(range(3), wanted)
 
 
 def test_as_good_as_local_the_same_bytes_twice_and_no_query_split(client, tmp_path):
@@ -171,7 +171,6 @@ def test_a_start_and_weights_count_as_they_do_here(client):
     local = dl.BoostedRanker(RegSHFSDCG(STEEP), n_trees=20, num_leaves=7, start=start).fit(TRAIN, **how)
     far = small(n_trees=20, start=start).fit(TRAIN, engine=client, **how)
     np.testing.assert_array_equal(far.base_, local.base_)
-    print(np.corrcoef(far.predict(TEST), local.predict(TEST)))
     assert np.corrcoef(far.predict(TEST), local.predict(TEST))[0, 1] > 0.9
 
 
@@ -239,13 +238,13 @@ def killed(client, checkpoint, rank, whom):
     killer = threading.Thread(target=kill)
     killer.start()
     began = time.monotonic()
-    with pytest.raises(ClusterLost, match="after [0-9]+ trees.*resume from the checkpoint"):
+    with pytest.raises(ClusterLost, match=r"after [0-9]+ trees.*resume from the checkpoint"):
         small(Slow(STEEP), **LONG).fit(TRAIN, checkpoint=checkpoint, engine=client, **HOW)
     killer.join()
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 20
     assert len(pids) == 2
     while any(alive(pid) for _, pid in pids.values()):  # nobody waits for ever
-        assert time.monotonic() - began < 40
+        assert time.monotonic() - began < 25
         time.sleep(0.05)
 
 

@@ -10,6 +10,7 @@ import socket
 import time
 import uuid
 import warnings
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from concurrent.futures import Future as Asked
 
     from distributed import Client, Future
     from numpy.typing import ArrayLike, NDArray
@@ -50,7 +52,7 @@ _LIGHTGBM = "__import__('lightgbm').__version__"
 
 
 class DaskBoostedRanker(BoostedRanker):
-    """`BoostedRanker` over a Dask cluster: LightGBM's data-parallel trees with the losses and the judgement of this package.
+    """`BoostedRanker` over a Dask cluster: LightGBM's data-parallel trees against any loss of this package.
 
     Every worker holds whole queries and works out their slopes; LightGBM adds up the workers' histograms, so that all
     grow the same trees. Slopes and curvatures are brought to size by means over all documents, not each worker's.
@@ -197,13 +199,24 @@ class DaskBoostedRanker(BoostedRanker):
         for name in ("local_listen_port", "time_out"):
             for alias in lightgbm_itself().basic._ConfigAliases.get(name):
                 given.pop(alias, None)
-        fixed = {"deterministic": True, "force_row_wise": True, "num_machines": len(seats), "pre_partition": True}
+        fixed: dict[str, Any] = {
+            "deterministic": True,
+            "force_row_wise": True,
+            "num_machines": len(seats),
+            "pre_partition": True,
+        }
         fixed["tree_learner"] = "data" if len(seats) > 1 else "serial"
         if self._own("num_threads") is None:
             fixed["num_threads"] = min(seat.threads for seat in seats)
         ranker = BoostedRanker(**{**given, **fixed})
         ranker.base_ = self.base_
-        rest = {"token": uuid.uuid4().hex, "seats": tuple(seats), "ranker": ranker, "every": every, "resume": words}
+        rest: dict[str, Any] = {
+            "token": uuid.uuid4().hex,
+            "seats": tuple(seats),
+            "ranker": ranker,
+            "every": every,
+            "resume": words,
+        }
         rest["time_out"] = self._own("time_out") or 2
         return [Orders(rank=rank, valid=valid if rank == 0 else None, **rest) for rank in range(len(seats))]
 
@@ -216,6 +229,8 @@ class _Training:
         self.token, self.seats = orders[0].token, orders[0].seats
         self.seen = 0
         self.trees = 0
+        self._asking = ThreadPoolExecutor(1)
+        self._asked: Asked[dict[str, Any]] = self._asking.submit(dict)
 
     def run(self, progress: bool | None) -> list[dict[str, Any]]:
         """Return what each member found, in the order of ranks."""
@@ -235,6 +250,7 @@ class _Training:
                 bar.update(found[0]["trees"] - self.trees)
                 return found
             finally:
+                self._asking.shutdown(wait=False, cancel_futures=True)
                 self._stop(futures)
 
     def _submitted(self, orders: Orders, share: Share) -> Future:
@@ -243,8 +259,11 @@ class _Training:
         return self.client.submit(member, orders, kept, workers=[worker], allow_other_workers=False, pure=False)
 
     def _hear(self, bar: Any) -> None:
-        """Take up the news of rank 0: for the bar, and the checkpoint."""
-        found = self.client.run(news, self.token, self.seen, workers=[self.seats[0].worker], on_error="return")
+        """Take up the news of rank 0, if there are some: for the bar, and the checkpoint."""
+        if not self._asked.done():
+            return
+        found = self._asked.result()
+        self._asked = self._asking.submit(self._ask)
         words = found.get(self.seats[0].worker)
         if not isinstance(words, dict) or not words:
             return
@@ -256,6 +275,14 @@ class _Training:
             self.seen = words["checkpoints"]
             if self.checkpoint is not None:
                 write_checkpoint(self.checkpoint, words["checkpoint"])
+
+    def _ask(self) -> dict[str, Any]:
+        """Ask for news, in a thread of its own: of a worker that has just died, the answer takes half a minute."""
+        try:
+            found = self.client.run(news, self.token, self.seen, workers=[self.seats[0].worker], on_error="return")
+        except (OSError, ValueError, RuntimeError, CancelledError):
+            return {}  # whether it is lost is found out elsewhere
+        return found or {}
 
     def _look_for_the_lost(self, futures: list[Future]) -> None:
         there = self.client.scheduler_info(n_workers=-1)["workers"]
@@ -316,7 +343,9 @@ def _check_lightgbm(client: Client) -> None:
         found = client.run(eval, _LIGHTGBM, on_error="return")  # text, which every worker can unpickle
     for worker, theirs in sorted(found.items()):
         if isinstance(theirs, BaseException):
-            raise InputError(f"worker {worker} cannot load LightGBM ({theirs}); install lightgbm {ours} on every worker")
+            raise InputError(
+                f"worker {worker} cannot load LightGBM ({theirs}); install lightgbm {ours} on every worker"
+            )
         if theirs != ours:
             raise InputError(f"worker {worker} has LightGBM {theirs}, this process {ours}: install the same on all")
 

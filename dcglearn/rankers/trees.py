@@ -468,6 +468,7 @@ def base_scores(features: Any, base: Floats) -> Floats:
 
 
 def lightgbm_itself() -> Any:
+    """Return the module, or say how to install it."""
     try:
         import lightgbm
     except ImportError as error:
@@ -476,6 +477,7 @@ def lightgbm_itself() -> Any:
 
 
 def booster_of(lightgbm: Any, text: str, name: str) -> Any:
+    """Return the model in a text, called `name` where it is refused as damaged."""
     try:
         return lightgbm.Booster(model_str=text)
     except (lightgbm.basic.LightGBMError, ValueError, TypeError) as error:
