@@ -221,7 +221,7 @@ def alive(pid: int) -> bool:
 
 
 HOW = {"eval_set": VALID, "checkpoint_every": 5}
-LONG = {"n_trees": 100, "feature_fraction": 0.5}
+LONG = {"n_trees": 60, "feature_fraction": 0.5}
 
 
 def killed(client, checkpoint, rank, whom):

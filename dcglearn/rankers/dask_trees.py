@@ -285,7 +285,9 @@ class _Training:
         return found or {}
 
     def _look_for_the_lost(self, futures: list[Future]) -> None:
-        there = self.client.scheduler_info(n_workers=-1)["workers"]
+        there = self.client.scheduler_info(n_workers=-1).get("workers")
+        if there is None:
+            raise ClusterLost(self._lost("the scheduler was lost"))
         lost = [seat.worker for seat, future in zip(self.seats, futures, strict=True) if seat.worker not in there]
         if lost:
             raise ClusterLost(self._lost(f"worker {lost[0]} was lost"))
@@ -293,7 +295,7 @@ class _Training:
     def _lost(self, what: str) -> str:
         kept = "resume from the checkpoint" if self.seen and self.checkpoint is not None else "train again"
         return (
-            f"{what} after {self.trees} trees, and its queries with it; the other workers' trainings were ended: "
+            f"{what} after {self.trees} trees; the other workers cannot go on without it and were stopped: "
             f"{kept} with as many workers (checkpoint=FILE, resume=True)"
         )
 
