@@ -56,8 +56,8 @@ class DaskBoostedRanker(BoostedRanker):
 
     Every worker holds whole queries and works out their slopes; LightGBM adds up the workers' histograms, so that all
     grow the same trees. Slopes and curvatures are brought to size by means over all documents, not each worker's.
-    Bins of features are found on shares of the data, so the model is not the local one to the byte, but as good.
-    The same data, seed and number of workers give the same bytes.
+    LightGBM finds bins of features on shares of the data, and estimates the documents in a leaf; where neither matters, the
+    trees are the local ones, else as good. The same data, seed and number of workers give the same bytes.
 
     Parameters
     ----------
@@ -199,12 +199,9 @@ class DaskBoostedRanker(BoostedRanker):
         for name in ("local_listen_port", "time_out"):
             for alias in lightgbm_itself().basic._ConfigAliases.get(name):
                 given.pop(alias, None)
-        fixed: dict[str, Any] = {
-            "deterministic": True,
-            "force_row_wise": True,
-            "num_machines": len(seats),
-            "pre_partition": True,
-        }
+        fixed: dict[str, Any] = {"deterministic": True, "num_machines": len(seats), "pre_partition": True}
+        if self._own("force_col_wise") is None:
+            fixed["force_row_wise"] = True  # else LightGBM chooses by the clock
         fixed["tree_learner"] = "data" if len(seats) > 1 else "serial"
         if self._own("num_threads") is None:
             fixed["num_threads"] = min(seat.threads for seat in seats)
