@@ -205,7 +205,7 @@ class Slow(RegSHFSDCG):
     """A loss that leaves time for a murder, and is the same training."""
 
     def at(self, iteration, total):
-        time.sleep(0.03)
+        time.sleep(0.1)
         return super().at(iteration, total)
 
     def __repr__(self):

@@ -10,7 +10,8 @@ import socket
 import time
 import uuid
 import warnings
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from asyncio import CancelledError
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +57,8 @@ class DaskBoostedRanker(BoostedRanker):
 
     Every worker holds whole queries and works out their slopes; LightGBM adds up the workers' histograms, so that all
     grow the same trees. Slopes and curvatures are brought to size by means over all documents, not each worker's.
-    LightGBM finds bins of features on shares of the data, and estimates the documents in a leaf; where neither matters, the
-    trees are the local ones, else as good. The same data, seed and number of workers give the same bytes.
+    LightGBM finds bins of features on shares of the data, and estimates the documents in a leaf; where neither
+    matters, the trees are the local ones, else as good. The same data, seed and number of workers give the same bytes.
 
     Parameters
     ----------
@@ -277,8 +278,8 @@ class _Training:
         """Ask for news, in a thread of its own: of a worker that has just died, the answer takes half a minute."""
         try:
             found = self.client.run(news, self.token, self.seen, workers=[self.seats[0].worker], on_error="return")
-        except (OSError, ValueError, RuntimeError, CancelledError):
-            return {}  # whether it is lost is found out elsewhere
+        except (Exception, CancelledError):
+            return {}  # whether a worker or all is lost is found out elsewhere
         return found or {}
 
     def _look_for_the_lost(self, futures: list[Future]) -> None:
