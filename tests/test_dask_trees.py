@@ -5,6 +5,7 @@ import signal
 import socket
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -199,6 +200,22 @@ def test_bad_input_is_refused_by_name(client, tmp_path, monkeypatch):
     refused("worker .* cannot load LightGBM .*install lightgbm", X=TRAIN, engine=client)
     monkeypatch.setattr(dask_trees, "_LIGHTGBM", "'0.1'")
     refused("worker .* has LightGBM 0.1, this process", X=TRAIN, engine=client)
+
+
+def test_a_port_that_was_taken_meanwhile_is_replaced(client, monkeypatch):
+    found, asked = dask_trees._seats, []
+    with socket.create_server(("", 0)) as taken:
+
+        def seats(*arguments):
+            asked.append(1)
+            first, second = found(*arguments)
+            if len(asked) == 1:
+                second = replace(second, port=taken.getsockname()[1])
+            return [first, second]
+
+        monkeypatch.setattr(dask_trees, "_seats", seats)
+        assert small(n_trees=3).fit(TRAIN, engine=client).trees_ == [3, 3]
+    assert len(asked) == 2
 
 
 class Slow(RegSHFSDCG):

@@ -6,6 +6,7 @@ import contextlib
 import glob
 import heapq
 import os
+import re
 import socket
 import time
 import uuid
@@ -49,7 +50,16 @@ BEAT = 0.3
 OURS = ("machines", "num_machines", "machine_list_filename", "tree_learner", "pre_partition")
 """LightGBM's parameters that the cluster settles."""
 
+TRIES = 3
+"""How often to look for ports: one that was free may be taken before a member has it."""
+
+_TAKEN = re.compile("in use|[Bb]inding port|[Ss]ocket|connect")
+
 _LIGHTGBM = "__import__('lightgbm').__version__"
+
+
+class PortTaken(ClusterLost):
+    """The members could not connect, and no tree was grown."""
 
 
 class DaskBoostedRanker(BoostedRanker):
@@ -130,18 +140,32 @@ class DaskBoostedRanker(BoostedRanker):
         with contextlib.ExitStack() as closing:
             client = connected(engine, closing)
             _check_lightgbm(client)
-            seats = _seats(client, self._own("local_listen_port"))
+            n = max(len(client.scheduler_info(n_workers=-1)["workers"]), 1)  # if there is none, `_seats` says so
             if isinstance(X, (str, os.PathLike)) or (isinstance(X, (list, tuple)) and _paths(X)):
-                shares = self._of_files(X, len(seats), sparse, [y, qid, query_weight, sample_weight])
+                shares = self._of_files(X, n, sparse, [y, qid, query_weight, sample_weight])
             else:
                 queries = as_queries(X, y, qid)
-                shares = self._of_memory(queries, len(seats), *checked_weights(queries, query_weight, sample_weight))
+                shares = self._of_memory(queries, n, *checked_weights(queries, query_weight, sample_weight))
                 eval_set = None if eval_set is None else _in_memory(eval_set, queries, self.metric_)
-            orders = self._orders(seats, checkpoint_every, eval_set, words)
-            training = _Training(client, orders, shares, checkpoint)
-            found = training.run(progress)
-        self._take(found)
+            self._take(self._found(client, shares, (checkpoint_every, eval_set, words), checkpoint, progress))
         return self
+
+    def _found(
+        self, client: Client, shares: list[Share], told: tuple[Any, ...], checkpoint: Any, progress: bool | None
+    ) -> list[dict[str, Any]]:
+        """Return what the members found; those who cannot sit down are given other seats."""
+        for attempt in range(TRIES):
+            seats = _seats(client, self._own("local_listen_port"))
+            if len(seats) != len(shares):
+                raise ClusterLost(
+                    f"{len(seats)} workers are there, but {len(shares)} were at the beginning; train again"
+                )
+            try:
+                return _Training(client, self._orders(seats, *told), shares, checkpoint).run(progress)
+            except PortTaken:
+                if attempt == TRIES - 1:
+                    raise
+        raise AssertionError
 
     def _take(self, found: list[dict[str, Any]]) -> None:
         """Keep what the members found; rank 0 tells the model."""
@@ -313,6 +337,8 @@ class _Training:
         own = [error for error in errors if "ConnectionError" not in str(error)] or errors
         if own and not isinstance(own[0], MemberFailed):
             raise own[0]
+        if own and self.trees == 0 and _TAKEN.search(str(own[0])):
+            raise PortTaken(self._lost(str(own[0])))
         raise ClusterLost(self._lost(str(own[0]) if own else "a worker's task was cancelled"))
 
     def _stop(self, futures: list[Future]) -> None:
