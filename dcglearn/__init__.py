@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from dcglearn.rankers.adarank import AdaRankRanker as AdaRankRanker
     from dcglearn.rankers.baselines import RankSVMRanker as RankSVMRanker
     from dcglearn.rankers.baselines import RidgeRanker as RidgeRanker
+    from dcglearn.rankers.dask_trees import DaskBoostedRanker as DaskBoostedRanker
     from dcglearn.rankers.linear import LinearRanker as LinearRanker
     from dcglearn.rankers.model_files import load_ranker as load_ranker
     from dcglearn.rankers.reduction import PairwiseRanker as PairwiseRanker
@@ -98,6 +99,7 @@ _HOMES = {
     "compare_learners": "compare",
     "compare_systems": "comparison",
     "consistent_ranges": "ranges",
+    "DaskBoostedRanker": "rankers.dask_trees",
     "DaskLog": "distributed",
     "DCG": "dcg",
     "DCGLearner": "dcg_learner",

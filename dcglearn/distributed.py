@@ -96,7 +96,7 @@ class DaskParts:
         return graph, list(graph)
 
     def _submitted(self, graph: dict[str, Any], keys: list[str]) -> list[Future]:
-        with _cluster_errors(self.client):
+        with cluster_errors(self.client):
             found: list[Future] = self.client.get(graph, keys, sync=False)
             return found
 
@@ -146,7 +146,7 @@ class DaskLog(PartedLog):
         self._closing = contextlib.ExitStack()
         self.client = connected(engine, self._closing)
         try:
-            with _cluster_errors(self.client):
+            with cluster_errors(self.client):
                 futures, names = _parts(log, self.client, how, partitions)
             if isinstance(log, Preferences):
                 n_grades, scale = log.n_grades, log.grade_names
@@ -217,7 +217,7 @@ def check_versions(client: Client) -> None:
     """
     ours = {"dcglearn": __version__, "Python": platform.python_version()}
     # eval of text, which every worker can unpickle, whatever it lacks.
-    with _cluster_errors(client):
+    with cluster_errors(client):
         found = client.run(eval, _VERSIONS, on_error="return")
     for worker, theirs in sorted(found.items()):
         if isinstance(theirs, ModuleNotFoundError):
@@ -245,7 +245,7 @@ def awaited(client: Client, future: Future) -> Any:
     """
     idle_since = None
     while True:
-        with _cluster_errors(client):
+        with cluster_errors(client):
             try:
                 return future.result(timeout=2)
             except TimeoutError:
@@ -265,7 +265,8 @@ _RESUME = (
 
 
 @contextlib.contextmanager
-def _cluster_errors(client: Client) -> Any:
+def cluster_errors(client: Client) -> Any:
+    """Say of a lost cluster what is lost and what to do, as `ClusterLost`."""
     from concurrent.futures import CancelledError
 
     from distributed.client import ClosedClientError
@@ -301,12 +302,12 @@ def over_cluster(function: Callable[[Any], Any], items: Iterable[Any], engine: A
     """
     with contextlib.ExitStack() as closing:
         client = connected(engine, closing)
-        with _cluster_errors(client):
+        with cluster_errors(client):
             sent = client.submit(_kept, function, pure=False)
             ahead = 4 * sum(client.nthreads().values()) + 4
         waiting: deque[Future] = deque()
         for item in items:
-            with _cluster_errors(client):
+            with cluster_errors(client):
                 waiting.append(client.submit(_applied, sent, item, pure=False))
             if len(waiting) >= ahead:
                 yield awaited(client, waiting.popleft())

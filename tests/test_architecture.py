@@ -44,11 +44,13 @@ FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
 # A folder stands on one floor of the house and has floors of its own, written the same way.
 FOLDERS = {
     "rankers": [
-        {"model_files"},
+        {"model_files", "member_link"},
         {"ranker"},
         {"baselines"},
         {"linear", "sparse", "reduction", "trees", "adarank", "candidates"},
-        {"paper_grids"},
+        {"paper_grids", "tree_member"},
+        {"member_process"},
+        {"dask_trees"},
         {"methods"},
     ],
     "losses": [

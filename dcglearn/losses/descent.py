@@ -9,6 +9,8 @@ import numpy as np
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from dcglearn.losses.contract import Loss
@@ -29,6 +31,7 @@ def descent(
     weight: Floats | None = None,
     follow: str = "exchange",
     curvature: str = "diagonal",
+    total: Callable[[Floats], Floats] | None = None,
 ) -> tuple[Floats, Floats]:
     """Return minus a direction of rising values, of mean size 1, and its curvature, for a booster that minimises.
 
@@ -43,6 +46,8 @@ def descent(
         The loss's `forces`, or its gradient, which bends in proportion to its size.
     curvature : {"diagonal", "constant"}
         As that direction bends, or the loss's sharpness (Friedman 2001).
+    total : callable, optional
+        Adds sums over these documents to those over the documents that others hold: means are over all.
 
     Returns
     -------
@@ -61,9 +66,11 @@ def descent(
     else:
         _, direction = loss(scores, grades, offsets, weight)
         bend = loss.per_score * np.abs(direction)
-    size = float(np.abs(direction).mean()) if len(direction) else 0.0
-    if size == 0:
+    sums = np.array([len(direction), np.abs(direction).sum(), bend.sum()])
+    n, sizes, bends = sums if total is None else total(sums)
+    if sizes == 0:
         return np.zeros_like(direction), np.ones_like(direction)
+    size = sizes / n
     if curvature == "constant":
-        bend = np.full_like(direction, loss.per_score * size)
-    return -direction / size, np.maximum(bend, FLOOR * bend.mean()) / size
+        return -direction / size, np.full_like(direction, loss.per_score)
+    return -direction / size, np.maximum(bend, FLOOR * bends / n) / size

@@ -27,6 +27,7 @@ HOMES = {
     "RidgeRanker": "baselines",
     "RankSVMRanker": "baselines",
     "BoostedRanker": "trees",
+    "DaskBoostedRanker": "dask_trees",
     "AdaRankRanker": "adarank",
 }
 

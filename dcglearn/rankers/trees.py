@@ -185,31 +185,29 @@ class BoostedRanker(Ranker):
         InputError
             If an input or a setting cannot be used, or the checkpoint is damaged or of another training.
         """
-        lightgbm = _lightgbm()
+        lightgbm = lightgbm_itself()
         queries = as_queries(X, y, qid)
-        loss = RegSHFSDCG(DCG.standard(max(queries.n_grades or 2, 2), 10)) if self.loss is None else self.loss
-        self.metric_ = self.metric or getattr(loss, "dcg", None) or self._own_metric(queries)
-        check_scale(queries, self.metric_)
+        loss = self._settled(queries)
         check_training(queries)
         self._check_settings(checkpoint_every)
         valid = None if eval_set is None else as_eval_set(eval_set, queries.shape[1], self.metric_)
-        weight = (
-            None if query_weight is None else pair_values(query_weight, "query_weight", len(queries), positive=True)
-        )
-        by_document = (
-            None
-            if sample_weight is None
-            else pair_values(sample_weight, "sample_weight", queries.shape[0], positive=True)
-        )
+        weight, by_document = checked_weights(queries, query_weight, sample_weight)
         self.n_features_in_ = queries.shape[1]
         self.base_ = None if self.start is None else start_of(self.start, queries, self.metric_)
-        growth = _Growth(self, lightgbm, queries, loss, valid, weight, by_document, checkpoint_every)
+        growth = Growth(self, lightgbm, queries, loss, valid, weight, by_document, checkpoint_every)
         if resume:
-            growth.restore(checkpoint)
+            growth.take_up(checkpoint_words(checkpoint), str(checkpoint))
         growth.grow(checkpoint, progress)
         self.booster_, self.validation_ = growth.booster, growth.history
         self.n_trees_ = int(np.argmax(self.validation_)) + 1 if self.validation_ else self.booster_.num_trees()
         return self
+
+    def _settled(self, queries: Queries) -> Loss:
+        """Return the loss to climb, and set the metric that judges."""
+        loss = RegSHFSDCG(DCG.standard(max(queries.n_grades or 2, 2), 10)) if self.loss is None else self.loss
+        self.metric_ = self.metric or getattr(loss, "dcg", None) or self._own_metric(queries)
+        check_scale(queries, self.metric_)
+        return loss
 
     @property
     def feature_importances_(self) -> Floats:
@@ -234,7 +232,7 @@ class BoostedRanker(Ranker):
     def _check_names(given: dict[str, Any]) -> None:
         if not given:
             return
-        known = _lightgbm().basic._ConfigAliases
+        known = lightgbm_itself().basic._ConfigAliases
         for name in given:
             for main, ours in OURS.items():
                 if name in known.get(main) or name == main:
@@ -251,7 +249,7 @@ class BoostedRanker(Ranker):
 
     def _read(self, folder: Path, words: dict[str, Any]) -> None:
         text = (folder / "trees.txt").read_text(encoding="utf-8")
-        self.booster_ = _booster(_lightgbm(), text, f"{folder}/trees.txt")
+        self.booster_ = booster_of(lightgbm_itself(), text, f"{folder}/trees.txt")
         self.n_trees_ = int(words["n_trees_used"])
         self.base_ = None if words.get("base") is None else np.array(words["base"], dtype=np.float64)
         if self.base_ is not None and self.base_.shape != (self.n_features_in_ + 1,):
@@ -260,7 +258,7 @@ class BoostedRanker(Ranker):
             raise InputError("trees.txt does not belong to model.json, or is damaged")
 
 
-class _Growth:
+class Growth:
     """Trees under construction, in segments that a checkpoint can hold."""
 
     def __init__(
@@ -289,6 +287,9 @@ class _Growth:
     def _base_of(self, queries: Queries) -> Floats:
         base = self.ranker.base_
         return np.zeros(queries.shape[0]) if base is None else base_scores(queries.features, base)
+
+    _total: Callable[[Floats], Floats] | None = None
+    """Adds up sums over documents, where others hold a share of them."""
 
     @property
     def n_grown(self) -> int:
@@ -346,7 +347,7 @@ class _Growth:
             if grown == 1:
                 loss = self.regression  # equal scores: many losses are flat there
             rest = self.queries.grades, self.queries.offsets, self.weight
-            slope, curve = descent(loss, scores, *rest, self.ranker.follow, self.ranker.curvature)
+            slope, curve = descent(loss, scores, *rest, self.ranker.follow, self.ranker.curvature, self._total)
             return (slope, curve) if self.by_document is None else (slope * self.by_document, curve * self.by_document)
 
         return objective
@@ -362,7 +363,7 @@ class _Growth:
         return bool(patience and self.history and len(self.history) - 1 - int(np.argmax(self.history)) >= patience)
 
     @property
-    def _fingerprint(self) -> str:
+    def fingerprint(self) -> str:
         """Say which training this is: data, loss, settings."""
         marks = hashlib.sha256()
         rows = self.queries.features
@@ -383,30 +384,60 @@ class _Growth:
         marks.update(repr(words).encode())
         return marks.hexdigest()
 
-    def _save(self, checkpoint: Any) -> None:
-        words = {
+    @property
+    def words(self) -> dict[str, Any]:
+        """What a checkpoint holds."""
+        return {
             "format": "dcglearn.checkpoint",
-            "training": self._fingerprint,
+            "training": self.fingerprint,
             "history": self.history,
             "trees": self.booster.model_to_string(num_iteration=-1),
         }
-        with written_beside(checkpoint) as beside:
-            beside.write_text(json.dumps(words), encoding="utf-8")
 
-    def restore(self, checkpoint: Any) -> None:
-        """Take up a training where its checkpoint left it; for errors see `BoostedRanker.fit`."""
-        if checkpoint is None or not Path(checkpoint).exists():
-            raise InputError(f"checkpoint={checkpoint!r}: there is none to resume from")
-        words = read_json_object(checkpoint)
-        if words.get("format") != "dcglearn.checkpoint" or not {"training", "history", "trees"} <= words.keys():
-            raise InputError(f"{checkpoint} is no checkpoint of boosted trees, or a damaged one")
-        if words["training"] != self._fingerprint:
-            raise InputError(f"{checkpoint} is of another training: its data, loss or settings differ; train anew")
-        self.booster = _booster(self.lightgbm, words["trees"], str(checkpoint))
+    def _save(self, checkpoint: Any) -> None:
+        write_checkpoint(checkpoint, self.words)
+
+    def take_up(self, words: dict[str, Any], name: str) -> None:
+        """Go on where a checkpoint, called `name`, left off; for errors see `BoostedRanker.fit`."""
+        if words["training"] != self.fingerprint:
+            raise InputError(f"{name} is of another training: its data, loss or settings differ; train anew")
+        self.booster = booster_of(self.lightgbm, words["trees"], name)
         self.history = list(words["history"])
         if self.valid is not None and self.valid_scores is not None:
             for tree in range(self.n_grown):
                 self.valid_scores += self.booster.predict(self.valid.features, start_iteration=tree, num_iteration=1)
+
+
+def write_checkpoint(checkpoint: Any, words: dict[str, Any]) -> None:
+    """Write what `Growth.words` says, whole or not at all."""
+    with written_beside(checkpoint) as beside:
+        beside.write_text(json.dumps(words), encoding="utf-8")
+
+
+def checkpoint_words(checkpoint: Any) -> dict[str, Any]:
+    """Return what a checkpoint holds.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is damaged.
+    """
+    if checkpoint is None or not Path(checkpoint).exists():
+        raise InputError(f"checkpoint={checkpoint!r}: there is none to resume from")
+    words = read_json_object(checkpoint)
+    if words.get("format") != "dcglearn.checkpoint" or not {"training", "history", "trees"} <= words.keys():
+        raise InputError(f"{checkpoint} is no checkpoint of boosted trees, or a damaged one")
+    return words
+
+
+def checked_weights(
+    queries: Queries, query_weight: ArrayLike | None, sample_weight: ArrayLike | None
+) -> tuple[Floats | None, Floats | None]:
+    """Return the weights by query and by document, shapes (m,) and (n,), or None where they are."""
+    by_query = None if query_weight is None else pair_values(query_weight, "query_weight", len(queries), positive=True)
+    if sample_weight is None:
+        return by_query, None
+    return by_query, pair_values(sample_weight, "sample_weight", queries.shape[0], positive=True)
 
 
 def start_of(start: Any, queries: Queries, dcg: DCG) -> Floats:
@@ -436,7 +467,8 @@ def base_scores(features: Any, base: Floats) -> Floats:
     return found
 
 
-def _lightgbm() -> Any:
+def lightgbm_itself() -> Any:
+    """Return the module, or say how to install it."""
     try:
         import lightgbm
     except ImportError as error:
@@ -444,7 +476,8 @@ def _lightgbm() -> Any:
     return lightgbm
 
 
-def _booster(lightgbm: Any, text: str, name: str) -> Any:
+def booster_of(lightgbm: Any, text: str, name: str) -> Any:
+    """Return the model in a text, called `name` where it is refused as damaged."""
     try:
         return lightgbm.Booster(model_str=text)
     except (lightgbm.basic.LightGBMError, ValueError, TypeError) as error:
