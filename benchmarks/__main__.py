@@ -79,19 +79,19 @@ def write(path: Path, rows: Sequence[Row]) -> None:
         beside.write_text("".join(json.dumps(row) + "\n" for row in ordered), encoding="utf-8")
 
 
-def tables(rows: Sequence[Row]) -> Iterator[list[dict[str, Any]]]:
-    """Yield rows of one question and the same columns, as ratios: seconds become multiples of the first row's."""
-    bare = [{k: v for k, v in row.items() if k not in ("script", "machine", "versions")} for row in rows]
-    for _, group in groupby(bare, key=lambda row: (row.get("question"), tuple(row))):
+def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield each question and its rows, all of the same columns; seconds become multiples of the first row's."""
+    kept = [{k: v for k, v in row.items() if k not in ("script", "machine", "versions")} for row in rows]
+    alone = len({row.get("question") for row in kept}) == len(kept)  # a question a row: one table
+    for question, group in groupby(kept, key=lambda row: "" if alone else str(row.get("question", ""))):
         part = list(group)
-        timed = [name for name in part[0] if "seconds" in name]
-        related = any(name.startswith("times_") or "against" in name for name in part[0])
-        if "seconds" in part[0] and not related and len(part) > 1:
+        names = list(dict.fromkeys(name for row in part for name in row if alone or name != "question"))
+        if "seconds" in names and not any(name.startswith("times_") for name in names):
             first = part[0]["seconds"]
             part = [{**row, "time, first row = 1": row["seconds"] / first} for row in part]
-        part = [{k: v for k, v in row.items() if k not in (*timed, "scikit_learn")} for row in part]
-        if len(part[0]) > 1:
-            yield part
+            names.append("time, first row = 1")
+        names = [name for name in names if "seconds" not in name and name != "scikit_learn"]
+        yield question, [{name: row.get(name) for name in names} for row in part]
 
 
 def shown(value: Any) -> str:
@@ -122,8 +122,9 @@ def page(rows: Sequence[Row]) -> str:
     for script, group in groupby(rows, key=lambda row: row["script"]):
         words = ast.get_docstring(ast.parse((HERE / f"{script}.py").read_text(encoding="utf-8"))) or ""
         text += ["", f"## {words.splitlines()[0]}", "", f"`python benchmarks/{script}.py`"]
-        for table in tables(list(group)):
+        for question, table in tables(list(group)):
             names = list(table[0])
+            text += ["", f"*{question}*"] if question not in ("", script) else []
             text += ["", "| " + " | ".join(name.replace("_", " ") for name in names) + " |"]
             text += ["| " + " | ".join("---" for _ in names) + " |"]
             text += ["| " + " | ".join(shown(row[name]) for name in names) + " |" for row in table]

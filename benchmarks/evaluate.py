@@ -84,6 +84,7 @@ def from_arrays(n_queries: int, repeats: int) -> None:
         theirs = seconds_of(lambda k=depth: ndcg_score(grades, scores, k=k), repeats)
         row = {
             "question": "arrays",
+            "peer": "scikit-learn",
             "depth": depth,
             "seconds": ours,
             "scikit_learn": theirs,
