@@ -12,7 +12,7 @@ import numpy as np
 import dcglearn as dl
 from simulations.run import STYLES, Claim, at, main, repeated, shown, summary
 
-STEM, REPEATS, PANELS, FIGSIZE = "train_transition", 10, 3, (15.0, 4.2)
+STEM, REPEATS, PANELS, FIGSIZE = "train_transition", 20, 3, (15.0, 4.2)
 DCG = dl.DCG.standard(5, 5)
 TREES, QUICK_TREES = 300, 20
 SHAPE = {"num_leaves": 15, "learning_rate": 0.1, "min_data_in_leaf": 20, "num_threads": 1}

@@ -152,7 +152,7 @@ def test_the_page_of_benchmarks_is_that_of_its_rows(suite):
     assert {row["script"] for row in rows} == set(suite.SCRIPTS)
     assert (suite.DOCS / "benchmarks.md").read_text() == suite.page(rows)
     assert set(suite.SCRIPTS) | {"letor"} == {path.stem for path in suite.HERE.glob("*.py")} - {"__main__"}
-    assert len(suite.picture(rows).axes) == len(suite.bars(rows)) > 3
+    assert len(suite.picture(rows).axes) == len(suite.bars(rows)) > 1
 
 
 def test_the_suite_keeps_the_rows_of_other_scripts(suite, tmp_path, monkeypatch):
