@@ -22,7 +22,7 @@ from dcglearn.preferences import Preferences, as_preferences
 from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from distributed import Client, Future
 
@@ -235,6 +235,18 @@ def check_versions(client: Client) -> None:
                 )
 
 
+def scheduler_of(client: Client) -> Mapping[str, Any]:
+    """Return what the scheduler says of itself and its workers; nothing if it is lost.
+
+    `Client.scheduler_info` shares its answer with a call that the client makes every few seconds and that asks for no
+    workers: an answer without them may be that one.
+    """
+    while True:
+        found: Mapping[str, Any] = client.scheduler_info(n_workers=-1)
+        if len(found.get("workers", ())) == found.get("n_workers", 0):
+            return found
+
+
 def awaited(client: Client, future: Future) -> Any:
     """Return a future's result; stop with a clear word if nobody is left to make it.
 
@@ -251,7 +263,7 @@ def awaited(client: Client, future: Future) -> Any:
             except TimeoutError:
                 if future.status == "error":
                     raise
-            if client.scheduler_info(n_workers=-1)["workers"]:
+            if scheduler_of(client)["workers"]:
                 idle_since = None
             elif idle_since is None:
                 idle_since = time.monotonic()

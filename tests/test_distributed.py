@@ -263,3 +263,19 @@ def test_a_lost_scheduler_leaves_a_checkpoint_that_goes_on_to_the_same_bytes(tmp
     with dl.DaskLog(log, engine=1, partitions=10) as again:
         resumed = dl.UtilityLearner().fit(again, checkpoint=file, resume=True)
     assert resumed.utility_.weights.tobytes() == whole
+
+
+def test_an_answer_without_workers_is_asked_for_again():
+    """The client's own periodic call may come in between."""
+    from dcglearn.distributed import scheduler_of
+
+    class Client:
+        answers = [{"n_workers": 2, "workers": {}}, {"n_workers": 2, "workers": {"a": 1, "b": 2}}, {}]  # noqa: RUF012
+
+        def scheduler_info(self, n_workers):
+            assert n_workers == -1
+            return self.answers.pop(0)
+
+    client = Client()
+    assert len(scheduler_of(client)["workers"]) == 2
+    assert scheduler_of(client) == {}

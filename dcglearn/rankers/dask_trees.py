@@ -20,7 +20,7 @@ import numpy as np
 from tqdm import tqdm
 
 from dcglearn.dcg import DCG
-from dcglearn.distributed import ClusterLost, cluster_errors, connected
+from dcglearn.distributed import ClusterLost, cluster_errors, connected, scheduler_of
 from dcglearn.rankers.member_process import MemberFailed, end, member, news
 from dcglearn.rankers.ranker import as_eval_set, as_queries, check_training
 from dcglearn.rankers.tree_member import Orders, Seat, Share
@@ -140,7 +140,7 @@ class DaskBoostedRanker(BoostedRanker):
         with contextlib.ExitStack() as closing:
             client = connected(engine, closing)
             _check_lightgbm(client)
-            n = max(len(client.scheduler_info(n_workers=-1)["workers"]), 1)  # if there is none, `_seats` says so
+            n = max(len(scheduler_of(client)["workers"]), 1)  # if there is none, `_seats` says so
             if isinstance(X, (str, os.PathLike)) or (isinstance(X, (list, tuple)) and _paths(X)):
                 shares = self._of_files(X, n, sparse, [y, qid, query_weight, sample_weight])
             else:
@@ -307,7 +307,7 @@ class _Training:
         return found or {}
 
     def _look_for_the_lost(self, futures: list[Future]) -> None:
-        there = self.client.scheduler_info(n_workers=-1).get("workers")
+        there = scheduler_of(self.client).get("workers")
         if there is None:
             raise ClusterLost(self._lost("the scheduler was lost"))
         lost = [seat.worker for seat, future in zip(self.seats, futures, strict=True) if seat.worker not in there]
@@ -347,7 +347,7 @@ class _Training:
             return
         with contextlib.suppress(Exception):
             self.client.cancel(futures, force=True)
-            there = self.client.scheduler_info(n_workers=-1)["workers"]
+            there = scheduler_of(self.client)["workers"]
             self.client.run(end, self.token, workers=[w.worker for w in self.seats if w.worker in there])
 
 
