@@ -343,11 +343,11 @@ class Growth:
             nonlocal grown
             grown += 1
             scores = grown_scores + self.base
-            loss = self.loss.at(grown, self.ranker.n_trees)
-            if grown == 1:
-                loss = self.regression  # equal scores: many losses are flat there
+            loss, follow = self.loss.at(grown, self.ranker.n_trees), self.ranker.follow
+            if grown == 1:  # equal scores: many losses are flat there
+                loss, follow = self.regression, "exchange"
             rest = self.queries.grades, self.queries.offsets, self.weight
-            slope, curve = descent(loss, scores, *rest, self.ranker.follow, self.ranker.curvature, self._total)
+            slope, curve = descent(loss, scores, *rest, follow, self.ranker.curvature, self._total)
             return (slope, curve) if self.by_document is None else (slope * self.by_document, curve * self.by_document)
 
         return objective
