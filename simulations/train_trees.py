@@ -13,6 +13,7 @@ import numpy as np
 import dcglearn as dl
 from simulations.ranking_data import lambdarank_folder, split
 from simulations.run import STYLES, Claim, main, repeated, summary
+from simulations.train_metric_matrix import shown, verdict
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, (2, 3), (16.0, 9.0)
 DATA = ("needs trees", "lambdarank")
@@ -123,17 +124,6 @@ def ahead(table, first, second, share=1.0):
     values = [last.filter(method=m, follow=f).sort("repeat")["ndcg"].to_numpy() for m, f in (first, second)]
     apart = values[0] - values[1]
     return float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart)))
-
-
-def shown(found):
-    """Return a difference and its error as text."""
-    return f"{found[0]:+.4f} ± {found[1]:.4f}"
-
-
-def verdict(found):
-    """Return whether all, some or none of the differences are positive by more than two errors."""
-    clear = [mean > 2 * error for mean, error in found]
-    return "holds" if all(clear) else "holds with a condition" if any(clear) else "does not hold"
 
 
 def claims(table):
