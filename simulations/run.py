@@ -7,7 +7,8 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -49,7 +50,7 @@ def repeated(
     *,
     repeats: int,
     seed: int,
-    jobs: int = 1,
+    jobs: int | str = 1,
     progress: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Yield the records of a function run `repeats` times in each setting.
@@ -62,8 +63,8 @@ def repeated(
         Keyword arguments; they stand in the record too.
     repeats, seed : int
         Repeat r draws from ``default_rng([seed, r])`` in every setting, so that curves share their lists.
-    jobs : int
-        Processes. Records and their order do not depend on it.
+    jobs : int or str
+        Processes, or the address of a Dask scheduler. Records and their order do not depend on it.
     progress : bool
         Show a bar.
 
@@ -77,7 +78,8 @@ def repeated(
     InputError
         If there are fewer than 2 repeats (which have no error) or 1 job, or the seed is negative.
     """
-    for name, value, least in (("repeats", repeats, 2), ("jobs", jobs, 1), ("seed", seed, 0)):
+    processes = jobs if isinstance(jobs, int) else 1
+    for name, value, least in (("repeats", repeats, 2), ("jobs", processes, 1), ("seed", seed, 0)):
         if value < least:
             raise dl.InputError(f"{name}={value}: at least {least} is needed")
     tasks = [(dict(setting), repeat) for setting in settings for repeat in range(repeats)]
@@ -88,10 +90,29 @@ def repeated(
                 yield from records
                 bar.update()
             return
-        with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        with _pool(jobs) as pool:
             for records in pool.map(one, tasks, chunksize=4):
                 yield from records
                 bar.update()
+
+
+@contextmanager
+def _pool(jobs: int | str) -> Iterator[Executor]:
+    """Yield processes on this machine, or the workers of a Dask cluster, which must have this folder to import from."""
+    if isinstance(jobs, int):
+        with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+            yield pool
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise dl.InputError("a cluster needs Dask: pip install 'dcglearn[dask]'") from error
+    try:
+        client = Client(jobs, timeout=10)
+    except (OSError, ValueError) as error:
+        raise dl.InputError(f"--dask {jobs}: no scheduler answers there ({error})") from error
+    with client, client.get_executor(pure=False) as pool:
+        yield pool
 
 
 def _one(function: Callable[..., Any], seed: int, task: tuple[dict[str, Any], int]) -> list[dict[str, Any]]:
@@ -178,6 +199,9 @@ def parser(description: str) -> argparse.ArgumentParser:
     found.add_argument("--repeats", type=int, help="repeats of each setting (default: the program's)")
     found.add_argument("--quick", action="store_true", help="a few repeats of small settings, to see that it runs")
     found.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
+    found.add_argument(
+        "--dask", metavar="ADDRESS", help="a Dask scheduler whose workers repeat, such as tcp://host:8786"
+    )
     found.add_argument("--folder", type=Path, default=Path("figures"), help="where to write (default: figures)")
     found.add_argument("--force", action="store_true", help="run again what is there already")
     return found
@@ -201,7 +225,7 @@ def produce(module: ModuleType, options: argparse.Namespace) -> list[Claim]:
             "give another --folder, or --force to replace them"
         )
     if options.force or there is None:
-        how = {"seed": options.seed, "repeats": repeats, "quick": options.quick, "jobs": options.jobs}
+        how = {"seed": options.seed, "repeats": repeats, "quick": options.quick, "jobs": options.dask or options.jobs}
         records = module.simulate(**how, progress=sys.stderr.isatty())
         _save(module, rounded(pl.DataFrame(list(records), infer_schema_length=None)), options.folder, head)
     return list(module.claims(read(options.folder, module.STEM)))

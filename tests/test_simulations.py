@@ -302,6 +302,23 @@ def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
     assert "nothing to do" in capsys.readouterr().err
 
 
+def test_a_cluster_repeats_to_the_same_bytes(tmp_path, monkeypatch):
+    from dcglearn import InputError
+
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    module = importlib.import_module("simulations.figure_09")
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+    run.produce(module, options(tmp_path / "here", "--quick", "--repeats", "2"))
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+        far = ["--quick", "--repeats", "2", "--dask", cluster.scheduler_address]
+        run.produce(module, options(tmp_path / "there", *far))
+    assert (tmp_path / "here/figure_09.csv").read_bytes() == (tmp_path / "there/figure_09.csv").read_bytes()
+    with pytest.raises(InputError, match="no scheduler answers"):
+        run.produce(module, options(tmp_path / "there", "--quick", "--force", "--dask", "tcp://127.0.0.1:1"))
+
+
 def test_every_program_is_tested_here():
     text = Path(__file__).read_text()
     assert all(f'"{name}"' in text for name in FIGURES + STUDIES + THEORY + TRAINING)
