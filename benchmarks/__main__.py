@@ -30,7 +30,8 @@ from dcglearn.files import written_beside
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
 SCRIPTS = (
-    "margin_qp", "direct", "scaling", "out_of_core", "losses", "trees", "coherence", "evaluate", "first_call",
+    "margin_qp", "direct", "scaling", "out_of_core", "cluster", "losses", "trees", "coherence", "evaluate",
+    "first_call",
 )  # fmt: skip
 PEERS = (
     "dcglearn", "numpy", "numba", "scipy", "lightgbm", "scikit-learn", "cvxpy", "piqp", "clarabel", "osqp",

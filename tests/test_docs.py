@@ -126,12 +126,16 @@ def test_make_targets_do_their_own_set_up():
 
 @pytest.mark.parametrize(
     "script",
-    ["margin_qp", "scaling", "losses", "coherence", "evaluate", "letor", "trees", "out_of_core"],
+    ["margin_qp", "scaling", "losses", "coherence", "evaluate", "letor", "trees", "out_of_core", "cluster"],
 )
 def test_benchmarks_run(script):
-    for peer in {"margin_qp": ["piqp"], "out_of_core": ["pyarrow", "distributed"], "trees": ["lightgbm"]}.get(
-        script, []
-    ):
+    needed = {
+        "margin_qp": ["piqp"],
+        "out_of_core": ["pyarrow", "distributed"],
+        "cluster": ["lightgbm", "distributed"],
+        "trees": ["lightgbm"],
+    }
+    for peer in needed.get(script, []):
         pytest.importorskip(peer, reason="benchmarks need the extras `bench` and `dask`")
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks" / f"{script}.py", "--quick"], capture_output=True, text=True, check=False

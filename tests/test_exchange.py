@@ -148,9 +148,15 @@ def test_two_documents_are_brought_in_order():
 def test_mixtures_and_other_losses():
     f, y, offsets = random_batch()
     listwise, regression = SHFSDCG(STEEP).forces(f, y, offsets), Regression(STEEP).forces(f, y, offsets)
-    force, bend = RegSHFSDCG(STEEP, tau=0.3).forces(f, y, offsets)
-    np.testing.assert_allclose(force, 0.7 * listwise[0] + 0.3 * regression[0])
-    np.testing.assert_allclose(bend, 0.7 * 0.5 * listwise[1] + 0.3 * regression[1])
+    mixed = RegSHFSDCG(STEEP, tau=0.99999)
+    assert mixed.share == pytest.approx(0.5, abs=1e-4)
+    rest = 1 - mixed.share
+    for found, ours, theirs in zip(mixed.forces(f, y, offsets), listwise, regression, strict=True):
+        np.testing.assert_allclose(found, rest * ours + mixed.share * theirs)
+    ends = [RegSHFSDCG(STEEP, tau=tau) for tau in (0.0, 1.0)]
+    assert [end.share for end in ends] == [0, 1]
+    shares = np.array([RegSHFSDCG(STEEP).at(m, 600).share for m in range(1, 601)])
+    assert (np.diff(shares) < 0).all() and np.argmin(abs(shares - 0.5)) + 1 == pytest.approx(600 / 12, abs=2)
     targets = (STEEP.gains / 30)[y]  # where Newton's step of a square ends
     np.testing.assert_allclose(f + regression[0] / regression[1], targets, atol=1e-12)
     for loss in (GBRank(), ListNet(STEEP), RSRank(STEEP)):

@@ -186,12 +186,14 @@ class TestTheStudies:
     def test_the_mixture_turns_from_pointwise_to_listwise(self, quick):
         pytest.importorskip("lightgbm")
         table = quick("train_transition")
-        of = {tree: {"loss": "REG-SHF-SDCG", "tree": tree} for tree in (1, 10, 20)}
-        np.testing.assert_allclose(mean(table, "tau", **of[1]), 0.999999)
-        np.testing.assert_allclose(mean(table, "tau", **of[10]), 0.5)
-        assert mean(table, "listwise", **of[1]) < mean(table, "regression", **of[1])
-        assert mean(table, "listwise", **of[20]) > mean(table, "regression", **of[20])
-        assert mean(table, "wrong", **of[20]) < mean(table, "wrong", **of[1])
+        for follow in ("gradient", "exchange"):
+            of = {tree: {"loss": "REG-SHF-SDCG", "follow": follow, "tree": tree} for tree in (1, 10, 20)}
+            assert mean(table, "listwise", **of[20]) > mean(table, "regression", **of[20])
+            assert mean(table, "wrong", **of[20]) < mean(table, "wrong", **of[1])
+            if follow == "gradient":
+                np.testing.assert_allclose(mean(table, "weight", **of[1]), 0.999999)
+                np.testing.assert_allclose(mean(table, "weight", **of[10]), 0.5)
+                assert mean(table, "listwise", **of[1]) < mean(table, "regression", **of[1])
 
 
 class TestTheRankersPapers:
@@ -417,7 +419,7 @@ def test_committed_tables_have_full_repeats(name):
     module = importlib.import_module(f"simulations.{name}")
     with (ROOT / "figures" / f"{name}.csv").open() as file:
         assert file.readline() == f"# seed=0 repeats={module.REPEATS} quick=False\n"
-    assert (6 if name == "train_trees" else 20) <= module.REPEATS  # which grows 78 forests a repeat
+    assert module.REPEATS >= 20
     table = run.read(ROOT / "figures", name)
     assert np.unique(table["repeat"]).size == module.REPEATS
 

@@ -128,7 +128,7 @@ class Loss:
 
         Losses of soft ranks and of exchanges pull each pair of documents by what exchanging the two would change in the
         DCG, where the gradient only knows what the next small move changes. The pull of a pair is divided by its
-        distance (more than a tenth of 1 / alpha), the pulls of a query that sum to S are brought to log2(1 + S), and a
+        distance (and a thousandth of 1 / alpha), the pulls of a query that sum to S are brought to log2(1 + S), and a
         pair bends by its pull over its distance and 3/2 / alpha: so that Newton's step brings it in order. All other
         losses return their gradient, which bends in proportion to its size.
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     Blocks = tuple[Floats, Integers, Integers]
 
 
-LISTWISE = 0.5
-"""Steps of the listwise part of a mix are this much shorter in curvature: it has half of the trees."""
+EARLIER = 1e5
+"""What a unit of exchanges counts beside one of regression: half and half comes at M/12 of M trees, not at M/2."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,8 @@ class RegSHFSDCG(SHFSDCG):
 
     Notes
     -----
-    Wu et al. 2009, equations 18-19, turned so that higher is better.
+    Wu et al. 2009, equations 18-19, turned so that higher is better. In `forces` the regression counts
+    for less (`share`).
 
     Examples
     --------
@@ -211,13 +212,18 @@ class RegSHFSDCG(SHFSDCG):
         error, change = squared_error(batch.scores, self._targets[batch.grades], batch.offsets, batch.weight)
         return (1 - self.tau) * value - self.tau * error, (1 - self.tau) * gradient - self.tau * change
 
+    @property
+    def share(self) -> float:
+        """The share of the regression in `forces`, which find their way from any start and so need it for shorter."""
+        return self.tau / (self.tau + EARLIER * (1 - self.tau))
+
     def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
         direction, curvature = super()._forces(batch)
         _, change = squared_error(batch.scores, self._targets[batch.grades], batch.offsets, batch.weight)
         sizes = np.diff(batch.offsets)
         bend = 2 * np.repeat(batch.weight / np.maximum(sizes, 1), sizes)
-        rest = 1 - self.tau
-        return rest * direction - self.tau * change, rest * LISTWISE * curvature + self.tau * bend
+        rest = 1 - self.share
+        return rest * direction - self.share * change, rest * curvature + self.share * bend
 
     @cached_property
     def _targets(self) -> Floats:
