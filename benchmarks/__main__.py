@@ -109,7 +109,8 @@ def shown(value: Any) -> str:
 def page(rows: Sequence[Row]) -> str:
     """Return docs/benchmarks.md."""
     stamp = rows[0]["machine"]
-    versions = ", ".join(f"{name} {version}" for name, version in stamp["versions"].items())
+    known = {(name, version) for row in rows for name, version in row["machine"]["versions"].items()}
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(known, key=lambda one: PEERS.index(one[0])))
     text = [
         "# How fast, beside what",
         "",

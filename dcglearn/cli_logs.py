@@ -34,6 +34,19 @@ CheckpointFile = Annotated[
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint, to the same bytes.")]
 
 
+def engine_of(workers: int | None, dask: str | None) -> Any:
+    """Return a scheduler's address or a number of processes; None to learn in this process.
+
+    Raises
+    ------
+    InputError
+        If both are given.
+    """
+    if workers is not None and dask is not None:
+        raise InputError("give --workers or --dask, not both")
+    return workers if dask is None else dask
+
+
 @dataclass(frozen=True)
 class Asked:
     """The paths of a log, how to read it, and where to learn.
@@ -57,13 +70,11 @@ class Asked:
     def __post_init__(self) -> None:
         if self.memory is not None and self.engine is not None:
             raise InputError("--memory is for this process alone: give it, or --workers or --dask")
-        if self.workers is not None and self.dask is not None:
-            raise InputError("give --workers or --dask, not both")
 
     @property
     def engine(self) -> Any:
-        """Scheduler's address or number of processes; None to learn in this process."""
-        return self.workers if self.dask is None else self.dask
+        """What `engine_of` says."""
+        return engine_of(self.workers, self.dask)
 
     @property
     def in_parts(self) -> bool:

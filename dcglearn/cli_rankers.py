@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dcglearn.cli_logs import Scheduler, Workers, engine_of
 from dcglearn.dcg import DCG
 from dcglearn.files import refuse_existing, written_beside
 from dcglearn.validation import InputError
@@ -114,22 +115,28 @@ def train(
     features: Annotated[int | None, typer.Option("--features", metavar="D", help="Number of features.")] = None,
     zero_based: ZeroBased = False,
     seed: Annotated[int, typer.Option(help="Of random starts and shuffles.")] = 0,
+    workers: Workers = None,
+    dask: Scheduler = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was stopped.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything; train nothing.")] = False,
     force: Force = False,
 ) -> None:
-    """Train a ranker against a metric: a linear model, or boosted trees."""
+    """Train a ranker against a metric: a linear model, or boosted trees, also over a Dask cluster."""
     from dcglearn.rankers.model_files import refuse_folder
 
     refuse_folder(output, force=force)
     queries, held = _both(data, groups, valid, valid_groups, grades, features, zero_based)
     dcg = _metric(metric, queries.n_grades or 1)
     _refuse_grades(dcg, metric, {data: queries, valid: held})
+    engine = engine_of(workers, dask)
+    where: dict[str, Any] = {} if engine is None else {"engine": engine}
+    if where and model is Model.LINEAR:
+        raise InputError("--workers and --dask are for trees: give --model trees, or leave them out")
     if model is Model.TREES:
         method = method or TrainMethod.REG_SHF_SDCG
         shape = {"n_trees": trees, "num_leaves": leaves, "learning_rate": learning_rate, "patience": patience}
-        ranker = _trees(method, dcg, {**shape, "seed": seed})
+        ranker = _trees(method, dcg, {**shape, "seed": seed}, spread=bool(where))
     else:
         method = method or TrainMethod.APPROX_NDCG
         ranker = _ranker(method, dcg, solver=solver.value, start=start.value, n_restarts=restarts, seed=seed, l2=l2)
@@ -140,7 +147,7 @@ def train(
     if method.value in LOSSES:
         if not resume:
             output.mkdir(exist_ok=True)
-        ranker.fit(queries, eval_set=held, checkpoint=checkpoint, resume=resume)
+        ranker.fit(queries, eval_set=held, checkpoint=checkpoint, resume=resume, **where)
     elif resume:
         raise InputError(f"--resume: {method.value} trains in one piece; leave --resume out")
     elif method is TrainMethod.RSRANK:
@@ -263,12 +270,14 @@ def _ranker(method: TrainMethod, dcg: DCG, l2: float | None, **options: Any) -> 
     return baselines.RidgeRanker(dcg) if l2 is None else baselines.RidgeRanker(dcg, l2=l2)
 
 
-def _trees(method: TrainMethod, dcg: DCG, settings: dict[str, Any]) -> Any:
+def _trees(method: TrainMethod, dcg: DCG, settings: dict[str, Any], spread: bool) -> Any:
     from importlib import import_module
 
     if method.value not in LOSSES:
         raise InputError(f"--method {method.value} is of linear models; trees take {', '.join(LOSSES)}")
     loss = getattr(import_module("dcglearn.losses"), LOSSES[method.value])(dcg)
+    if spread:
+        return import_module("dcglearn.rankers.dask_trees").DaskBoostedRanker(loss, metric=dcg, **settings)
     return import_module("dcglearn.rankers.trees").BoostedRanker(loss, metric=dcg, **settings)
 
 

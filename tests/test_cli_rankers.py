@@ -142,3 +142,22 @@ def test_a_killed_training_goes_on_to_the_same_model(dcglearn, data):
     one, other = load_ranker("model"), load_ranker("whole")
     assert np.array_equal(one.coef_, other.coef_)
     assert sorted(path.name for path in (data / "model").iterdir()) == ["model.json", "weights.npz"]
+
+
+def test_trees_over_a_cluster(dcglearn, data):
+    pytest.importorskip("lightgbm")
+    pytest.importorskip("distributed")
+    asked = ["train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "-o", "model", "--trees", "5"]
+    status, _, err = dcglearn(*asked, "--workers", "1")
+    assert status == 2 and "--model trees" in err
+    status, out, _ = dcglearn(*asked, "--model", "trees", "--workers", "2", "--dry-run")
+    assert status == 0 and "DaskBoostedRanker" in out
+    status, out, err = dcglearn(*asked, "--model", "trees", "--workers", "1")
+    assert status == 0, err
+    assert "trees: " in out and "on the validation data" in out
+    assert sorted(path.name for path in (data / "model").iterdir()) == ["model.json", "trees.txt"]
+    queries = read_queries("valid.svm", n_features=8)
+    status, out, _ = dcglearn("rank", "model", "valid.svm")
+    assert [float(line) for line in out.splitlines()] == pytest.approx(load_ranker("model").predict(queries))
+    status, _, err = dcglearn(*asked, "--model", "trees", "--workers", "1", "--dask", "tcp://127.0.0.1:1", "--force")
+    assert status == 2 and "not both" in err
