@@ -40,6 +40,9 @@ PEERS = (
 FASTER = ("times_faster", "times_ours")
 """Columns that say how many times as long another takes: what the picture shows."""
 
+SIZES = ("n", "queries", "documents", "alpha", "depth")
+"""Columns that the picture names a bar by, beside words."""
+
 Row = Mapping[str, Any]
 
 
@@ -139,7 +142,7 @@ def bars(rows: Sequence[Row]) -> dict[str, list[tuple[str, float]]]:
     for row in rows:
         ratio = next((row[name] for name in FASTER if name in row), None)
         words = [v for k, v in row.items() if isinstance(v, str) and k not in ("script", "question")]
-        sizes = [f"{k} {v:,}" for k, v in row.items() if isinstance(v, int) and k in ("n", "documents", "depth")]
+        sizes = [f"{name} {row[name]:,.0f}" for name in SIZES if name in row]
         if ratio is not None and ratio != 1 and not any(word.startswith("dcglearn") for word in words):
             found.setdefault(row["script"], []).append((", ".join([*words, *sizes]) or row["question"], ratio))
     return found
