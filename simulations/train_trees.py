@@ -12,7 +12,7 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.ranking_data import lambdarank_folder, split
-from simulations.run import STYLES, Claim, main, repeated, summary
+from simulations.run import STYLES, Claim, legend, main, repeated, summary
 from simulations.train_metric_matrix import shown, verdict
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, (2, 3), (16.0, 9.0)
@@ -26,6 +26,7 @@ PAIRED = ("REG-SHF-SDCG", "SHF-SDCG", "SDCG")
 SHAPE = {"num_leaves": 15, "learning_rate": 0.1, "min_data_in_leaf": 20}
 TREES, QUICK_TREES = 300, 20
 STOPS = 12
+LINES = (*STYLES, {"color": "black", "marker": "x"})
 
 
 def metric_of(shape, n_grades):
@@ -105,16 +106,27 @@ def plot(table, axes):
                 ax.set_title(f"{data}: the data were not here")
                 continue
             means = summary(part, ["method", "follow", "trees"], ["ndcg"])
-            for style, name in zip(STYLES, part["method"].unique(maintain_order=True), strict=False):
+            for style, name in zip(LINES, part["method"].unique(maintain_order=True), strict=True):
                 for follow in ("gradient", "exchange", "LightGBM"):
                     curve = means.filter(method=name, follow=follow)
                     if not len(curve):
                         continue
                     shown = {**style, "linestyle": ":" if follow == "gradient" else "-", "markersize": 3, "lw": 1.3}
-                    label = name if follow != "gradient" else None
-                    ax.plot(curve["trees"], curve["ndcg"], label=label, alpha=0.6 if label is None else 1, **shown)
+                    label = {"LightGBM": "LightGBM's lambdarank", "exchange": name}.get(follow)
+                    bars = None if label is None else curve["ndcg_error"]
+                    faint = 0.6 if label is None else 1
+                    ax.errorbar(
+                        curve["trees"],
+                        curve["ndcg"],
+                        bars,
+                        label=label,
+                        alpha=faint,
+                        elinewidth=0.7,
+                        capsize=2,
+                        **shown,
+                    )
             ax.set(xscale="log", title=f"{data}: {shape}", xlabel="trees", ylabel="normalised DCG@5, unseen queries")
-    axes[0][0].legend(fontsize=8, title="dotted: the gradient\nsolid: exchanges", title_fontsize=7)
+    legend(axes[0][0], "dotted: the gradient\nsolid: exchanges")
 
 
 def ahead(table, first, second, share=1.0):
