@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcglearn import __version__, cli_evaluate, cli_letor, cli_logs, cli_metrics, cli_rankers
+from dcglearn import cli_evaluate, cli_letor, cli_logs, cli_metrics, cli_rankers
 from dcglearn.dcg import DCG
 from dcglearn.files import refuse_existing
+from dcglearn.foundation.version import __version__
 from dcglearn.plots import refuse_format
 from dcglearn.validation import InputError
 

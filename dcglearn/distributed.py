@@ -14,8 +14,8 @@ from itertools import pairwise
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from dcglearn import __version__
 from dcglearn.chunks import bounds, one_thread
+from dcglearn.foundation.version import __version__
 from dcglearn.log_parts import PartedLog, checked_scale, facts_of, on_scale
 from dcglearn.parquet_pieces import ReadAs, parquet_files, pieces, read_piece
 from dcglearn.preferences import Preferences, as_preferences

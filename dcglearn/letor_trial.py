@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn import __version__
+from dcglearn.foundation.version import __version__
 from dcglearn.letor_measures import MEASURES, Convention
 from dcglearn.pair_sums import one_blas_thread
 from dcglearn.rankers.candidates import Setting

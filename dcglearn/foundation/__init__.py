@@ -1,0 +1,1 @@
+"""Checks, files, bytes, threads, clusters: what every wing needs and what knows nothing of DCG."""
