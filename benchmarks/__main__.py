@@ -25,7 +25,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from tqdm import tqdm
 
-from dcglearn.files import written_beside
+from dcglearn.foundation.files import written_beside
 
 HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"

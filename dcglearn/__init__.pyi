@@ -24,6 +24,7 @@ from .disagreements import disagreement as disagreement
 from .disagreements import disagreement_matrix as disagreement_matrix
 from .distributed import DaskLog as DaskLog
 from .evaluation import evaluate as evaluate
+from .foundation.validation import InputError as InputError
 from .foundation.version import __version__ as __version__
 from .inference import bootstrap_bands as bootstrap_bands
 from .inference import ridge_path as ridge_path
@@ -71,4 +72,3 @@ from .svmlight import read_queries as read_queries
 from .systems import system_order as system_order
 from .trec import Judgements as Judgements
 from .trec import Run as Run
-from .validation import InputError as InputError

@@ -11,9 +11,9 @@ import numpy as np
 
 from dcglearn.dcg import DCG
 from dcglearn.dcg_learner import DCGLearner
-from dcglearn.files import written_beside
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.validation import InputError, graded_lists, whole_number
 from dcglearn.preferences import Preferences, as_preferences, encode, packed, unique_rows
-from dcglearn.validation import InputError, graded_lists, whole_number
 
 if TYPE_CHECKING:
     import os

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.validation import InputError, finite_array
 from dcglearn.rankings import EXACT, Rankings, as_weights, comparable
 from dcglearn.regret import Found, IntegerProgramme, LookAtAll, Search
-from dcglearn.validation import InputError, finite_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dcglearn.files import refuse_existing, written_beside
+from dcglearn.foundation.files import refuse_existing, written_beside
+from dcglearn.foundation.validation import InputError
 from dcglearn.pair_loss import LossSums
 from dcglearn.pair_sums import PairSums
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,10 +15,10 @@ import typer
 
 from dcglearn import cli_evaluate, cli_letor, cli_logs, cli_metrics, cli_rankers
 from dcglearn.dcg import DCG
-from dcglearn.files import refuse_existing
+from dcglearn.foundation.files import refuse_existing
+from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
 from dcglearn.plots import refuse_format
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcglearn.dcg import DCG
-from dcglearn.files import refuse_existing, written_beside
+from dcglearn.foundation.files import refuse_existing, written_beside
+from dcglearn.foundation.validation import InputError
 from dcglearn.plots import refuse_format
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

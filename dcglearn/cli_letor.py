@@ -53,10 +53,10 @@ def folds(
     seed: Annotated[int, typer.Option(help="Of synthetic data.")] = 0,
 ) -> None:
     """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in each."""
+    from dcglearn.foundation.validation import InputError
     from dcglearn.letor_folders import letor_folds, write_folds
     from dcglearn.letor_shaped import letor_queries
     from dcglearn.svmlight import read_queries
-    from dcglearn.validation import InputError
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise InputError(f"{output} is there and not empty; name a new folder")
@@ -112,10 +112,10 @@ def letor(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything; train nothing.")] = False,
 ) -> None:
     """Train the papers' methods on each fold, choose in validation, and print test results beside published ones."""
-    from dcglearn.chunks import threads
+    from dcglearn.foundation.threads import threads
+    from dcglearn.foundation.validation import InputError
     from dcglearn.letor import Plan, candidates_of, letor_experiment
     from dcglearn.rankers.methods import method_named
-    from dcglearn.validation import InputError
 
     tried = "quick" if quick else grid.value
     if baseline is not None:

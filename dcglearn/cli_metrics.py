@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcglearn.dcg import DCG, Utility
-from dcglearn.files import read_json_object, refuse_existing
+from dcglearn.foundation.files import read_json_object, refuse_existing
+from dcglearn.foundation.validation import InputError
 from dcglearn.plots import refuse_format
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.certificates import Coherence, Witness

@@ -12,8 +12,8 @@ import typer
 
 from dcglearn.cli_logs import Scheduler, Workers, engine_of
 from dcglearn.dcg import DCG
-from dcglearn.files import refuse_existing, written_beside
-from dcglearn.validation import InputError
+from dcglearn.foundation.files import refuse_existing, written_beside
+from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.queries import Queries

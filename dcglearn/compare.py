@@ -9,9 +9,9 @@ import numpy as np
 
 from dcglearn.dcg import DCG, textbook_dcgs
 from dcglearn.dcg_learner import DCGLearner
+from dcglearn.foundation.validation import InputError
 from dcglearn.learn import UtilityLearner, choose_C
 from dcglearn.resampling import natural_unit, resampled_weights
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

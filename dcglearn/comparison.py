@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.evaluation import evaluate
-from dcglearn.validation import InputError, whole_number
+from dcglearn.foundation.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     import polars as pl

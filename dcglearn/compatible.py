@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import brentq
 
+from dcglearn.foundation.validation import InputError, graded_lists, whole_number
 from dcglearn.rankings import Rankings, on_one_shape
-from dcglearn.validation import InputError, graded_lists, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-from dcglearn.validation import InputError
+from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dcglearn.files import read_json_object, write_json
+from dcglearn.foundation.files import read_json_object, write_json
+from dcglearn.foundation.validation import InputError, finite_array, graded_lists, scale_size
 from dcglearn.textbook import TEXTBOOK_DISCOUNTS, TEXTBOOK_GAINS, textbook_discounts, textbook_gains
-from dcglearn.validation import InputError, finite_array, graded_lists, scale_size
 
 if TYPE_CHECKING:
     import os

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.rankings import EXACT, Rankings, comparable, on_one_shape
 from dcglearn.regret import TIE
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.dcg import DCG
+from dcglearn.foundation.validation import InputError
 from dcglearn.ir_peers import measured
 from dcglearn.ranked import RankedGrades, judged_counts, ranked_grades
 from dcglearn.run_input import read_judgements, read_runs
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.array_evaluation import evaluate_arrays
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import ApproxNDCG
 from dcglearn.losses.descent import descent
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

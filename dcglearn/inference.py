@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.dcg_learner import DCGLearner
-from dcglearn.distributed import over_cluster
+from dcglearn.foundation.cluster import over_cluster
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.resampling import natural_unit, resampled_weights
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

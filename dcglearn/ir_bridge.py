@@ -8,7 +8,7 @@ import ir_measures
 from ir_measures import Metric, measures, providers, util
 
 from dcglearn.evaluation import evaluate
-from dcglearn.validation import InputError
+from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

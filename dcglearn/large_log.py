@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dcglearn.distributed import DaskLog
+from dcglearn.foundation.validation import InputError
 from dcglearn.log_parts import PartedLog
 from dcglearn.parquet_log import ParquetLog
 from dcglearn.preferences import Preferences, as_preferences
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
-from dcglearn.files import read_json_object, written_beside
+from dcglearn.foundation.files import read_json_object, written_beside
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.letor_folders import Fold, find_folds, read_fold
 from dcglearn.letor_measures import Convention
 from dcglearn.letor_results import LetorResult, checked_choice
 from dcglearn.letor_trial import Trial, mark_of, run_trial
 from dcglearn.rankers.candidates import GRIDS, Setting
 from dcglearn.rankers.methods import METHODS, method_named
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     import os

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.files import written_beside
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.queries import Queries
 from dcglearn.svmlight import read_queries
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     import os

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.dcg import DCG
+from dcglearn.foundation.validation import InputError
 from dcglearn.queries import precision_by_query
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

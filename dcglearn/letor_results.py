@@ -11,11 +11,11 @@ import numpy as np
 
 from dcglearn.comparison import SystemComparison, compared
 from dcglearn.evaluation import Evaluation
-from dcglearn.files import written_beside
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.validation import InputError
 from dcglearn.letor_measures import MEASURES, SUMMARY, Convention
 from dcglearn.letor_trial import CHOICES, Trial
 from dcglearn.published_letor import PUBLISHED
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.queries import Queries
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
 from dcglearn.letor_measures import MEASURES, Convention
-from dcglearn.pair_sums import one_blas_thread
 from dcglearn.rankers.candidates import Setting
 from dcglearn.rankers.methods import method_named
 from dcglearn.rankers.ranker import spread_of_scores
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

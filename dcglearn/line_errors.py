@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dcglearn.files import refuse_constant, refuse_existing, written_beside
-from dcglearn.validation import MAX_GRADES, InputError, scale_size
+from dcglearn.foundation.files import refuse_constant, refuse_existing, written_beside
+from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size
 
 if TYPE_CHECKING:
     import os

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.validation import MAX_GRADES, InputError, finite_array, graded_lists, scale_size, whole_number, within
+from dcglearn.foundation.validation import (
+    MAX_GRADES,
+    InputError,
+    finite_array,
+    graded_lists,
+    multiset,
+    scale_size,
+    whole_number,
+    within,
+)
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -280,14 +289,6 @@ def noisy_grades(
     drawn = rng.integers(np.maximum(old - reach, 0), np.minimum(old + reach, n_grades - 1))
     noisy[chosen] = drawn + (drawn >= old)
     return noisy.reshape(given.shape)
-
-
-def multiset(grades: ArrayLike, n_grades: int | None = None) -> Grades:
-    """Return the grades of one list, checked, shape (N,)."""
-    documents = graded_lists(grades, "grades", None if n_grades is None else scale_size(n_grades, 0))
-    if documents.ndim != 1:
-        raise InputError(f"grades has shape {documents.shape}; expected the grades of one list, (N,)")
-    return documents
 
 
 def _chosen_documents(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
+from dcglearn.foundation.validation import InputError
 from dcglearn.gauge import Visibility, blind_mixture, is_blind, visibility
 from dcglearn.margin_qp import Pairs
 from dcglearn.pair_loss import Judgements
 from dcglearn.pair_sums import pair_sums
 from dcglearn.preferences import Agreement, Preferences, packed
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numba import njit
 
-from dcglearn.chunks import over_chunks
+from dcglearn.foundation.threads import over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

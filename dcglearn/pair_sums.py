@@ -9,13 +9,13 @@ needs is linear in the pairs: ``sum v xi^2``, ``sum v xi m``, ``sum v xi d`` and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, reduce
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
 
-from dcglearn.chunks import over_chunks
+from dcglearn.foundation.threads import over_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -99,18 +99,6 @@ def pair_sums(
         return _chunk_sums(first, second, margin, weight, table, start, stop, curvature)
 
     return reduce(PairSums.__add__, over_chunks(part, n))
-
-
-def one_blas_thread() -> Any:
-    """Return a context in which BLAS uses one thread: its own spin for a while after each call and slow the pool."""
-    return _controller().limit(limits=1, user_api="blas")
-
-
-@cache
-def _controller() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
 
 
 def _chunk_sums(

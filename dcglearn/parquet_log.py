@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from dcglearn.foundation.validation import InputError
 from dcglearn.line_errors import by_role
 from dcglearn.log_parts import PartedLog, checked_scale, facts_of
 from dcglearn.parquet_pieces import PIECE, ReadAs, batches, opened, parquet_files, pieces
 from dcglearn.preferences import Preferences
 from dcglearn.readers import PREFERENCE
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

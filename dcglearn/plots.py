@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.files import written_beside
-from dcglearn.validation import InputError
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     import os

@@ -12,11 +12,11 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from dcglearn.dcg import DCG, Utility
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learn import without_equal_lists
 from dcglearn.pair_loss import Judgements, pair_loss
-from dcglearn.pair_sums import one_blas_thread
 from dcglearn.preferences import Preferences, as_preferences
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dcglearn.files import written_beside
-from dcglearn.validation import InputError, frozen, graded_lists, pair_values, scale_size
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.validation import InputError, frozen, graded_lists, pair_values, scale_size
 
 if TYPE_CHECKING:
     import os

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.validation import MAX_GRADES, InputError, frozen, scale_size
+from dcglearn.foundation.validation import MAX_GRADES, InputError, frozen, scale_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.cone import SLACK, Cone
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learn import without_equal_lists
 from dcglearn.preferences import Preferences, as_preferences
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from dcglearn.dcg import DCG, Utility
-from dcglearn.lists import free_lists, multiset, permutations
-from dcglearn.validation import InputError
+from dcglearn.foundation.validation import InputError, multiset
+from dcglearn.lists import free_lists, permutations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

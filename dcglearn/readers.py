@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.sources import content, kind_of, parquet_rows, plain_types
+from dcglearn.foundation.validation import InputError
 from dcglearn.line_errors import (
     BLANK,
     MAX_LABEL,
@@ -26,8 +28,6 @@ from dcglearn.line_errors import (
     read_carefully,
 )
 from dcglearn.preferences import Preferences, packed, unique_rows
-from dcglearn.sources import content, kind_of, parquet_rows, plain_types
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     import os

@@ -11,12 +11,12 @@ import numpy as np
 from dcglearn.compare import HABIT, Comparison, measured
 from dcglearn.dcg import DCG
 from dcglearn.dcg_learner import DCGLearner
+from dcglearn.foundation.validation import InputError
 from dcglearn.inference import Bands, bootstrap_bands
 from dcglearn.learn import ChosenC, UtilityLearner, choose_C
 from dcglearn.log_parts import PartedLog
 from dcglearn.preferences import Preferences
 from dcglearn.ranges import Ranges, consistent_ranges
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     import os

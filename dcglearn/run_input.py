@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dcglearn.sources import content, kind_of, parquet_rows
+from dcglearn.foundation.sources import content, kind_of, parquet_rows
+from dcglearn.foundation.validation import MAX_GRADES, InputError
 from dcglearn.trec import Judgements, Run, trec_judgements, trec_runs, without_duplicates
-from dcglearn.validation import MAX_GRADES, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

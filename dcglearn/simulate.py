@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.dcg import DCG, Utility
-from dcglearn.files import written_beside
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.validation import InputError, graded_lists, multiset, scale_size, whole_number, within
 from dcglearn.letor_shaped import letor_queries, nonlinear_queries
 from dcglearn.lists import (
     PAPER_LIST,
     free_lists,
-    multiset,
     noisy_grades,
     optimal_pairs,
     partial_overlap,
@@ -26,7 +26,6 @@ from dcglearn.lists import (
     permuted_documents,
 )
 from dcglearn.preferences import TIE_TOLERANCE, Preferences
-from dcglearn.validation import InputError, graded_lists, scale_size, whole_number, within
 
 if TYPE_CHECKING:
     import os

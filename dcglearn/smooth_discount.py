@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
+from dcglearn.foundation.validation import InputError, finite_array, frozen
 from dcglearn.textbook import textbook_discounts
-from dcglearn.validation import InputError, finite_array, frozen
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

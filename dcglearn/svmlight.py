@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.sources import decompressed
+from dcglearn.foundation.validation import InputError
 from dcglearn.queries import Queries, group_labels
-from dcglearn.sources import decompressed
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     import os

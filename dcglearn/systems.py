@@ -11,11 +11,11 @@ from scipy.stats import kendalltau
 from dcglearn.cone import counts
 from dcglearn.dcg import DCG
 from dcglearn.evaluation import Evaluation, as_metrics, evaluate
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.preferences import as_preferences
 from dcglearn.ranked import ranked_grades
 from dcglearn.robustness import ZERO, Allowed, scope_of
 from dcglearn.run_input import read_judgements, read_runs
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ try:
 except ImportError as error:
     raise ImportError("PyTorch is not installed: pip install 'dcglearn[torch]', or its CPU build") from error
 
-from dcglearn.validation import InputError
+from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.losses import Loss

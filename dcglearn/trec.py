@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dcglearn.sources import content
-from dcglearn.validation import MAX_GRADES, InputError
+from dcglearn.foundation.sources import content
+from dcglearn.foundation.validation import MAX_GRADES, InputError
 
 if TYPE_CHECKING:
     import os

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.validation import InputError
 from dcglearn.large_log import dropped_of, without_equal_lists
 from dcglearn.log_parts import JudgementParts, PartedLog
 from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

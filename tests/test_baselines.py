@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
 from dcglearn.dcg import DCG
+from dcglearn.foundation.validation import InputError
 from dcglearn.letor_shaped import letor_queries
 from dcglearn.losses import SHFSDCG, ListNet
 from dcglearn.queries import Queries, precision_by_query
@@ -16,7 +17,6 @@ from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.model_files import load_ranker
 from dcglearn.rankers.ranker import Design
-from dcglearn.validation import InputError
 
 LETOR = DCG.standard(3, 10, "exponential", "letor")
 

@@ -13,8 +13,8 @@ from conftest import random_log
 
 import dcglearn as dl
 from dcglearn.checkpoint import Checkpoint
+from dcglearn.foundation.validation import InputError
 from dcglearn.pair_sums import PairSums
-from dcglearn.validation import InputError
 
 KILLED_FIT = """
     import os, signal, sys

@@ -311,8 +311,8 @@ class TestAsAProcess:
 
 
 def test_a_disk_that_is_full_half_way_leaves_what_was_there(tmp_path, monkeypatch):
-    from dcglearn import files
-    from dcglearn.validation import InputError
+    from dcglearn.foundation import files
+    from dcglearn.foundation.validation import InputError
 
     path = tmp_path / "dcg.json"
     DCG.standard(5, 10).save(path)

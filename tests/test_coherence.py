@@ -15,9 +15,9 @@ from dcglearn import certificates, regret
 from dcglearn.certificates import coherence, regret_curve
 from dcglearn.compatible import flip_points, is_compatible, optimal_rankings, two_grade_theorem
 from dcglearn.dcg import DCG, Utility
+from dcglearn.foundation.validation import InputError
 from dcglearn.rankings import Rankings, comparable
 from dcglearn.regret import IntegerProgramme, LookAtAll
-from dcglearn.validation import InputError
 
 LINEAR, EXPONENTIAL = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
 

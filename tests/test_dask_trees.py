@@ -13,14 +13,14 @@ import pytest
 from test_trees import STEEP, TEST, TRAIN, bumpy
 
 import dcglearn as dl
-from dcglearn.distributed import ClusterLost
+from dcglearn.foundation.cluster import ClusterLost
+from dcglearn.foundation.validation import InputError
 from dcglearn.losses import ApproxNDCG, RegSHFSDCG
 from dcglearn.losses.descent import CURVATURES, DIRECTIONS, descent
 from dcglearn.queries import Queries
 from dcglearn.rankers import dask_trees, member_process
 from dcglearn.rankers.dask_trees import balanced
 from dcglearn.rankers.member_link import Link
-from dcglearn.validation import InputError
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("lightgbm")

@@ -12,8 +12,8 @@ from scipy.stats import kendalltau
 from dcglearn import disagreements
 from dcglearn.dcg import DCG, textbook_dcgs
 from dcglearn.disagreements import disagreement, disagreement_matrix, pair_counts, wilson
+from dcglearn.foundation.validation import InputError
 from dcglearn.plots import disagreement_figure
-from dcglearn.validation import InputError
 
 
 def standard(gain, discount, depth=10):

@@ -10,9 +10,9 @@ import pytest
 from conftest import TRUTH, random_log
 
 import dcglearn as dl
-from dcglearn.distributed import ClusterLost, check_versions
+from dcglearn.foundation.cluster import ClusterLost, check_versions
+from dcglearn.foundation.validation import InputError
 from dcglearn.preferences import Preferences
-from dcglearn.validation import InputError
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")
@@ -173,7 +173,7 @@ def test_a_damaged_file_is_named(client, tmp_path):
 
 
 def test_workers_without_the_package_or_with_another_version_are_refused(client, monkeypatch):
-    monkeypatch.setattr("dcglearn.distributed.__version__", "0.0.1")
+    monkeypatch.setattr("dcglearn.foundation.cluster.__version__", "0.0.1")
     with pytest.raises(
         InputError, match=r"worker tcp://.* has dcglearn 0\.1\.0, this process 0\.0\.1: install the same"
     ):
@@ -199,7 +199,7 @@ def test_workers_without_the_package_or_with_another_version_are_refused(client,
     ],
 )
 def test_engines_that_are_none_are_refused(engine, words, monkeypatch):
-    monkeypatch.setattr("dcglearn.distributed.CONNECT", 0.5)
+    monkeypatch.setattr("dcglearn.foundation.cluster.CONNECT", 0.5)
     with pytest.raises(InputError, match=words):
         dl.UtilityLearner().fit(random_log(10), engine=engine)
 
@@ -217,7 +217,7 @@ def test_logs_that_cannot_be_spread_are_refused(client):
 
 
 def test_a_cluster_without_workers_is_waited_for_and_then_given_up(monkeypatch):
-    monkeypatch.setattr("dcglearn.distributed.PATIENCE", 0.5)
+    monkeypatch.setattr("dcglearn.foundation.cluster.PATIENCE", 0.5)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=None, silence_logs=60) as empty,
         distributed.Client(empty) as other,
@@ -267,7 +267,7 @@ def test_a_lost_scheduler_leaves_a_checkpoint_that_goes_on_to_the_same_bytes(tmp
 
 def test_an_answer_without_workers_is_asked_for_again():
     """The client's own periodic call may come in between."""
-    from dcglearn.distributed import scheduler_of
+    from dcglearn.foundation.cluster import scheduler_of
 
     class Client:
         answers = [{"n_workers": 2, "workers": {}}, {"n_workers": 2, "workers": {"a": 1, "b": 2}}, {}]  # noqa: RUF012

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from dcglearn.cone import Cone, counts, span, weights_of
 from dcglearn.dcg import DCG
+from dcglearn.foundation.validation import InputError
 from dcglearn.preferences import Preferences
 from dcglearn.robustness import Allowed, dominance
 from dcglearn.simulate import ground_truth, preference_pairs
-from dcglearn.validation import InputError
 
 LISTS = st.lists(st.integers(0, 3), min_size=4, max_size=4)
 

@@ -15,10 +15,10 @@ from dcglearn.array_evaluation import evaluate_arrays
 from dcglearn.comparison import compare_systems
 from dcglearn.dcg import DCG
 from dcglearn.evaluation import evaluate
+from dcglearn.foundation.validation import InputError
 from dcglearn.plots import forest_figure
 from dcglearn.run_input import read_judgements, read_runs
 from dcglearn.trec import Run
-from dcglearn.validation import InputError
 
 JUDGED = {"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"a": 2, "ü 1": 1}}
 SCORES = {"q1": {"b": 2.5, "a": 1.5, "x": 0.5}, "q2": {"ü 1": 9.0, "a": 8.0}}

@@ -7,7 +7,7 @@ import dcglearn as dl
 from dcglearn import exports
 from dcglearn.dcg import DCG
 from dcglearn.evaluation import evaluate
-from dcglearn.validation import InputError
+from dcglearn.foundation.validation import InputError
 
 STEEP = DCG([0, 0.2, 0.5, 9], [1, 0.9, 0.8, 0.2])
 

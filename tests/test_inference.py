@@ -7,13 +7,13 @@ from conftest import TRUTH, random_log
 from dcglearn.compare import compare_learners
 from dcglearn.dcg import DCG, Utility
 from dcglearn.dcg_learner import DCGLearner
+from dcglearn.foundation.validation import InputError
 from dcglearn.inference import bootstrap_bands, ridge_path
 from dcglearn.position_test import position_dependence
 from dcglearn.preferences import Preferences
 from dcglearn.ranges import consistent_ranges
 from dcglearn.resampling import natural_unit, resampled_weights
 from dcglearn.simulate import ground_truth, preference_pairs
-from dcglearn.validation import InputError
 
 
 def test_resampled_weights_are_products_of_the_lists_draws():

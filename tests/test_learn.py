@@ -10,9 +10,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from dcglearn.dcg import DCG, Utility, gauge_free_similarity, similarity
 from dcglearn.factoring import factor
+from dcglearn.foundation.validation import InputError
 from dcglearn.learn import C_GRID, UtilityLearner, choose_C
 from dcglearn.preferences import Preferences
-from dcglearn.validation import InputError
 
 
 @pytest.mark.parametrize("kind", ["permutations", "free", "unknown"])

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from dcglearn.dcg import DCG
+from dcglearn.foundation.validation import InputError
 from dcglearn.letor import Plan, letor_experiment
 from dcglearn.letor_folders import find_folds, letor_folds, read_fold, write_folds
 from dcglearn.letor_measures import MEASURES, Convention
@@ -23,7 +24,6 @@ from dcglearn.letor_trial import within_error
 from dcglearn.queries import Queries
 from dcglearn.rankers.candidates import Setting
 from dcglearn.rankers.methods import METHODS, method_named
-from dcglearn.validation import InputError
 
 QUICK = ["ridge", "RankSVM", "AdaRank.MAP"]
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from dcglearn import chunks
+from dcglearn.foundation import threads as chunks
 from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements, pair_loss
 from dcglearn.preferences import encode
 

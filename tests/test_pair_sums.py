@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn import chunks
 from dcglearn import pair_sums as kernel
+from dcglearn.foundation import threads as chunks
 from dcglearn.pair_sums import pair_sums
 from dcglearn.preferences import encode
 

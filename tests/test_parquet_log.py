@@ -13,11 +13,11 @@ from conftest import TRUTH, random_log
 
 import dcglearn as dl
 from dcglearn import parquet_log
+from dcglearn.foundation.validation import InputError
 from dcglearn.log_parts import SKETCH, Sketch, sketch_of
 from dcglearn.parquet_log import ParquetLog, n_bytes
 from dcglearn.parquet_pieces import pieces
 from dcglearn.preferences import Preferences
-from dcglearn.validation import InputError
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

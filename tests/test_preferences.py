@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.dcg import DCG
+from dcglearn.foundation.validation import InputError
 from dcglearn.preferences import Preferences, as_preferences, encode
-from dcglearn.validation import InputError
 
 
 def rows(log):

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from dcglearn.dcg import DCG
+from dcglearn.foundation.validation import InputError
 from dcglearn.letor_shaped import letor_queries
 from dcglearn.queries import Queries, group_labels, ndcg_by_query
 from dcglearn.svmlight import read_queries
-from dcglearn.validation import InputError
 
 SVM = "2 qid:10 1:0.5 3:1 # docid = A\n0 qid:10 2:0.25 # docid = B\n\n# a comment\n1 qid:7 1:-1e-1 # docid = C\n"
 

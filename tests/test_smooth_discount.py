@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dcglearn.foundation.validation import InputError
 from dcglearn.smooth_discount import LOG2, TABLE, TILT, SmoothDiscount
 from dcglearn.textbook import TEXTBOOK_DISCOUNTS, textbook_discounts
-from dcglearn.validation import InputError
 
 FORMULAS = {
     "log2": lambda r: 1 / np.log2(r + 1),

@@ -9,6 +9,7 @@ import pytest
 
 from dcglearn.dcg import DCG
 from dcglearn.evaluation import evaluate
+from dcglearn.foundation.validation import InputError
 from dcglearn.plots import slope_figure
 from dcglearn.ranked import ranked_grades
 from dcglearn.robustness import dominance
@@ -16,7 +17,6 @@ from dcglearn.run_input import read_judgements, read_runs
 from dcglearn.simulate import preference_pairs
 from dcglearn.systems import system_order, tau_ap
 from dcglearn.trec import Judgements, Run
-from dcglearn.validation import InputError
 
 QRELS = "q1 0 a 3\nq1 0 b 1\nq1 0 c 0\nq2 0 a 2\nq2 0 d -1\n"
 RUN = "q1 Q0 b 1 2.5 mine\nq1 Q0 a 2 1.5 mine\nq1 Q0 x 3 0.5 mine\nq2 Q0 d 1 9 mine\nq2 Q0 a 2 8 mine\n"

@@ -7,13 +7,13 @@ import pytest
 from sklearn.base import clone
 
 from dcglearn.dcg import DCG
+from dcglearn.foundation.validation import InputError
 from dcglearn.letor_shaped import letor_queries
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, Regression, RegSHFSDCG, SmoothNDCG
 from dcglearn.losses.descent import CURVATURES, DIRECTIONS, descent
 from dcglearn.queries import Queries
 from dcglearn.rankers.model_files import load_ranker
 from dcglearn.rankers.trees import BoostedRanker
-from dcglearn.validation import InputError
 
 pytest.importorskip("lightgbm")
 STEEP = DCG([0, 1, 9], [1, 0.95, 0.9, 0.85, 0.8])

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from dcglearn.foundation.validation import MAX_GRADES, InputError
 from dcglearn.losses import gain_kernel
 from dcglearn.smooth_discount import SmoothDiscount
-from dcglearn.validation import MAX_GRADES, InputError
 
 if TYPE_CHECKING:
     from typing import Self

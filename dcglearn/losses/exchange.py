@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.chunks import in_chunks
+from dcglearn.foundation.threads import in_chunks
 from dcglearn.losses import exchange_kernel
 from dcglearn.losses.rank_kernel import parts_of
 

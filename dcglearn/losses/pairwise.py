@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dcglearn.chunks import in_chunks
+from dcglearn.foundation.threads import in_chunks
 from dcglearn.losses import pair_kernel
 from dcglearn.losses.class_kernel import Classes
 from dcglearn.losses.contract import Batch, HardMetricLoss, Loss, depth_of, positive

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from dcglearn.chunks import MAX_CHUNKS, in_chunks
+from dcglearn.foundation.threads import MAX_CHUNKS, in_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

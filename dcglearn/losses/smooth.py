@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dcglearn.chunks import in_chunks
+from dcglearn.foundation.threads import in_chunks
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import ap_kernel, smooth_kernel
 from dcglearn.losses.contract import Batch, HardMetricLoss, Loss, depth_of, positive, without_relevant
 from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

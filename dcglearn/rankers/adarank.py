@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.pair_sums import one_blas_thread
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.queries import precision_by_query
 from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_training
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from dcglearn.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
-from dcglearn.pair_sums import one_blas_thread
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.ranker import Design, Ranker, as_queries, check_training
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,8 @@ import numpy as np
 from tqdm import tqdm
 
 from dcglearn.dcg import DCG
-from dcglearn.distributed import ClusterLost, cluster_errors, connected, scheduler_of
+from dcglearn.foundation.cluster import ClusterLost, cluster_errors, connected, scheduler_of
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.rankers.member_process import MemberFailed, end, member, news
 from dcglearn.rankers.ranker import as_eval_set, as_queries, check_training
 from dcglearn.rankers.tree_member import Orders, Seat, Share
@@ -33,7 +34,6 @@ from dcglearn.rankers.trees import (
     start_of,
     write_checkpoint,
 )
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,9 @@ import numpy as np
 from tqdm import tqdm
 
 from dcglearn.dcg import DCG
-from dcglearn.pair_sums import one_blas_thread
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_scale, check_training
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     import os
@@ -245,7 +245,7 @@ class _State:
         return self.restart * n_stages + self.stage
 
     def save(self, path: str | os.PathLike[str], mark: str) -> None:
-        from dcglearn.files import written_beside
+        from dcglearn.foundation.files import written_beside
 
         words = {"mark": mark, "why": self.why, "history": self.history}
         words |= {name: getattr(self, name) for name in ("restart", "stage", "barren")}

@@ -9,7 +9,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.validation import InputError
+from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.rankers.tree_member import Orders, Share

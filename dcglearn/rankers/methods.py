@@ -7,9 +7,9 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from dcglearn.foundation.validation import InputError
 from dcglearn.rankers import paper_grids
 from dcglearn.rankers.candidates import Candidate, Setting
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,8 +14,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from dcglearn.dcg import DCG
-from dcglearn.files import read_json_object, write_json
-from dcglearn.validation import InputError
+from dcglearn.foundation.files import read_json_object, write_json
+from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.rankers.ranker import Ranker

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.dcg import DCG
+from dcglearn.foundation.validation import InputError
 from dcglearn.queries import Queries, checked_features
-from dcglearn.validation import InputError
 
 if TYPE_CHECKING:
     import os

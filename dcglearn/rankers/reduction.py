@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.dcg import DCG
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.queries import Queries, checked_features, query_offsets
 from dcglearn.rankers.ranker import Ranker, as_queries, check_training
-from dcglearn.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

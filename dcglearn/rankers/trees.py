@@ -12,11 +12,11 @@ import numpy as np
 from tqdm import tqdm
 
 from dcglearn.dcg import DCG
-from dcglearn.files import read_json_object, written_beside
+from dcglearn.foundation.files import read_json_object, written_beside
+from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import Regression, RegSHFSDCG
 from dcglearn.losses.descent import CURVATURES, DIRECTIONS, descent
 from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale, check_training
-from dcglearn.validation import InputError, pair_values, whole_number
 
 if TYPE_CHECKING:
     import os

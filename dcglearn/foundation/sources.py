@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dcglearn.validation import InputError
+from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     import os

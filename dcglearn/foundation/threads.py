@@ -6,7 +6,8 @@ import contextlib
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,3 +57,15 @@ def in_chunks(part: Callable[[int, int, int], Result], n: int, n_chunks: int) ->
 def over_chunks(part: Callable[[int, int], Result], n: int) -> list[Result]:
     """Return ``part(start, stop)`` of n > 0 pairs in chunks that depend on n alone, in order."""
     return in_chunks(lambda _, start, stop: part(start, stop), n, min(MAX_CHUNKS, -(-n // CHUNK)))
+
+
+def one_blas_thread() -> Any:
+    """Return a context in which BLAS uses one thread: its own spin for a while after each call and slow the pool."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

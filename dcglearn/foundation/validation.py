@@ -144,3 +144,11 @@ def frozen(array: Any) -> Any:
 def _place(wrong: NDArray[np.bool_]) -> str:
     """Name the index of the first wrong entry, as ``[3, 1]``."""
     return "[" + ", ".join(str(i) for i in np.argwhere(wrong)[0]) + "]" if wrong.ndim else ""
+
+
+def multiset(grades: ArrayLike, n_grades: int | None = None) -> NDArray[np.int8]:
+    """Return the grades of one list, checked, shape (N,)."""
+    documents = graded_lists(grades, "grades", None if n_grades is None else scale_size(n_grades, 0))
+    if documents.ndim != 1:
+        raise InputError(f"grades has shape {documents.shape}; expected the grades of one list, (N,)")
+    return documents

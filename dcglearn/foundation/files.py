@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.validation import InputError
+from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,206 @@
+"""A Dask cluster: connect to it, check its workers, wait for results, and translate its errors."""
+
+from __future__ import annotations
+
+import contextlib
+import platform
+import time
+import warnings
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from dcglearn.foundation.threads import one_thread
+from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from distributed import Client, Future
+
+CONNECT = 10.0
+"""Seconds to wait for a scheduler to answer."""
+
+PATIENCE = 60.0
+"""Seconds to wait for a worker when none is left."""
+
+_VERSIONS = "{'dcglearn': __import__('dcglearn').__version__, 'Python': __import__('platform').python_version()}"
+
+
+class ClusterLost(RuntimeError):
+    """The scheduler or all workers are gone."""
+
+
+def connected(engine: Any, closing: contextlib.ExitStack) -> Client:
+    """Return a client of an engine, whose workers have this package; what is started here ends with `closing`.
+
+    Raises
+    ------
+    InputError
+        If Dask is not installed, there is no such scheduler, or the workers cannot work with this process.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ModuleNotFoundError as error:
+        raise InputError("engine= needs Dask: pip install 'dcglearn[dask]'") from error
+    if isinstance(engine, Client):
+        client = engine
+    elif isinstance(engine, str):
+        try:
+            client = closing.enter_context(Client(engine, timeout=CONNECT))
+        except (OSError, ValueError) as error:
+            raise InputError(f"no Dask scheduler answers at {engine} ({error}); start one, or give workers") from error
+    elif isinstance(engine, int) and not isinstance(engine, bool) and engine >= 1:
+        with _quiet():
+            cluster = LocalCluster(
+                n_workers=engine, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+            )
+            closing.callback(cluster.close)
+            client = closing.enter_context(Client(cluster))
+    else:
+        raise InputError(f"engine={engine!r} is no Dask client, scheduler's address or number of processes")
+    if client.asynchronous:
+        raise InputError("engine: an asynchronous client cannot be waited for; give one without asynchronous=True")
+    check_versions(client)
+    return client
+
+
+@contextlib.contextmanager
+def _quiet() -> Any:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Port .* is already in use")
+        yield
+
+
+def check_versions(client: Client) -> None:
+    """Refuse workers that lack the package, or have another version of it or of Python.
+
+    Raises
+    ------
+    InputError
+        Naming the first such worker.
+    """
+    ours = {"dcglearn": __version__, "Python": platform.python_version()}
+    # eval of text, which every worker can unpickle, whatever it lacks.
+    with cluster_errors(client):
+        found = client.run(eval, _VERSIONS, on_error="return")
+    for worker, theirs in sorted(found.items()):
+        if isinstance(theirs, ModuleNotFoundError):
+            raise InputError(
+                f"worker {worker} lacks a package ({theirs}); install dcglearn {__version__} on every worker"
+            )
+        if isinstance(theirs, BaseException):
+            raise InputError(f"worker {worker} cannot load dcglearn: {theirs!r}")
+        for what, version in ours.items():
+            if theirs[what].split(".")[:2] != version.split(".")[:2] or (
+                what == "dcglearn" and theirs[what] != version
+            ):
+                raise InputError(
+                    f"worker {worker} has {what} {theirs[what]}, this process {version}: install the same on all"
+                )
+
+
+def scheduler_of(client: Client) -> Mapping[str, Any]:
+    """Return what the scheduler says of itself and its workers; nothing if it is lost.
+
+    `Client.scheduler_info` shares its answer with a call that the client makes every few seconds and that asks for no
+    workers: an answer without them may be that one.
+    """
+    while True:
+        found: Mapping[str, Any] = client.scheduler_info(n_workers=-1)
+        if len(found.get("workers", ())) == found.get("n_workers", 0):
+            return found
+
+
+def awaited(client: Client, future: Future) -> Any:
+    """Return a future's result; stop with a clear word if nobody is left to make it.
+
+    Raises
+    ------
+    ClusterLost
+        If the scheduler is gone, or no worker for `PATIENCE` seconds, or a part kills every worker that takes it.
+    """
+    idle_since = None
+    while True:
+        with cluster_errors(client):
+            try:
+                return future.result(timeout=2)
+            except TimeoutError:
+                if future.status == "error":
+                    raise
+            if scheduler_of(client)["workers"]:
+                idle_since = None
+            elif idle_since is None:
+                idle_since = time.monotonic()
+            elif time.monotonic() - idle_since > PATIENCE:
+                raise ClusterLost(f"no worker is left, and none came for {PATIENCE:g} seconds; {_RESUME}")
+
+
+_RESUME = (
+    "with a checkpoint, start workers and resume from it (checkpoint=FILE, resume=True; --checkpoint FILE --resume)"
+)
+
+
+@contextlib.contextmanager
+def cluster_errors(client: Client) -> Any:
+    """Say of a lost cluster what is lost and what to do, as `ClusterLost`."""
+    from concurrent.futures import CancelledError
+
+    from distributed.client import ClosedClientError
+    from distributed.comm import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    try:
+        yield
+    except KilledWorker as error:
+        raise ClusterLost(
+            f"{error.task}: every worker that took it died ({error}); does it fit their memory?"
+        ) from error
+    except (CancelledError, CommClosedError, ClosedClientError) as error:
+        raise ClusterLost(f"the scheduler of {_address(client)} was lost ({error}); {_RESUME}") from error
+
+
+def over_cluster(function: Callable[[Any], Any], items: Iterable[Any], engine: Any) -> Iterator[Any]:
+    """Yield ``function(item)`` of every item, in order, worked out by a cluster; few wait to be sent at a time.
+
+    Parameters
+    ----------
+    function : callable
+        Sent once, with what it holds, such as a log.
+    items : iterable
+        What to work on.
+    engine : distributed.Client, str or int
+        See `DaskLog`.
+
+    Raises
+    ------
+    InputError, ClusterLost
+        As `DaskLog`.
+    """
+    with contextlib.ExitStack() as closing:
+        client = connected(engine, closing)
+        with cluster_errors(client):
+            sent = client.submit(keep, function, pure=False)
+            ahead = 4 * sum(client.nthreads().values()) + 4
+        waiting: deque[Future] = deque()
+        for item in items:
+            with cluster_errors(client):
+                waiting.append(client.submit(_applied, sent, item, pure=False))
+            if len(waiting) >= ahead:
+                yield awaited(client, waiting.popleft())
+        while waiting:
+            yield awaited(client, waiting.popleft())
+
+
+def _applied(function: Callable[[Any], Any], item: Any) -> Any:
+    with one_thread():
+        return function(item)
+
+
+def _address(client: Client) -> str:
+    return str(getattr(client.scheduler, "address", None) or "the cluster")
+
+
+def keep(part: Any) -> Any:
+    """Return `part` itself: the task by which a worker receives it."""
+    return part
