@@ -14,11 +14,6 @@ from .compatible import flip_points as flip_points
 from .compatible import is_compatible as is_compatible
 from .compatible import optimal_rankings as optimal_rankings
 from .compatible import two_grade_theorem as two_grade_theorem
-from .dcg import DCG as DCG
-from .dcg import Utility as Utility
-from .dcg import gauge_free_similarity as gauge_free_similarity
-from .dcg import similarity as similarity
-from .dcg import textbook_dcgs as textbook_dcgs
 from .dcg_learner import DCGLearner as DCGLearner
 from .disagreements import disagreement as disagreement
 from .disagreements import disagreement_matrix as disagreement_matrix
@@ -47,6 +42,11 @@ from .losses import RSRank as RSRank
 from .losses import SmoothAP as SmoothAP
 from .losses import SmoothNDCG as SmoothNDCG
 from .losses import SoftRankNDCG as SoftRankNDCG
+from .metric.dcg import DCG as DCG
+from .metric.dcg import Utility as Utility
+from .metric.dcg import gauge_free_similarity as gauge_free_similarity
+from .metric.dcg import similarity as similarity
+from .metric.dcg import textbook_dcgs as textbook_dcgs
 from .parquet_log import ParquetLog as ParquetLog
 from .position_test import position_dependence as position_dependence
 from .preferences import Preferences as Preferences

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.dcg import DCG
 from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
+from dcglearn.metric.dcg import DCG
 from dcglearn.preferences import Preferences, as_preferences, encode, packed, unique_rows
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcglearn import cli_evaluate, cli_letor, cli_logs, cli_metrics, cli_rankers
-from dcglearn.dcg import DCG
 from dcglearn.foundation.files import refuse_existing
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
+from dcglearn.metric.dcg import DCG
 from dcglearn.plots import refuse_format
 
 if TYPE_CHECKING:

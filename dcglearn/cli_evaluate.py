@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcglearn.dcg import DCG
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG
 from dcglearn.plots import refuse_format
 
 if TYPE_CHECKING:

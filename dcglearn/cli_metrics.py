@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcglearn.dcg import DCG, Utility
 from dcglearn.foundation.files import read_json_object, refuse_existing
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.plots import refuse_format
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcglearn.cli_logs import Scheduler, Workers, engine_of
-from dcglearn.dcg import DCG
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG
 
 if TYPE_CHECKING:
     from dcglearn.queries import Queries

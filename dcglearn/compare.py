@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.dcg import DCG, textbook_dcgs
 from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.learn import UtilityLearner, choose_C
+from dcglearn.metric.dcg import DCG, textbook_dcgs
 from dcglearn.resampling import natural_unit, resampled_weights
 
 if TYPE_CHECKING:

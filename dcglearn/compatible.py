@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.dcg import DCG, Utility
+    from dcglearn.metric.dcg import DCG, Utility
     from dcglearn.rankings import Metric
 
     Floats = NDArray[np.float64]

@@ -12,13 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.checkpoint import Checkpoint
-from dcglearn.dcg import DCG, textbook_dcgs
 from dcglearn.direct import SHARPNESS, Curves, Fit, Model, family, fit, log_curves
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.large_log import log_identity, opened_log
 from dcglearn.learn import PairLearner, UtilityLearner
 from dcglearn.log_parts import PartedLog
+from dcglearn.metric.dcg import DCG, textbook_dcgs
 from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP
 from dcglearn.preferences import Preferences
 from dcglearn.verdicts import verdicts_in_memory, verdicts_in_parts

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.dcg import DCG
 from dcglearn.foundation.validation import InputError
 from dcglearn.ir_peers import measured
+from dcglearn.metric.dcg import DCG
 from dcglearn.ranked import RankedGrades, judged_counts, ranked_grades
 from dcglearn.run_input import read_judgements, read_runs
 

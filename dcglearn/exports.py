@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dcglearn.dcg import DCG
     from dcglearn.losses import Loss
+    from dcglearn.metric.dcg import DCG
 
     Floats = NDArray[np.float64]
     Callables = tuple[Callable[..., Any], Callable[..., Any]]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.dcg import DCG, Utility
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG, Utility
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -56,7 +56,7 @@ class Factoring:
         return self.dcg.discounts
 
     def score(self, lists: ArrayLike) -> Floats:
-        """Score graded lists with the DCG; see `dcglearn.dcg.DCG.score`."""
+        """Score graded lists with the DCG; see `dcglearn.metric.dcg.DCG.score`."""
         return self.dcg.score(lists)
 
     def __str__(self) -> str:

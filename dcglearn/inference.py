@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dcglearn.dcg import DCG
     from dcglearn.direct import Curves
+    from dcglearn.metric.dcg import DCG
     from dcglearn.preferences import Preferences
 
     Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from dcglearn.foundation.validation import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dcglearn.dcg import DCG
+    from dcglearn.metric.dcg import DCG
 
 
 class LearnedMeasure(measures.Measure):

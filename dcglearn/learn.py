@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.checkpoint import Checkpoint
-from dcglearn.dcg import DCG, Utility
 from dcglearn.factoring import Factoring, factor
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.threads import one_blas_thread
@@ -22,6 +21,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.large_log import dropped_of, log_identity, opened_log, without_equal_lists
 from dcglearn.log_parts import PairParts, PartedLog
 from dcglearn.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
+from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.preferences import Agreement, Preferences, as_preferences
 
 if TYPE_CHECKING:

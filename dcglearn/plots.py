@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from dcglearn.certificates import Coherence, RegretCurve, Witness
     from dcglearn.comparison import SystemComparison
-    from dcglearn.dcg import DCG
     from dcglearn.disagreements import DisagreementMatrix
     from dcglearn.factoring import Factoring
+    from dcglearn.metric.dcg import DCG
     from dcglearn.systems import Swaps, SystemOrder
 
 LINE_STYLES = (

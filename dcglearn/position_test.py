@@ -11,10 +11,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from dcglearn.dcg import DCG, Utility
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learn import without_equal_lists
+from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.pair_loss import Judgements, pair_loss
 from dcglearn.preferences import Preferences, as_preferences
 

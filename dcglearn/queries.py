@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.dcg import DCG
+    from dcglearn.metric.dcg import DCG
 
     Floats = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from dcglearn.dcg import DCG, Utility
 from dcglearn.foundation.validation import InputError, multiset
 from dcglearn.lists import free_lists, permutations
+from dcglearn.metric.dcg import DCG, Utility
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.compare import HABIT, Comparison, measured
-from dcglearn.dcg import DCG
 from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.inference import Bands, bootstrap_bands
 from dcglearn.learn import ChosenC, UtilityLearner, choose_C
 from dcglearn.log_parts import PartedLog
+from dcglearn.metric.dcg import DCG
 from dcglearn.preferences import Preferences
 from dcglearn.ranges import Ranges, consistent_ranges
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from dcglearn.dcg import Utility
     from dcglearn.factoring import Factoring
+    from dcglearn.metric.dcg import Utility
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.cone import SLACK, Cone, counts, span
-from dcglearn.dcg import DCG
 from dcglearn.foundation.validation import InputError, graded_lists, scale_size, whole_number
 from dcglearn.learn import without_equal_lists
+from dcglearn.metric.dcg import DCG
+from dcglearn.metric.textbook import textbook_discounts
 from dcglearn.preferences import Preferences, as_preferences
-from dcglearn.textbook import textbook_discounts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.dcg import DCG, Utility
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, graded_lists, multiset, scale_size, whole_number, within
 from dcglearn.letor_shaped import letor_queries, nonlinear_queries
@@ -25,6 +24,7 @@ from dcglearn.lists import (
     permutations,
     permuted_documents,
 )
+from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.preferences import TIE_TOLERANCE, Preferences
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from dcglearn.cone import counts
-from dcglearn.dcg import DCG
 from dcglearn.evaluation import Evaluation, as_metrics, evaluate
 from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.metric.dcg import DCG
 from dcglearn.preferences import as_preferences
 from dcglearn.ranked import ranked_grades
 from dcglearn.robustness import ZERO, Allowed, scope_of

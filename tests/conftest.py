@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 from dcglearn.cli import main
-from dcglearn.dcg import DCG
+from dcglearn.metric.dcg import DCG
 from dcglearn.preferences import Preferences
 
 settings.register_profile("dcglearn", deadline=None, max_examples=40, derandomize=True)

@@ -7,10 +7,10 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
-from dcglearn.dcg import DCG
 from dcglearn.foundation.validation import InputError
 from dcglearn.letor_shaped import letor_queries
 from dcglearn.losses import SHFSDCG, ListNet
+from dcglearn.metric.dcg import DCG
 from dcglearn.queries import Queries, precision_by_query
 from dcglearn.rankers.adarank import AdaRankRanker
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dcglearn.cli import app
-from dcglearn.dcg import DCG, Utility
+from dcglearn.metric.dcg import DCG, Utility
 
 GOOD = (
     '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "a", "rater": "ann"}\n{"a": [0, 0, 1], "b": [2, 0, 0], "winner": "b"}\n'
@@ -282,7 +282,7 @@ class TestAsAProcess:
     def test_standard_input(self, log):
         done = run("learn", "-", stdin=log.read_text())
         assert done.returncode == 0
-        assert json.loads(done.stdout)["format"] == "dcglearn.dcg"
+        assert json.loads(done.stdout)["format"] == "dcglearn.metric.dcg"
 
     def test_a_closed_pipe_is_no_error(self):
         done = subprocess.run(

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from dcglearn.dcg import DCG
 from dcglearn.letor_shaped import letor_queries
+from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.model_files import load_ranker
 from dcglearn.svmlight import read_queries
 

@@ -14,8 +14,8 @@ import dcglearn as dl
 from dcglearn import certificates, regret
 from dcglearn.certificates import coherence, regret_curve
 from dcglearn.compatible import flip_points, is_compatible, optimal_rankings, two_grade_theorem
-from dcglearn.dcg import DCG, Utility
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.rankings import Rankings, comparable
 from dcglearn.regret import IntegerProgramme, LookAtAll
 

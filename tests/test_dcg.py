@@ -9,8 +9,8 @@ from conftest import TRUTH
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.dcg import DCG, Utility, gauge_free_similarity, similarity, textbook_dcgs
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG, Utility, gauge_free_similarity, similarity, textbook_dcgs
 from dcglearn.preferences import Preferences, encode
 
 floats = st.floats(-100, 100, allow_nan=False)

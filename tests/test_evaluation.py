@@ -13,9 +13,9 @@ from sklearn.metrics import dcg_score, ndcg_score
 import dcglearn as dl
 from dcglearn.array_evaluation import evaluate_arrays
 from dcglearn.comparison import compare_systems
-from dcglearn.dcg import DCG
 from dcglearn.evaluation import evaluate
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG
 from dcglearn.plots import forest_figure
 from dcglearn.run_input import read_judgements, read_runs
 from dcglearn.trec import Run

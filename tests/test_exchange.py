@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcglearn.dcg import DCG
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListNet, Regression, RegSHFSDCG, RSRank
 from dcglearn.losses.exchange_kernel import NEAR, PAST
+from dcglearn.metric.dcg import DCG
 
 STEEP = DCG([0, 1, 4, 30], [1, 0.95, 0.9, 0.85, 0.8])
 PENALTY = DCG([-1.0, 0.5, 0.5, 2.0], [1, 0.4, 0.2])

@@ -5,9 +5,9 @@ import pytest
 
 import dcglearn as dl
 from dcglearn import exports
-from dcglearn.dcg import DCG
 from dcglearn.evaluation import evaluate
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG
 
 STEEP = DCG([0, 0.2, 0.5, 9], [1, 0.9, 0.8, 0.2])
 

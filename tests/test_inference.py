@@ -5,10 +5,10 @@ import pytest
 from conftest import TRUTH, random_log
 
 from dcglearn.compare import compare_learners
-from dcglearn.dcg import DCG, Utility
 from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.inference import bootstrap_bands, ridge_path
+from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.position_test import position_dependence
 from dcglearn.preferences import Preferences
 from dcglearn.ranges import consistent_ranges

@@ -8,10 +8,10 @@ from conftest import TRUTH, random_log
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from dcglearn.dcg import DCG, Utility, gauge_free_similarity, similarity
 from dcglearn.factoring import factor
 from dcglearn.foundation.validation import InputError
 from dcglearn.learn import C_GRID, UtilityLearner, choose_C
+from dcglearn.metric.dcg import DCG, Utility, gauge_free_similarity, similarity
 from dcglearn.preferences import Preferences
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.dcg import DCG
 from dcglearn.losses import rank_kernel, soft_ranks
 from dcglearn.losses.rank_kernel import SoftRanks
+from dcglearn.metric.dcg import DCG
 
 SHAPES = {
     "normal": lambda rng, n: rng.normal(size=n),

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dcglearn as dl
-from dcglearn.dcg import DCG, textbook_dcgs
 from dcglearn.foundation import threads as chunks
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses import rank_kernel
+from dcglearn.metric.dcg import DCG, textbook_dcgs
 
 LEARNED = DCG([0, 0.3, 0.2, 1.4], [1, 0.8, 0.8, 0.85, 0.3, 0.0])
 LOG2 = DCG.standard(4, 5)

@@ -8,7 +8,6 @@ from conftest import random_log
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.dcg import DCG
 from dcglearn.margin_qp import (
     Pairs,
     _by_least_squares,
@@ -19,6 +18,7 @@ from dcglearn.margin_qp import (
     solve,
     solve_cvxpy,
 )
+from dcglearn.metric.dcg import DCG
 from dcglearn.preferences import encode
 from dcglearn.simulate import preference_pairs
 

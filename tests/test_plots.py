@@ -5,9 +5,9 @@ import pytest
 from conftest import TRUTH, random_log
 from matplotlib.figure import Figure
 
-from dcglearn.dcg import DCG
 from dcglearn.foundation.validation import InputError
 from dcglearn.learn import UtilityLearner
+from dcglearn.metric.dcg import DCG
 from dcglearn.plots import dcg_figure, learned_figure, plot_discounts, plot_gains, plot_weights, save_figure
 from dcglearn.preferences import Preferences
 

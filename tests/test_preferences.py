@@ -6,8 +6,8 @@ from conftest import PAPER_LIST, TRUTH, random_log
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.dcg import DCG
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG
 from dcglearn.preferences import Preferences, as_preferences, encode
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from dcglearn.dcg import DCG
 from dcglearn.foundation.validation import InputError
 from dcglearn.letor_shaped import letor_queries
+from dcglearn.metric.dcg import DCG
 from dcglearn.queries import Queries, group_labels, ndcg_by_query
 from dcglearn.svmlight import read_queries
 

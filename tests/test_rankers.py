@@ -14,11 +14,11 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
-from dcglearn.dcg import DCG
 from dcglearn.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.foundation.validation import InputError
 from dcglearn.letor_shaped import letor_queries
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, LambdaRank, RankHinge, Regression, RegSHFSDCG, SmoothNDCG
+from dcglearn.metric.dcg import DCG
 from dcglearn.queries import Queries
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.linear import LinearRanker, stages_of

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcglearn import simulate as sim
-from dcglearn.dcg import DCG, Utility
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.preferences import Preferences
 
 D1, D2 = sim.ground_truth("D1"), sim.ground_truth("D2")

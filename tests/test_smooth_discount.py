@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.smooth_discount import LOG2, TABLE, TILT, SmoothDiscount
-from dcglearn.textbook import TEXTBOOK_DISCOUNTS, textbook_discounts
+from dcglearn.metric.smooth_discount import LOG2, TABLE, TILT, SmoothDiscount
+from dcglearn.metric.textbook import TEXTBOOK_DISCOUNTS, textbook_discounts
 
 FORMULAS = {
     "log2": lambda r: 1 / np.log2(r + 1),

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn.dcg import DCG
 from dcglearn.evaluation import evaluate
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG
 from dcglearn.plots import slope_figure
 from dcglearn.ranked import ranked_grades
 from dcglearn.robustness import dominance

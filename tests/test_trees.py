@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from dcglearn.dcg import DCG
 from dcglearn.foundation.validation import InputError
 from dcglearn.letor_shaped import letor_queries
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, Regression, RegSHFSDCG, SmoothNDCG
 from dcglearn.losses.descent import CURVATURES, DIRECTIONS, descent
+from dcglearn.metric.dcg import DCG
 from dcglearn.queries import Queries
 from dcglearn.rankers.model_files import load_ranker
 from dcglearn.rankers.trees import BoostedRanker

@@ -10,14 +10,14 @@ import numpy as np
 
 from dcglearn.foundation.validation import MAX_GRADES, InputError
 from dcglearn.losses import gain_kernel
-from dcglearn.smooth_discount import SmoothDiscount
+from dcglearn.metric.smooth_discount import SmoothDiscount
 
 if TYPE_CHECKING:
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.dcg import DCG
+    from dcglearn.metric.dcg import DCG
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]

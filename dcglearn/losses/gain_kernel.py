@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from dcglearn.smooth_discount import discount_at
+from dcglearn.metric.smooth_discount import discount_at
 
 
 @njit(cache=True, nogil=True)

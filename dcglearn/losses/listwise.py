@@ -13,7 +13,7 @@ from dcglearn.losses.squared_kernel import squared_error
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dcglearn.dcg import DCG
+    from dcglearn.metric.dcg import DCG
 
     Floats = NDArray[np.float64]
 

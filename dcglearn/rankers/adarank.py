@@ -14,7 +14,7 @@ from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, che
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.dcg import DCG
+    from dcglearn.metric.dcg import DCG
     from dcglearn.queries import Queries
 
     Floats = NDArray[np.float64]

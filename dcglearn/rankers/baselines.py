@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.dcg import DCG
+    from dcglearn.metric.dcg import DCG
     from dcglearn.queries import Queries
 
     Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dcglearn.dcg import DCG
+    from dcglearn.metric.dcg import DCG
     from dcglearn.queries import Queries
 
 GRIDS = ("default", "quick", "papers")

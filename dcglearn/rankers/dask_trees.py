@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from dcglearn.dcg import DCG
 from dcglearn.foundation.cluster import ClusterLost, cluster_errors, connected, scheduler_of
 from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.member_process import MemberFailed, end, member, news
 from dcglearn.rankers.ranker import as_eval_set, as_queries, check_training
 from dcglearn.rankers.tree_member import Orders, Seat, Share

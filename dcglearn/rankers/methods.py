@@ -14,7 +14,7 @@ from dcglearn.rankers.candidates import Candidate, Setting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dcglearn.dcg import DCG
+    from dcglearn.metric.dcg import DCG
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from dcglearn.dcg import DCG
 from dcglearn.foundation.files import read_json_object, write_json
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG
 
 if TYPE_CHECKING:
     from dcglearn.rankers.ranker import Ranker

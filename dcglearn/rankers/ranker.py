@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.dcg import DCG
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG
 from dcglearn.queries import Queries, checked_features
 
 if TYPE_CHECKING:

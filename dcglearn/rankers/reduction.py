@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.dcg import DCG
 from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.metric.dcg import DCG
 from dcglearn.queries import Queries, checked_features, query_offsets
 from dcglearn.rankers.ranker import Ranker, as_queries, check_training
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from dcglearn.dcg import DCG
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_training
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from dcglearn.dcg import DCG
 from dcglearn.foundation.files import read_json_object, written_beside
 from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import Regression, RegSHFSDCG
 from dcglearn.losses.descent import CURVATURES, DIRECTIONS, descent
+from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale, check_training
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ TEXTBOOK_DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")
 
 
 def textbook_gains(name: str, grades: Floats) -> Floats:
-    """Return the gains called `name` of the grades, shape (L,); see `dcglearn.dcg.DCG.standard`.
+    """Return the gains called `name` of the grades, shape (L,); see `dcglearn.metric.dcg.DCG.standard`.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def textbook_gains(name: str, grades: Floats) -> Floats:
 
 
 def textbook_discounts(name: str, depth: int) -> Floats:
-    """Return the discounts called `name` at ranks 1..K, shape (K,); see `dcglearn.dcg.DCG.standard`.
+    """Return the discounts called `name` at ranks 1..K, shape (K,); see `dcglearn.metric.dcg.DCG.standard`.
 
     Raises
     ------

@@ -11,7 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.files import read_json_object, write_json
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists, scale_size
-from dcglearn.textbook import TEXTBOOK_DISCOUNTS, TEXTBOOK_GAINS, textbook_discounts, textbook_gains
+from dcglearn.metric.textbook import TEXTBOOK_DISCOUNTS, TEXTBOOK_GAINS, textbook_discounts, textbook_gains
 
 if TYPE_CHECKING:
     import os

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from dcglearn.foundation.validation import InputError, finite_array, frozen
-from dcglearn.textbook import textbook_discounts
+from dcglearn.metric.textbook import textbook_discounts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
