@@ -17,7 +17,6 @@ from .compatible import two_grade_theorem as two_grade_theorem
 from .dcg_learner import DCGLearner as DCGLearner
 from .disagreements import disagreement as disagreement
 from .disagreements import disagreement_matrix as disagreement_matrix
-from .distributed import DaskLog as DaskLog
 from .evaluation import evaluate as evaluate
 from .foundation.validation import InputError as InputError
 from .foundation.version import __version__ as __version__
@@ -28,6 +27,13 @@ from .learn import choose_C as choose_C
 from .letor import letor_experiment as letor_experiment
 from .letor_folders import letor_folds as letor_folds
 from .letor_folders import write_folds as write_folds
+from .logs.dask_log import DaskLog as DaskLog
+from .logs.parquet_log import ParquetLog as ParquetLog
+from .logs.preferences import Preferences as Preferences
+from .logs.preferences import encode as encode
+from .logs.ratings import read_ratings as read_ratings
+from .logs.readers import read_preferences as read_preferences
+from .logs.readers import read_questions as read_questions
 from .losses import SDCG as SDCG
 from .losses import SHFSDCG as SHFSDCG
 from .losses import ApproxAP as ApproxAP
@@ -47,10 +53,7 @@ from .metric.dcg import Utility as Utility
 from .metric.dcg import gauge_free_similarity as gauge_free_similarity
 from .metric.dcg import similarity as similarity
 from .metric.dcg import textbook_dcgs as textbook_dcgs
-from .parquet_log import ParquetLog as ParquetLog
 from .position_test import position_dependence as position_dependence
-from .preferences import Preferences as Preferences
-from .preferences import encode as encode
 from .queries import Queries as Queries
 from .ranges import consistent_ranges as consistent_ranges
 from .rankers.adarank import AdaRankRanker as AdaRankRanker
@@ -62,9 +65,6 @@ from .rankers.model_files import load_ranker as load_ranker
 from .rankers.reduction import PairwiseRanker as PairwiseRanker
 from .rankers.sparse import SparseRanker as SparseRanker
 from .rankers.trees import BoostedRanker as BoostedRanker
-from .readers import read_preferences as read_preferences
-from .readers import read_questions as read_questions
-from .readers import read_ratings as read_ratings
 from .robustness import dominance as dominance
 from .run_input import read_judgements as read_judgements
 from .run_input import read_runs as read_runs

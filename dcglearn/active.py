@@ -12,8 +12,9 @@ import numpy as np
 from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
+from dcglearn.logs.preferences import Preferences, as_preferences, encode
+from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.metric.dcg import DCG
-from dcglearn.preferences import Preferences, as_preferences, encode, packed, unique_rows
 
 if TYPE_CHECKING:
     import os

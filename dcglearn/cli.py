@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dcglearn.log_parts import PartedLog
-    from dcglearn.preferences import Preferences
+    from dcglearn.logs.parts import PartedLog
+    from dcglearn.logs.preferences import Preferences
     from dcglearn.report import Report
 
 app = typer.Typer(
@@ -265,7 +265,7 @@ def ask(
     reading = {"n_grades": grades, "depth": depth, "pad": False, "scale": names}
     judged = None if log is None else _read(log, False, None, False, reading)
     from dcglearn.active import generated_lists, suggest_pairs
-    from dcglearn.readers import read_questions
+    from dcglearn.logs.readers import read_questions
 
     if candidates is not None:
         pool: ArrayLike = read_questions(candidates, grades, depth=depth, scale=names)
@@ -451,7 +451,8 @@ def _opened(
 
 
 def _read(path: str, ratings: bool, skip_bad: Path | None, equal_groups: bool, reading: dict[str, Any]) -> Preferences:
-    from dcglearn.readers import read_preferences, read_ratings
+    from dcglearn.logs.ratings import read_ratings
+    from dcglearn.logs.readers import read_preferences
 
     if ratings:
         return read_ratings(path, skip_bad=skip_bad, equal_groups=equal_groups, **reading)

@@ -15,8 +15,8 @@ from dcglearn.foundation.validation import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dcglearn.log_parts import PartedLog
-    from dcglearn.preferences import Preferences
+    from dcglearn.logs.parts import PartedLog
+    from dcglearn.logs.preferences import Preferences
 
 Memory = Annotated[
     str | None,
@@ -100,9 +100,9 @@ class Asked:
     @contextlib.contextmanager
     def opened(self) -> Iterator[Preferences | PartedLog]:
         """Yield the log in parts."""
-        from dcglearn.distributed import DaskLog
-        from dcglearn.parquet_log import ParquetLog
-        from dcglearn.readers import read_preferences
+        from dcglearn.logs.dask_log import DaskLog
+        from dcglearn.logs.parquet_log import ParquetLog
+        from dcglearn.logs.readers import read_preferences
 
         if self.engine is None:
             with ParquetLog(self.paths, memory=self.memory, progress=sys.stderr.isatty(), **self.reading) as stored:

@@ -131,7 +131,7 @@ def systems(
     """Order systems by several metrics, and say which differences are more than chance."""
     _check_picture(plot, force=force)
     from dcglearn.evaluation import named
-    from dcglearn.readers import read_preferences
+    from dcglearn.logs.readers import read_preferences
     from dcglearn.run_input import read_judgements, read_runs
     from dcglearn.systems import system_order
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dcglearn.preferences import Metric, Preferences
+    from dcglearn.logs.preferences import Metric, Preferences
 
     Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from dcglearn.foundation.validation import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dcglearn.preferences import Preferences
+    from dcglearn.logs.preferences import Preferences
 
     Floats = NDArray[np.float64]
 

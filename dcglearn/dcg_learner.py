@@ -15,12 +15,12 @@ from dcglearn.checkpoint import Checkpoint
 from dcglearn.direct import SHARPNESS, Curves, Fit, Model, family, fit, log_curves
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.large_log import log_identity, opened_log
 from dcglearn.learn import PairLearner, UtilityLearner
-from dcglearn.log_parts import PartedLog
+from dcglearn.logs.open_log import log_identity, opened_log
+from dcglearn.logs.parts import PartedLog
+from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, textbook_dcgs
 from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP
-from dcglearn.preferences import Preferences
 from dcglearn.verdicts import verdicts_in_memory, verdicts_in_parts
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.gauge import Visibility
-    from dcglearn.large_log import Log
+    from dcglearn.logs.open_log import Log
+    from dcglearn.logs.visibility import Visibility
 
     Floats = NDArray[np.float64]
 

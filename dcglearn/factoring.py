@@ -13,7 +13,7 @@ from dcglearn.metric.dcg import DCG, Utility
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.gauge import Visibility
+    from dcglearn.logs.visibility import Visibility
 
     Floats = NDArray[np.float64]
 

@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.direct import Curves
+    from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.dcg import DCG
-    from dcglearn.preferences import Preferences
 
     Floats = NDArray[np.float64]
 
 RIDGES = tuple(10.0**power for power in (-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2))
-
 
 FEW = 20
 """With fewer raters, queries or lists than this a bootstrap gives bands that are too narrow."""

@@ -18,11 +18,11 @@ from dcglearn.factoring import Factoring, factor
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError
-from dcglearn.large_log import dropped_of, log_identity, opened_log, without_equal_lists
-from dcglearn.log_parts import PairParts, PartedLog
+from dcglearn.logs.open_log import dropped_of, log_identity, opened_log, without_equal_lists
+from dcglearn.logs.parts import PairParts, PartedLog
+from dcglearn.logs.preferences import Agreement, Preferences, as_preferences
 from dcglearn.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.preferences import Agreement, Preferences, as_preferences
 
 if TYPE_CHECKING:
     import os
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.large_log import Log
+    from dcglearn.logs.open_log import Log
 
     Floats = NDArray[np.float64]
 

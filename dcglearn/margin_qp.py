@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import isotonic_regression, nnls
 
-from dcglearn.pair_sums import PairSums, pair_sums
+from dcglearn.logs.pair_sums import PairSums, pair_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,6 @@ class PairSource(Protocol):
 
 SUBSAMPLE = 1 << 15
 """Logs of more than four times this many pairs start from the solution on about this many of them."""
-
 
 SETTLED = 1e-8
 """Relative length of the last step, where so small a gap is asked for: a gap of g alone leaves W within sqrt(g)."""

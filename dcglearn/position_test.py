@@ -14,9 +14,9 @@ from scipy.special import expit
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learn import without_equal_lists
+from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.pair_loss import Judgements, pair_loss
-from dcglearn.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
     from collections.abc import Callable

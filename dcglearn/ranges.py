@@ -10,7 +10,7 @@ import numpy as np
 from dcglearn.cone import SLACK, Cone
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learn import without_equal_lists
-from dcglearn.preferences import Preferences, as_preferences
+from dcglearn.logs.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

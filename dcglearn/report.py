@@ -13,9 +13,9 @@ from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.inference import Bands, bootstrap_bands
 from dcglearn.learn import ChosenC, UtilityLearner, choose_C
-from dcglearn.log_parts import PartedLog
+from dcglearn.logs.parts import PartedLog
+from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
-from dcglearn.preferences import Preferences
 from dcglearn.ranges import Ranges, consistent_ranges
 
 if TYPE_CHECKING:

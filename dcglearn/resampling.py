@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dcglearn.preferences import Preferences
+    from dcglearn.logs.preferences import Preferences
 
     Floats = NDArray[np.float64]
 

@@ -24,8 +24,8 @@ from dcglearn.lists import (
     permutations,
     permuted_documents,
 )
+from dcglearn.logs.preferences import TIE_TOLERANCE, Preferences
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.preferences import TIE_TOLERANCE, Preferences
 
 if TYPE_CHECKING:
     import os

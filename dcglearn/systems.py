@@ -11,8 +11,8 @@ from scipy.stats import kendalltau
 from dcglearn.cone import counts
 from dcglearn.evaluation import Evaluation, as_metrics, evaluate
 from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.logs.preferences import as_preferences
 from dcglearn.metric.dcg import DCG
-from dcglearn.preferences import as_preferences
 from dcglearn.ranked import ranked_grades
 from dcglearn.robustness import ZERO, Allowed, scope_of
 from dcglearn.run_input import read_judgements, read_runs
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.evaluation import Metrics
-    from dcglearn.preferences import Preferences
+    from dcglearn.logs.preferences import Preferences
     from dcglearn.run_input import JudgementsLike, RunsLike
 
     Floats = NDArray[np.float64]

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.large_log import dropped_of, without_equal_lists
-from dcglearn.log_parts import JudgementParts, PartedLog
+from dcglearn.logs.open_log import dropped_of, without_equal_lists
+from dcglearn.logs.parts import JudgementParts, PartedLog
 from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dcglearn.logs.preferences import Preferences
     from dcglearn.pair_loss import JudgementSource
-    from dcglearn.preferences import Preferences
 
     Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import settings
 
 from dcglearn.cli import main
+from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
-from dcglearn.preferences import Preferences
 
 settings.register_profile("dcglearn", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("dcglearn")

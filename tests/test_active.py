@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from dcglearn.active import generated_lists, suggest_pairs
 from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.preferences import Preferences
-from dcglearn.readers import read_preferences, read_questions
+from dcglearn.logs.preferences import Preferences
+from dcglearn.logs.readers import read_preferences, read_questions
 from dcglearn.simulate import ground_truth, permutations, preference_pairs
 
 

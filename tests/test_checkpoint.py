@@ -14,7 +14,7 @@ from conftest import random_log
 import dcglearn as dl
 from dcglearn.checkpoint import Checkpoint
 from dcglearn.foundation.validation import InputError
-from dcglearn.pair_sums import PairSums
+from dcglearn.logs.pair_sums import PairSums
 
 KILLED_FIT = """
     import os, signal, sys

@@ -282,7 +282,7 @@ class TestAsAProcess:
     def test_standard_input(self, log):
         done = run("learn", "-", stdin=log.read_text())
         assert done.returncode == 0
-        assert json.loads(done.stdout)["format"] == "dcglearn.metric.dcg"
+        assert json.loads(done.stdout)["format"] == "dcglearn.dcg"
 
     def test_a_closed_pipe_is_no_error(self):
         done = subprocess.run(

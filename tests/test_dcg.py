@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.logs.preferences import Preferences, encode
 from dcglearn.metric.dcg import DCG, Utility, gauge_free_similarity, similarity, textbook_dcgs
-from dcglearn.preferences import Preferences, encode
 
 floats = st.floats(-100, 100, allow_nan=False)
 vectors = st.lists(floats, min_size=1, max_size=5)

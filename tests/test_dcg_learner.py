@@ -14,9 +14,9 @@ from dcglearn.dcg_learner import DCGLearner
 from dcglearn.direct import Model, family, log_curves
 from dcglearn.foundation.validation import InputError
 from dcglearn.learn import UtilityLearner
+from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, textbook_dcgs
 from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements
-from dcglearn.preferences import Preferences
 from dcglearn.simulate import ground_truth, preference_pairs
 
 LOSSES = ("robust", "logistic", "ramp", "squared_hinge")

@@ -12,7 +12,7 @@ from conftest import TRUTH, random_log
 import dcglearn as dl
 from dcglearn.foundation.cluster import ClusterLost, check_versions
 from dcglearn.foundation.validation import InputError
-from dcglearn.preferences import Preferences
+from dcglearn.logs.preferences import Preferences
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from dcglearn.cone import Cone, counts, span, weights_of
 from dcglearn.foundation.validation import InputError
+from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
-from dcglearn.preferences import Preferences
 from dcglearn.robustness import Allowed, dominance
 from dcglearn.simulate import ground_truth, preference_pairs
 

@@ -8,9 +8,9 @@ from dcglearn.compare import compare_learners
 from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.inference import bootstrap_bands, ridge_path
+from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.position_test import position_dependence
-from dcglearn.preferences import Preferences
 from dcglearn.ranges import consistent_ranges
 from dcglearn.resampling import natural_unit, resampled_weights
 from dcglearn.simulate import ground_truth, preference_pairs

@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from dcglearn.factoring import factor
 from dcglearn.foundation.validation import InputError
 from dcglearn.learn import C_GRID, UtilityLearner, choose_C
+from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, Utility, gauge_free_similarity, similarity
-from dcglearn.preferences import Preferences
 
 
 @pytest.mark.parametrize("kind", ["permutations", "free", "unknown"])

@@ -8,6 +8,7 @@ from conftest import random_log
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dcglearn.logs.preferences import encode
 from dcglearn.margin_qp import (
     Pairs,
     _by_least_squares,
@@ -19,7 +20,6 @@ from dcglearn.margin_qp import (
     solve_cvxpy,
 )
 from dcglearn.metric.dcg import DCG
-from dcglearn.preferences import encode
 from dcglearn.simulate import preference_pairs
 
 ONE = np.ones(1)

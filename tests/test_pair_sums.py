@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn import pair_sums as kernel
 from dcglearn.foundation import threads as chunks
-from dcglearn.pair_sums import pair_sums
-from dcglearn.preferences import encode
+from dcglearn.logs import pair_sums as kernel
+from dcglearn.logs.pair_sums import pair_sums
+from dcglearn.logs.preferences import encode
 
 ONE = np.ones(1)
 

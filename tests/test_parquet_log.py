@@ -12,12 +12,12 @@ import pytest
 from conftest import TRUTH, random_log
 
 import dcglearn as dl
-from dcglearn import parquet_log
 from dcglearn.foundation.validation import InputError
-from dcglearn.log_parts import SKETCH, Sketch, sketch_of
-from dcglearn.parquet_log import ParquetLog, n_bytes
-from dcglearn.parquet_pieces import pieces
-from dcglearn.preferences import Preferences
+from dcglearn.logs import parquet_log
+from dcglearn.logs.parquet_log import ParquetLog, n_bytes
+from dcglearn.logs.parquet_pieces import pieces
+from dcglearn.logs.parts import SKETCH, Sketch, sketch_of
+from dcglearn.logs.preferences import Preferences
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

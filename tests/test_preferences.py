@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.logs.preferences import Preferences, as_preferences, encode
 from dcglearn.metric.dcg import DCG
-from dcglearn.preferences import Preferences, as_preferences, encode
 
 
 def rows(log):

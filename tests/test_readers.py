@@ -15,10 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dcglearn import readers
 from dcglearn.foundation.validation import InputError
-from dcglearn.preferences import Preferences
-from dcglearn.readers import read_preferences, read_ratings
+from dcglearn.logs import readers
+from dcglearn.logs.preferences import Preferences
+from dcglearn.logs.ratings import read_ratings
+from dcglearn.logs.readers import read_preferences
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 quick = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

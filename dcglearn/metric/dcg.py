@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.gauge import Visibility
+    from dcglearn.logs.visibility import Visibility
 
     Floats = NDArray[np.float64]
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dcglearn.distributed import DaskLog
 from dcglearn.foundation.validation import InputError
-from dcglearn.log_parts import PartedLog
-from dcglearn.parquet_log import ParquetLog
-from dcglearn.preferences import Preferences, as_preferences
+from dcglearn.logs.dask_log import DaskLog
+from dcglearn.logs.parquet_log import ParquetLog
+from dcglearn.logs.parts import PartedLog
+from dcglearn.logs.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
 from dcglearn.foundation.threads import bounds, one_thread
 from dcglearn.foundation.validation import InputError
-from dcglearn.log_parts import PartedLog, checked_scale, facts_of, on_scale
-from dcglearn.parquet_pieces import ReadAs, parquet_files, pieces, read_piece
-from dcglearn.preferences import Preferences, as_preferences
+from dcglearn.logs.parquet_pieces import ReadAs, parquet_files, pieces, read_piece
+from dcglearn.logs.parts import PartedLog, checked_scale, facts_of, on_scale
+from dcglearn.logs.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.pair_sums import pair_sums
+from dcglearn.logs.pair_sums import pair_sums
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from dcglearn.pair_sums import PairSums
+    from dcglearn.logs.pair_sums import PairSums
 
     Floats = NDArray[np.float64]
     Grades = NDArray[np.int8]

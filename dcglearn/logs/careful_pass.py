@@ -1,36 +1,28 @@
 """The careful pass over a log: every line by itself, so that a bad one can be named, or set aside.
 
-It defines what a log may say. The fast pass of `dcglearn.readers` may only ever agree with it.
+It defines what a log may say. The fast pass of `dcglearn.logs.fast_pass` may only ever agree with it.
 """
 
 from __future__ import annotations
 
-import csv
-import functools
-import io
-import json
 import math
-import re
 from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.files import refuse_constant, refuse_existing, written_beside
+from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size
+from dcglearn.logs.line_formats import BLANK, NUMBER, Role, Source, shown
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import polars as pl
+    from collections.abc import Mapping, Sequence
 
     Table = dict[str, Any]
 
-BLANK = " \t\n\r\x0b\x0c"
-"""What is stripped from a field of text; spelled out, since Python and polars differ on rarer white space."""
 
 MAX_LABEL = 200
 """Longest query or rater label: numpy keeps every label as wide as the longest."""
@@ -38,22 +30,6 @@ MAX_LABEL = 200
 REASONS_KEPT = 3
 WINNERS = {"a": 0, "left": 0, "b": 1, "right": 1, "tie": 2, "draw": 2, "equal": 2, "open": 3}
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
-
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-
-
-@dataclass(frozen=True)
-class Role:
-    """What a column is for: the kind of its values, the names it may have, whether lines may lack it.
-
-    `kind` is one of grades, winner, label, number, positive; a `uniform` column is given on every line or on none.
-    """
-
-    kind: str
-    names: tuple[str, ...]
-    required: bool = False
-    uniform: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,199 +113,11 @@ class Rules:
             return -1
         if self.scale is not None:
             raise InputError(f"{role} holds {shown(value)}, not a grade of the scale {', '.join(self.scale)}")
-        if _NUMBER.fullmatch(name):
+        if NUMBER.fullmatch(name):
             raise InputError(f"{role} holds the text {shown(value)}; write the grade as a number, without quotes")
         raise InputError(
             f"{role} holds the grade name {shown(value)}; pass scale= (--scale Bad,Fair,Good), worst first"
         )
-
-
-class Source(Protocol):
-    """Where lines come from: iterate over (number, item), then ask for an item's values or its raw line."""
-
-    unit: str
-    header: bytes
-
-    def __iter__(self) -> Iterator[tuple[int, Any]]: ...
-
-    def record(self, item: Any) -> dict[str, Any]:
-        """Return the values by role; raises InputError."""
-
-    def raw(self, item: Any) -> bytes:
-        """Return the line as it can be mended and read again."""
-
-
-class JsonLines:
-    """One JSON object a line."""
-
-    unit = "line"
-    header = b""
-
-    def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
-        self._data, self._roles = data, roles
-        self._seen: dict[tuple[str, ...], dict[str, str]] = {}
-        self._accepted = {name for role in roles.values() for name in role.names}
-        self._decoder = json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=self._once)
-
-    def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        return _lines(self._data)
-
-    def raw(self, item: bytes) -> bytes:
-        """Return the line itself."""
-        return item
-
-    def record(self, item: bytes) -> dict[str, Any]:
-        """Return the values by role."""
-        try:
-            value = self._decoder.decode(decoded(item))
-        except (ValueError, RecursionError) as error:
-            if isinstance(error, InputError):
-                raise
-            raise InputError(f"not valid JSON ({error}): {shown(decoded(item))}; one object a line") from error
-        if not isinstance(value, dict):
-            raise InputError(f"a JSON {type(value).__name__}, expected an object such as {{...}}; one object a line")
-        keys = tuple(value)
-        if keys not in self._seen:
-            self._seen[keys] = by_role(keys, self._roles)
-        return {role: value[key] for role, key in self._seen[keys].items()}
-
-    def _once(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            keys = [key.lower() for key, _ in pairs]
-            twice = next((key for key in keys if key in self._accepted and keys.count(key) > 1), None)
-            if twice:
-                raise InputError(f"the key {twice!r} occurs twice; keep one")
-        return found
-
-
-class TextLines:
-    """A header and a record a line, separated by tabs if the header has one, by commas otherwise.
-
-    A record never spans lines, so that one stray quote cannot swallow the rest of the file.
-    """
-
-    unit = "line"
-
-    def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
-        self._lines = _lines(data)
-        self._roles = roles
-        self.header_line, self.header = next(self._lines)
-        try:
-            text = decoded(self.header)
-            self.delimiter = "\t" if "\t" in text else ","
-            self.names = self._fields(text)
-            self.columns = by_role([name.strip(BLANK) for name in self.names], roles)
-        except InputError as error:
-            raise InputError(f"line {self.header_line}: {error}") from error
-        self._index = {role: [n.strip(BLANK) for n in self.names].index(name) for role, name in self.columns.items()}
-
-    def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        return self._lines
-
-    def raw(self, item: bytes) -> bytes:
-        """Return the line itself."""
-        return item
-
-    def record(self, item: bytes) -> dict[str, Any]:
-        """Return the values by role."""
-        fields = self._fields(decoded(item))
-        if len(fields) != len(self.names):
-            raise InputError(
-                f"{len(fields)} fields where the header has {len(self.names)}; "
-                "write lists as 3 2 0, or in quotes where they hold commas"
-            )
-        return {role: from_text(self._roles[role].kind, fields[i]) for role, i in self._index.items()}
-
-    def _fields(self, text: str) -> list[str]:
-        try:
-            return next(csv.reader([text], delimiter=self.delimiter, strict=True))
-        except csv.Error as error:
-            raise InputError(f"not a line of CSV ({error}): {shown(text)}; mend the quotes") from error
-
-
-class ParquetRows:
-    """The rows of a frame, counted from `first`; one that is set aside is written as a JSON line."""
-
-    unit = "row"
-    header = b""
-
-    def __init__(self, frame: pl.DataFrame, roles: Mapping[str, Role], first: int = 1) -> None:
-        self._frame, self._roles, self._first = frame, roles, first
-        self.columns = by_role(frame.columns, roles)
-
-    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        return enumerate(self._frame.iter_rows(named=True), self._first)
-
-    def raw(self, item: dict[str, Any]) -> bytes:
-        """Return the row as a JSON line."""
-        return json.dumps(item, default=str).encode()
-
-    def record(self, item: dict[str, Any]) -> dict[str, Any]:
-        """Return the values by role."""
-        values = {role: item[column] for role, column in self.columns.items()}
-        return {
-            role: from_text(self._roles[role].kind, value) if isinstance(value, str) else value
-            for role, value in values.items()
-        }
-
-
-def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> dict[str, str]:
-    """Return the column of each role that is there, recognised by its name whatever the case.
-
-    Raises
-    ------
-    InputError
-        If two columns have one role, or a required one is missing.
-    """
-    found = {}
-    for role, about in roles.items():
-        columns = [name for name in names if name.lower() in about.names]
-        if len(columns) > 1:
-            raise InputError(f"{' and '.join(columns)} both give the {role!r} of a line; rename or drop one of them")
-        if columns:
-            found[role] = columns[0]
-        elif about.required:
-            raise InputError(f"no {role!r} (accepted names: {', '.join(about.names)}); found {', '.join(names) or '-'}")
-    return found
-
-
-def from_text(kind: str, text: str) -> Any:
-    """Return what a field of text says, in the types that JSON has; None if it is blank."""
-    text = text.strip(BLANK)
-    if not text:
-        return None
-    if kind == "grades":
-        if text[0] == "[" and text[-1] == "]":
-            text = text[1:-1].strip(BLANK)
-        separator = next((mark for mark in "|," if mark in text), None)
-        return [_token(token.strip(BLANK)) for token in text.split(separator)]
-    if kind in ("number", "positive") and _NUMBER.fullmatch(text):
-        return float(text)
-    return text
-
-
-def shown(value: Any) -> str:
-    """Return a value for a message, shortened."""
-    try:
-        text = repr(value)
-    except ValueError:  # an integer too long for Python to print
-        text = "an integer of thousands of digits"
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def decoded(line: bytes) -> str:
-    """Return the text of a line.
-
-    Raises
-    ------
-    InputError
-        If it is not UTF-8.
-    """
-    try:
-        return line.decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"byte 0x{line[error.start]:02x} is not UTF-8 text; save the file as UTF-8") from error
 
 
 def read_carefully(
@@ -442,20 +230,6 @@ class _Good:
         longest = max(len(grades) for role in lists for grades in self._columns[role])
         depth = self._rules.depth or longest
         return np.frombuffer(b"".join(g.ljust(depth, b"\xff") for g in values), np.int8).reshape(-1, depth)
-
-
-def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not blank, with their numbers, without their ends."""
-    for number, line in enumerate(io.BytesIO(data), 1):
-        if line.strip():
-            yield number, line.rstrip(b"\r\n")
-
-
-@functools.lru_cache(4096)
-def _token(text: str) -> Any:
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    return float(text) if _NUMBER.fullmatch(text) else text
 
 
 def _winner(value: Any, role: str, _: str) -> int:

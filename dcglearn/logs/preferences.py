@@ -11,6 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, pair_values, scale_size
+from dcglearn.logs.unique_rows import packed, unique_rows
 
 if TYPE_CHECKING:
     import os
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.gauge import Visibility
+    from dcglearn.logs.visibility import Visibility
 
     Floats = NDArray[np.float64]
     Grades = NDArray[np.int8]
@@ -345,7 +346,7 @@ class Preferences:
 
     def visible(self) -> Visibility:
         """Return what the log can see of a utility, and in words what it cannot (ties included, each pair once)."""
-        from dcglearn.gauge import visible_to
+        from dcglearn.logs.visibility import visible_to
 
         return visible_to(self.preferred, self.other, self.n_grades, graded=self.graded)
 
@@ -561,24 +562,3 @@ def _labels(labels: ArrayLike, name: str, n: int) -> NDArray[Any]:
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape}; expected one label per pair, ({n},)")
     return frozen(array.astype(str))
-
-
-def packed(lists: Grades) -> NDArray[np.int64]:
-    """Return lists as few int64 columns, eight grades each, so that rows can be sorted fast; shape (n, ceil(K/8))."""
-    n, depth = lists.shape
-    columns = -(-depth // 8)
-    padded = np.full((n, columns * 8), -1, dtype=np.int8)
-    padded[:, :depth] = lists
-    return padded.view(np.int64)
-
-
-def unique_rows(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
-    """Return the distinct rows, where each first occurs, and which one each row is."""
-    order = np.lexsort(keys.T[::-1])
-    ordered = keys[order]
-    new = np.ones(len(keys), dtype=bool)
-    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    number = np.cumsum(new) - 1
-    inverse = np.empty(len(keys), dtype=np.intp)
-    inverse[order] = number
-    return ordered[new], order[new], inverse  # lexsort is stable, so order[new] is the first of each

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.gauge import Visibility, blind_mixture, is_blind, visibility
+from dcglearn.logs.pair_sums import pair_sums
+from dcglearn.logs.preferences import Agreement, Preferences
+from dcglearn.logs.unique_rows import packed
+from dcglearn.logs.visibility import Visibility, blind_mixture, is_blind, visibility
 from dcglearn.margin_qp import Pairs
 from dcglearn.pair_loss import Judgements
-from dcglearn.pair_sums import pair_sums
-from dcglearn.preferences import Agreement, Preferences, packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from dcglearn.logs.pair_sums import PairSums
+    from dcglearn.logs.preferences import Metric
     from dcglearn.pair_loss import LossSums
-    from dcglearn.pair_sums import PairSums
-    from dcglearn.preferences import Metric
 
     Floats = NDArray[np.float64]
 
@@ -171,7 +172,7 @@ class PartedLog:
     def sample(self, size: int = SAMPLE) -> Preferences:
         """Return about `size` pairs, evenly spread, the same ones every time; all of a shorter log."""
         step = max(len(self) // size, 1)
-        found = self.parts.gathered(_thinned, step, each=_firsts(self._sizes, step))
+        found = self.parts.gathered(_thinned, step, each=stride_starts(self._sizes, step))
         return joined([part for part in found if len(part)], self.n_grades, self.grade_names)
 
     @cached_property
@@ -238,7 +239,7 @@ class PairParts:
 
     def every(self, step: int) -> Pairs:
         """Return every `step`-th pair."""
-        found = self.parts.gathered(Pairs.every, step, each=_firsts(self.sizes[:, 0], step))
+        found = self.parts.gathered(Pairs.every, step, each=stride_starts(self.sizes[:, 0], step))
         names = ("first", "second", "margin", "weight")
         return Pairs(*(_columns([getattr(one, name) for one in found], found) for name in names))
 
@@ -278,12 +279,12 @@ class JudgementParts:
 
     def every(self, step: int) -> Judgements:
         """Return every `step`-th judgement."""
-        found = self.parts.gathered(Judgements.every, step, each=_firsts(self.sizes[:, 0], step))
+        found = self.parts.gathered(Judgements.every, step, each=stride_starts(self.sizes[:, 0], step))
         names = ("first", "second", "level", "rater", "weight")
         return Judgements(*(_columns([getattr(one, name) for one in found], found) for name in names))
 
 
-def _firsts(sizes: Sequence[float] | Floats, step: int) -> list[int]:
+def stride_starts(sizes: Sequence[float] | Floats, step: int) -> list[int]:
     """Return where to begin in each part so that, of all parts in a row, every `step`-th is taken."""
     before = np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))[:-1]]).astype(np.int64)
     return (-before % step).tolist()

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.line_errors import by_role
-from dcglearn.log_parts import PartedLog, checked_scale, facts_of
-from dcglearn.parquet_pieces import PIECE, ReadAs, batches, opened, parquet_files, pieces
-from dcglearn.preferences import Preferences
-from dcglearn.readers import PREFERENCE
+from dcglearn.logs.line_formats import by_role
+from dcglearn.logs.parquet_pieces import PIECE, ReadAs, batches, opened, parquet_files, pieces
+from dcglearn.logs.parts import PartedLog, checked_scale, facts_of
+from dcglearn.logs.preferences import Preferences
+from dcglearn.logs.readers import PREFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dcglearn.log_parts import Facts
-    from dcglearn.parquet_pieces import Paths, Piece
+    from dcglearn.logs.parquet_pieces import Paths, Piece
+    from dcglearn.logs.parts import Facts
 
 CHUNK = PIECE
 """Pairs read at a time."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.line_errors import by_role
-from dcglearn.log_parts import checked_scale, facts_of, joined
-from dcglearn.preferences import Preferences
-from dcglearn.readers import PREFERENCE, preferences_of
+from dcglearn.logs.line_formats import by_role
+from dcglearn.logs.parts import checked_scale, facts_of, joined
+from dcglearn.logs.preferences import Preferences
+from dcglearn.logs.readers import PREFERENCE, preferences_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,0 +1,243 @@
+"""The lines of a log as records: JSON lines, CSV or TSV, rows of Parquet."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dcglearn.foundation.files import refuse_constant
+from dcglearn.foundation.validation import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import polars as pl
+
+    Table = dict[str, Any]
+
+BLANK = " \t\n\r\x0b\x0c"
+"""What is stripped from a field of text; spelled out, since Python and polars differ on rarer white space."""
+
+INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column is for: the kind of its values, the names it may have, whether lines may lack it.
+
+    `kind` is one of grades, winner, label, number, positive; a `uniform` column is given on every line or on none.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    required: bool = False
+    uniform: bool = False
+
+
+class Source(Protocol):
+    """Where lines come from: iterate over (number, item), then ask for an item's values or its raw line."""
+
+    unit: str
+    header: bytes
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]: ...
+
+    def record(self, item: Any) -> dict[str, Any]:
+        """Return the values by role; raises InputError."""
+
+    def raw(self, item: Any) -> bytes:
+        """Return the line as it can be mended and read again."""
+
+
+class JsonLines:
+    """One JSON object a line."""
+
+    unit = "line"
+    header = b""
+
+    def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
+        self._data, self._roles = data, roles
+        self._seen: dict[tuple[str, ...], dict[str, str]] = {}
+        self._accepted = {name for role in roles.values() for name in role.names}
+        self._decoder = json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=self._once)
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        return _lines(self._data)
+
+    def raw(self, item: bytes) -> bytes:
+        """Return the line itself."""
+        return item
+
+    def record(self, item: bytes) -> dict[str, Any]:
+        """Return the values by role."""
+        try:
+            value = self._decoder.decode(decoded(item))
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"not valid JSON ({error}): {shown(decoded(item))}; one object a line") from error
+        if not isinstance(value, dict):
+            raise InputError(f"a JSON {type(value).__name__}, expected an object such as {{...}}; one object a line")
+        keys = tuple(value)
+        if keys not in self._seen:
+            self._seen[keys] = by_role(keys, self._roles)
+        return {role: value[key] for role, key in self._seen[keys].items()}
+
+    def _once(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key.lower() for key, _ in pairs]
+            twice = next((key for key in keys if key in self._accepted and keys.count(key) > 1), None)
+            if twice:
+                raise InputError(f"the key {twice!r} occurs twice; keep one")
+        return found
+
+
+class TextLines:
+    """A header and a record a line, separated by tabs if the header has one, by commas otherwise.
+
+    A record never spans lines, so that one stray quote cannot swallow the rest of the file.
+    """
+
+    unit = "line"
+
+    def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
+        self._lines = _lines(data)
+        self._roles = roles
+        self.header_line, self.header = next(self._lines)
+        try:
+            text = decoded(self.header)
+            self.delimiter = "\t" if "\t" in text else ","
+            self.names = self._fields(text)
+            self.columns = by_role([name.strip(BLANK) for name in self.names], roles)
+        except InputError as error:
+            raise InputError(f"line {self.header_line}: {error}") from error
+        self._index = {role: [n.strip(BLANK) for n in self.names].index(name) for role, name in self.columns.items()}
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        return self._lines
+
+    def raw(self, item: bytes) -> bytes:
+        """Return the line itself."""
+        return item
+
+    def record(self, item: bytes) -> dict[str, Any]:
+        """Return the values by role."""
+        fields = self._fields(decoded(item))
+        if len(fields) != len(self.names):
+            raise InputError(
+                f"{len(fields)} fields where the header has {len(self.names)}; "
+                "write lists as 3 2 0, or in quotes where they hold commas"
+            )
+        return {role: from_text(self._roles[role].kind, fields[i]) for role, i in self._index.items()}
+
+    def _fields(self, text: str) -> list[str]:
+        try:
+            return next(csv.reader([text], delimiter=self.delimiter, strict=True))
+        except csv.Error as error:
+            raise InputError(f"not a line of CSV ({error}): {shown(text)}; mend the quotes") from error
+
+
+class ParquetRows:
+    """The rows of a frame, counted from `first`; one that is set aside is written as a JSON line."""
+
+    unit = "row"
+    header = b""
+
+    def __init__(self, frame: pl.DataFrame, roles: Mapping[str, Role], first: int = 1) -> None:
+        self._frame, self._roles, self._first = frame, roles, first
+        self.columns = by_role(frame.columns, roles)
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        return enumerate(self._frame.iter_rows(named=True), self._first)
+
+    def raw(self, item: dict[str, Any]) -> bytes:
+        """Return the row as a JSON line."""
+        return json.dumps(item, default=str).encode()
+
+    def record(self, item: dict[str, Any]) -> dict[str, Any]:
+        """Return the values by role."""
+        values = {role: item[column] for role, column in self.columns.items()}
+        return {
+            role: from_text(self._roles[role].kind, value) if isinstance(value, str) else value
+            for role, value in values.items()
+        }
+
+
+def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> dict[str, str]:
+    """Return the column of each role that is there, recognised by its name whatever the case.
+
+    Raises
+    ------
+    InputError
+        If two columns have one role, or a required one is missing.
+    """
+    found = {}
+    for role, about in roles.items():
+        columns = [name for name in names if name.lower() in about.names]
+        if len(columns) > 1:
+            raise InputError(f"{' and '.join(columns)} both give the {role!r} of a line; rename or drop one of them")
+        if columns:
+            found[role] = columns[0]
+        elif about.required:
+            raise InputError(f"no {role!r} (accepted names: {', '.join(about.names)}); found {', '.join(names) or '-'}")
+    return found
+
+
+def from_text(kind: str, text: str) -> Any:
+    """Return what a field of text says, in the types that JSON has; None if it is blank."""
+    text = text.strip(BLANK)
+    if not text:
+        return None
+    if kind == "grades":
+        if text[0] == "[" and text[-1] == "]":
+            text = text[1:-1].strip(BLANK)
+        separator = next((mark for mark in "|," if mark in text), None)
+        return [_token(token.strip(BLANK)) for token in text.split(separator)]
+    if kind in ("number", "positive") and NUMBER.fullmatch(text):
+        return float(text)
+    return text
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message, shortened."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer too long for Python to print
+        text = "an integer of thousands of digits"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def decoded(line: bytes) -> str:
+    """Return the text of a line.
+
+    Raises
+    ------
+    InputError
+        If it is not UTF-8.
+    """
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"byte 0x{line[error.start]:02x} is not UTF-8 text; save the file as UTF-8") from error
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are not blank, with their numbers, without their ends."""
+    for number, line in enumerate(io.BytesIO(data), 1):
+        if line.strip():
+            yield number, line.rstrip(b"\r\n")
+
+
+@functools.lru_cache(4096)
+def _token(text: str) -> Any:
+    if INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if NUMBER.fullmatch(text) else text

@@ -1,0 +1,188 @@
+"""Rated lists: of every two with different ratings, the higher rated is preferred."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.careful_pass import Rules
+from dcglearn.logs.line_formats import Role
+from dcglearn.logs.preferences import Preferences
+from dcglearn.logs.readers import read_columns
+from dcglearn.logs.unique_rows import packed, unique_rows
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+RATING = {
+    "list": Role("grades", ("list", "grades", "results"), required=True),
+    "rating": Role("number", ("rating", "satisfaction", "score"), required=True),
+    "group": Role("label", ("group", "user", "session", "rater"), uniform=True),
+    "weight": Role("positive", ("weight", "count")),
+}
+
+
+MAX_PAIRS = 100_000_000
+"""Distinct pairs that `read_ratings` agrees to make; each takes 2 K + 16 bytes, and as much again on the way."""
+
+BLOCK = 1 << 22
+"""Pairs compared at a time."""
+
+
+def read_ratings(
+    path: str | os.PathLike[str],
+    n_grades: int | None = None,
+    *,
+    depth: int | None = None,
+    pad: bool = False,
+    scale: Sequence[str] | None = None,
+    skip_bad: str | os.PathLike[str] | None = None,
+    equal_groups: bool = False,
+) -> Preferences:
+    """Read a log of rated lists: of every two with different ratings, the higher rated is preferred.
+
+    A line is ``{"list": [3, 0, 1], "rating": 4, "group": "user 7", "weight": 2}``, in any format that
+    `read_preferences` reads. Lists are compared within a group, or all with all where no line has a group; a weight
+    counts the line so often. Columns may also be called list: grades, results; rating: satisfaction, score; group:
+    user, session, rater; weight: count.
+
+    Parameters
+    ----------
+    path, n_grades, depth, pad, scale, skip_bad
+        As in `read_preferences`.
+    equal_groups : bool
+        Scale the weights within each group to sum to 1, so that a busy user counts no more than another.
+
+    Returns
+    -------
+    Preferences
+        Each distinct ordered pair once per group, its weight the number of pairs of lines that say so; the group is
+        the `rater`. `dropped` counts ``pairs of equal lists`` (rated differently), ``pairs rated equally``,
+        ``groups without a pair`` and ``bad lines``, where there are any.
+
+    Raises
+    ------
+    InputError
+        Naming file, line, value and remedy; or if no two lists are rated differently.
+    """
+    rules = Rules(n_grades, depth, pad, scale)
+    table, dropped = read_columns(path, RATING, rules, skip_bad)
+    groups, group = None, np.zeros(len(table["list"]), dtype=np.int64)
+    if "group" in table:
+        groups, group = np.unique(table["group"].astype(str), return_inverse=True)
+    elif equal_groups:
+        raise InputError(f"{path}: equal_groups needs a group on every line; add the column, or leave equal_groups out")
+    _, first, number = unique_rows(packed(table["list"]))
+    lists = table["list"][first]
+    cells = _Cells(group, number, table["rating"], table.get("weight", np.ones(len(number))))
+    found, counts = cells.pairs(str(path))
+    if not len(found):
+        raise InputError(f"{path}: {_why_no_pair(len(lists), table['rating'])}")
+    weight = found[:, 3].view(np.float64)
+    if equal_groups:
+        weight = weight / np.bincount(found[:, 0], weight)[found[:, 0]]
+    log = Preferences(
+        lists[found[:, 1]],
+        lists[found[:, 2]],
+        n_grades=n_grades if n_grades is not None or scale is not None else int(max(lists.max(), 0)) + 1,
+        weight=weight,
+        rater=None if groups is None else groups[found[:, 0]],
+        grade_names=scale,
+    )
+    if groups is not None:
+        counts["groups without a pair"] = len(groups) - len(np.unique(found[:, 0]))
+    log.dropped = dropped | {name: count for name, count in counts.items() if count}
+    return log
+
+
+class _Cells:
+    """Distinct (group, list, rating), with their weights, ordered by group, then rating; and the pairs they make."""
+
+    def __init__(
+        self, group: NDArray[np.int64], number: NDArray[np.intp], rating: NDArray[np.float64], weight: Any
+    ) -> None:
+        rank = np.unique(rating, return_inverse=True)[1]
+        keys, _, cell = unique_rows(np.column_stack([group, rank, number]).astype(np.int64))
+        self.group, self.rank, self.list = keys.T
+        self.weight = np.bincount(cell, weight)
+        self.start = np.flatnonzero(np.diff(self.group, prepend=-1))
+        self.size = np.diff(self.start, append=len(keys))
+
+    def pairs(self, name: str) -> tuple[NDArray[np.int64], dict[str, int]]:
+        """Return rows (group, preferred list, other list, bits of the weight), ordered, and what makes no pair."""
+        compared = self.size * (self.size - 1) // 2
+        distinct = np.bincount(unique_rows(np.column_stack([self.group, self.list]))[0][:, 0])
+        total = int(np.minimum(compared, distinct * (distinct - 1)).sum())
+        if total > MAX_PAIRS:
+            raise InputError(
+                f"{name}: up to {total:,} distinct pairs, more than {MAX_PAIRS:,}; compare within groups (a group "
+                "column), cut the lists (depth), or read a sample of the lines"
+            )
+        large = np.flatnonzero(compared > BLOCK)
+        parts = [self._level_by_level(g) for g in large]
+        parts += [self._all_at_once(some) for some in _blocks(np.flatnonzero(compared <= BLOCK), compared)]
+        found = np.concatenate(parts) if parts else np.empty((0, 4), dtype=np.int64)
+        order = np.lexsort(found[:, :3].T[::-1])
+        return found[order], self._left_out()
+
+    def _all_at_once(self, groups: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Compare each cell of some groups with all before it in its group; ratings ascend, so it is not lower."""
+        size, start = self.size[groups], self.start[groups]
+        place = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        cell = np.repeat(start, size) + place
+        upper = np.repeat(cell, place)
+        lower = np.repeat(cell - place, place) + np.arange(len(upper)) - np.repeat(np.cumsum(place) - place, place)
+        kept = (self.rank[upper] > self.rank[lower]) & (self.list[upper] != self.list[lower])
+        upper, lower = upper[kept], lower[kept]
+        n = int(self.list.max()) + 1
+        keys, _, pair = unique_rows(np.column_stack([self.group[upper], self.list[upper] * n + self.list[lower]]))
+        weight = np.bincount(pair, self.weight[upper] * self.weight[lower], minlength=len(keys))
+        return np.column_stack([keys[:, 0], keys[:, 1] // n, keys[:, 1] % n, weight.view(np.int64)])
+
+    def _level_by_level(self, g: np.intp) -> NDArray[np.int64]:
+        """Go up the ratings of one large group, each list beating all that were rated lower, lists x lists at once."""
+        here = slice(self.start[g], self.start[g] + self.size[g])
+        lists, row = np.unique(self.list[here], return_inverse=True)
+        wins, lower = np.zeros((len(lists), len(lists))), np.zeros(len(lists))
+        levels = np.flatnonzero(np.diff(self.rank[here])) + 1
+        for rows, weight in zip(np.split(row, levels), np.split(self.weight[here], levels), strict=True):
+            wins[rows] += weight[:, None] * lower
+            lower[rows] += weight
+        np.fill_diagonal(wins, 0)
+        better, worse = np.nonzero(wins)
+        group = np.full(len(better), self.group[here.start])
+        return np.column_stack([group, lists[better], lists[worse], wins[better, worse].view(np.int64)])
+
+    def _left_out(self) -> dict[str, int]:
+        rated = _sums(self.weight, self.group, self.rank)
+        lists = _sums(self.weight, self.group, self.list)
+        cells = _sums(self.weight**2, self.group, self.list)
+        return {
+            "pairs of equal lists": round(((lists**2 - cells) / 2).sum()),
+            "pairs rated equally": round(np.maximum(rated * (rated - 1) / 2, 0).sum()),
+        }
+
+
+def _sums(weight: Any, *keys: NDArray[np.int64]) -> Any:
+    """Return the weight of each distinct combination of keys."""
+    return np.bincount(unique_rows(np.column_stack(keys))[2], weight)
+
+
+def _blocks(groups: NDArray[np.intp], compared: NDArray[np.int64]) -> list[NDArray[np.intp]]:
+    """Split groups, in order, so that each part compares at most about two `BLOCK` pairs."""
+    block = np.cumsum(compared[groups]) // BLOCK
+    return [part for part in np.split(groups, np.flatnonzero(np.diff(block)) + 1) if len(part)]
+
+
+def _why_no_pair(n_lists: int, rating: NDArray[np.float64]) -> str:
+    if n_lists == 1:
+        return "every line has the same list, so nothing is preferred to anything"
+    if (rating == rating[0]).all():
+        return f"every rating is {rating[0]:g}, so nothing is preferred to anything"
+    return "no two different lists of one group have different ratings, so nothing is preferred to anything"
