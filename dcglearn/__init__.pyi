@@ -5,11 +5,9 @@ from . import losses as losses
 from . import plots as plots
 from . import simulate as simulate
 from .active import suggest_pairs as suggest_pairs
-from .array_evaluation import evaluate_arrays as evaluate_arrays
 from .certificates import coherence as coherence
 from .certificates import regret_curve as regret_curve
 from .compare import compare_learners as compare_learners
-from .comparison import compare_systems as compare_systems
 from .compatible import flip_points as flip_points
 from .compatible import is_compatible as is_compatible
 from .compatible import optimal_rankings as optimal_rankings
@@ -17,7 +15,13 @@ from .compatible import two_grade_theorem as two_grade_theorem
 from .dcg_learner import DCGLearner as DCGLearner
 from .disagreements import disagreement as disagreement
 from .disagreements import disagreement_matrix as disagreement_matrix
-from .evaluation import evaluate as evaluate
+from .evaluation.arrays import evaluate_arrays as evaluate_arrays
+from .evaluation.compare_systems import compare_systems as compare_systems
+from .evaluation.evaluate import evaluate as evaluate
+from .evaluation.tables import read_judgements as read_judgements
+from .evaluation.tables import read_runs as read_runs
+from .evaluation.trec import Judgements as Judgements
+from .evaluation.trec import Run as Run
 from .foundation.validation import InputError as InputError
 from .foundation.version import __version__ as __version__
 from .inference import bootstrap_bands as bootstrap_bands
@@ -66,9 +70,5 @@ from .rankers.reduction import PairwiseRanker as PairwiseRanker
 from .rankers.sparse import SparseRanker as SparseRanker
 from .rankers.trees import BoostedRanker as BoostedRanker
 from .robustness import dominance as dominance
-from .run_input import read_judgements as read_judgements
-from .run_input import read_runs as read_runs
 from .svmlight import read_queries as read_queries
 from .systems import system_order as system_order
-from .trec import Judgements as Judgements
-from .trec import Run as Run

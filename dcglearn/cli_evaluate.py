@@ -17,9 +17,9 @@ from dcglearn.plots import refuse_format
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dcglearn.comparison import SystemComparison
-    from dcglearn.evaluation import Evaluation
-    from dcglearn.trec import Judgements, Run
+    from dcglearn.evaluation.compare_systems import SystemComparison
+    from dcglearn.evaluation.evaluate import Evaluation
+    from dcglearn.evaluation.trec import Judgements, Run
 
 commands = typer.Typer()
 
@@ -163,7 +163,7 @@ def compare(
     _check(output, plot, force=force)
     if plot is not None:
         refuse_format(plot)
-    from dcglearn.comparison import CORRECTIONS, compared
+    from dcglearn.evaluation.compare_systems import CORRECTIONS, compared
 
     if correction not in CORRECTIONS:
         raise InputError(f"--correction {correction}: give one of {', '.join(CORRECTIONS)}")
@@ -231,8 +231,8 @@ def _evaluated(
     ideal: Ideal,
     duplicates: Duplicates,
 ) -> Evaluation:
-    from dcglearn.evaluation import evaluate as evaluated
-    from dcglearn.run_input import read_judgements, read_runs
+    from dcglearn.evaluation.evaluate import evaluate as evaluated
+    from dcglearn.evaluation.tables import read_judgements, read_runs
 
     judged, found = read_judgements(judgements, duplicates.value), read_runs(runs, duplicates.value)
     return evaluated(
@@ -255,7 +255,7 @@ def _gain(unjudged: str) -> str | float:
 
 
 def _metrics(names: list[str], judged: Judgements, runs: list[Run]) -> dict[str, Any]:
-    from dcglearn.evaluation import named
+    from dcglearn.evaluation.evaluate import named
 
     return {name: DCG.load(name) if Path(name).is_file() else named(name, judged, runs) for name in names}
 

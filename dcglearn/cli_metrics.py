@@ -130,9 +130,9 @@ def systems(
 ) -> None:
     """Order systems by several metrics, and say which differences are more than chance."""
     _check_picture(plot, force=force)
-    from dcglearn.evaluation import named
+    from dcglearn.evaluation.evaluate import named
+    from dcglearn.evaluation.tables import read_judgements, read_runs
     from dcglearn.logs.readers import read_preferences
-    from dcglearn.run_input import read_judgements, read_runs
     from dcglearn.systems import system_order
 
     judged, found = read_judgements(judgements), read_runs(runs)

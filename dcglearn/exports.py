@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.array_evaluation import evaluate_arrays
+from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import ApproxNDCG
 from dcglearn.losses.descent import descent
@@ -231,7 +231,7 @@ def ir_measure(dcg: DCG, name: str = "DCGlearned", *, normalise: bool = True) ->
         If ir_measures is not installed, or has another measure of this name.
     """
     try:
-        from dcglearn.ir_bridge import measure_of
+        from dcglearn.evaluation.into_ir_measures import measure_of
     except ImportError as error:
         raise InputError("ir_measures is not installed: pip install 'dcglearn[ir]'") from error
     return measure_of(dcg, name, normalise)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.comparison import SystemComparison, compared
-from dcglearn.evaluation import Evaluation
+from dcglearn.evaluation.compare_systems import SystemComparison, compared
+from dcglearn.evaluation.evaluate import Evaluation
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError
 from dcglearn.letor_measures import MEASURES, SUMMARY, Convention

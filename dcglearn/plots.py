@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.certificates import Coherence, RegretCurve, Witness
-    from dcglearn.comparison import SystemComparison
     from dcglearn.disagreements import DisagreementMatrix
+    from dcglearn.evaluation.compare_systems import SystemComparison
     from dcglearn.factoring import Factoring
     from dcglearn.metric.dcg import DCG
     from dcglearn.systems import Swaps, SystemOrder

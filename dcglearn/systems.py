@@ -9,22 +9,22 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from dcglearn.cone import counts
-from dcglearn.evaluation import Evaluation, as_metrics, evaluate
+from dcglearn.evaluation.evaluate import Evaluation, as_metrics, evaluate
+from dcglearn.evaluation.ranked import ranked_grades
+from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.logs.preferences import as_preferences
 from dcglearn.metric.dcg import DCG
-from dcglearn.ranked import ranked_grades
 from dcglearn.robustness import ZERO, Allowed, scope_of
-from dcglearn.run_input import read_judgements, read_runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.evaluation import Metrics
+    from dcglearn.evaluation.evaluate import Metrics
+    from dcglearn.evaluation.tables import JudgementsLike, RunsLike
     from dcglearn.logs.preferences import Preferences
-    from dcglearn.run_input import JudgementsLike, RunsLike
 
     Floats = NDArray[np.float64]
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from sklearn.metrics import dcg_score, ndcg_score
 
 import dcglearn as dl
-from dcglearn.array_evaluation import evaluate_arrays
-from dcglearn.comparison import compare_systems
-from dcglearn.evaluation import evaluate
+from dcglearn.evaluation.arrays import evaluate_arrays
+from dcglearn.evaluation.compare_systems import compare_systems
+from dcglearn.evaluation.evaluate import evaluate
+from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.trec import Run
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import forest_figure
-from dcglearn.run_input import read_judgements, read_runs
-from dcglearn.trec import Run
 
 JUDGED = {"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"a": 2, "ü 1": 1}}
 SCORES = {"q1": {"b": 2.5, "a": 1.5, "x": 0.5}, "q2": {"ü 1": 9.0, "a": 8.0}}
@@ -231,7 +231,7 @@ def test_comparisons():
 
 
 def test_corrections_by_hand():
-    from dcglearn.comparison import _corrected
+    from dcglearn.evaluation.compare_systems import _corrected
 
     values = np.array([0.01, 0.04, 0.03, 0.5])
     np.testing.assert_allclose(_corrected(values, "holm"), [0.04, 0.09, 0.09, 0.5])

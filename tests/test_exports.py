@@ -5,7 +5,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn import exports
-from dcglearn.evaluation import evaluate
+from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 

@@ -7,16 +7,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn.evaluation import evaluate
+from dcglearn.evaluation.evaluate import evaluate
+from dcglearn.evaluation.ranked import ranked_grades
+from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import slope_figure
-from dcglearn.ranked import ranked_grades
 from dcglearn.robustness import dominance
-from dcglearn.run_input import read_judgements, read_runs
 from dcglearn.simulate import preference_pairs
 from dcglearn.systems import system_order, tau_ap
-from dcglearn.trec import Judgements, Run
 
 QRELS = "q1 0 a 3\nq1 0 b 1\nq1 0 c 0\nq2 0 a 2\nq2 0 d -1\n"
 RUN = "q1 Q0 b 1 2.5 mine\nq1 Q0 a 2 1.5 mine\nq1 Q0 x 3 0.5 mine\nq2 Q0 d 1 9 mine\nq2 Q0 a 2 8 mine\n"

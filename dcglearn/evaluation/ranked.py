@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from dcglearn.trec import Judgements, Run
+    from dcglearn.evaluation.trec import Judgements, Run
 
     Grades = NDArray[np.int8]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import ir_measures
 from ir_measures import Metric, measures, providers, util
 
-from dcglearn.evaluation import evaluate
+from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from dcglearn.evaluation.trec import Judgements, Run, trec_judgements, trec_runs, without_duplicates
 from dcglearn.foundation.sources import content, kind_of, parquet_rows
 from dcglearn.foundation.validation import MAX_GRADES, InputError
-from dcglearn.trec import Judgements, Run, trec_judgements, trec_runs, without_duplicates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import polars as pl
 
-    from dcglearn.trec import Duplicates
+    from dcglearn.evaluation.trec import Duplicates
 
 RunsLike: TypeAlias = Any
 """A `Run`, a path, a data frame, a dictionary ``{query: {document: score}}``, or a list of these."""

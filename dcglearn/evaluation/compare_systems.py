@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.evaluation import evaluate
+from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.foundation.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from dcglearn.evaluation import Evaluation, Metrics
-    from dcglearn.run_input import JudgementsLike, RunsLike
+    from dcglearn.evaluation.evaluate import Evaluation, Metrics
+    from dcglearn.evaluation.tables import JudgementsLike, RunsLike
 
     Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dcglearn.trec import Judgements, Run
+    from dcglearn.evaluation.trec import Judgements, Run
 
     Floats = NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.evaluation.from_ir_measures import measured
+from dcglearn.evaluation.ranked import RankedGrades, judged_counts, ranked_grades
+from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.validation import InputError
-from dcglearn.ir_peers import measured
 from dcglearn.metric.dcg import DCG
-from dcglearn.ranked import RankedGrades, judged_counts, ranked_grades
-from dcglearn.run_input import read_judgements, read_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from dcglearn.run_input import JudgementsLike, RunsLike
-    from dcglearn.trec import Duplicates, Judgements, Run
+    from dcglearn.evaluation.tables import JudgementsLike, RunsLike
+    from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 
     Floats = NDArray[np.float64]
     Metrics = Mapping[str, DCG | str] | Sequence[str] | DCG | str

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.evaluation.top_kernel import mean_positions
 from dcglearn.foundation.threads import in_chunks, threads
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists
 from dcglearn.metric.dcg import DCG
-from dcglearn.top_kernel import mean_positions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

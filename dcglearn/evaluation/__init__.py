@@ -1,0 +1,4 @@
+"""Runs and judgements in; (N)DCG of every query, tests between systems, preferences between runs out.
+
+Read `evaluate.py` first.
+"""
