@@ -9,7 +9,7 @@ import numpy as np
 from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import ApproxNDCG
-from dcglearn.losses.descent import descent
+from dcglearn.losses.boosting import descent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ import dcglearn as dl
 from dcglearn.foundation.cluster import ClusterLost
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses import ApproxNDCG, RegSHFSDCG
-from dcglearn.losses.descent import CURVATURES, DIRECTIONS, descent
+from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.queries import Queries
 from dcglearn.rankers import dask_trees, member_process
 from dcglearn.rankers.dask_trees import balanced

@@ -54,7 +54,7 @@ def twin(loss, f, y, offsets):
 
 
 def _batch(loss, f, y, offsets):
-    from dcglearn.losses.contract import check
+    from dcglearn.losses.objective import check
 
     return check(f, y, loss._top_grade, offsets, None)
 

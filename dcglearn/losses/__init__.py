@@ -1,8 +1,8 @@
 """Smooth metrics and other losses, ``loss(scores, grades, offsets=None, weight=None) -> (value, gradient)``."""
 
 from dcglearn.losses.approx import SDCG, ApproxAP, ApproxNDCG, soft_ranks
-from dcglearn.losses.contract import Loss
 from dcglearn.losses.listwise import ListNet, Regression
+from dcglearn.losses.objective import Loss
 from dcglearn.losses.pairwise import GBRank, LambdaRank, RankHinge, RSRank
 from dcglearn.losses.shf import SHFSDCG, RegSHFSDCG
 from dcglearn.losses.smooth import SmoothAP, SmoothNDCG

@@ -9,9 +9,9 @@ import numpy as np
 
 from dcglearn.foundation.validation import whole_number
 from dcglearn.losses import ap_kernel, gain_kernel
-from dcglearn.losses.contract import Batch, Loss, MetricLoss, check, depth_of, positive, without_relevant
 from dcglearn.losses.exchange import exchange_forces
 from dcglearn.losses.exchange_kernel import BELL
+from dcglearn.losses.objective import Batch, Loss, MetricLoss, check, depth_of, positive, without_relevant
 from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from dcglearn.losses.rank_kernel import parts_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dcglearn.losses.contract import Batch
+    from dcglearn.losses.objective import Batch
     from dcglearn.metric.dcg import DCG
 
     Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.losses.contract import Batch, Loss
+from dcglearn.losses.objective import Batch, Loss
 from dcglearn.losses.squared_kernel import squared_error
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.losses import pair_kernel
 from dcglearn.losses.class_kernel import Classes
-from dcglearn.losses.contract import Batch, HardMetricLoss, Loss, depth_of, positive
 from dcglearn.losses.exchange import exchange_forces
 from dcglearn.losses.exchange_kernel import LOGISTIC
+from dcglearn.losses.objective import Batch, HardMetricLoss, Loss, depth_of, positive
 from dcglearn.losses.rank_kernel import parts_of, sorted_queries
 
 if TYPE_CHECKING:

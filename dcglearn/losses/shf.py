@@ -13,9 +13,9 @@ from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import within
 from dcglearn.losses import gain_kernel, shf_kernel
 from dcglearn.losses.class_kernel import Classes
-from dcglearn.losses.contract import Batch, MetricLoss, check, depth_of, positive
 from dcglearn.losses.exchange import exchange_forces
 from dcglearn.losses.exchange_kernel import HINGE
+from dcglearn.losses.objective import Batch, MetricLoss, check, depth_of, positive
 from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
 from dcglearn.losses.squared_kernel import squared_error
 

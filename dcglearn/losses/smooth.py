@@ -10,7 +10,7 @@ import numpy as np
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import ap_kernel, smooth_kernel
-from dcglearn.losses.contract import Batch, HardMetricLoss, Loss, depth_of, positive, without_relevant
+from dcglearn.losses.objective import Batch, HardMetricLoss, Loss, depth_of, positive, without_relevant
 from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
-from dcglearn.losses.contract import Batch, HardMetricLoss, depth_of, positive
+from dcglearn.losses.objective import Batch, HardMetricLoss, depth_of, positive
 from dcglearn.losses.rank_kernel import parts_of, sorted_queries
 from dcglearn.losses.softrank_kernel import expected_dcg
 

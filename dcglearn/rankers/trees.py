@@ -14,7 +14,7 @@ from tqdm import tqdm
 from dcglearn.foundation.files import read_json_object, written_beside
 from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import Regression, RegSHFSDCG
-from dcglearn.losses.descent import CURVATURES, DIRECTIONS, descent
+from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale, check_training
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dcglearn.losses.contract import Loss
+    from dcglearn.losses.objective import Loss
 
     Floats = NDArray[np.float64]
 
