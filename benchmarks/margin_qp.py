@@ -21,7 +21,7 @@ from scipy.sparse import csc_array, csc_matrix, diags_array, eye_array, hstack, 
 from sklearn.svm import LinearSVC
 
 from dcglearn import Preferences, UtilityLearner, simulate
-from dcglearn.margin_qp import difference_matrix
+from dcglearn.learning.margin_qp import difference_matrix
 
 C, DEPTH, N_GRADES = 1.0, 10, 5
 

@@ -264,7 +264,7 @@ def ask(
     names = None if scale is None else [name.strip() for name in scale.split(",")]
     reading = {"n_grades": grades, "depth": depth, "pad": False, "scale": names}
     judged = None if log is None else _read(log, False, None, False, reading)
-    from dcglearn.active import generated_lists, suggest_pairs
+    from dcglearn.learning.next_pairs import generated_lists, suggest_pairs
     from dcglearn.logs.readers import read_questions
 
     if candidates is not None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dcglearn.certificates import Coherence, RegretCurve, Witness
     from dcglearn.disagreements import DisagreementMatrix
     from dcglearn.evaluation.compare_systems import SystemComparison
-    from dcglearn.factoring import Factoring
+    from dcglearn.learning.factoring import Factoring
     from dcglearn.metric.dcg import DCG
     from dcglearn.systems import Swaps, SystemOrder
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.cone import SLACK, Cone
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.learn import without_equal_lists
+from dcglearn.learning.utility_learner import without_equal_lists
 from dcglearn.logs.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.compare import HABIT, Comparison, measured
-from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.inference import Bands, bootstrap_bands
-from dcglearn.learn import ChosenC, UtilityLearner, choose_C
+from dcglearn.learning.bands import Bands, bootstrap_bands
+from dcglearn.learning.dcg_learner import DCGLearner
+from dcglearn.learning.held_out import HABIT, Comparison, measured
+from dcglearn.learning.utility_learner import ChosenC, UtilityLearner, choose_C
 from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from dcglearn.factoring import Factoring
+    from dcglearn.learning.factoring import Factoring
     from dcglearn.metric.dcg import Utility
 
 

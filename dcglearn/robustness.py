@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.cone import SLACK, Cone, counts, span
 from dcglearn.foundation.validation import InputError, graded_lists, scale_size, whole_number
-from dcglearn.learn import without_equal_lists
+from dcglearn.learning.utility_learner import without_equal_lists
 from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts

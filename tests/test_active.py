@@ -6,9 +6,9 @@ from conftest import PAPER_LIST, random_log
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.active import generated_lists, suggest_pairs
-from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.dcg_learner import DCGLearner
+from dcglearn.learning.next_pairs import generated_lists, suggest_pairs
 from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.readers import read_preferences, read_questions
 from dcglearn.simulate import ground_truth, permutations, preference_pairs

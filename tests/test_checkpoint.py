@@ -12,8 +12,8 @@ import pytest
 from conftest import random_log
 
 import dcglearn as dl
-from dcglearn.checkpoint import Checkpoint
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.checkpoint import Checkpoint
 from dcglearn.logs.pair_sums import PairSums
 
 KILLED_FIT = """

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.similarity import gauge_free_similarity, similarity
 from dcglearn.logs.preferences import Preferences, encode
-from dcglearn.metric.dcg import DCG, Utility, gauge_free_similarity, similarity, textbook_dcgs
+from dcglearn.metric.dcg import DCG, Utility, textbook_dcgs
 
 floats = st.floats(-100, 100, allow_nan=False)
 vectors = st.lists(floats, min_size=1, max_size=5)

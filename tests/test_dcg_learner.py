@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from dcglearn.dcg_learner import DCGLearner
-from dcglearn.direct import Model, family, log_curves
 from dcglearn.foundation.validation import InputError
-from dcglearn.learn import UtilityLearner
+from dcglearn.learning.dcg_learner import DCGLearner
+from dcglearn.learning.direct_fit import Model, family, log_curves
+from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements
+from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, textbook_dcgs
-from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements
 from dcglearn.simulate import ground_truth, preference_pairs
 
 LOSSES = ("robust", "logistic", "ramp", "squared_hinge")

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from conftest import TRUTH, random_log
 
-from dcglearn.compare import compare_learners
-from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.inference import bootstrap_bands, ridge_path
+from dcglearn.learning.bands import bootstrap_bands, ridge_path
+from dcglearn.learning.dcg_learner import DCGLearner
+from dcglearn.learning.held_out import compare_learners
+from dcglearn.learning.product_form import position_dependence
+from dcglearn.learning.resampling import natural_unit, resampled_weights
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.position_test import position_dependence
 from dcglearn.ranges import consistent_ranges
-from dcglearn.resampling import natural_unit, resampled_weights
 from dcglearn.simulate import ground_truth, preference_pairs
 
 

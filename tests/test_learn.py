@@ -8,11 +8,12 @@ from conftest import TRUTH, random_log
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from dcglearn.factoring import factor
 from dcglearn.foundation.validation import InputError
-from dcglearn.learn import C_GRID, UtilityLearner, choose_C
+from dcglearn.learning.factoring import factor
+from dcglearn.learning.similarity import gauge_free_similarity, similarity
+from dcglearn.learning.utility_learner import C_GRID, UtilityLearner, choose_C
 from dcglearn.logs.preferences import Preferences
-from dcglearn.metric.dcg import DCG, Utility, gauge_free_similarity, similarity
+from dcglearn.metric.dcg import DCG, Utility
 
 
 @pytest.mark.parametrize("kind", ["permutations", "free", "unknown"])

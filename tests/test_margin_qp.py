@@ -8,8 +8,7 @@ from conftest import random_log
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.logs.preferences import encode
-from dcglearn.margin_qp import (
+from dcglearn.learning.margin_qp import (
     Pairs,
     _by_least_squares,
     bounded_minimum,
@@ -19,6 +18,7 @@ from dcglearn.margin_qp import (
     solve,
     solve_cvxpy,
 )
+from dcglearn.logs.preferences import encode
 from dcglearn.metric.dcg import DCG
 from dcglearn.simulate import preference_pairs
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from dcglearn.foundation import threads as chunks
+from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements, pair_loss
 from dcglearn.logs.preferences import encode
-from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements, pair_loss
 
 
 def probabilities(z, cuts, error):

@@ -6,7 +6,7 @@ from conftest import TRUTH, random_log
 from matplotlib.figure import Figure
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.learn import UtilityLearner
+from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import dcg_figure, learned_figure, plot_discounts, plot_gains, plot_weights, save_figure

@@ -13,8 +13,6 @@ from dcglearn.logs.pair_sums import pair_sums
 from dcglearn.logs.preferences import Agreement, Preferences
 from dcglearn.logs.unique_rows import packed
 from dcglearn.logs.visibility import Visibility, blind_mixture, is_blind, visibility
-from dcglearn.margin_qp import Pairs
-from dcglearn.pair_loss import Judgements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 
     from dcglearn.logs.pair_sums import PairSums
     from dcglearn.logs.preferences import Metric
-    from dcglearn.pair_loss import LossSums
 
     Floats = NDArray[np.float64]
 
@@ -201,108 +198,10 @@ class PartedLog:
         return visibility(self.parts.total(_gram, shape), shape, seen)
 
 
-@dataclass(frozen=True)
-class PairParts:
-    """The QP's pairs in parts: a `PairSource`.
-
-    Attributes
-    ----------
-    parts : Parts
-        Of `Pairs`.
-    depth : int
-        K.
-    sizes : ndarray, shape (n parts, 2)
-        Number of pairs and total weight of each part.
-    """
-
-    parts: Parts
-    depth: int
-    sizes: Floats
-
-    @classmethod
-    def of(cls, parts: Parts, depth: int) -> PairParts:
-        """Ask the parts how long and heavy they are."""
-        return cls(parts, depth, np.array(parts.gathered(_size)))
-
-    def __len__(self) -> int:
-        return int(self.sizes[:, 0].sum())
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights."""
-        return float(self.sizes[:, 1].sum())
-
-    def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
-        """Return the sums over the pairs at W, shape (K, L)."""
-        found: PairSums = self.parts.total(Pairs.evaluate, weights, curvature)
-        return found
-
-    def every(self, step: int) -> Pairs:
-        """Return every `step`-th pair."""
-        found = self.parts.gathered(Pairs.every, step, each=stride_starts(self.sizes[:, 0], step))
-        names = ("first", "second", "margin", "weight")
-        return Pairs(*(_columns([getattr(one, name) for one in found], found) for name in names))
-
-
-@dataclass(frozen=True)
-class JudgementParts:
-    """Judgements in parts, for `direct.fit`.
-
-    Attributes
-    ----------
-    parts : Parts
-        Of `Judgements`.
-    sizes : ndarray, shape (n parts, 2)
-        Number of judgements and total weight of each part.
-    """
-
-    parts: Parts
-    sizes: Floats
-
-    @classmethod
-    def of(cls, parts: Parts) -> JudgementParts:
-        """Ask the parts how long and heavy they are."""
-        return cls(parts, np.array(parts.gathered(_size)))
-
-    def __len__(self) -> int:
-        return int(self.sizes[:, 0].sum())
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights."""
-        return float(self.sizes[:, 1].sum())
-
-    def loss(self, weights: Floats, cuts: Floats, errors: Floats, kind: int) -> LossSums:
-        """Return the loss and its slopes; see `pair_loss`."""
-        found: LossSums = self.parts.total(Judgements.loss, weights, cuts, errors, kind)
-        return found
-
-    def every(self, step: int) -> Judgements:
-        """Return every `step`-th judgement."""
-        found = self.parts.gathered(Judgements.every, step, each=stride_starts(self.sizes[:, 0], step))
-        names = ("first", "second", "level", "rater", "weight")
-        return Judgements(*(_columns([getattr(one, name) for one in found], found) for name in names))
-
-
 def stride_starts(sizes: Sequence[float] | Floats, step: int) -> list[int]:
     """Return where to begin in each part so that, of all parts in a row, every `step`-th is taken."""
     before = np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))[:-1]]).astype(np.int64)
     return (-before % step).tolist()
-
-
-def _columns(arrays: Sequence[Any], owners: Sequence[Any]) -> Any:
-    """Concatenate a column of each part, where one value may stand for all; one stands for all if all are that one."""
-    if all(len(array) == 1 for array in arrays) and len({array.item() for array in arrays if array.ndim == 1}) == 1:
-        return arrays[0]
-    whole = [
-        np.broadcast_to(array, len(owner)) if array.ndim == 1 and len(array) == 1 else array
-        for array, owner in zip(arrays, owners, strict=True)
-    ]
-    return np.ascontiguousarray(np.concatenate(whole))
-
-
-def _size(part: Any) -> Floats:
-    return np.array([len(part), part.total_weight])
 
 
 def _agreement(log: Preferences, metric: Metric) -> Agreement:

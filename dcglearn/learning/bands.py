@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.resampling import natural_unit, resampled_weights
+from dcglearn.learning.dcg_learner import DCGLearner
+from dcglearn.learning.resampling import natural_unit, resampled_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
-    from dcglearn.direct import Curves
+    from dcglearn.learning.direct_fit import Curves
     from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.dcg import DCG
 

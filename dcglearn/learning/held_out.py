@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.learn import UtilityLearner, choose_C
+from dcglearn.learning.dcg_learner import DCGLearner
+from dcglearn.learning.resampling import natural_unit, resampled_weights
+from dcglearn.learning.utility_learner import UtilityLearner, choose_C
 from dcglearn.metric.dcg import DCG, textbook_dcgs
-from dcglearn.resampling import natural_unit, resampled_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

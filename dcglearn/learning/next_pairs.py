@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.dcg_learner import DCGLearner
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
+from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.logs.preferences import Preferences, as_preferences, encode
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.metric.dcg import DCG

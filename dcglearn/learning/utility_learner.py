@@ -13,15 +13,16 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.checkpoint import Checkpoint
-from dcglearn.factoring import Factoring, factor
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.checkpoint import Checkpoint
+from dcglearn.learning.factoring import Factoring, factor
+from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
+from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.logs.open_log import dropped_of, log_identity, opened_log, without_equal_lists
-from dcglearn.logs.parts import PairParts, PartedLog
+from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Agreement, Preferences, as_preferences
-from dcglearn.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.metric.dcg import DCG, Utility
 
 if TYPE_CHECKING:
@@ -240,7 +241,7 @@ class UtilityLearner(PairLearner):
         return self
 
     def factor(self, *, normalise_gains: bool = False) -> Factoring:
-        """Return the nearest gains and discounts, and how near they are; see `dcglearn.factoring.factor`."""
+        """Return the nearest gains and discounts, and how near they are; see `dcglearn.learning.factoring.factor`."""
         check_is_fitted(self)
         return factor(self.utility_, self.visible_, normalise_gains=normalise_gains)
 

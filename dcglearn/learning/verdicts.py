@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements
+from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.logs.open_log import dropped_of, without_equal_lists
-from dcglearn.logs.parts import JudgementParts, PartedLog
-from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements
+from dcglearn.logs.parts import PartedLog
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dcglearn.learning.pair_loss import JudgementSource
     from dcglearn.logs.preferences import Preferences
-    from dcglearn.pair_loss import JudgementSource
 
     Floats = NDArray[np.float64]
 

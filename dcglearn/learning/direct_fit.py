@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from dcglearn.pair_loss import LIKELIHOOD, RAMP, JudgementSource
+from dcglearn.learning.pair_loss import LIKELIHOOD, RAMP, JudgementSource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

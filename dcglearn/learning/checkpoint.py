@@ -21,8 +21,8 @@ import numpy as np
 
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.pair_loss import LossSums
 from dcglearn.logs.pair_sums import PairSums
-from dcglearn.pair_loss import LossSums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,17 +11,17 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.checkpoint import Checkpoint
-from dcglearn.direct import SHARPNESS, Curves, Fit, Model, family, fit, log_curves
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.learn import PairLearner, UtilityLearner
+from dcglearn.learning.checkpoint import Checkpoint
+from dcglearn.learning.direct_fit import SHARPNESS, Curves, Fit, Model, family, fit, log_curves
+from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, RAMP
+from dcglearn.learning.utility_learner import PairLearner, UtilityLearner
+from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
 from dcglearn.logs.open_log import log_identity, opened_log
 from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, textbook_dcgs
-from dcglearn.pair_loss import HINGE, LIKELIHOOD, RAMP
-from dcglearn.verdicts import verdicts_in_memory, verdicts_in_parts
 
 if TYPE_CHECKING:
     import os

@@ -1,0 +1,80 @@
+"""How alike two utilities are: the paper's cosine, and the cosine of what a log can tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError, finite_array
+from dcglearn.metric.dcg import DCG, Utility
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dcglearn.logs.visibility import Visibility
+
+    Floats = NDArray[np.float64]
+
+
+def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> float:
+    """Return the paper's similarity, ``cos(T(W), T(W'))`` (Zhou et al. 2008, eq. 3).
+
+    T subtracts the worst grade's weight from each row. It depends on offsets that some logs cannot
+    determine: see `gauge_free_similarity`.
+
+    Raises
+    ------
+    InputError
+        If the shapes differ, or one of the two is constant in every row, so that its T is zero.
+
+    Examples
+    --------
+    >>> round(similarity(DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")), 4)
+    0.9534
+    """
+    left, right = _matched_weights(first, second)
+    return _cosine(left - left[:, :1], right - right[:, :1])
+
+
+def gauge_free_similarity(
+    first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike, visible: Visibility
+) -> float:
+    """Return the cosine of two utilities after removing the directions that a log cannot see.
+
+    Parameters
+    ----------
+    first, second : Utility, DCG or array_like, shape (K, L)
+        Of one shape.
+    visible : Visibility
+        Of the log they are judged by: ``learner.visible_`` or ``log.visible()``.
+
+    Raises
+    ------
+    InputError
+        If the shapes differ, or one of the two has no visible part.
+    """
+    left, right = _matched_weights(first, second)
+    return _cosine(visible.project(left), visible.project(right))
+
+
+def _cosine(left: Floats, right: Floats) -> float:
+    """Return the cosine of the angle between two arrays of one shape.
+
+    Raises
+    ------
+    InputError
+        If one of them is zero.
+    """
+    norms = float(np.linalg.norm(left) * np.linalg.norm(right))
+    if norms == 0:
+        raise InputError("a utility that tells no two lists apart has no similarity to another")
+    return float(np.vdot(left, right)) / norms
+
+
+def _matched_weights(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> tuple[Floats, Floats]:
+    """Return the (K, L) weights of two utilities or DCGs; different shapes are refused."""
+    left, right = (finite_array(x.utility if isinstance(x, DCG) else x, "weights", 2) for x in (first, second))
+    if left.shape != right.shape:
+        raise InputError(f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be compared")
+    return left, right
