@@ -58,7 +58,6 @@ from .losses import SoftRankNDCG as SoftRankNDCG
 from .metric.dcg import DCG as DCG
 from .metric.dcg import Utility as Utility
 from .metric.dcg import textbook_dcgs as textbook_dcgs
-from .queries import Queries as Queries
 from .ranges import consistent_ranges as consistent_ranges
 from .rankers.adarank import AdaRankRanker as AdaRankRanker
 from .rankers.baselines import RankSVMRanker as RankSVMRanker
@@ -66,9 +65,10 @@ from .rankers.baselines import RidgeRanker as RidgeRanker
 from .rankers.dask_trees import DaskBoostedRanker as DaskBoostedRanker
 from .rankers.linear import LinearRanker as LinearRanker
 from .rankers.model_files import load_ranker as load_ranker
+from .rankers.queries import Queries as Queries
 from .rankers.reduction import PairwiseRanker as PairwiseRanker
 from .rankers.sparse import SparseRanker as SparseRanker
+from .rankers.svmlight import read_queries as read_queries
 from .rankers.trees import BoostedRanker as BoostedRanker
 from .robustness import dominance as dominance
-from .svmlight import read_queries as read_queries
 from .systems import system_order as system_order

@@ -55,8 +55,8 @@ def folds(
     """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in each."""
     from dcglearn.foundation.validation import InputError
     from dcglearn.letor_folders import letor_folds, write_folds
-    from dcglearn.letor_shaped import letor_queries
-    from dcglearn.svmlight import read_queries
+    from dcglearn.rankers.svmlight import read_queries
+    from dcglearn.rankers.synthetic import letor_queries
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise InputError(f"{output} is there and not empty; name a new folder")

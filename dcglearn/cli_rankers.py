@@ -16,7 +16,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 
 if TYPE_CHECKING:
-    from dcglearn.queries import Queries
+    from dcglearn.rankers.queries import Queries
     from dcglearn.rankers.ranker import Ranker
 
 commands = typer.Typer(rich_markup_mode=None)
@@ -178,7 +178,7 @@ def rank(
 ) -> None:
     """Score the documents of each query, and judge the ranking where the data have grades."""
     from dcglearn.rankers.model_files import load_ranker, same_numbers
-    from dcglearn.svmlight import read_queries
+    from dcglearn.rankers.svmlight import read_queries
 
     if output is not None:
         refuse_existing(output, force=force)
@@ -229,7 +229,7 @@ def _both(
     """Read training and validation data on one scale of grades and features."""
     from dataclasses import replace
 
-    from dcglearn.svmlight import read_queries
+    from dcglearn.rankers.svmlight import read_queries
 
     queries = read_queries(data, groups, n_grades=n_grades, n_features=n_features, zero_based=zero_based)
     if valid is None:

@@ -13,8 +13,8 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.queries import Queries
-from dcglearn.svmlight import read_queries
+from dcglearn.rankers.queries import Queries
+from dcglearn.rankers.svmlight import read_queries
 
 if TYPE_CHECKING:
     import os

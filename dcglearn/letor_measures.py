@@ -10,12 +10,12 @@ import numpy as np
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
-from dcglearn.queries import precision_by_query
+from dcglearn.rankers.queries import precision_by_query
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.queries import Queries
+    from dcglearn.rankers.queries import Queries
 
     Floats = NDArray[np.float64]
 

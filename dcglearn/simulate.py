@@ -14,7 +14,6 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, graded_lists, multiset, scale_size, whole_number, within
-from dcglearn.letor_shaped import letor_queries, nonlinear_queries
 from dcglearn.lists import (
     PAPER_LIST,
     free_lists,
@@ -26,6 +25,7 @@ from dcglearn.lists import (
 )
 from dcglearn.logs.preferences import TIE_TOLERANCE, Preferences
 from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.rankers.synthetic import letor_queries, nonlinear_queries
 
 if TYPE_CHECKING:
     import os

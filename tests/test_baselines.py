@@ -8,15 +8,15 @@ from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.letor_shaped import letor_queries
 from dcglearn.losses import SHFSDCG, ListNet
 from dcglearn.metric.dcg import DCG
-from dcglearn.queries import Queries, precision_by_query
 from dcglearn.rankers.adarank import AdaRankRanker
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.model_files import load_ranker
+from dcglearn.rankers.queries import Queries, precision_by_query
 from dcglearn.rankers.ranker import Design
+from dcglearn.rankers.synthetic import letor_queries
 
 LETOR = DCG.standard(3, 10, "exponential", "letor")
 

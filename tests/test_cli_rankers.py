@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from dcglearn.letor_shaped import letor_queries
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.model_files import load_ranker
-from dcglearn.svmlight import read_queries
+from dcglearn.rankers.svmlight import read_queries
+from dcglearn.rankers.synthetic import letor_queries
 
 
 @pytest.fixture

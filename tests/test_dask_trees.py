@@ -17,10 +17,10 @@ from dcglearn.foundation.cluster import ClusterLost
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses import ApproxNDCG, RegSHFSDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
-from dcglearn.queries import Queries
 from dcglearn.rankers import dask_trees, member_process
 from dcglearn.rankers.dask_trees import balanced
 from dcglearn.rankers.member_link import Link
+from dcglearn.rankers.queries import Queries
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("lightgbm")

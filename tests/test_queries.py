@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.letor_shaped import letor_queries
 from dcglearn.metric.dcg import DCG
-from dcglearn.queries import Queries, group_labels, ndcg_by_query
-from dcglearn.svmlight import read_queries
+from dcglearn.rankers.queries import Queries, group_labels, ndcg_by_query
+from dcglearn.rankers.svmlight import read_queries
+from dcglearn.rankers.synthetic import letor_queries
 
 SVM = "2 qid:10 1:0.5 3:1 # docid = A\n0 qid:10 2:0.25 # docid = B\n\n# a comment\n1 qid:7 1:-1e-1 # docid = C\n"
 
@@ -97,7 +97,7 @@ class TestEvaluation:
         scores = np.random.default_rng(0).normal(size=queries.shape[0])
         dcg = DCG.standard(3, 10)
         whole = queries.evaluate(scores, dcg)
-        monkeypatch.setattr("dcglearn.queries._CELLS", 100)
+        monkeypatch.setattr("dcglearn.rankers.queries._CELLS", 100)
         assert np.allclose(queries.evaluate(scores, dcg), whole, atol=1e-14, rtol=0)
 
     def test_ties(self):

@@ -14,18 +14,18 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
-from dcglearn.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.foundation.validation import InputError
-from dcglearn.letor_shaped import letor_queries
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, LambdaRank, RankHinge, Regression, RegSHFSDCG, SmoothNDCG
 from dcglearn.metric.dcg import DCG
-from dcglearn.queries import Queries
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
+from dcglearn.rankers.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.rankers.linear import LinearRanker, stages_of
 from dcglearn.rankers.model_files import load_ranker
+from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Design, spread_of_scores
 from dcglearn.rankers.reduction import PairwiseRanker, weighted_pairs
 from dcglearn.rankers.sparse import SparseRanker, soft_threshold
+from dcglearn.rankers.synthetic import letor_queries
 
 TEXTBOOK = DCG.standard(3, 10)
 MINE = DCG([0.0, 1.0, 1.1], [1.0, 0.85, 0.6, 0.42, 0.3, 0.22, 0.16, 0.12, 0.08, 0.05])

@@ -7,12 +7,12 @@ import pytest
 from sklearn.base import clone
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.letor_shaped import letor_queries
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, Regression, RegSHFSDCG, SmoothNDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.metric.dcg import DCG
-from dcglearn.queries import Queries
 from dcglearn.rankers.model_files import load_ranker
+from dcglearn.rankers.queries import Queries
+from dcglearn.rankers.synthetic import letor_queries
 from dcglearn.rankers.trees import BoostedRanker
 
 pytest.importorskip("lightgbm")

@@ -8,14 +8,14 @@ import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.queries import precision_by_query
+from dcglearn.rankers.queries import precision_by_query
 from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_training
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.metric.dcg import DCG
-    from dcglearn.queries import Queries
+    from dcglearn.rankers.queries import Queries
 
     Floats = NDArray[np.float64]
 

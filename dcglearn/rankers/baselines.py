@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from dcglearn.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError
+from dcglearn.rankers.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.rankers.ranker import Design, Ranker, as_queries, check_training
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.metric.dcg import DCG
-    from dcglearn.queries import Queries
+    from dcglearn.rankers.queries import Queries
 
     Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dcglearn.metric.dcg import DCG
-    from dcglearn.queries import Queries
+    from dcglearn.rankers.queries import Queries
 
 GRIDS = ("default", "quick", "papers")
 

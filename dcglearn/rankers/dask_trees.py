@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from distributed import Client, Future
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.queries import Queries
+    from dcglearn.rankers.queries import Queries
 
 BEAT = 0.3
 """Seconds between two looks at the cluster."""
@@ -428,7 +428,7 @@ def _files(given: Any) -> list[str]:
 
 def _in_memory(eval_set: Any, queries: Queries, metric: DCG) -> Any:
     if isinstance(eval_set, (str, os.PathLike)):
-        from dcglearn.svmlight import read_queries
+        from dcglearn.rankers.svmlight import read_queries
 
         eval_set = read_queries(eval_set, n_features=queries.shape[1], sparse=hasattr(queries.features, "tocsr"))
     return as_eval_set(eval_set, queries.shape[1], metric)

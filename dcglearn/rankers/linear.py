@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.queries import Queries
+    from dcglearn.rankers.queries import Queries
 
     Floats = NDArray[np.float64]
 

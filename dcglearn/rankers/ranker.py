@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
-from dcglearn.queries import Queries, checked_features
+from dcglearn.rankers.queries import Queries, checked_features
 
 if TYPE_CHECKING:
     import os

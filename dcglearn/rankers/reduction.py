@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric.dcg import DCG
-from dcglearn.queries import Queries, checked_features, query_offsets
+from dcglearn.rankers.queries import Queries, checked_features, query_offsets
 from dcglearn.rankers.ranker import Ranker, as_queries, check_training
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, che
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.queries import Queries
+    from dcglearn.rankers.queries import Queries
 
     Floats = NDArray[np.float64]
 

@@ -19,11 +19,11 @@ import numpy as np
 
 from dcglearn.foundation.threads import one_thread
 from dcglearn.foundation.validation import InputError
-from dcglearn.queries import Queries, group_labels
 from dcglearn.rankers.member_link import Link
+from dcglearn.rankers.queries import Queries, group_labels
 from dcglearn.rankers.ranker import as_eval_set, check_scale
+from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.trees import Growth, lightgbm_itself
-from dcglearn.svmlight import read_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.queries import Queries
+from dcglearn.rankers.queries import Queries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.sources import decompressed
 from dcglearn.foundation.validation import InputError
-from dcglearn.queries import Queries, group_labels
+from dcglearn.rankers.queries import Queries, group_labels
 
 if TYPE_CHECKING:
     import os
