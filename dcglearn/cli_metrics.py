@@ -15,7 +15,7 @@ from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.plots import refuse_format
 
 if TYPE_CHECKING:
-    from dcglearn.certificates import Coherence, Witness
+    from dcglearn.metric_coherence.coherence import Coherence, Witness
 
 commands = typer.Typer()
 
@@ -61,9 +61,9 @@ def coherence(
     _check_picture(plot, force=force)
     documents = None if grades is None else _numbers(grades)
     first, second = _two_metrics(a, b, documents, n_grades, depth)
-    from dcglearn.certificates import coherence as proved
-    from dcglearn.disagreements import disagreement
-    from dcglearn.regret import quiet_solver
+    from dcglearn.metric_coherence.coherence import coherence as proved
+    from dcglearn.metric_coherence.disagreement import disagreement
+    from dcglearn.metric_coherence.regret import quiet_solver
 
     with quiet_solver():
         found = proved(first, second, documents, margin, time_limit=time_limit, names=(a, b))
@@ -133,7 +133,7 @@ def systems(
     from dcglearn.evaluation.evaluate import named
     from dcglearn.evaluation.tables import read_judgements, read_runs
     from dcglearn.logs.readers import read_preferences
-    from dcglearn.systems import system_order
+    from dcglearn.metric_coherence.system_order import system_order
 
     judged, found = read_judgements(judgements), read_runs(runs)
     metrics = {

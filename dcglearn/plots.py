@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from dcglearn.certificates import Coherence, RegretCurve, Witness
-    from dcglearn.disagreements import DisagreementMatrix
     from dcglearn.evaluation.compare_systems import SystemComparison
     from dcglearn.learning.factoring import Factoring
     from dcglearn.metric.dcg import DCG
-    from dcglearn.systems import Swaps, SystemOrder
+    from dcglearn.metric_coherence.coherence import Coherence, RegretCurve, Witness
+    from dcglearn.metric_coherence.disagreement import DisagreementMatrix
+    from dcglearn.metric_coherence.system_order import Swaps, SystemOrder
 
 LINE_STYLES = (
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},

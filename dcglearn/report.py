@@ -16,7 +16,7 @@ from dcglearn.learning.utility_learner import ChosenC, UtilityLearner, choose_C
 from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
-from dcglearn.ranges import Ranges, consistent_ranges
+from dcglearn.metric_coherence.ranges import Ranges, consistent_ranges
 
 if TYPE_CHECKING:
     import os

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
 
 import dcglearn as dl
-from dcglearn import certificates, regret
-from dcglearn.certificates import coherence, regret_curve
-from dcglearn.compatible import flip_points, is_compatible, optimal_rankings, two_grade_theorem
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.rankings import Rankings, comparable
-from dcglearn.regret import IntegerProgramme, LookAtAll
+from dcglearn.metric_coherence import coherence as certificates
+from dcglearn.metric_coherence import regret
+from dcglearn.metric_coherence.coherence import coherence, regret_curve
+from dcglearn.metric_coherence.compatible import flip_points, is_compatible, optimal_rankings, two_grade_theorem
+from dcglearn.metric_coherence.rankings import Rankings, comparable
+from dcglearn.metric_coherence.regret import IntegerProgramme, LookAtAll
 
 LINEAR, EXPONENTIAL = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
 

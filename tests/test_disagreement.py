@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from dcglearn import disagreements
-from dcglearn.disagreements import disagreement, disagreement_matrix, pair_counts, wilson
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.metric_coherence import disagreement as disagreements
+from dcglearn.metric_coherence.disagreement import disagreement, disagreement_matrix, pair_counts, wilson
 from dcglearn.plots import disagreement_figure
 
 

@@ -12,7 +12,7 @@ from dcglearn.learning.product_form import position_dependence
 from dcglearn.learning.resampling import natural_unit, resampled_weights
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.ranges import consistent_ranges
+from dcglearn.metric_coherence.ranges import consistent_ranges
 from dcglearn.simulate import ground_truth, preference_pairs
 
 

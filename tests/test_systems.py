@@ -13,10 +13,10 @@ from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
+from dcglearn.metric_coherence.dominance import dominance
+from dcglearn.metric_coherence.system_order import system_order, tau_ap
 from dcglearn.plots import slope_figure
-from dcglearn.robustness import dominance
 from dcglearn.simulate import preference_pairs
-from dcglearn.systems import system_order, tau_ap
 
 QRELS = "q1 0 a 3\nq1 0 b 1\nq1 0 c 0\nq2 0 a 2\nq2 0 d -1\n"
 RUN = "q1 Q0 b 1 2.5 mine\nq1 Q0 a 2 1.5 mine\nq1 Q0 x 3 0.5 mine\nq2 Q0 d 1 9 mine\nq2 Q0 a 2 8 mine\n"

@@ -14,7 +14,7 @@ from scipy.special import expit
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.pair_loss import Judgements, pair_loss
-from dcglearn.learning.utility_learner import without_equal_lists
+from dcglearn.logs.open_log import without_equal_lists
 from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.metric.dcg import DCG, Utility
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.cone import SLACK, Cone
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.learning.utility_learner import without_equal_lists
+from dcglearn.logs.open_log import without_equal_lists
 from dcglearn.logs.preferences import Preferences, as_preferences
+from dcglearn.metric_coherence.cone import SLACK, Cone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

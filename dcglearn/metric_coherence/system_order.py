@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import kendalltau
 
-from dcglearn.cone import counts
 from dcglearn.evaluation.evaluate import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.logs.preferences import as_preferences
 from dcglearn.metric.dcg import DCG
-from dcglearn.robustness import ZERO, Allowed, scope_of
+from dcglearn.metric_coherence.cone import counts
+from dcglearn.metric_coherence.dominance import ZERO, Allowed, scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

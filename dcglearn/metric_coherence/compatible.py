@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
-from dcglearn.rankings import Rankings, on_one_shape
+from dcglearn.metric_coherence.rankings import Rankings, on_one_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.metric.dcg import DCG, Utility
-    from dcglearn.rankings import Metric
+    from dcglearn.metric_coherence.rankings import Metric
 
     Floats = NDArray[np.float64]
     Grades = NDArray[np.int8]

@@ -10,7 +10,6 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from dcglearn.foundation.validation import InputError, multiset
-from dcglearn.lists import free_lists, permutations
 from dcglearn.metric.dcg import DCG, Utility
 
 if TYPE_CHECKING:
@@ -92,8 +91,9 @@ class Rankings:
     def sample(self, n: int, rng: np.random.Generator) -> Grades:
         """Return n random lists, shape (n, K)."""
         if self.counts is None:
-            return free_lists(self.n_grades, self.depth, n, rng)
-        return permutations(np.repeat(np.arange(self.n_grades), self.counts), n, self.depth, rng)
+            return rng.integers(0, self.n_grades, (n, self.depth), dtype=np.int8)
+        documents = np.repeat(np.arange(self.n_grades, dtype=np.int8), self.counts)
+        return rng.permuted(np.tile(documents, (n, 1)), axis=1)[:, : self.depth]
 
     def everything(self, weights: Sequence[Floats]) -> Enumeration:
         """Return what every list is worth under each of the weights, in one fixed order.

@@ -9,15 +9,15 @@ import numpy as np
 from numba import njit
 
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.rankings import EXACT, Rankings, comparable, on_one_shape
-from dcglearn.regret import TIE
+from dcglearn.metric_coherence.rankings import EXACT, Rankings, comparable, on_one_shape
+from dcglearn.metric_coherence.regret import TIE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.rankings import Metric
+    from dcglearn.metric_coherence.rankings import Metric
 
     Floats = NDArray[np.float64]
 

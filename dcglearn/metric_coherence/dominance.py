@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.cone import SLACK, Cone, counts, span
 from dcglearn.foundation.validation import InputError, graded_lists, scale_size, whole_number
-from dcglearn.learning.utility_learner import without_equal_lists
+from dcglearn.logs.open_log import without_equal_lists
 from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts
+from dcglearn.metric_coherence.cone import SLACK, Cone, counts, span
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.cone import Solution
+    from dcglearn.metric_coherence.cone import Solution
 
     Floats = NDArray[np.float64]
 

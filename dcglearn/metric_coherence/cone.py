@@ -34,15 +34,6 @@ def counts(lists: NDArray[np.int8], n_grades: int) -> Floats:
     return np.stack(at_least, axis=1).reshape(len(lists), -1).astype(np.float64)
 
 
-def weights_of(steps: Floats, n_grades: int) -> Floats:
-    """Return W of B, given flat, shape (K, L)."""
-    table = steps.reshape(n_grades - 1, -1)
-    below = np.cumsum(table, axis=0)
-    found = np.zeros((table.shape[1], n_grades))
-    found[:, 1:] = np.cumsum(below[:, ::-1], axis=1)[:, ::-1].T
-    return found
-
-
 def span(n_grades: int, depth: int) -> Floats:
     """Return ``sum_k W[k, L-1]`` as a linear function of B, shape ((L - 1) K,)."""
     return np.tile(np.arange(1.0, depth + 1), n_grades - 1)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.validation import InputError, finite_array
-from dcglearn.rankings import EXACT, Rankings, as_weights, comparable
-from dcglearn.regret import Found, IntegerProgramme, LookAtAll, Search
+from dcglearn.metric_coherence.rankings import EXACT, Rankings, as_weights, comparable
+from dcglearn.metric_coherence.regret import Found, IntegerProgramme, LookAtAll, Search
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.rankings import Metric
+    from dcglearn.metric_coherence.rankings import Metric
 
     Floats = NDArray[np.float64]
     Grades = NDArray[np.int8]

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import block_diag, coo_array, csr_array, vstack
 
-from dcglearn.rankings import Enumeration, Rankings
+from dcglearn.metric_coherence.rankings import Enumeration, Rankings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
