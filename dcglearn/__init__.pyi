@@ -23,9 +23,9 @@ from .learning.similarity import gauge_free_similarity as gauge_free_similarity
 from .learning.similarity import similarity as similarity
 from .learning.utility_learner import UtilityLearner as UtilityLearner
 from .learning.utility_learner import choose_C as choose_C
-from .letor import letor_experiment as letor_experiment
-from .letor_folders import letor_folds as letor_folds
-from .letor_folders import write_folds as write_folds
+from .letor.folds import letor_folds as letor_folds
+from .letor.folds import write_folds as write_folds
+from .letor.protocol import letor_experiment as letor_experiment
 from .logs.dask_log import DaskLog as DaskLog
 from .logs.parquet_log import ParquetLog as ParquetLog
 from .logs.preferences import Preferences as Preferences

@@ -54,7 +54,7 @@ def folds(
 ) -> None:
     """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in each."""
     from dcglearn.foundation.validation import InputError
-    from dcglearn.letor_folders import letor_folds, write_folds
+    from dcglearn.letor.folds import letor_folds, write_folds
     from dcglearn.rankers.svmlight import read_queries
     from dcglearn.rankers.synthetic import letor_queries
 
@@ -114,8 +114,8 @@ def letor(
     """Train the papers' methods on each fold, choose in validation, and print test results beside published ones."""
     from dcglearn.foundation.threads import threads
     from dcglearn.foundation.validation import InputError
-    from dcglearn.letor import Plan, candidates_of, letor_experiment
-    from dcglearn.rankers.methods import method_named
+    from dcglearn.letor.methods import method_named
+    from dcglearn.letor.protocol import Plan, candidates_of, letor_experiment
 
     tried = "quick" if quick else grid.value
     if baseline is not None:

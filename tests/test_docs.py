@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import dcglearn
-from dcglearn.rankers.methods import METHODS
+from dcglearn.letor.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
 FOUND = pkgutil.walk_packages(dcglearn.__path__, "dcglearn.")

@@ -15,13 +15,13 @@ import polars as pl
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.letor import Plan, letor_experiment
-from dcglearn.letor_folders import find_folds, letor_folds, read_fold, write_folds
-from dcglearn.letor_measures import MEASURES, Convention
-from dcglearn.letor_trial import within_error
+from dcglearn.letor.candidates import Setting
+from dcglearn.letor.folds import find_folds, letor_folds, read_fold, write_folds
+from dcglearn.letor.measures import MEASURES, Convention
+from dcglearn.letor.methods import METHODS, method_named
+from dcglearn.letor.protocol import Plan, letor_experiment
+from dcglearn.letor.trial import within_error
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.candidates import Setting
-from dcglearn.rankers.methods import METHODS, method_named
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.synthetic import letor_queries
 

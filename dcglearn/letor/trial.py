@@ -13,15 +13,15 @@ import numpy as np
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
-from dcglearn.letor_measures import MEASURES, Convention
-from dcglearn.rankers.candidates import Setting
-from dcglearn.rankers.methods import method_named
+from dcglearn.letor.candidates import Setting
+from dcglearn.letor.measures import MEASURES, Convention
+from dcglearn.letor.methods import method_named
 from dcglearn.rankers.ranker import spread_of_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dcglearn.letor_folders import Fold
+    from dcglearn.letor.folds import Fold
 
     Floats = NDArray[np.float64]
 

@@ -14,12 +14,12 @@ from tqdm import tqdm
 
 from dcglearn.foundation.files import read_json_object, written_beside
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.letor_folders import Fold, find_folds, read_fold
-from dcglearn.letor_measures import Convention
-from dcglearn.letor_results import LetorResult, checked_choice
-from dcglearn.letor_trial import Trial, mark_of, run_trial
-from dcglearn.rankers.candidates import GRIDS, Setting
-from dcglearn.rankers.methods import METHODS, method_named
+from dcglearn.letor.candidates import GRIDS, Setting
+from dcglearn.letor.folds import Fold, find_folds, read_fold
+from dcglearn.letor.measures import Convention
+from dcglearn.letor.methods import METHODS, method_named
+from dcglearn.letor.results import LetorResult, checked_choice
+from dcglearn.letor.trial import Trial, mark_of, run_trial
 
 if TYPE_CHECKING:
     import os
@@ -114,7 +114,7 @@ def letor_experiment(
     folder : path
         Holds Fold1, Fold2, ..., each with a training, a validation and a test file, see `find_folds`.
     methods : sequence of str, optional
-        Names in `dcglearn.rankers.methods.METHODS`; all by default.
+        Names in `dcglearn.letor.methods.METHODS`; all by default.
     metric : str
         ``letor``, ``standard``, ``GAIN-DISCOUNT[@K]``, or a DCG's file: what is trained for, chosen by and measured,
         see `Convention`.

@@ -8,8 +8,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.rankers import paper_grids
-from dcglearn.rankers.candidates import Candidate, Setting
+from dcglearn.letor import paper_grids
+from dcglearn.letor.candidates import Candidate, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.rankers.candidates import Candidate, Setting
+from dcglearn.letor.candidates import Candidate, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
