@@ -14,18 +14,15 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, graded_lists, multiset, scale_size, whole_number, within
-from dcglearn.lists import (
+from dcglearn.logs.preferences import TIE_TOLERANCE, Preferences
+from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.simulate.lists import (
     PAPER_LIST,
     free_lists,
-    noisy_grades,
     optimal_pairs,
-    partial_overlap,
     permutations,
     permuted_documents,
 )
-from dcglearn.logs.preferences import TIE_TOLERANCE, Preferences
-from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.rankers.synthetic import letor_queries, nonlinear_queries
 
 if TYPE_CHECKING:
     import os
@@ -39,23 +36,6 @@ if TYPE_CHECKING:
     Pairs: TypeAlias = tuple[Grades, Grades]
     Seed: TypeAlias = int | np.random.Generator | None
 
-__all__ = [
-    "LIST_PAIRS",
-    "PAPER_LIST",
-    "free_lists",
-    "ground_truth",
-    "judge",
-    "letor_queries",
-    "noisy_grades",
-    "nonlinear_queries",
-    "optimal_pairs",
-    "partial_overlap",
-    "permutations",
-    "permuted_documents",
-    "preference_pairs",
-    "ungraded_pairs",
-    "write_log",
-]
 
 LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")
 """The ways in which `preference_pairs` makes the two lists of a pair."""
