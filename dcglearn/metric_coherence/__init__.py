@@ -1,4 +1,4 @@
-"""Can two metrics disagree? Which list, which system is better under all of them?
+"""Whether two metrics can disagree, how often, and which list or system is better under all of them.
 
 Read `coherence.py` first.
 """

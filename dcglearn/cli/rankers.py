@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcglearn.cli_logs import Scheduler, Workers, engine_of
+from dcglearn.cli.log_options import Scheduler, Workers, engine_of
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG

@@ -1,0 +1,55 @@
+"""The command line: results to standard output, words to standard error, exit status 2 for bad input."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from dcglearn.cli import ask, coherence, evaluate, learn, letor, rankers, show, simulate
+from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.version import __version__
+
+app = typer.Typer(
+    name="dcglearn",
+    help="Learn the gains and discounts of DCG from what people preferred.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for file in (learn, ask, show, simulate, evaluate, coherence, rankers, letor):
+    app.add_typer(file.commands)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"dcglearn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Learn the gains and discounts of DCG from what people preferred."""
+
+
+def main() -> None:
+    """Run the command line; bad input ends with status 2 and one line on standard error."""
+    try:
+        app()
+    except InputError as error:
+        typer.echo(f"dcglearn: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our pipe has gone
+        sys.exit(141)
+    except (RuntimeError, OSError) as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what could not be written stays unwritten
+        typer.echo(f"dcglearn: {error}", err=True)
+        sys.exit(1)

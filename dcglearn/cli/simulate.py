@@ -1,0 +1,69 @@
+"""``dcglearn simulate``: a log whose true DCG is known."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dcglearn.cli.options import Force, check_outputs, load_metrics
+
+commands = typer.Typer()
+
+
+class Lists(StrEnum):
+    """How simulated lists are made."""
+
+    PERMUTATIONS = "permutations"
+    FREE = "free"
+
+
+@commands.command(
+    epilog="Example: dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json"
+)
+def simulate(
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Write the log here (.jsonl, .parquet); else to standard output."),
+    ] = None,
+    truth: Annotated[
+        str, typer.Option(help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name.")
+    ] = "D1",
+    pairs: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 200,
+    lists: Annotated[
+        Lists, typer.Option(help="Permutations of one multiset of grades, or free lists.")
+    ] = Lists.PERMUTATIONS,
+    flips: Annotated[int, typer.Option(min=0, help="Number of pairs whose verdict is flipped.")] = 0,
+    temperature: Annotated[float, typer.Option(min=0.0, help="Logistic noise of the judge, in units of DCG.")] = 0.0,
+    tie_below: Annotated[float, typer.Option(min=0.0, help="Differences up to this become ties.")] = 0.0,
+    raters: Annotated[int | None, typer.Option(min=1, help="Spread the pairs over this many raters.")] = None,
+    queries: Annotated[int | None, typer.Option(min=1, help="Spread the pairs over this many queries.")] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same log.")] = 0,
+    truth_file: Annotated[Path | None, typer.Option(help="Write the true DCG here.")] = None,
+    force: Force = False,
+) -> None:
+    """Write a log of preferences whose true DCG is known."""
+    check_outputs(output, truth_file, force=force)
+    from dcglearn.simulate import ground_truth, preference_pairs
+
+    dcg = ground_truth(truth) if truth in ("D1", "D2") else load_metrics([truth])[truth]
+    log = preference_pairs(
+        dcg,
+        pairs,
+        lists=lists.value,
+        n_flips=flips,
+        temperature=temperature,
+        tie_below=tie_below,
+        n_raters=raters,
+        n_queries=queries,
+        seed=seed,
+    )
+    if truth_file is not None:
+        dcg.save(truth_file, force=force)
+    if output is None:
+        typer.echo(log.to_polars().write_ndjson(), nl=False)
+        return
+    log.save(output, force=force)
+    typer.echo(f"wrote: {output} ({log})", err=True)
