@@ -14,12 +14,10 @@ from dcglearn.losses.boosting import descent
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from dcglearn.foundation.arrays import Floats, Integers
     from dcglearn.losses import Loss
     from dcglearn.metric.dcg import DCG
 
-    Floats = NDArray[np.float64]
     Callables = tuple[Callable[..., Any], Callable[..., Any]]
 
 SCALE = 1000
@@ -152,19 +150,19 @@ def xgboost_callables(dcg: DCG, loss: Loss | None = None) -> Callables:
     return objective, metric
 
 
-def _xgboost_groups(data: Any) -> NDArray[np.int64]:
+def _xgboost_groups(data: Any) -> Integers:
     ends = data.get_uint_info("group_ptr")
     if len(ends) < 2:
         raise InputError("the DMatrix has no groups: give it group= or qid=")
     return np.diff(ends.astype(np.int64))
 
 
-def _descent(loss: Loss, scores: Floats, labels: Floats, sizes: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _descent(loss: Loss, scores: Floats, labels: Floats, sizes: Integers) -> tuple[Floats, Floats]:
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     return descent(loss, np.asarray(scores, dtype=np.float64), labels.astype(np.int64), offsets)
 
 
-def _mean_ndcg(dcg: DCG, scores: Floats, labels: Floats, sizes: NDArray[np.int64]) -> float:
+def _mean_ndcg(dcg: DCG, scores: Floats, labels: Floats, sizes: Integers) -> float:
     width = int(sizes.max())
     grades, values = np.full((len(sizes), width), -1, dtype=np.int8), np.zeros((len(sizes), width))
     rows, columns = np.repeat(np.arange(len(sizes)), sizes), np.concatenate([np.arange(size) for size in sizes])

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from dcglearn.evaluation.compare_systems import SystemComparison
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.factoring import Factoring
     from dcglearn.metric.dcg import DCG
     from dcglearn.metric_coherence.coherence import Coherence, RegretCurve, Witness
@@ -95,7 +95,7 @@ def plot_discounts(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
     return axes
 
 
-def plot_weights(weights: NDArray[np.float64], axes: Axes, *, limit: float | None = None, title: str = "") -> Any:
+def plot_weights(weights: Floats, axes: Axes, *, limit: float | None = None, title: str = "") -> Any:
     """Draw a heat map of utility weights, positions downwards, grades worst to best.
 
     Parameters
@@ -161,7 +161,7 @@ def learned_figure(factoring: Factoring, others: Mapping[str, DCG] | None = None
 def banded_figure(
     dcg: DCG,
     others: Mapping[str, DCG] | None = None,
-    bands: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    bands: tuple[Floats, Floats] | None = None,
 ) -> Figure:
     """Return a learned DCG beside other metrics, within its bands.
 

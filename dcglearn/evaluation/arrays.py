@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats, Grades, Integers
+
 
 DEEP = 8
 """Rows up to so many times longer than the metrics are deep are sorted whole."""
@@ -92,7 +93,7 @@ def _without_ties(scores: Floats) -> Floats:
 
 
 def _evaluated(
-    grades: NDArray[np.int8], scores: Floats, metrics: Mapping[str, DCG], normalise: bool, empty: float
+    grades: Grades, scores: Floats, metrics: Mapping[str, DCG], normalise: bool, empty: float
 ) -> dict[str, Floats]:
     n_queries, width = grades.shape
     n_grades = next(iter(metrics.values())).n_grades
@@ -123,7 +124,7 @@ def _evaluated(
     return found
 
 
-def _by_sorting(scores: Floats, grades: NDArray[np.int8], metrics: list[DCG], values: Floats) -> None:
+def _by_sorting(scores: Floats, grades: Grades, metrics: list[DCG], values: Floats) -> None:
     """Write what every row is worth under every metric, looking at all of it."""
 
     def part(_: int, start: int, stop: int) -> None:
@@ -138,7 +139,7 @@ def _by_sorting(scores: Floats, grades: NDArray[np.int8], metrics: list[DCG], va
     in_chunks(part, len(scores), min(4 * threads(), len(scores)) if scores.size > 1 << 14 else 1)
 
 
-def _sorted_with_grades(scores: Floats, grades: NDArray[np.int8]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _sorted_with_grades(scores: Floats, grades: Grades) -> tuple[Integers, NDArray[np.bool_]]:
     """Return grades in order of scores, highest first, and which rows hold scores too near for this.
 
     A score's bits, read as a whole number, keep the order of scores; its last seven make room for the grade. Sorting
@@ -155,7 +156,7 @@ def _sorted_with_grades(scores: Floats, grades: NDArray[np.int8]) -> tuple[NDArr
     return ranked, near.any(axis=1)
 
 
-def _with_ties(scores: Floats, grades: NDArray[np.int8], metrics: list[DCG]) -> Floats:
+def _with_ties(scores: Floats, grades: Grades, metrics: list[DCG]) -> Floats:
     """Return what every row is worth under every metric, documents of one score sharing their positions."""
     keys = np.where(grades >= 0, -scores, np.inf)
     order = np.argsort(keys, axis=1)
@@ -172,7 +173,7 @@ def _with_ties(scores: Floats, grades: NDArray[np.int8], metrics: list[DCG]) -> 
     return values
 
 
-def _fill(scores: Floats, grades: NDArray[np.int8], shares: Floats, counts: Floats) -> None:
+def _fill(scores: Floats, grades: Grades, shares: Floats, counts: Floats) -> None:
     depth = shares.shape[1]
     n_chunks = min(4 * threads(), len(scores)) if scores.size > 1 << 14 else 1
     in_chunks(lambda _, i, j: mean_positions(scores, grades, depth, i, j, shares, counts), len(scores), n_chunks)

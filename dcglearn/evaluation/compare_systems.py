@@ -12,12 +12,11 @@ from dcglearn.foundation.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
     from dcglearn.evaluation.evaluate import Evaluation, Metrics
     from dcglearn.evaluation.tables import JudgementsLike, RunsLike
+    from dcglearn.foundation.arrays import Floats
 
-    Floats = NDArray[np.float64]
 
 CORRECTIONS = ("holm", "bh", "none")
 COLUMNS = ("run", "baseline", "measure", "mean", "difference", "low", "high", "p_t", "p_permutation", "p_corrected")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from dcglearn.evaluation.tables import JudgementsLike, RunsLike
     from dcglearn.evaluation.trec import Duplicates, Judgements, Run
+    from dcglearn.foundation.arrays import Floats, Integers
 
-    Floats = NDArray[np.float64]
     Metrics = Mapping[str, DCG | str] | Sequence[str] | DCG | str
 
 IDEALS = ("judgements", "list")
@@ -229,7 +229,7 @@ def _gains(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
     return gains if ranked.groups is None else _averaged(gains, ranked.groups)
 
 
-def _averaged(gains: Floats, groups: NDArray[np.int64]) -> Floats:
+def _averaged(gains: Floats, groups: Integers) -> Floats:
     """Return gains averaged over the documents of one score, which `groups` numbers."""
     sums = np.bincount(groups.ravel(), gains.ravel())
     found: Floats = (sums / np.maximum(np.bincount(groups.ravel()), 1))[groups]
@@ -255,7 +255,7 @@ def _own_ideal(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
     return wider.ideal_of_counts(np.stack(counts, axis=1))
 
 
-def _padded(counts: NDArray[np.int64], dcg: DCG) -> NDArray[np.int64]:
+def _padded(counts: Integers, dcg: DCG) -> Integers:
     """Return counts of as many grades as the metric has."""
     return np.pad(counts, ((0, 0), (0, dcg.n_grades - counts.shape[1])))
 

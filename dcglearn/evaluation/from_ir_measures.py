@@ -11,11 +11,8 @@ from dcglearn.foundation.validation import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from dcglearn.evaluation.trec import Judgements, Run
-
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats
 
 
 OURS = "nDCG[@K] nor GAIN-DISCOUNT[@K]"

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.evaluation.trec import Judgements, Run
+    from dcglearn.foundation.arrays import Grades, Integers
 
-    Grades = NDArray[np.int8]
 
 TIES = ("docno-desc", "stable", "average")
 
@@ -41,8 +41,8 @@ class RankedGrades:
     run: str
     queries: tuple[str, ...]
     grades: Grades
-    lengths: NDArray[np.int64]
-    groups: NDArray[np.int64] | None = None
+    lengths: Integers
+    groups: Integers | None = None
 
     @property
     def ranked(self) -> NDArray[np.bool_]:
@@ -51,7 +51,7 @@ class RankedGrades:
         return filled
 
 
-def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...], Integers]:
     """Return the judged queries, in order, and how many documents of each has each grade, shape (Q, L).
 
     Grades below 0 count as 0.
@@ -116,7 +116,7 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
     return RankedGrades(run.name, tuple(queries), grades, np.bincount(place, minlength=len(queries)), groups)
 
 
-def _by_score(place: NDArray[np.int64], score: NDArray[np.float32]) -> NDArray[np.intp]:
+def _by_score(place: Integers, score: NDArray[np.float32]) -> NDArray[np.intp]:
     """Return rows by query and falling score, equal ones as they stand; most files are in that order within a query."""
     order = np.argsort(place, kind="stable")
     sorted_place, sorted_score = place[order], score[order]
@@ -124,9 +124,7 @@ def _by_score(place: NDArray[np.int64], score: NDArray[np.float32]) -> NDArray[n
     return np.lexsort((-score, place)) if rises.any() else order
 
 
-def _groups(
-    place: NDArray[np.int64], score: NDArray[np.float32], ranks: NDArray[np.int64], shape: tuple[int, int]
-) -> NDArray[np.int64]:
+def _groups(place: Integers, score: NDArray[np.float32], ranks: Integers, shape: tuple[int, int]) -> Integers:
     """Return a number for each run of equal scores; positions with nothing on them have numbers of their own."""
     found = np.arange(shape[0] * shape[1]).reshape(shape)
     new = (np.diff(place, prepend=-1) != 0) | (np.diff(score, prepend=np.nan) != 0)
@@ -138,7 +136,7 @@ def _groups(
 
 def _names_descending(
     order: NDArray[np.intp],
-    place: NDArray[np.int64],
+    place: Integers,
     score: NDArray[np.float32],
     rows: NDArray[np.intp],
     names: pl.Series,

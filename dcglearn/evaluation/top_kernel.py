@@ -8,14 +8,12 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats, Grades, Integers
 
 
 @njit(cache=True, nogil=True)
 def mean_positions(
-    scores: Floats, grades: NDArray[np.int8], depth: int, start: int, stop: int, shares: Floats, counts: Floats
+    scores: Floats, grades: Grades, depth: int, start: int, stop: int, shares: Floats, counts: Floats
 ) -> None:
     """Write, for the queries start..stop, the share of each grade at each position, and the count of each grade.
 
@@ -50,7 +48,7 @@ def mean_positions(
 
 
 @njit(cache=True, nogil=True)
-def _highest(scores: Floats, grades: NDArray[np.int8], heap: Floats, counts: Floats) -> int:
+def _highest(scores: Floats, grades: Grades, heap: Floats, counts: Floats) -> int:
     """Keep the highest scores in a heap whose least stands first, and count grades; return how many scores it holds."""
     size = 0
     for i in range(len(scores)):
@@ -65,7 +63,7 @@ def _highest(scores: Floats, grades: NDArray[np.int8], heap: Floats, counts: Flo
 
 
 @njit(cache=True, nogil=True)
-def _places_above(scores: Floats, grades: NDArray[np.int8], least: float, places: NDArray[np.int64]) -> tuple[int, int]:
+def _places_above(scores: Floats, grades: Grades, least: float, places: Integers) -> tuple[int, int]:
     """Write where scores above `least` stand; return how many there are, and how many are equal to it."""
     above, tied = 0, 0
     for i in range(len(scores)):
@@ -79,7 +77,7 @@ def _places_above(scores: Floats, grades: NDArray[np.int8], least: float, places
 
 
 @njit(cache=True, nogil=True)
-def _share_above(scores: Floats, grades: NDArray[np.int8], places: NDArray[np.int64], shares: Floats) -> None:
+def _share_above(scores: Floats, grades: Grades, places: Integers, shares: Floats) -> None:
     """Write the shares of the documents at `places`, which fill the first positions."""
     places = places[np.argsort(-scores[places])]
     first = 0

@@ -9,6 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from dcglearn.foundation.arrays import Floats, Grades
+
 MAX_GRADES = 127
 """Grades are stored as int8, with -1 for "no known grade"."""
 
@@ -17,7 +19,7 @@ class InputError(ValueError):
     """Input that cannot be used as it is; the message names the place, the value and the remedy."""
 
 
-def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = None) -> NDArray[np.int8]:
+def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = None) -> Grades:
     """Check graded lists and return them as int8.
 
     Parameters
@@ -81,7 +83,7 @@ def scale_size(n_grades: int | None, top: int, name: str = "n_grades") -> int:
     return int(n_grades)
 
 
-def finite_array(values: ArrayLike, name: str, ndim: int) -> NDArray[np.float64]:
+def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
     """Return a read-only float64 copy of a finite, non-empty array of `ndim` dimensions.
 
     Raises
@@ -101,7 +103,7 @@ def finite_array(values: ArrayLike, name: str, ndim: int) -> NDArray[np.float64]
     return frozen(array)
 
 
-def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False) -> NDArray[np.float64]:
+def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False) -> Floats:
     """Return one finite float per pair, shape (n,), read-only; `positive` also refuses values <= 0.
 
     Raises
@@ -146,7 +148,7 @@ def _place(wrong: NDArray[np.bool_]) -> str:
     return "[" + ", ".join(str(i) for i in np.argwhere(wrong)[0]) + "]" if wrong.ndim else ""
 
 
-def multiset(grades: ArrayLike, n_grades: int | None = None) -> NDArray[np.int8]:
+def multiset(grades: ArrayLike, n_grades: int | None = None) -> Grades:
     """Return the grades of one list, checked, shape (N,)."""
     documents = graded_lists(grades, "grades", None if n_grades is None else scale_size(n_grades, 0))
     if documents.ndim != 1:

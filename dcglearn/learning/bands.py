@@ -19,13 +19,11 @@ from dcglearn.learning.resampling import natural_unit, resampled_weights
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from numpy.typing import NDArray
-
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.direct_fit import Curves
     from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.dcg import DCG
 
-    Floats = NDArray[np.float64]
 
 RIDGES = tuple(10.0**power for power in (-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2))
 

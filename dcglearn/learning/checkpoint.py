@@ -27,9 +27,8 @@ from dcglearn.logs.pair_sums import PairSums
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
+    from dcglearn.foundation.arrays import Floats
 
-    Floats = NDArray[np.float64]
 
 MAGIC = b"dcglearn checkpoint 1\n"
 _FRAME = struct.Struct("<QI16s")

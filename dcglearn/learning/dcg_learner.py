@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.logs.open_log import Log
     from dcglearn.logs.visibility import Visibility
 
-    Floats = NDArray[np.float64]
 
 LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "ramp": RAMP, "squared_hinge": HINGE}
 SOFTER = (0.0, 1.5, 3.0)

@@ -22,9 +22,8 @@ from dcglearn.learning.pair_loss import LIKELIHOOD, RAMP, JudgementSource
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from dcglearn.foundation.arrays import Floats
 
-    Floats = NDArray[np.float64]
 
 KNEE = 0.3
 """Bends of the log curves beyond this size cost linearly."""

@@ -13,9 +13,8 @@ from dcglearn.metric.dcg import DCG, Utility
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.logs.visibility import Visibility
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

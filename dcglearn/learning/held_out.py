@@ -16,11 +16,9 @@ from dcglearn.metric.dcg import DCG, textbook_dcgs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
+    from dcglearn.foundation.arrays import Grades
     from dcglearn.logs.preferences import Metric, Preferences
 
-    Floats = NDArray[np.float64]
 
 HABIT = "exponential-log2"
 LEARNED = "learned DCG"
@@ -222,7 +220,7 @@ def _chosen(train: Preferences, seed: int) -> float:
 
 
 def _intervals(
-    log: Preferences, verdicts: Mapping[str, NDArray[np.int8]], unit: str, n_resamples: int | None, seed: int
+    log: Preferences, verdicts: Mapping[str, Grades], unit: str, n_resamples: int | None, seed: int
 ) -> list[tuple[float, float]]:
     """Return the bootstrap intervals of the first metric's share minus each one's."""
     worth = np.stack([(verdict + 1) / 2 for verdict in verdicts.values()])

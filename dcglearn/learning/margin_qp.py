@@ -19,10 +19,8 @@ from scipy.optimize import isotonic_regression, nnls
 from dcglearn.logs.pair_sums import PairSums, pair_sums
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from dcglearn.foundation.arrays import Floats, Grades
 
-    Floats = NDArray[np.float64]
-    Grades = NDArray[np.int8]
 
 Evaluate = Callable[["Floats", bool], PairSums]
 

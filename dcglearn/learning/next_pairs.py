@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     import os
 
     import polars as pl
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats = NDArray[np.float64]
-    Grades = NDArray[np.int8]
+    from dcglearn.foundation.arrays import Floats, Grades, Integers
+
 
 NEAR = 0.1
 """Differences below this share of the typical one are all taken to be equally near a tie."""
@@ -181,7 +181,7 @@ def _open(pairs: Grades, judged: Preferences | None) -> Grades:
     return np.ascontiguousarray(pairs[left])
 
 
-def _keys(pairs: Grades) -> NDArray[np.int64]:
+def _keys(pairs: Grades) -> Integers:
     """Return integer rows that are equal for the same two lists in either order."""
     first, second = packed(pairs[:, 0]), packed(pairs[:, 1])
     unequal = first != second

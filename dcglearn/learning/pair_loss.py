@@ -27,8 +27,8 @@ from dcglearn.foundation.threads import over_chunks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Grades = NDArray[np.int8]
+    from dcglearn.foundation.arrays import Floats, Grades
+
 
 LIKELIHOOD, RAMP, HINGE = 0, 1, 2
 
@@ -68,7 +68,7 @@ class Judgements:
 
     first: Grades
     second: Grades
-    level: NDArray[np.int8]
+    level: Grades
     rater: NDArray[np.int32]
     weight: Floats
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats
+
 
 SHRINK = 1e-3
 """Charge on ``|B|^2 / 2``, the same in both models: it only keeps the scale finite where no pair is violated."""

@@ -11,11 +11,8 @@ from dcglearn.foundation.validation import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from dcglearn.foundation.arrays import Floats, Seed
     from dcglearn.logs.preferences import Preferences
-
-    Floats = NDArray[np.float64]
 
 
 def natural_unit(log: Preferences) -> str:
@@ -27,9 +24,7 @@ def natural_unit(log: Preferences) -> str:
     return "list" if log.n_lists < len(log) else "pair"
 
 
-def resampled_weights(
-    log: Preferences, by: str, n_resamples: int, seed: int | np.random.Generator | None
-) -> Iterator[Floats]:
+def resampled_weights(log: Preferences, by: str, n_resamples: int, seed: Seed) -> Iterator[Floats]:
     """Yield the weights of the log's pairs in each bootstrap sample.
 
     Parameters

@@ -10,11 +10,10 @@ from dcglearn.foundation.validation import InputError, finite_array
 from dcglearn.metric.dcg import DCG, Utility
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.logs.visibility import Visibility
-
-    Floats = NDArray[np.float64]
 
 
 def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> float:

@@ -14,12 +14,9 @@ from dcglearn.logs.parts import Parts, stride_starts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.pair_loss import LossSums
     from dcglearn.logs.pair_sums import PairSums
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

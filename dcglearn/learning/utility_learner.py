@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dcglearn.foundation.arrays import Floats, Grades, Seed
     from dcglearn.logs.open_log import Log
 
-    Floats = NDArray[np.float64]
 
 C_GRID = tuple(float(f"1e{power}") for power in range(-5, 6))
 
@@ -53,7 +53,7 @@ class PairLearner(BaseEstimator):
         difference: Floats = self.metric_.score(log.preferred) - self.metric_.score(log.other)
         return difference
 
-    def predict(self, X: Preferences | ArrayLike) -> NDArray[np.int8]:
+    def predict(self, X: Preferences | ArrayLike) -> Grades:
         """Return 1 where the first list of a pair is better, -1 where the second is, 0 for a tie; shape (n,)."""
         check_is_fitted(self)
         return as_preferences(X, self.metric_.n_grades).verdicts(self.metric_)
@@ -315,7 +315,7 @@ def choose_C(  # noqa: N802 - C is the name of the thing
     grid: Iterable[float] = C_GRID,
     folds: int = 5,
     by: str | None = "pair",
-    seed: int | np.random.Generator | None = None,
+    seed: Seed = None,
     progress: bool = False,
     engine: Any = None,
 ) -> ChosenC:

@@ -17,10 +17,10 @@ from dcglearn.logs.parts import PartedLog
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.learning.pair_loss import JudgementSource
     from dcglearn.logs.preferences import Preferences
 
-    Floats = NDArray[np.float64]
 
 MOST_STRENGTHS = 7
 """More distinct strengths than this are binned: each costs a parameter."""
@@ -61,7 +61,7 @@ class Verdicts:
     log: Any
     kind: int
     dropped: dict[str, int]
-    level: NDArray[np.int8] | None
+    level: Grades | None
     values: Floats | None
     n_levels: int
     has_ties: bool
@@ -210,7 +210,7 @@ def _strength(log: Preferences) -> Floats | None:
     return log.strength if log.strength is not None else log.margin
 
 
-def _levels(log: Preferences, kind: int) -> tuple[NDArray[np.int8], Floats | None]:
+def _levels(log: Preferences, kind: int) -> tuple[Grades, Floats | None]:
     """Return the strength of every verdict as a level, 0 for ties, and for the hinge each level's margin."""
     strength = _strength(log)
     if strength is None or kind == RAMP:
@@ -225,7 +225,7 @@ def _levels(log: Preferences, kind: int) -> tuple[NDArray[np.int8], Floats | Non
     return level, np.concatenate([[0.0], values / mean, [np.inf]])
 
 
-def _binned(strength: Floats, most: int) -> tuple[Floats, NDArray[np.int8]]:
+def _binned(strength: Floats, most: int) -> tuple[Floats, Grades]:
     """Return the distinct strengths and which of them each is (1 for the least), in bins where there are too many."""
     values, number = np.unique(strength, return_inverse=True)
     if len(values) > most:

@@ -13,11 +13,11 @@ from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.queries import precision_by_query
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.rankers.queries import Queries
 
-    Floats = NDArray[np.float64]
 
 DEPTH = 10
 MEASURES = (*(f"NDCG@{k}" for k in range(1, DEPTH + 1)), *(f"P@{k}" for k in range(1, DEPTH + 1)), "MAP")

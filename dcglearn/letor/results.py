@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
-    from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats
+
 
 SHOWN = (*SUMMARY, "MAP")
 """Measures in the printed table."""

@@ -21,9 +21,9 @@ from dcglearn.rankers.ranker import spread_of_scores
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.letor.folds import Fold
 
-    Floats = NDArray[np.float64]
 
 FORMAT, VERSION = "dcglearn.letor", 1
 CHOICES = ("blend", "best")

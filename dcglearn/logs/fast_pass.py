@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from dcglearn.foundation.arrays import Floats, Grades, Integers
     from dcglearn.logs.careful_pass import Table
 
 _GRADE = "(-1|[0-9]{1,3})"
@@ -131,7 +132,7 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], rules: Rules) -> Ta
     return table if same else None
 
 
-def _grades(column: pl.Series, rules: Rules) -> NDArray[np.int8] | None:
+def _grades(column: pl.Series, rules: Rules) -> Grades | None:
     """Return lists of integers, or of text that looks like it, all of one length; shape (n, K)."""
     import polars as pl
 
@@ -152,7 +153,7 @@ def _grades(column: pl.Series, rules: Rules) -> NDArray[np.int8] | None:
     return flat.cast(pl.Int8).to_numpy().reshape(-1, length)[:, : rules.depth]
 
 
-def _winners(column: pl.Series, _: Rules) -> NDArray[np.int64] | None:
+def _winners(column: pl.Series, _: Rules) -> Integers | None:
     import polars as pl
 
     if column.dtype != pl.String:
@@ -172,7 +173,7 @@ def _labels(column: pl.Series, _: Rules) -> NDArray[Any] | None:
     return text.to_numpy()
 
 
-def _numbers(column: pl.Series, *, positive: bool) -> NDArray[np.float64] | None:
+def _numbers(column: pl.Series, *, positive: bool) -> Floats | None:
     import polars as pl
 
     if column.dtype == pl.String and not column.drop_nulls().str.contains(_PLAIN_NUMBER).all():

@@ -18,10 +18,8 @@ from numba import njit
 from dcglearn.foundation.threads import over_chunks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from dcglearn.foundation.arrays import Floats, Grades
 
-    Floats = NDArray[np.float64]
-    Grades = NDArray[np.int8]
 
 BLOCK = 2048
 MAX_TABLE = 1 << 19

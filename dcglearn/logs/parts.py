@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dcglearn.foundation.arrays import Floats, Integers
     from dcglearn.logs.pair_sums import PairSums
     from dcglearn.logs.preferences import Metric
 
-    Floats = NDArray[np.float64]
 
 SAMPLE = 1 << 15
 """Pairs that a sample of a log holds, about."""
@@ -69,7 +69,7 @@ class Facts:
     n_equal: int
     n_ties: int
     weight: float
-    grades: NDArray[np.int64]
+    grades: Integers
     raters: frozenset[str] | None
     dropped: dict[str, int]
 
@@ -277,7 +277,7 @@ def sketch_of(log: Preferences, decided: bool = False) -> Sketch:
     return Sketch(found[0]) + Sketch(found[1])
 
 
-def _hashes(keys: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _hashes(keys: Integers) -> NDArray[np.uint64]:
     """Return a uniform hash of each row (the finaliser of SplitMix64, column by column)."""
     found = np.zeros(len(keys), dtype=np.uint64)
     for column in keys.T.view(np.uint64):

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
+    from dcglearn.foundation.arrays import Floats, Grades, Seed
     from dcglearn.logs.visibility import Visibility
 
-    Floats = NDArray[np.float64]
-    Grades = NDArray[np.int8]
 
 TIE_TOLERANCE = 1e-12
 """Scores closer than this share of the largest are the same score."""
@@ -230,9 +229,7 @@ class Preferences:
         """Number of distinct lists."""
         return len(unique_rows(np.concatenate([packed(self.preferred), packed(self.other)]))[0])
 
-    def split(
-        self, fraction: float = 0.8, seed: int | np.random.Generator | None = None, by: str | None = None
-    ) -> tuple[Preferences, Preferences]:
+    def split(self, fraction: float = 0.8, seed: Seed = None, by: str | None = None) -> tuple[Preferences, Preferences]:
         """Split at random into two logs.
 
         Parameters
@@ -263,9 +260,7 @@ class Preferences:
             raise InputError(f"a split of {n} {'pair' if by is None else by}(s) at {fraction} leaves one side empty")
         return parts
 
-    def folds(
-        self, n_folds: int, seed: int | np.random.Generator | None = None, by: str | None = None
-    ) -> list[tuple[Preferences, Preferences]]:
+    def folds(self, n_folds: int, seed: Seed = None, by: str | None = None) -> list[tuple[Preferences, Preferences]]:
         """Return the (train, held out) logs of a cross-validation.
 
         Parameters
@@ -350,7 +345,7 @@ class Preferences:
 
         return visible_to(self.preferred, self.other, self.n_grades, graded=self.graded)
 
-    def verdicts(self, metric: Metric) -> NDArray[np.int8]:
+    def verdicts(self, metric: Metric) -> Grades:
         """Return 1 where a metric scores the first list of a pair higher, -1 where the second, 0 for a tie; (n,)."""
         first, second = metric.score(self.preferred), metric.score(self.other)
         near = TIE_TOLERANCE * max(np.abs(first).max(initial=0.0), np.abs(second).max(initial=0.0))
@@ -488,7 +483,7 @@ class Agreement:
         return f"{self.share:.4f} ({self.respected:g} of {total:g} respected, {self.tied:g} tied)"
 
 
-def encode(lists: ArrayLike, n_grades: int) -> NDArray[np.int8]:
+def encode(lists: ArrayLike, n_grades: int) -> Grades:
     """Return the binary encoding of graded lists (Zhou et al. 2008, section 5.1; columns worst to best).
 
     Parameters

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dcglearn.foundation.arrays import Floats, Integers
+
 
 RATING = {
     "list": Role("grades", ("list", "grades", "results"), required=True),
@@ -104,9 +106,7 @@ def read_ratings(
 class _Cells:
     """Distinct (group, list, rating), with their weights, ordered by group, then rating; and the pairs they make."""
 
-    def __init__(
-        self, group: NDArray[np.int64], number: NDArray[np.intp], rating: NDArray[np.float64], weight: Any
-    ) -> None:
+    def __init__(self, group: Integers, number: NDArray[np.intp], rating: Floats, weight: Any) -> None:
         rank = np.unique(rating, return_inverse=True)[1]
         keys, _, cell = unique_rows(np.column_stack([group, rank, number]).astype(np.int64))
         self.group, self.rank, self.list = keys.T
@@ -114,7 +114,7 @@ class _Cells:
         self.start = np.flatnonzero(np.diff(self.group, prepend=-1))
         self.size = np.diff(self.start, append=len(keys))
 
-    def pairs(self, name: str) -> tuple[NDArray[np.int64], dict[str, int]]:
+    def pairs(self, name: str) -> tuple[Integers, dict[str, int]]:
         """Return rows (group, preferred list, other list, bits of the weight), ordered, and what makes no pair."""
         compared = self.size * (self.size - 1) // 2
         distinct = np.bincount(unique_rows(np.column_stack([self.group, self.list]))[0][:, 0])
@@ -131,7 +131,7 @@ class _Cells:
         order = np.lexsort(found[:, :3].T[::-1])
         return found[order], self._left_out()
 
-    def _all_at_once(self, groups: NDArray[np.intp]) -> NDArray[np.int64]:
+    def _all_at_once(self, groups: NDArray[np.intp]) -> Integers:
         """Compare each cell of some groups with all before it in its group; ratings ascend, so it is not lower."""
         size, start = self.size[groups], self.start[groups]
         place = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
@@ -145,7 +145,7 @@ class _Cells:
         weight = np.bincount(pair, self.weight[upper] * self.weight[lower], minlength=len(keys))
         return np.column_stack([keys[:, 0], keys[:, 1] // n, keys[:, 1] % n, weight.view(np.int64)])
 
-    def _level_by_level(self, g: np.intp) -> NDArray[np.int64]:
+    def _level_by_level(self, g: np.intp) -> Integers:
         """Go up the ratings of one large group, each list beating all that were rated lower, lists x lists at once."""
         here = slice(self.start[g], self.start[g] + self.size[g])
         lists, row = np.unique(self.list[here], return_inverse=True)
@@ -169,18 +169,18 @@ class _Cells:
         }
 
 
-def _sums(weight: Any, *keys: NDArray[np.int64]) -> Any:
+def _sums(weight: Any, *keys: Integers) -> Any:
     """Return the weight of each distinct combination of keys."""
     return np.bincount(unique_rows(np.column_stack(keys))[2], weight)
 
 
-def _blocks(groups: NDArray[np.intp], compared: NDArray[np.int64]) -> list[NDArray[np.intp]]:
+def _blocks(groups: NDArray[np.intp], compared: Integers) -> list[NDArray[np.intp]]:
     """Split groups, in order, so that each part compares at most about two `BLOCK` pairs."""
     block = np.cumsum(compared[groups]) // BLOCK
     return [part for part in np.split(groups, np.flatnonzero(np.diff(block)) + 1) if len(part)]
 
 
-def _why_no_pair(n_lists: int, rating: NDArray[np.float64]) -> str:
+def _why_no_pair(n_lists: int, rating: Floats) -> str:
     if n_lists == 1:
         return "every line has the same list, so nothing is preferred to anything"
     if (rating == rating[0]).all():

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import polars as pl
-    from numpy.typing import NDArray
 
+    from dcglearn.foundation.arrays import Grades
     from dcglearn.logs.careful_pass import Table
 
 PREFERENCE = {
@@ -162,7 +162,7 @@ def read_questions(
     depth: int | None = None,
     pad: bool = False,
     scale: Sequence[str] | None = None,
-) -> NDArray[np.int8]:
+) -> Grades:
     """Read pairs of lists that could be judged; a winner, if any, is not looked at.
 
     Parameters

@@ -9,11 +9,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-    Grades = NDArray[np.int8]
+    from dcglearn.foundation.arrays import Grades, Integers
 
 
-def packed(lists: Grades) -> NDArray[np.int64]:
+def packed(lists: Grades) -> Integers:
     """Return lists as few int64 columns, eight grades each, so that rows can be sorted fast; shape (n, ceil(K/8))."""
     n, depth = lists.shape
     columns = -(-depth // 8)
@@ -22,7 +21,7 @@ def packed(lists: Grades) -> NDArray[np.int64]:
     return padded.view(np.int64)
 
 
-def unique_rows(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
+def unique_rows(keys: Integers) -> tuple[Integers, NDArray[np.intp], NDArray[np.intp]]:
     """Return the distinct rows, where each first occurs, and which one each row is."""
     order = np.lexsort(keys.T[::-1])
     ordered = keys[order]

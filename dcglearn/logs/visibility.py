@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.logs.pair_sums import PairSums
 
-    Floats = NDArray[np.float64]
-    Grades = NDArray[np.int8]
 
 SAMPLE = 1 << 14
 """About so many pairs are looked at first, where a look at all would take long."""

@@ -17,7 +17,7 @@ from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats
 
 
 def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None) -> Floats:

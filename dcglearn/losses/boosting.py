@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.losses.objective import Loss
 
-    Floats = NDArray[np.float64]
 
 DIRECTIONS = ("exchange", "gradient")
 CURVATURES = ("diagonal", "constant")

@@ -9,10 +9,7 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from dcglearn.foundation.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,10 @@ from dcglearn.losses import exchange_kernel
 from dcglearn.losses.rank_kernel import parts_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.losses.objective import Batch
     from dcglearn.metric.dcg import DCG
 
-    Floats = NDArray[np.float64]
 
 COST = 16.0
 """What a pair costs here, in terms of one of soft ranks."""

@@ -11,11 +11,8 @@ from dcglearn.losses.objective import Batch, Loss
 from dcglearn.losses.squared_kernel import squared_error
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from dcglearn.foundation.arrays import Floats, Integers
     from dcglearn.metric.dcg import DCG
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -92,7 +89,7 @@ class ListNet(Loss):
         return float((weight * wanted) @ log_given), weight * (wanted - np.exp(log_given))
 
 
-def _log_softmax(values: Floats, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Floats:
+def _log_softmax(values: Floats, starts: Integers, sizes: Integers) -> Floats:
     """Return the logarithm of the softmax within each non-empty query."""
     moved = values - np.repeat(np.maximum.reduceat(values, starts), sizes)
     return moved - np.repeat(np.log(np.add.reduceat(np.exp(moved), starts)), sizes)

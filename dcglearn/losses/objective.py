@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from dcglearn.foundation.arrays import Floats, Integers
     from dcglearn.metric.dcg import DCG
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

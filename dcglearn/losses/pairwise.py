@@ -18,9 +18,7 @@ from dcglearn.losses.rank_kernel import parts_of, sorted_queries
 if TYPE_CHECKING:
     from typing import Literal
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,8 @@ from numba import njit
 from dcglearn.foundation.threads import MAX_CHUNKS, in_chunks
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from dcglearn.foundation.arrays import Floats, Integers
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
 
 FAR = 37.0
 """1 + exp(-37) is 1 in float64."""

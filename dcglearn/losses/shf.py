@@ -22,10 +22,10 @@ from dcglearn.losses.squared_kernel import squared_error
 if TYPE_CHECKING:
     from typing import Literal, Self
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+    from dcglearn.foundation.arrays import Floats, Integers
+
     Blocks = tuple[Floats, Integers, Integers]
 
 

@@ -15,9 +15,7 @@ from dcglearn.losses.softrank_kernel import expected_dcg
 if TYPE_CHECKING:
     from typing import Literal
 
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats
 
 
 @dataclass(frozen=True)

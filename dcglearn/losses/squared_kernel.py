@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats, Integers
 
 
-def squared_error(scores: Floats, targets: Floats, offsets: NDArray[np.int64], weight: Floats) -> tuple[float, Floats]:
+def squared_error(scores: Floats, targets: Floats, offsets: Integers, weight: Floats) -> tuple[float, Floats]:
     """Return the weighted sum over queries of the mean of ``(score - target)^2``, and its gradient in the scores."""
     sizes = np.diff(offsets)
     each = np.repeat(weight / np.maximum(sizes, 1), sizes)

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats
+
 
 SCHEMA_VERSION = 1
 

@@ -14,9 +14,10 @@ from dcglearn.foundation.validation import InputError, finite_array, frozen
 from dcglearn.metric.textbook import textbook_discounts
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats
+
 
 TABLE, LOG2, RECIPROCAL, SQRT, GEOMETRIC = range(5)
 TILT = 1e-3

@@ -12,9 +12,8 @@ from dcglearn.foundation.validation import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from dcglearn.foundation.arrays import Floats
 
-    Floats = NDArray[np.float64]
 
 TEXTBOOK_GAINS = ("linear", "exponential", "power3", "power5", "binary1", "binary2")
 TEXTBOOK_DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")

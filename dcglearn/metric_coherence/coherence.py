@@ -15,12 +15,11 @@ from dcglearn.metric_coherence.regret import Found, IntegerProgramme, LookAtAll,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.metric_coherence.rankings import Metric
 
-    Floats = NDArray[np.float64]
-    Grades = NDArray[np.int8]
 
 NEGLIGIBLE = 1e-5
 """A regret up to this share of a metric's span is no disagreement."""

@@ -14,13 +14,11 @@ from dcglearn.metric_coherence.rankings import Rankings, on_one_shape
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.metric.dcg import DCG, Utility
     from dcglearn.metric_coherence.rankings import Metric
-
-    Floats = NDArray[np.float64]
-    Grades = NDArray[np.int8]
 
 
 def is_compatible(a: DCG, b: DCG) -> bool:

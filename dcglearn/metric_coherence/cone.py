@@ -17,18 +17,15 @@ from scipy.sparse import csr_array, eye_array, hstack, vstack
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.logs.preferences import Preferences
-
-    Floats = NDArray[np.float64]
 
 
 SLACK = 1e-8
 """What a linear program may be off by, as a share of the unit of B."""
 
 
-def counts(lists: NDArray[np.int8], n_grades: int) -> Floats:
+def counts(lists: Grades, n_grades: int) -> Floats:
     """Return N of each list: how many grades of at least m = 1..L-1 down to each position, shape (n, (L - 1) K)."""
     at_least = [np.cumsum(lists >= m, axis=1, dtype=np.int64) for m in range(1, n_grades)]
     return np.stack(at_least, axis=1).reshape(len(lists), -1).astype(np.float64)

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from dcglearn.foundation.arrays import Floats, Grades, Integers
     from dcglearn.metric_coherence.rankings import Metric
 
-    Floats = NDArray[np.float64]
 
 Z95 = 1.959963984540054
 
@@ -146,7 +146,7 @@ def _shares(counts: Floats) -> tuple[float, float, float, float, float]:
     return first, second, third, fourth, fifth
 
 
-def _sampled_signs(rankings: Rankings, weights: Sequence[Floats], n: int, rng: np.random.Generator) -> NDArray[np.int8]:
+def _sampled_signs(rankings: Rankings, weights: Sequence[Floats], n: int, rng: np.random.Generator) -> Grades:
     """Return how each metric orders n random pairs of different rankings, shape (M, n)."""
     ranks = np.arange(rankings.depth)
     found, missing = [], n
@@ -196,7 +196,7 @@ def pair_counts(first: Floats, second: Floats, weight: Floats | None = None) -> 
     return np.array([different, alike, tied_first - tied_both, tied_second - tied_both, tied_both])
 
 
-def _ranks(values: Floats) -> tuple[int, NDArray[np.int64]]:
+def _ranks(values: Floats) -> tuple[int, Integers]:
     """Return the number of different values, and the dense rank of each; what differs by rounding is the same."""
     order = np.argsort(values, kind="stable")
     steps = np.diff(values[order]) > TIE
@@ -211,13 +211,13 @@ def _pairs_of(weight: Floats | float) -> float:
     return float(np.sum(np.asarray(weight) * (np.asarray(weight) - 1) / 2))
 
 
-def _pairs_in_runs(keys: NDArray[np.int64], unit: Floats) -> float:
+def _pairs_in_runs(keys: Integers, unit: Floats) -> float:
     starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
     return _pairs_of(np.add.reduceat(unit, starts))
 
 
 @njit(cache=True, nogil=True)
-def _inversions(keys: NDArray[np.int64], unit: Floats) -> float:
+def _inversions(keys: Integers, unit: Floats) -> float:
     """Sort both arrays by key, in place, and return the weight of pairs that stood in the wrong order."""
     n = len(keys)
     other, other_unit = np.empty_like(keys), np.empty_like(unit)

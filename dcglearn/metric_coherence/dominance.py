@@ -15,11 +15,11 @@ from dcglearn.metric.textbook import textbook_discounts
 from dcglearn.metric_coherence.cone import SLACK, Cone, counts, span
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.metric_coherence.cone import Solution
 
-    Floats = NDArray[np.float64]
 
 ZERO = 1e-6
 """Differences up to this share of the span are none."""
@@ -170,9 +170,7 @@ def dominance(
     return Allowed.by(judged, size, first.shape[1], budget, max_pairs).verdict(gap, names)
 
 
-def _check_shapes(
-    first: NDArray[np.int8], second: NDArray[np.int8], log: Preferences | None, names: tuple[str, str]
-) -> None:
+def _check_shapes(first: Grades, second: Grades, log: Preferences | None, names: tuple[str, str]) -> None:
     depths = {names[0]: first.shape[1], names[1]: second.shape[1]} | ({} if log is None else {"the log": log.depth})
     if len(set(depths.values())) > 1:
         told = ", ".join(f"{name} {depth}" for name, depth in depths.items())

@@ -15,9 +15,9 @@ from dcglearn.metric_coherence.cone import SLACK, Cone
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
-    Grades = NDArray[np.int8]
+    from dcglearn.foundation.arrays import Floats, Grades
+
 
 Metric: TypeAlias = "DCG | Utility | ArrayLike"
 """A DCG, a utility, or its weights, shape (K, L)."""

@@ -17,10 +17,8 @@ from dcglearn.metric_coherence.rankings import Enumeration, Rankings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from dcglearn.foundation.arrays import Floats, Grades
 
-    Floats = NDArray[np.float64]
-    Grades = NDArray[np.int8]
 
 RESOLUTION = 2e-6
 """Smaller shares of a metric's span the integer programme cannot tell from none (its feasibility tolerance is 1e-6)."""

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
     from dcglearn.evaluation.evaluate import Metrics
     from dcglearn.evaluation.tables import JudgementsLike, RunsLike
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.logs.preferences import Preferences
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

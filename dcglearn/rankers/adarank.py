@@ -12,12 +12,12 @@ from dcglearn.rankers.queries import precision_by_query
 from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_training
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.metric.dcg import DCG
     from dcglearn.rankers.queries import Queries
 
-    Floats = NDArray[np.float64]
 
 MEASURES = ("ndcg", "map")
 

@@ -16,12 +16,11 @@ from dcglearn.rankers.ranker import Design, Ranker, as_queries, check_training
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.metric.dcg import DCG
     from dcglearn.rankers.queries import Queries
-
-    Floats = NDArray[np.float64]
 
 
 class RidgeRanker(Ranker):

@@ -13,12 +13,10 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats, Grades, Integers
 
 
-def count_pairs(grades: NDArray[np.int8], offsets: NDArray[np.int64]) -> int:
+def count_pairs(grades: Grades, offsets: Integers) -> int:
     """Return the number of pairs of different grades within queries."""
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     table = np.zeros((len(offsets) - 1, int(grades.max(initial=0)) + 1), dtype=np.int64)
@@ -27,23 +25,19 @@ def count_pairs(grades: NDArray[np.int8], offsets: NDArray[np.int64]) -> int:
     return int((sizes**2 - (table**2).sum(axis=1)).sum() // 2)
 
 
-def sorted_by_score(scores: Floats, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def sorted_by_score(scores: Floats, offsets: Integers) -> Integers:
     """Return the documents, each query's together and ascending by score."""
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return np.lexsort((scores, query)).astype(np.int64)
 
 
-def hinge_sums(
-    scores: Floats, grades: NDArray[np.int8], offsets: NDArray[np.int64], order: NDArray[np.int64]
-) -> tuple[float, Floats]:
+def hinge_sums(scores: Floats, grades: Grades, offsets: Integers, order: Integers) -> tuple[float, Floats]:
     """Return the sum of the squared hinges, and its gradient by score, shape (n,)."""
     slope = np.zeros_like(scores)
     return _sweep(scores, scores, grades, offsets, order, 1.0, slope), slope
 
 
-def hinge_curvature(
-    along: Floats, scores: Floats, grades: NDArray[np.int8], offsets: NDArray[np.int64], order: NDArray[np.int64]
-) -> Floats:
+def hinge_curvature(along: Floats, scores: Floats, grades: Grades, offsets: Integers, order: Integers) -> Floats:
     """Return the (generalised) Hessian by score times the direction `along`, shape (n,)."""
     product = np.zeros_like(scores)
     _sweep(scores, along, grades, offsets, order, 0.0, product)

@@ -19,11 +19,11 @@ from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, che
 if TYPE_CHECKING:
     import os
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.rankers.queries import Queries
 
-    Floats = NDArray[np.float64]
 
 SOLVERS = ("lbfgs", "cg", "sgd")
 STARTS = ("ridge", "ranksvm", "random")

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from dcglearn.foundation.arrays import Floats, Grades, Integers, Seed
     from dcglearn.metric.dcg import DCG
 
-    Floats = NDArray[np.float64]
 
 _CELLS = 1 << 22
 """Cells of a padded table of queries by documents that are scored at a time."""
@@ -62,11 +62,11 @@ class Queries:
     """
 
     features: Any
-    grades: NDArray[np.int8]
+    grades: Grades
     qid: NDArray[Any]
     n_grades: int | None = None
     documents: Sequence[str] | None = None
-    offsets: NDArray[np.int64] = field(init=False)
+    offsets: Integers = field(init=False)
     names: NDArray[Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ class Queries:
         return cls(features, marks, group_labels(sizes, len(marks)), **options)
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Integers:
         """Number of documents of each query, shape (m,)."""
         return np.diff(self.offsets)
 
@@ -114,7 +114,7 @@ class Queries:
         documents = None if self.documents is None else [self.documents[row] for row in rows]
         return Queries(self.features[rows], self.grades[rows], self.qid[rows], self.n_grades, documents)
 
-    def split(self, share: float, seed: int | np.random.Generator | None = 0) -> tuple[Queries, Queries]:
+    def split(self, share: float, seed: Seed = 0) -> tuple[Queries, Queries]:
         """Return a random `share` of the queries, and the others, each in the order they have here."""
         if not 0 < share < 1:
             raise InputError(f"share={share} must lie between 0 and 1")
@@ -184,7 +184,7 @@ def ndcg_by_query(
 
 def _ranked(
     scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, n_grades: int, ties: str, scale: str
-) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+) -> tuple[Grades, Integers]:
     """Return the grades of each query's documents as ranked, and their positions from 0, both of shape (n,)."""
     if ties not in ("input", "worst"):
         raise InputError(f'ties={ties!r}: give "input" or "worst"')
@@ -292,7 +292,7 @@ def checked_grades(grades: ArrayLike, n: int, n_grades: int | None = None, scale
     return marks.astype(np.int8)
 
 
-def query_offsets(qid: ArrayLike, n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
     """Return where each query begins, shape (m + 1,), and the queries' names, shape (m,).
 
     Raises
@@ -324,7 +324,7 @@ def query_offsets(qid: ArrayLike, n: int) -> tuple[NDArray[np.int64], NDArray[An
     return np.append(starts, n).astype(np.int64), names.copy()
 
 
-def group_labels(sizes: ArrayLike, n: int) -> NDArray[np.int64]:
+def group_labels(sizes: ArrayLike, n: int) -> Integers:
     """Return the query of each document, numbered from 1, from the number of documents of each query.
 
     Raises

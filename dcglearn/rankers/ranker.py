@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats, Integers
 
 
 class Ranker(BaseEstimator):
@@ -217,14 +217,14 @@ class Design:
         return spread_of_scores(self.scores(v), self.offsets)
 
 
-def spread_of_scores(scores: Floats, offsets: NDArray[np.int64]) -> float:
+def spread_of_scores(scores: Floats, offsets: Integers) -> float:
     """Return the root mean square of scores about the mean of their query."""
     sizes = np.diff(offsets)
     centred = scores - np.repeat(np.add.reduceat(scores, offsets[:-1]) / sizes, sizes)
     return float(np.sqrt(np.mean(centred**2)))
 
 
-def _spread_within(X: Any, offsets: NDArray[np.int64]) -> Floats:
+def _spread_within(X: Any, offsets: Integers) -> Floats:
     """Return each feature's standard deviation within queries, 1 where it is constant in every query."""
     sizes = np.diff(offsets)
     if hasattr(X, "tocsr"):

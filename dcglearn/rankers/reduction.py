@@ -17,7 +17,8 @@ from dcglearn.rankers.ranker import Ranker, as_queries, check_training
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats, Integers
+
 
 _PAIRS = 1 << 18
 """Pairs of documents that are classified at a time."""
@@ -145,7 +146,7 @@ class PairwiseRanker(Ranker):
             return hstack([features[first], features[second]], format="csr")
         return np.hstack([features[first], features[second]])
 
-    def _positions(self, features: Any, offsets: NDArray[np.int64]) -> Floats:
+    def _positions(self, features: Any, offsets: Integers) -> Floats:
         """Return minus (1 + the number of documents that beat it) for each document; a pair is asked both ways."""
         beaten = np.zeros(features.shape[0])
         for start, stop in pairwise(offsets):

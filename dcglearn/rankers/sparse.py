@@ -14,11 +14,10 @@ from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_training
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.rankers.queries import Queries
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class PathPoint:
     n_features: int
     train: float
     valid: float | None
-    coef: NDArray[np.float64]
+    coef: Floats
 
     @property
     def value(self) -> float:

@@ -12,7 +12,8 @@ from dcglearn.rankers.queries import Queries
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+    from dcglearn.foundation.arrays import Floats, Grades, Seed
+
 
 _RELEVANT = 0.3
 """Share of documents with a grade above 0."""
@@ -25,7 +26,7 @@ def letor_queries(
     n_grades: int = 3,
     sizes: tuple[int, int] = (35, 320),
     conflict: float = 1.0,
-    seed: int | np.random.Generator | None = None,
+    seed: Seed = None,
 ) -> Queries:
     """Return queries like LETOR's OHSUMED: 106 queries, 45 features, 3 grades, 35 to 320 documents.
 
@@ -100,7 +101,7 @@ def nonlinear_queries(
     n_features: int = 12,
     n_grades: int = 5,
     noise: float = 0.3,
-    seed: int | np.random.Generator | None = None,
+    seed: Seed = None,
 ) -> Queries:
     """Return queries whose grades follow waves, products and steps of the features: what needs trees.
 
@@ -162,7 +163,7 @@ def _feature_plan(
     return views, noise, strength, copied
 
 
-def _documents(size: int, n_grades: int, conflict: float, rng: np.random.Generator) -> tuple[Floats, NDArray[np.int8]]:
+def _documents(size: int, n_grades: int, conflict: float, rng: np.random.Generator) -> tuple[Floats, Grades]:
     """Return topic, depth and echo of the documents of a query, shape (size, 3), and their grades."""
     topic, depth = rng.normal(size=(2, size))
     on_topic = topic + 0.7 * rng.normal(size=size) + 0.3 * rng.normal()

@@ -28,11 +28,8 @@ from dcglearn.rankers.trees import Growth, lightgbm_itself
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.rankers.trees import BoostedRanker
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.losses import Loss
     from dcglearn.rankers.queries import Queries
 
-    Floats = NDArray[np.float64]
 
 OURS = {
     "num_iterations": "n_trees",

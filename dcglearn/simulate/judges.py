@@ -31,10 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Floats: TypeAlias = NDArray[np.float64]
-    Grades: TypeAlias = NDArray[np.int8]
+    from dcglearn.foundation.arrays import Floats, Grades, Seed
+
     Pairs: TypeAlias = tuple[Grades, Grades]
-    Seed: TypeAlias = int | np.random.Generator | None
 
 
 LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Grades: TypeAlias = NDArray[np.int8]
+    from dcglearn.foundation.arrays import Grades, Seed
+
     Pairs: TypeAlias = tuple[Grades, Grades]
-    Seed: TypeAlias = int | np.random.Generator | None
 
 PAPER_LIST = (4, 4, 3, 3, 2, 2, 1, 1, 0, 0)
 """The paper's list [5,5,4,4,3,3,2,2,1,1] (section 6.1), in grades from 0 = worst."""
