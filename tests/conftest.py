@@ -1,22 +1,14 @@
-"""What several test files share: small logs of known kinds."""
+"""Fixtures of all tests, and hypothesis's settings."""
 
-import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import settings
 
-from dcglearn.cli import main
-from dcglearn.logs.preferences import Preferences
-from dcglearn.metric.dcg import DCG
+from tests.makers import SHARED, call
 
 settings.register_profile("dcglearn", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("dcglearn")
-
-SHARED = Path(__file__).parents[2] / "shared" / "data"
-TRUTH = DCG(np.arange(1.0, 6), 1 / np.log(np.arange(10) + 2))
-PAPER_LIST = np.repeat(np.arange(5), 2).astype(np.int8)
 
 
 @pytest.fixture
@@ -24,33 +16,6 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the real data is kept beside the project, not in it, and is not here")
     return SHARED
-
-
-def random_lists(n: int, kind: str, rng: np.random.Generator, depth: int = 10, n_grades: int = 5) -> np.ndarray:
-    """Return n lists: permutations of the paper's list, free ones, or free ones with unknown grades."""
-    if kind == "permutations":
-        return rng.permuted(np.tile(PAPER_LIST, (n, 1)), axis=1)
-    lowest = {"free": 0, "unknown": -1}[kind]
-    return rng.integers(lowest, n_grades, (n, depth)).astype(np.int8)
-
-
-def random_log(n: int, kind: str = "free", seed: int = 0, noise: float = 0.0, **columns: object) -> Preferences:
-    """Return n pairs judged by D1, a share of them flipped."""
-    rng = np.random.default_rng(seed)
-    first, second = random_lists(n, kind, rng), random_lists(n, kind, rng)
-    swap = (TRUTH.score(first) < TRUTH.score(second)) ^ (rng.random(n) < noise)
-    both = np.stack([first, second], axis=1)
-    both[swap] = both[swap, ::-1]
-    return Preferences(both, n_grades=5, **columns)
-
-
-def call(monkeypatch, capsys, *arguments):
-    """Run ``dcglearn`` in this process, which is faster; return status, output and words."""
-    monkeypatch.setattr(sys, "argv", ["dcglearn", *map(str, arguments)])
-    with pytest.raises(SystemExit) as end:
-        main()
-    out, err = capsys.readouterr()
-    return end.value.code or 0, out, err
 
 
 @pytest.fixture

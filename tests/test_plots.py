@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from conftest import TRUTH, random_log
 from matplotlib.figure import Figure
 
 from dcglearn.foundation.validation import InputError
@@ -10,6 +9,7 @@ from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import dcg_figure, learned_figure, plot_discounts, plot_gains, plot_weights, save_figure
+from tests.makers import TRUTH, random_log
 
 
 def axes():

@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import PAPER_LIST
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
@@ -14,6 +13,7 @@ from dcglearn.metric.dcg import DCG, textbook_dcgs
 from dcglearn.metric_coherence import disagreement as disagreements
 from dcglearn.metric_coherence.disagreement import disagreement, disagreement_matrix, pair_counts, wilson
 from dcglearn.plots import disagreement_figure
+from tests.makers import PAPER_LIST
 
 
 def standard(gain, discount, depth=10):

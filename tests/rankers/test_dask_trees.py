@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_trees import STEEP, TEST, TRAIN, bumpy
 
 import dcglearn as dl
 from dcglearn.foundation.cluster import ClusterLost
@@ -21,6 +20,7 @@ from dcglearn.rankers import dask_trees, member_process
 from dcglearn.rankers.dask_trees import balanced
 from dcglearn.rankers.member_link import Link
 from dcglearn.rankers.queries import Queries
+from tests.rankers.test_trees import STEEP, TEST, TRAIN, bumpy
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("lightgbm")

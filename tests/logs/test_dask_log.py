@@ -7,12 +7,12 @@ import time
 
 import numpy as np
 import pytest
-from conftest import TRUTH, random_log
 
 import dcglearn as dl
 from dcglearn.foundation.cluster import ClusterLost, check_versions
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.preferences import Preferences
+from tests.makers import TRUTH, random_log
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import PAPER_LIST, TRUTH, random_log
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -18,6 +17,7 @@ from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, textbook_dcgs
 from dcglearn.simulate import ground_truth, preference_pairs
+from tests.makers import PAPER_LIST, TRUTH, random_log
 
 LOSSES = ("robust", "logistic", "ramp", "squared_hinge")
 

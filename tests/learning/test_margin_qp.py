@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from conftest import random_log
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from dcglearn.learning.margin_qp import (
 from dcglearn.logs.preferences import encode
 from dcglearn.metric.dcg import DCG
 from dcglearn.simulate import preference_pairs
+from tests.makers import random_log
 
 ONE = np.ones(1)
 

@@ -1,15 +1,9 @@
 """Why the studies come out as they do: what their claims give as reasons, checked apart from their tables."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import dcglearn as dl
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from simulations import study_f_two_similarities as study_f
 from simulations import study_g_margins as study_g
 from simulations.run import recovery

@@ -2,7 +2,6 @@
 
 import tracemalloc
 
-import loss_twins as twins
 import numpy as np
 import pytest
 
@@ -10,6 +9,7 @@ import dcglearn as dl
 from dcglearn.losses import rank_kernel, soft_ranks
 from dcglearn.losses.rank_kernel import SoftRanks
 from dcglearn.metric.dcg import DCG
+from tests.losses import twins
 
 SHAPES = {
     "normal": lambda rng, n: rng.normal(size=n),

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from conftest import PAPER_LIST, random_log
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from dcglearn.learning.next_pairs import generated_lists, suggest_pairs
 from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.readers import read_preferences, read_questions
 from dcglearn.simulate import ground_truth, permutations, preference_pairs
+from tests.makers import PAPER_LIST, random_log
 
 
 def answered(pairs, truth, wrong=False):

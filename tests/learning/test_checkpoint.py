@@ -9,12 +9,12 @@ import time
 
 import numpy as np
 import pytest
-from conftest import random_log
 
 import dcglearn as dl
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.checkpoint import Checkpoint
 from dcglearn.logs.pair_sums import PairSums
+from tests.makers import random_log
 
 KILLED_FIT = """
     import os, signal, sys

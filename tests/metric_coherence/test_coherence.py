@@ -5,7 +5,6 @@ import time
 
 import numpy as np
 import pytest
-from conftest import PAPER_LIST
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
@@ -19,6 +18,7 @@ from dcglearn.metric_coherence.coherence import coherence, regret_curve
 from dcglearn.metric_coherence.compatible import flip_points, is_compatible, optimal_rankings, two_grade_theorem
 from dcglearn.metric_coherence.rankings import Rankings, comparable
 from dcglearn.metric_coherence.regret import IntegerProgramme, LookAtAll
+from tests.makers import PAPER_LIST
 
 LINEAR, EXPONENTIAL = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
 

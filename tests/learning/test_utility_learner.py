@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from conftest import TRUTH, random_log
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
@@ -14,6 +13,7 @@ from dcglearn.learning.similarity import gauge_free_similarity, similarity
 from dcglearn.learning.utility_learner import C_GRID, UtilityLearner, choose_C
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, Utility
+from tests.makers import TRUTH, random_log
 
 
 @pytest.mark.parametrize("kind", ["permutations", "free", "unknown"])

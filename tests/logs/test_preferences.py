@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from conftest import PAPER_LIST, TRUTH, random_log
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.preferences import Preferences, as_preferences, encode
 from dcglearn.metric.dcg import DCG
+from tests.makers import PAPER_LIST, TRUTH, random_log
 
 
 def rows(log):

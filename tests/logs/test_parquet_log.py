@@ -9,7 +9,6 @@ import textwrap
 import numpy as np
 import polars as pl
 import pytest
-from conftest import TRUTH, random_log
 
 import dcglearn as dl
 from dcglearn.foundation.validation import InputError
@@ -18,6 +17,7 @@ from dcglearn.logs.parquet_log import ParquetLog, n_bytes
 from dcglearn.logs.parquet_pieces import pieces
 from dcglearn.logs.parts import SKETCH, Sketch, sketch_of
 from dcglearn.logs.preferences import Preferences
+from tests.makers import TRUTH, random_log
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -2,7 +2,6 @@
 
 from dataclasses import fields, is_dataclass, replace
 
-import loss_twins as twins
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +12,7 @@ from dcglearn.foundation import threads as chunks
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses import rank_kernel
 from dcglearn.metric.dcg import DCG, textbook_dcgs
+from tests.losses import twins
 
 LEARNED = DCG([0, 0.3, 0.2, 1.4], [1, 0.8, 0.8, 0.85, 0.3, 0.0])
 LOG2 = DCG.standard(4, 5)

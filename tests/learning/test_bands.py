@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from conftest import TRUTH, random_log
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.bands import bootstrap_bands, ridge_path
@@ -14,6 +13,7 @@ from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric_coherence.ranges import consistent_ranges
 from dcglearn.simulate import ground_truth, preference_pairs
+from tests.makers import TRUTH, random_log
 
 
 def test_resampled_weights_are_products_of_the_lists_draws():

@@ -8,9 +8,9 @@ import sys
 import time
 
 import pytest
-from conftest import TRUTH, random_log
 
 import dcglearn as dl
+from tests.makers import TRUTH, random_log
 
 pytest.importorskip("pyarrow")
 

@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import pytest
-from conftest import TRUTH
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.learning.similarity import gauge_free_similarity, similarity
 from dcglearn.logs.preferences import Preferences, encode
 from dcglearn.metric.dcg import DCG, Utility, textbook_dcgs
+from tests.makers import TRUTH
 
 floats = st.floats(-100, 100, allow_nan=False)
 vectors = st.lists(floats, min_size=1, max_size=5)

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,8 +19,8 @@ from dcglearn.logs import readers
 from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.ratings import read_ratings
 from dcglearn.logs.readers import read_preferences
+from tests.makers import SHARED
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
 quick = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 GOOD = '{"a": [3, 2, 0], "b": [2, 3, 0], "winner": "a"}\n'
 RATED = '{"list": [3, 2], "rating": 4}\n'
@@ -698,7 +697,7 @@ def test_too_many_pairs_are_refused_in_words(tmp_path, monkeypatch):
     [("fsd_train", 5, 339, 52_130, 3_643_797), ("qref_train", 4, 397, 79_013, 17_558_673)],
 )
 def test_tiangong(tmp_path, name, n_grades, lists, pairs, weight):
-    path = DATA / "tiangong_satisfaction" / f"{name}.txt"
+    path = SHARED / "tiangong_satisfaction" / f"{name}.txt"
     if not path.exists():
         pytest.skip(f"{path} is not there: research data kept beside the repository")
     rows = [row.split("\t") for row in path.read_text().splitlines()]
@@ -710,7 +709,7 @@ def test_tiangong(tmp_path, name, n_grades, lists, pairs, weight):
 
 
 def test_pathak(tmp_path):
-    path = DATA / "pathak_chiir24_satisfaction" / "derived_lists_core18grades.tsv"
+    path = SHARED / "pathak_chiir24_satisfaction" / "derived_lists_core18grades.tsv"
     if not path.exists():
         pytest.skip(f"{path} is not there: research data kept beside the repository")
     with path.open(newline="") as file:
