@@ -27,7 +27,7 @@ MINE = dl.DCG([0, 1, 4, 30, 100], [1, 0.95, 0.9, 0.85, 0.8])
 
 
 @contextmanager
-def cluster(n_workers: int):  # type: ignore[no-untyped-def]
+def cluster(n_workers: int):
     with (
         LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as here,
         Client(here) as client,

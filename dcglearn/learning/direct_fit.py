@@ -11,7 +11,7 @@ step get a step.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -327,7 +327,7 @@ def _metric(model: Model, theta: Floats) -> tuple[Floats, Floats]:
     return now.gains, now.discounts
 
 
-def _minimised(model: Model, judged: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float):  # type: ignore[no-untyped-def]
+def _minimised(model: Model, judged: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float) -> Any:
     options = {"maxiter": max_iter, "ftol": tol * 1e-3, "gtol": 1e-6, "maxcor": 20}
     arguments = (judged, share)
     return minimize(

@@ -161,7 +161,7 @@ def pair_loss(judged: Judgements, weights: Floats, cuts: Floats, errors: Floats,
 
 
 @njit(inline="always")
-def _sigma(x):  # type: ignore[no-untyped-def]
+def _sigma(x):
     if x >= 0:
         return 1.0 / (1.0 + math.exp(-x))
     grown = math.exp(x)
@@ -169,12 +169,12 @@ def _sigma(x):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _log_sigma(x):  # type: ignore[no-untyped-def]
+def _log_sigma(x):
     return -math.log1p(math.exp(-x)) if x >= 0 else x - math.log1p(math.exp(x))
 
 
 @njit(inline="always")
-def _band(upper, lower):  # type: ignore[no-untyped-def]
+def _band(upper, lower):
     """Return the log of sigma(upper) - sigma(lower), and its slopes in both; exact where the difference underflows."""
     if lower == -math.inf:
         return _log_sigma(upper), _sigma(-upper), 0.0
@@ -185,7 +185,7 @@ def _band(upper, lower):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _surprise(z, j, r, v, cuts, errors, of_cuts, of_errors):  # type: ignore[no-untyped-def]
+def _surprise(z, j, r, v, cuts, errors, of_cuts, of_errors):
     """Return minus the log probability of a verdict and its slope in z; add those in cuts and errors, times v."""
     if j == 0:
         log, up, down = _band(z + cuts[1], z - cuts[1])
@@ -208,9 +208,7 @@ def _surprise(z, j, r, v, cuts, errors, of_cuts, of_errors):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True)
-def _add_up(  # type: ignore[no-untyped-def]
-    first, second, level, rater, weight, table, cuts, errors, kind, start, stop, moment, of_cuts, of_errors
-):
+def _add_up(first, second, level, rater, weight, table, cuts, errors, kind, start, stop, moment, of_cuts, of_errors):
     """Return the loss of one chunk; add the slopes into the last three arrays."""
     depth, width = table.shape
     flat, pulls = table.ravel(), moment.ravel()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -208,7 +208,7 @@ def _product(judged: Judgements, shape: tuple[int, int], both: Floats) -> tuple[
     return value, np.concatenate([slope @ b, a @ slope])
 
 
-def _minimised(function: Callable[[Floats], tuple[float, Floats]], start: Floats):  # type: ignore[no-untyped-def]
+def _minimised(function: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Any:
     bounds = [(0.0, None)] * len(start)
     options = {"maxiter": 500, "ftol": 1e-9, "maxcor": 15}
     return minimize(function, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)

@@ -147,7 +147,7 @@ def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
 
 
 @njit(inline="always")
-def _shortfall(first, second, margin, flat, width, i):  # type: ignore[no-untyped-def]
+def _shortfall(first, second, margin, flat, width, i):
     """Return m - <W, d> of pair i; unsigned indices spare the check for negative ones, half of the time."""
     ahead = 0.0
     behind = 0.0
@@ -158,7 +158,7 @@ def _shortfall(first, second, margin, flat, width, i):  # type: ignore[no-untype
 
 
 @njit(cache=True, nogil=True)
-def _hinge(first, second, margin, weight, table, start, stop, pulled):  # type: ignore[no-untyped-def]
+def _hinge(first, second, margin, weight, table, start, stop, pulled):
     """Return loss and slope; add ``v xi`` by position and code into `pulled`, shape (K, width^2)."""
     depth, width = table.shape
     flat, pulls = table.ravel(), pulled.ravel()
@@ -177,7 +177,7 @@ def _hinge(first, second, margin, weight, table, start, stop, pulled):  # type: 
 
 
 @njit(cache=True, nogil=True)
-def _count(first, second, margin, weight, table, start, stop, single, joint, scattered):  # type: ignore[no-untyped-def]
+def _count(first, second, margin, weight, table, start, stop, single, joint, scattered):
     """Add ``v`` of pairs that fall short by code into `single`, by two codes into `joint`, or d d^T into `scattered`.
 
     Pairs are gathered in blocks and counted two positions at a time, so that each table of joint counts
@@ -203,7 +203,7 @@ def _count(first, second, margin, weight, table, start, stop, single, joint, sca
 
 
 @njit(cache=True, nogil=True)
-def _count_block(codes, v, held, single, joint):  # type: ignore[no-untyped-def]
+def _count_block(codes, v, held, single, joint):
     pair = 0
     for k in range(codes.shape[0]):
         one, alone = codes[k], single[k]
@@ -217,7 +217,7 @@ def _count_block(codes, v, held, single, joint):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _scatter(codes, v, held, width, scattered):  # type: ignore[no-untyped-def]
+def _scatter(codes, v, held, width, scattered):
     """Add every d d^T itself, for scales too wide to count joint codes."""
     depth = codes.shape[0]
     for i in range(held):

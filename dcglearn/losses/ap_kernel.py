@@ -7,7 +7,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def relevant_of(order, grades, offsets, min_grade):  # type: ignore[no-untyped-def]
+def relevant_of(order, grades, offsets, min_grade):
     """Return which sorted documents are relevant, query after query, and the queries' offsets among these."""
     ends = np.zeros_like(offsets)
     found = np.empty(len(order), np.int64)
@@ -22,7 +22,7 @@ def relevant_of(order, grades, offsets, min_grade):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def precision(ranks, relevant, among, ends, weight, slope, inner):  # type: ignore[no-untyped-def]
+def precision(ranks, relevant, among, ends, weight, slope, inner):
     """Return the weighted sum of average precisions; fill its derivative in both kinds of rank.
 
     ``among[m]`` is the rank among relevant documents of sorted document ``relevant[m]``, which has rank

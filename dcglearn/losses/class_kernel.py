@@ -72,7 +72,7 @@ class Classes:
 
 
 @njit(cache=True, nogil=True)
-def by_class(order, offsets, grades, classes, n_classes, segments, place):  # type: ignore[no-untyped-def]
+def by_class(order, offsets, grades, classes, n_classes, segments, place):
     """Group each query's sorted documents by class, worst first, each class by falling score.
 
     Parameters
@@ -102,7 +102,7 @@ def by_class(order, offsets, grades, classes, n_classes, segments, place):  # ty
 
 
 @njit(cache=True, nogil=True)
-def sums_from_top(values, segments, sums):  # type: ignore[no-untyped-def]
+def sums_from_top(values, segments, sums):
     """Fill ``sums[s + j]`` with the sum of ``values[segments[s]:j]``."""
     for s in range(len(segments) - 1):
         sums[s + segments[s]] = 0.0
@@ -111,7 +111,7 @@ def sums_from_top(values, segments, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def sums_from_bottom(values, segments, sums):  # type: ignore[no-untyped-def]
+def sums_from_bottom(values, segments, sums):
     """Fill ``sums[s + j]`` with the sum of ``values[j:segments[s + 1]]``."""
     for s in range(len(segments) - 1):
         sums[s + segments[s + 1]] = 0.0
@@ -120,7 +120,7 @@ def sums_from_bottom(values, segments, sums):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def first_at_most(f, x, low, high):  # type: ignore[no-untyped-def]
+def first_at_most(f, x, low, high):
     """Return the first j in low..high of falling scores with ``f_j <= x``."""
     while low < high:
         middle = (low + high) // 2
@@ -132,7 +132,7 @@ def first_at_most(f, x, low, high):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def first_below(f, x, low, high):  # type: ignore[no-untyped-def]
+def first_below(f, x, low, high):
     """Return the first j in low..high of falling scores with ``f_j < x``."""
     while low < high:
         middle = (low + high) // 2

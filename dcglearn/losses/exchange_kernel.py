@@ -18,7 +18,7 @@ WIDE = 600.0
 
 
 @njit(cache=True, nogil=True)
-def worst_first(scores, classes, n_classes, start, stop, order):  # type: ignore[no-untyped-def]
+def worst_first(scores, classes, n_classes, start, stop, order):
     """Fill `order` with documents start..stop-1 by falling score, ties by rising class: whatever order they come in."""
     ends = np.zeros(n_classes + 1, np.int64)
     for i in range(start, stop):
@@ -35,7 +35,7 @@ def worst_first(scores, classes, n_classes, start, stop, order):  # type: ignore
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"}, error_model="numpy")
-def _row(x, e, gain, discounts, p, m, hinge, logistic, pulls, bends):  # type: ignore[no-untyped-def]
+def _row(x, e, gain, discounts, p, m, hinge, logistic, pulls, bends):
     """Fill the pull of each document below position p on that at p, signed, and its bend; return their sums."""
     top, scale, own, level = x[p], 1.0 / e[p], gain[p], discounts[p]
     pull, bend, size = 0.0, 0.0, 0.0
@@ -60,7 +60,7 @@ def _row(x, e, gain, discounts, p, m, hinge, logistic, pulls, bends):  # type: i
 
 
 @njit(cache=True, nogil=True)
-def exchange(scores, classes, n_classes, gains, offsets, c, alpha, kind, damped, factor, first, last, out, bend):  # type: ignore[no-untyped-def]
+def exchange(scores, classes, n_classes, gains, offsets, c, alpha, kind, damped, factor, first, last, out, bend):
     """Fill the forces on the documents of queries first..last-1, towards higher scores, and their curvature.
 
     `classes` and `gains` are by document, in the same order; the discounts `c` by position. Forces of a

@@ -11,7 +11,7 @@ from dcglearn.metric.smooth_discount import discount_at
 
 
 @njit(cache=True, nogil=True)
-def sigmoid(x):  # type: ignore[no-untyped-def]
+def sigmoid(x):
     """Return 1 / (1 + exp(-x)) without overflow."""
     if x >= 0.0:
         return 1.0 / (1.0 + math.exp(-x))
@@ -20,7 +20,7 @@ def sigmoid(x):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def cut_discount(kind, numbers, edge, beta, r):  # type: ignore[no-untyped-def]
+def cut_discount(kind, numbers, edge, beta, r):
     """Return ``D(r) sigma(beta (edge - r))`` and its derivative in r; an infinite edge cuts nothing."""
     value, slope = discount_at(kind, numbers, r)
     if edge == np.inf:
@@ -30,7 +30,7 @@ def cut_discount(kind, numbers, edge, beta, r):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def ideal_sums(kind, numbers, edge, beta, longest):  # type: ignore[no-untyped-def]
+def ideal_sums(kind, numbers, edge, beta, longest):
     """Return the running sums of the cut discounts at ranks 1..longest, shape (longest + 1,)."""
     sums = np.zeros(longest + 1)
     for r in range(longest):
@@ -42,7 +42,7 @@ def ideal_sums(kind, numbers, edge, beta, longest):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def ideal_of(grades, start, stop, gains, by_gain, sums):  # type: ignore[no-untyped-def]
+def ideal_of(grades, start, stop, gains, by_gain, sums):
     """Return the largest value that documents start..stop-1 can have: the largest gains at the first ranks."""
     counts = np.zeros(len(gains), np.int64)
     for i in range(start, stop):
@@ -57,7 +57,7 @@ def ideal_of(grades, start, stop, gains, by_gain, sums):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True)
-def query_factors(grades, offsets, gains, by_gain, sums, weight, normalise, factor):  # type: ignore[no-untyped-def]
+def query_factors(grades, offsets, gains, by_gain, sums, weight, normalise, factor):
     """Fill what each query's DCG is multiplied by: its weight, over its ideal; 0 where the ideal is not positive."""
     for q in range(len(offsets) - 1):
         factor[q] = weight[q]
@@ -67,7 +67,7 @@ def query_factors(grades, offsets, gains, by_gain, sums, weight, normalise, fact
 
 
 @njit(cache=True, nogil=True)
-def dcg_of_ranks(ranks, order, grades, offsets, gains, kind, numbers, edges, beta, factor, slope):  # type: ignore[no-untyped-def]
+def dcg_of_ranks(ranks, order, grades, offsets, gains, kind, numbers, edges, beta, factor, slope):
     """Return ``sum_q factor_q sum_i G_i D(r_i) T(r_i)`` over sorted documents; fill its derivative in the ranks."""
     total = 0.0
     for q in range(len(offsets) - 1):
@@ -85,7 +85,7 @@ def dcg_of_ranks(ranks, order, grades, offsets, gains, kind, numbers, edges, bet
 
 
 @njit(cache=True, nogil=True)
-def _hard_ideal(grades, start, stop, gains, by_gain, discounts):  # type: ignore[no-untyped-def]
+def _hard_ideal(grades, start, stop, gains, by_gain, discounts):
     """Return what `DCG.ideal` does of documents start..stop-1; `discounts` fall."""
     depth = len(discounts)
     counts = np.zeros(len(gains), np.int64)
@@ -107,7 +107,7 @@ def _hard_ideal(grades, start, stop, gains, by_gain, discounts):  # type: ignore
 
 
 @njit(cache=True, nogil=True)
-def hard_factors(grades, offsets, gains, by_gain, discounts, weight, normalise, factor):  # type: ignore[no-untyped-def]
+def hard_factors(grades, offsets, gains, by_gain, discounts, weight, normalise, factor):
     """Fill what `query_factors` does, for ideals at whole ranks."""
     for q in range(len(offsets) - 1):
         factor[q] = weight[q]

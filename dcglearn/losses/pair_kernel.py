@@ -14,7 +14,7 @@ LOGISTIC, MODIFIED_HUBER = range(2)
 
 
 @njit(cache=True, nogil=True)
-def pair_counts(segments, n_classes, counts):  # type: ignore[no-untyped-def]
+def pair_counts(segments, n_classes, counts):
     """Fill how many pairs of documents of different classes each query holds."""
     for q in range(len(counts)):
         seen = 0
@@ -26,7 +26,7 @@ def pair_counts(segments, n_classes, counts):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def hinge(f, segments, n_classes, tops, bottoms, down, squares, up, factor, margin, squared, first, last, out):  # type: ignore[no-untyped-def]
+def hinge(f, segments, n_classes, tops, bottoms, down, squares, up, factor, margin, squared, first, last, out):
     """Return the sum of ``max(0, margin - (f_better - f_worse))`` over the better documents first..last-1.
 
     Documents are kept by query, class and score. `down` and `squares` sum scores less their class's largest, and the
@@ -66,7 +66,7 @@ def hinge(f, segments, n_classes, tops, bottoms, down, squares, up, factor, marg
 
 
 @njit(cache=True, nogil=True)
-def phi(kind, v):  # type: ignore[no-untyped-def]
+def phi(kind, v):
     """Return the loss of a pair with margin v, and its derivative."""
     if kind == LOGISTIC:
         e = math.exp(-abs(v)) if abs(v) <= 2.0 * FAR else 0.0
@@ -80,7 +80,7 @@ def phi(kind, v):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def weighted_pairs(f, gain, offsets, discounts, factor, kind, steepness, first, last, out):  # type: ignore[no-untyped-def]
+def weighted_pairs(f, gain, offsets, discounts, factor, kind, steepness, first, last, out):
     """Return ``sum |(G_a - G_b)(D_a - D_b)| phi(steepness v)`` over pairs whose upper document is among first..last-1.
 
     `out`, shape (n,), takes minus the derivative. D is taken at the ranks of the sort and is 0 past `discounts`.

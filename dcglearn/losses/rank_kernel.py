@@ -96,7 +96,7 @@ class SoftRanks:
 
 
 @njit(cache=True, nogil=True)
-def sort_queries(scores, offsets, first, last, order, f):  # type: ignore[no-untyped-def]
+def sort_queries(scores, offsets, first, last, order, f):
     """Fill `order` (documents by falling score, ties as they come) and `f` (their scores) of queries first..last-1."""
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
@@ -106,7 +106,7 @@ def sort_queries(scores, offsets, first, last, order, f):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def prepare(f, segments, alpha, ratio, head, tail):  # type: ignore[no-untyped-def]
+def prepare(f, segments, alpha, ratio, head, tail):
     """Cut each sorted segment into blocks no wider than BLOCK / alpha.
 
     ``ratio[j] = exp(alpha (f[head] - f[j]))`` with ``head[j]`` the start of j's block, and ``tail[head]`` its end.
@@ -125,13 +125,13 @@ def prepare(f, segments, alpha, ratio, head, tail):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True, fastmath=False)  # said, since a function otherwise takes this from its caller
-def _from_head(x, head, below, alpha):  # type: ignore[no-untyped-def]
+def _from_head(x, head, below, alpha):
     """Return ``exp(alpha (x - head - below))``, subtracting in this order."""
     return math.exp(alpha * ((x - head) - below))
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS, error_model="numpy")
-def count_above(x, below, f, ratio, head, tail, low, high, alpha):  # type: ignore[no-untyped-def]
+def count_above(x, below, f, ratio, head, tail, low, high, alpha):
     """Return ``sum sigma(alpha (f_j - x + below))`` over j in low..high-1, all within the window of x - below.
 
     The point is given in two parts, a score and what it lies below that, since their difference may be rounded.
@@ -152,7 +152,7 @@ def count_above(x, below, f, ratio, head, tail, low, high, alpha):  # type: igno
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS, error_model="numpy")
-def slopes(x, below, shift, f, ratio, head, tail, low, high, alpha, w):  # type: ignore[no-untyped-def]
+def slopes(x, below, shift, f, ratio, head, tail, low, high, alpha, w):
     """Return ``sum sigma'(alpha (f_j - x + below)) (w_j - shift)`` and ``sum sigma'`` over j in low..high-1."""
     moment = 0.0
     total = 0.0
@@ -177,7 +177,7 @@ def slopes(x, below, shift, f, ratio, head, tail, low, high, alpha, w):  # type:
 
 
 @njit(cache=True, nogil=True)
-def first_within(f, x, alpha, far, low, high):  # type: ignore[no-untyped-def]
+def first_within(f, x, alpha, far, low, high):
     """Return the first j in low..high of falling scores with ``alpha (f_j - x) <= far``."""
     while low < high:
         middle = (low + high) // 2
@@ -189,7 +189,7 @@ def first_within(f, x, alpha, far, low, high):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def first_beyond(f, x, alpha, far, low, high):  # type: ignore[no-untyped-def]
+def first_beyond(f, x, alpha, far, low, high):
     """Return the first j in low..high of falling scores with ``alpha (x - f_j) > far``."""
     while low < high:
         middle = (low + high) // 2
@@ -201,7 +201,7 @@ def first_beyond(f, x, alpha, far, low, high):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _coefficients(values, out):  # type: ignore[no-untyped-def]
+def _coefficients(values, out):
     """Turn values at the Chebyshev points into coefficients."""
     for k in range(NODES):
         total = 0.0
@@ -211,7 +211,7 @@ def _coefficients(values, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _interpolate(coefficients, f, top, half, first, last, out):  # type: ignore[no-untyped-def]
+def _interpolate(coefficients, f, top, half, first, last, out):
     """Fill out[first:last] with the Chebyshev series at scores f: Clenshaw's recurrence, some documents at a time."""
     u, one, two = np.empty(GROUP), np.empty(GROUP), np.empty(GROUP)
     for start in range(first, last, GROUP):
@@ -231,7 +231,7 @@ def _interpolate(coefficients, f, top, half, first, last, out):  # type: ignore[
 
 
 @njit(cache=True, nogil=True)
-def _window(f, i, stop, last, alpha, low, edge, high):  # type: ignore[no-untyped-def]
+def _window(f, i, stop, last, alpha, low, edge, high):
     """Return where the window of a box of documents from i on begins, where the box could and does end, and the window.
 
     All but the end of the box only grow with i within a segment, so that a pass over the segment takes n steps.
@@ -254,7 +254,7 @@ def _window(f, i, stop, last, alpha, low, edge, high):  # type: ignore[no-untype
 
 
 @njit(cache=True, nogil=True)
-def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):  # type: ignore[no-untyped-def]
+def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):
     """Fill the soft ranks of sorted documents first..last-1 within their segments."""
     values, coefficients = np.empty(NODES), np.empty(NODES)
     i = first
@@ -281,7 +281,7 @@ def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):  # ty
 
 
 @njit(cache=True, nogil=True)
-def pull(f, segments, ratio, head, tail, alpha, w, first, last, out):  # type: ignore[no-untyped-def]
+def pull(f, segments, ratio, head, tail, alpha, w, first, last, out):
     """Fill ``sum_i w_i dr_i/df_p = alpha sum_j sigma'(alpha (f_j - f_p)) (w_j - w_p)`` of sorted documents p."""
     moments, totals = np.empty(NODES), np.empty(NODES)
     moment_at, total_at, sums = np.empty(NODES), np.empty(NODES), np.empty(GROUP)

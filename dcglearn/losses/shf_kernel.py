@@ -17,14 +17,14 @@ from dcglearn.losses.rank_kernel import FAR, count_above, first_beyond, first_wi
 
 
 @njit(cache=True, nogil=True)
-def _own_class(x, f, ratio, head, tail, start, stop, alpha):  # type: ignore[no-untyped-def]
+def _own_class(x, f, ratio, head, tail, start, stop, alpha):
     low = first_within(f, x, alpha, FAR, start, stop)
     high = first_beyond(f, x, alpha, FAR, low, stop)
     return low - start - 0.5 + count_above(x, 0.0, f, ratio, head, tail, low, high, alpha)
 
 
 @njit(cache=True, nogil=True)
-def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, tail, alpha, first, last, ranks):  # type: ignore[no-untyped-def]
+def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, tail, alpha, first, last, ranks):
     """Fill the ranks of documents first..last-1, which are kept by query, class and score.
 
     `down` sums scores less their class's largest from the top, `up` scores less the smallest from the bottom: so no
@@ -59,7 +59,7 @@ def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, ta
 
 
 @njit(cache=True, nogil=True)
-def hinge_pull(f, segments, n_classes, w, down, up, ratio, head, tail, alpha, first, last, out):  # type: ignore[no-untyped-def]
+def hinge_pull(f, segments, n_classes, w, down, up, ratio, head, tail, alpha, first, last, out):
     """Fill the derivative in the scores of what changes by `w` per unit of each rank.
 
     `down` and `up` sum w from the top and from the bottom of each class.
@@ -91,7 +91,7 @@ def hinge_pull(f, segments, n_classes, w, down, up, ratio, head, tail, alpha, fi
 
 
 @njit(cache=True, nogil=True)
-def widest_ranks(ranks, offsets, segments, n_classes, k, edges):  # type: ignore[no-untyped-def]
+def widest_ranks(ranks, offsets, segments, n_classes, k, edges):
     """Add to `edges` the largest rank of each query's k most relevant documents, of equal ones those scored higher."""
     for q in range(len(offsets) - 1):
         left = min(k, offsets[q + 1] - offsets[q])

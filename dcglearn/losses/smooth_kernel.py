@@ -17,7 +17,7 @@ REACH = 40.0
 
 
 @njit(cache=True, nogil=True)
-def soft_positions(f, gain, offsets, s, depth, first, last, mass, mean, turn):  # type: ignore[no-untyped-def]
+def soft_positions(f, gain, offsets, s, depth, first, last, mass, mean, turn):
     """Fill, for the first `depth` positions j of each query among first..last-1, what they hold.
 
     ``mass_j = sum_i exp(-u_ij^2/s)``, ``mean_j = sum_i h_ij G_i`` and ``turn_j = sum_i h_ij u_ij (G_i - mean_j)``;
@@ -49,7 +49,7 @@ def soft_positions(f, gain, offsets, s, depth, first, last, mass, mean, turn):  
 
 
 @njit(cache=True, nogil=True)
-def position_pull(f, gain, offsets, s, depth, worth, first, last, mass, mean, turn, out):  # type: ignore[no-untyped-def]
+def position_pull(f, gain, offsets, s, depth, worth, first, last, mass, mean, turn, out):
     """Fill the derivative of ``sum_j worth_j mean_j`` in the scores of sorted documents first..last-1."""
     near = 1.0 / math.sqrt(REACH * s)
     q = np.searchsorted(offsets, first, side="right") - 1
@@ -70,7 +70,7 @@ def position_pull(f, gain, offsets, s, depth, worth, first, last, mass, mean, tu
 
 
 @njit(cache=True, nogil=True)
-def worth_of_discounts(offsets, discounts, factor, mean, worth):  # type: ignore[no-untyped-def]
+def worth_of_discounts(offsets, discounts, factor, mean, worth):
     """Return ``sum_q factor_q sum_j D_j mean_j``; fill `worth` with what multiplies each mean."""
     total = 0.0
     for q in range(len(offsets) - 1):
@@ -84,7 +84,7 @@ def worth_of_discounts(offsets, discounts, factor, mean, worth):  # type: ignore
 
 
 @njit(cache=True, nogil=True)
-def worth_of_precision(offsets, gain, weight, mean, worth):  # type: ignore[no-untyped-def]
+def worth_of_precision(offsets, gain, weight, mean, worth):
     """Return the weighted sum of ``1/R sum_j H_j Prec@j``, Prec@j the mean of H to j; fill its derivative in H."""
     total = 0.0
     for q in range(len(offsets) - 1):

@@ -14,7 +14,7 @@ REACH = 12.0
 
 
 @njit(cache=True, nogil=True)
-def rank_distribution(beaten, n, p):  # type: ignore[no-untyped-def]
+def rank_distribution(beaten, n, p):
     """Fill ``p[r]``, r = 0..n, with the probability that r of n documents are ahead, `beaten` by each with its own."""
     p[0] = 1.0
     for i in range(n):
@@ -26,7 +26,7 @@ def rank_distribution(beaten, n, p):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _gain_of_staying(p, n, b, discounts, base):  # type: ignore[no-untyped-def]
+def _gain_of_staying(p, n, b, discounts, base):
     """Return ``sum_r q_r (D(r) - D(r + 1))``, q being `p` with the document that beats with probability b taken out.
 
     Of the two recursions that undo a step, the one that does not magnify errors is used.
@@ -49,7 +49,7 @@ def _gain_of_staying(p, n, b, discounts, base):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def expected_dcg(f, gain, offsets, discounts, factor, sigma, first, last, out):  # type: ignore[no-untyped-def]
+def expected_dcg(f, gain, offsets, discounts, factor, sigma, first, last, out):
     """Return ``sum_i factor G_i E D(r_i)`` over sorted documents first..last-1; `out` takes its derivative, (n,)."""
     value = 0.0
     q = np.searchsorted(offsets, first, side="right") - 1

@@ -164,7 +164,7 @@ def _pieces(c: Floats) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def discount_at(kind, numbers, r):  # type: ignore[no-untyped-def]
+def discount_at(kind, numbers, r):
     """Return the discount and its derivative at the real-valued rank r >= 1."""
     if kind == LOG2:
         log = math.log(r + 1.0)
@@ -191,6 +191,6 @@ def discount_at(kind, numbers, r):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _fill(kind, numbers, ranks, value, slope):  # type: ignore[no-untyped-def]
+def _fill(kind, numbers, ranks, value, slope):
     for i in range(len(ranks)):
         value[i], slope[i] = discount_at(kind, numbers, ranks[i])

@@ -45,7 +45,7 @@ def hinge_curvature(along: Floats, scores: Floats, grades: Grades, offsets: Inte
 
 
 @njit(cache=True, nogil=True)
-def _sweep(scores, values, grades, offsets, order, margin, pull):  # type: ignore[no-untyped-def]
+def _sweep(scores, values, grades, offsets, order, margin, pull):
     """Add 2 (values_i - values_j - margin) to `pull` of i, and its negative to that of j, over pairs that fall short.
 
     Return the sum of the squares of what is added, halved twice: the sum of squared hinges where values are scores.
