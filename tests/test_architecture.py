@@ -1,117 +1,136 @@
-"""Imports only go down: each file may import from lower floors, never sideways or up."""
+"""The plan of the house: which wing may import which, and what an import may load."""
 
 import ast
+import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "dcglearn"
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "dcglearn"
+DESIGN = ROOT / "docs" / "design.md"
 
-# docs/design.md shows the same table with what lives in each file.
-FLOORS = [
-    {"validation", "chunks"},
-    {"files", "sources", "lists", "textbook", "pair_sums", "pair_loss", "document_pairs", "queries", "top_kernel"},
-    {"gauge", "smooth_discount"},
-    {"dcg", "preferences", "margin_qp", "direct", "plots", "line_errors", "letor_shaped", "svmlight", "trec"},
-    {"readers", "simulate", "factoring", "losses", "rankings", "cone", "ranked", "run_input", "ir_peers"}
-    | {"checkpoint", "log_parts", "letor_folders", "letor_measures", "published_letor"},
-    {"parquet_pieces"},
-    {"parquet_log", "distributed"},
-    {"large_log"},
-    {"learn", "verdicts", "resampling", "regret", "compatible", "evaluation", "array_evaluation", "torch_losses"},
-    {
-        "dcg_learner",
-        "ranges",
-        "position_test",
-        "rankers",
-        "certificates",
-        "disagreements",
-        "robustness",
-        "comparison",
-        "ir_bridge",
-    },
-    {"inference", "compare", "active", "systems", "exports", "letor_trial", "cli_logs"},
-    {"report", "letor_results", "cli_evaluate", "cli_metrics", "cli_rankers"},
-    {"letor"},
-    {"cli_letor"},
-    {"cli"},
-    {"__main__"},
-]
-FLOOR = {name: number for number, names in enumerate(FLOORS) for name in names}
-
-# A folder stands on one floor of the house and has floors of its own, written the same way.
-FOLDERS = {
-    "rankers": [
-        {"model_files", "member_link"},
-        {"ranker"},
-        {"baselines"},
-        {"linear", "sparse", "reduction", "trees", "adarank", "candidates"},
-        {"paper_grids", "tree_member"},
-        {"member_process"},
-        {"dask_trees"},
-        {"methods"},
-    ],
-    "losses": [
-        {"gain_kernel", "rank_kernel", "class_kernel", "ap_kernel", "squared_kernel"},
-        {"shf_kernel", "smooth_kernel", "softrank_kernel", "pair_kernel", "exchange_kernel"},
-        {"contract"},
-        {"exchange", "descent"},
-        {"approx", "shf", "smooth", "softrank", "pairwise", "listwise"},
-    ],
+# From the top floor down: a wing may import the wings named beside it, and no others. docs/design.md shows this table.
+WINGS = {
+    "cli": "simulate letor plots rankers metric_coherence exports learning evaluation losses logs metric foundation",
+    "letor": "rankers evaluation losses metric foundation",
+    "simulate": "rankers logs metric foundation",
+    "plots": "metric_coherence learning evaluation metric foundation",
+    "rankers": "losses metric foundation",
+    "metric_coherence": "evaluation logs metric foundation",
+    "exports": "evaluation losses metric foundation",
+    "torch_losses": "losses metric foundation",
+    "learning": "logs metric foundation",
+    "evaluation": "logs metric foundation",
+    "losses": "metric foundation",
+    "logs": "foundation",
+    "metric": "foundation",
+    "foundation": "",
 }
+FRONT = {"__init__", "__main__"}
+"""The public face, which may import everything."""
 
 
-def imports_of(path: Path, package: str = "dcglearn") -> set[str]:
-    """Return what a file imports of `package` at run time; names for type checkers alone do not count."""
-    tree = ast.parse(path.read_text())
-    unseen = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
-    found = set()
-    for node in ast.walk(tree):
-        if id(node) in unseen:
-            continue
+def wing_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def modules_named(path: Path) -> set[str]:
+    """Return the modules of the package that a file names: in imports of any kind, and in strings that could be one."""
+    named = set()
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name}: write imports in full, so that they can be read here"
-            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            named |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
-            names = {alias.name for alias in node.names}
-        else:
-            continue
-        inside = (name.removeprefix(f"{package}.") for name in names if name.startswith(f"{package}."))
-        found |= {name.split(".")[0] for name in inside}
-    return {name for name in found if not name.startswith("__")}
+            named |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "\n" not in node.value:
+            named |= set(re.findall(r"dcglearn(?:\.\w+)+", node.value))
+    return {name.removeprefix("dcglearn.") for name in named if name.startswith("dcglearn.")}
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*.py")), ids=lambda path: path.stem)
-def test_imports_go_down(path: Path) -> None:
-    if path.stem == "__init__":
-        pytest.skip("public names, imported lazily from everywhere")
-    assert path.stem in FLOOR, f"give {path.name} a floor here and in docs/design.md"
-    above = {name for name in imports_of(path) if FLOOR[name] >= FLOOR[path.stem]}
-    assert not above
+def wings_named(path: Path) -> set[str]:
+    return {name.split(".")[0] for name in modules_named(path)} & WINGS.keys()
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/*.py")), ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_imports_go_down_inside_folders(path: Path) -> None:
-    folder = path.parent.name
-    below = imports_of(path) - {folder}
-    assert not {name for name in below if FLOOR[name] >= FLOOR[folder]}
-    if path.stem == "__init__":
-        pytest.skip("public names of the folder, imported from all of its files")
-    floor = {name: number for number, names in enumerate(FOLDERS[folder]) for name in names}
-    assert path.stem in floor, f"give {folder}/{path.name} a floor here and in docs/design.md"
-    inside = imports_of(path, f"dcglearn.{folder}")
-    assert not {name for name in inside if floor[name] >= floor[path.stem]}
+def in_order(graph: dict[str, set[str]]) -> list[str]:
+    return list(TopologicalSorter(graph).static_order())
 
 
-def test_no_drawer_for_odds_and_ends() -> None:
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_the_table_itself_only_goes_down() -> None:
+    assert {wing_of(path) for path in FILES} - FRONT == WINGS.keys()
+    floors = list(WINGS)
+    for wing, below in WINGS.items():
+        assert all(floors.index(other) > floors.index(wing) for other in below.split())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_file_imports_only_what_its_wing_may(path: Path) -> None:
+    wing = wing_of(path)
+    if wing not in FRONT:
+        assert wings_named(path) <= {wing, *WINGS[wing].split()}
+
+
+@pytest.mark.parametrize("wing", sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists()))
+def test_no_cycle_inside_a_wing(wing: str) -> None:
+    inside = {path.stem: path for path in (PACKAGE / wing).glob("*.py") if path.stem != "__init__"}
+    graph = {
+        stem: {
+            name.split(".")[1] for name in modules_named(path) if name.startswith(f"{wing}.") and name.count(".") >= 1
+        }
+        & inside.keys() - {stem}
+        for stem, path in inside.items()
+    }
+    assert set(in_order(graph)) == inside.keys()
+
+
+def test_a_cycle_or_an_import_by_string_would_be_seen(tmp_path: Path) -> None:
+    with pytest.raises(CycleError):
+        in_order({"a": {"b"}, "b": {"a"}})
+    file = tmp_path / "late.py"
+    file.write_text(
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from dcglearn.learning.bands import Bands\n"
+        "def f(kind):\n    import_module(f'dcglearn.rankers.{kind}')\n"
+    )
+    assert wings_named(file) == {"learning", "rankers"}
+
+
+def test_the_front_holds_few_modules() -> None:
+    assert len(list(PACKAGE.glob("*.py"))) <= 6
     assert not {"utils", "common", "helpers", "base", "types"} & {path.stem for path in PACKAGE.rglob("*")}
+
+
+def first_line(wing: str) -> str:
+    path = PACKAGE / wing / "__init__.py" if (PACKAGE / wing).is_dir() else PACKAGE / f"{wing}.py"
+    return (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n")[0]
+
+
+def test_the_design_page_shows_this_table() -> None:
+    rows = re.findall(r"^\| `(\w+)(?:/|\.py)` \| (.*?) \| (.*?) \|$", DESIGN.read_text(), re.MULTILINE)
+    shown = {wing: (purpose, below) for wing, purpose, below in rows}
+    assert list(shown) == list(WINGS)
+    for wing, below in WINGS.items():
+        assert shown[wing] == (first_line(wing), ", ".join(below.split()) or "nothing")
+
+
+def test_the_design_pages_diagram_shows_no_other_import() -> None:
+    drawn = re.findall(r"^ *(\w+) --> ([\w &]+)$", DESIGN.read_text(), re.MULTILINE)
+    assert len(drawn) >= 10
+    for wing, below in drawn:
+        assert set(below.split(" & ")) <= set(WINGS[wing].split())
+
+
+def test_every_file_that_the_design_page_names_is_there() -> None:
+    named = re.findall(r"`([\w./*-]+/[\w./*-]*)`", DESIGN.read_text())
+    assert len(named) > 20
+    missing = [name for name in named if not any(list(base.glob(name)) for base in (ROOT, PACKAGE))]
+    assert not missing
 
 
 def loaded_after(code: str) -> set[str]:
@@ -119,20 +138,8 @@ def loaded_after(code: str) -> set[str]:
     return set(subprocess.run([sys.executable, "-c", shown], check=True, capture_output=True, text=True).stdout.split())
 
 
-HEAVY = {
-    "numba",
-    "scipy",
-    "sklearn",
-    "polars",
-    "cvxpy",
-    "matplotlib",
-    "pandas",
-    "torch",
-    "dask",
-    "distributed",
-    "pyarrow",
-    "lightgbm",
-}
+HEAVY = {"numba", "scipy", "sklearn", "polars", "cvxpy", "matplotlib", "pandas", "torch", "dask", "distributed"}
+HEAVY |= {"pyarrow", "lightgbm"}
 
 
 def test_import_loads_nothing_heavy() -> None:
@@ -150,5 +157,5 @@ def test_every_public_name_is_there_and_listed() -> None:
     assert set(dcglearn.__all__) <= set(dir(dcglearn))
     for name in dcglearn.__all__:
         assert getattr(dcglearn, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match="nothing"):
         dcglearn.nothing  # noqa: B018

@@ -20,9 +20,9 @@ ROOT = Path(__file__).parents[1]
 FOUND = pkgutil.walk_packages(dcglearn.__path__, "dcglearn.")
 MODULES = sorted(m.name.removeprefix("dcglearn.") for m in FOUND if m.name != "dcglearn.__main__")
 PEERS = {
-    "parquet_log": ["pyarrow"],
+    "logs.parquet_log": ["pyarrow"],
     "torch_losses": ["torch"],
-    "ir_bridge": ["ir_measures"],
+    "evaluation.into_ir_measures": ["ir_measures"],
     "rankers.trees": ["lightgbm"],
 }
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
