@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dcglearn.foundation.arrays import Grades
-    from dcglearn.logs.preferences import Metric, Preferences
+    from dcglearn.logs.counting import Metric
+    from dcglearn.logs.preferences import Preferences
 
 
 HABIT = "exponential-log2"

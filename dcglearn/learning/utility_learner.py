@@ -20,9 +20,10 @@ from dcglearn.learning.checkpoint import Checkpoint
 from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
+from dcglearn.logs.counting import Agreement
 from dcglearn.logs.open_log import dropped_of, log_identity, opened_log, without_equal_lists
 from dcglearn.logs.parts import PartedLog
-from dcglearn.logs.preferences import Agreement, Preferences, as_preferences
+from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.metric.dcg import DCG, Utility
 
 if TYPE_CHECKING:

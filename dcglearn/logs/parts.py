@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.logs.counting import Agreement
 from dcglearn.logs.pair_sums import pair_sums
-from dcglearn.logs.preferences import Agreement, Preferences
+from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.unique_rows import packed
 from dcglearn.logs.visibility import Visibility, blind_mixture, is_blind, visibility
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats, Integers
+    from dcglearn.logs.counting import Metric
     from dcglearn.logs.pair_sums import PairSums
-    from dcglearn.logs.preferences import Metric
 
 
 SAMPLE = 1 << 15

@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, pair_values, scale_size
+from dcglearn.logs import counting, splitting
+from dcglearn.logs.columns import Columns
 from dcglearn.logs.unique_rows import packed, unique_rows
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.foundation.arrays import Floats, Grades, Seed
+    from dcglearn.foundation.arrays import Grades, Seed
+    from dcglearn.logs.counting import Agreement, Metric
     from dcglearn.logs.visibility import Visibility
 
 
-TIE_TOLERANCE = 1e-12
-"""Scores closer than this share of the largest are the same score."""
-
-_COLUMNS = ("weight", "tie", "strength", "margin", "rater", "query")
-
-
-class Metric(Protocol):
-    """Anything that scores graded lists: a `DCG`, a `Utility`."""
-
-    def score(self, lists: ArrayLike) -> Floats:
-        """Return one value per list; more is better."""
-
-
 class Preferences:
-    """Pairs of graded lists, the first preferred to the second, with whatever else the log knows of them.
+    """Pairs of graded lists, the first preferred to the second, with optional columns for each pair.
 
     Parameters
     ----------
@@ -62,7 +52,7 @@ class Preferences:
     Attributes
     ----------
     dropped : dict of str to int
-        What a reader left out, and why.
+        What a reader left out, and how often.
 
     Raises
     ------
@@ -80,7 +70,7 @@ class Preferences:
 
     def __init__(
         self,
-        preferred: ArrayLike,
+        preferred: ArrayLike | Columns,
         other: ArrayLike | None = None,
         n_grades: int | None = None,
         weight: ArrayLike | None = None,
@@ -91,27 +81,33 @@ class Preferences:
         query: ArrayLike | None = None,
         grade_names: Sequence[str] | None = None,
     ) -> None:
-        if other is None:
-            preferred, other = _both(preferred)
-        first, second = graded_lists(preferred, "preferred"), graded_lists(other, "other")
-        if first.ndim != 2 or first.shape != second.shape:
-            raise InputError(f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)")
-        n = len(first)
-        top = int(max(first.max(initial=-1), second.max(initial=-1)))
-        self.n_grades = scale_size(n_grades, top) if grade_names is None else _named_scale(n_grades, grade_names)
-        if top >= self.n_grades:
-            graded_lists(first, "preferred", self.n_grades)
-            graded_lists(second, "other", self.n_grades)
-        self.preferred: Grades = _own(first, preferred)
-        self.other: Grades = _own(second, other)
-        self.weight = None if weight is None else pair_values(weight, "weight", n, positive=True)
-        self.tie = None if tie is None else _flags(tie, n)
-        self.strength = None if strength is None else pair_values(strength, "strength", n, positive=True)
-        self.margin = None if margin is None else pair_values(margin, "margin", n)
-        self.rater = None if rater is None else _labels(rater, "rater", n)
-        self.query = None if query is None else _labels(query, "query", n)
-        self.grade_names = None if grade_names is None else tuple(grade_names)
-        self.documents: tuple[str, ...] | None = None
+        if isinstance(preferred, Columns):  # checked before: the parts of a log come this way
+            columns = preferred
+        else:
+            first, second, n_grades = _checked_lists(preferred, other, n_grades, grade_names)
+            n = len(first)
+            columns = Columns(
+                first,
+                second,
+                n_grades,
+                weight=None if weight is None else pair_values(weight, "weight", n, positive=True),
+                tie=None if tie is None else _flags(tie, n),
+                strength=None if strength is None else pair_values(strength, "strength", n, positive=True),
+                margin=None if margin is None else pair_values(margin, "margin", n),
+                rater=None if rater is None else _labels(rater, "rater", n),
+                query=None if query is None else _labels(query, "query", n),
+                grade_names=None if grade_names is None else tuple(grade_names),
+            )
+        self._columns = columns
+        self.preferred, self.other, self.n_grades = columns.preferred, columns.other, columns.n_grades
+        self.weight, self.tie, self.strength, self.margin = (
+            columns.weight,
+            columns.tie,
+            columns.strength,
+            columns.margin,
+        )
+        self.rater, self.query = columns.rater, columns.query
+        self.grade_names, self.documents = columns.grade_names, columns.documents
         self.dropped: dict[str, int] = {}
 
     @classmethod
@@ -156,18 +152,12 @@ class Preferences:
                 "one set of documents at a time, or give the documents' grades"
             )
         log = cls(codes[0], codes[1], n_grades=len(documents), **columns)
-        log.documents = tuple(str(document) for document in documents)
-        return log
+        return cls(replace(log._columns, documents=tuple(str(document) for document in documents)))
 
     @classmethod
     def trusted(cls, n_grades: int, **columns: Any) -> Preferences:
-        """Return a log of checked arrays, whose two lists of each pair differ, without another look at them."""
-        log = object.__new__(cls)
-        log.n_grades, log.grade_names, log.documents, log.dropped = n_grades, None, None, {}
-        for name in ("preferred", "other", *_COLUMNS):
-            setattr(log, name, columns.get(name))
-        log.__dict__["differing"] = np.ones(len(log), dtype=bool)
-        return log
+        """Return a log of arrays that are known to be sound, in pairs of two different lists, without checks."""
+        return cls(Columns(n_grades=n_grades, **columns, all_differ=True))
 
     @property
     def depth(self) -> int:
@@ -197,9 +187,7 @@ class Preferences:
             if not -len(self) <= index < len(self):
                 raise IndexError(f"pair {index} of {len(self)}")
             index = slice(index, index + 1 or None)
-        return self._with(
-            **{name: None if values is None else values[index] for name, values in self._arrays().items()}
-        )
+        return self._with(self._columns[index])
 
     @property
     def ties(self) -> Preferences:
@@ -214,6 +202,8 @@ class Preferences:
     @cached_property
     def differing(self) -> NDArray[np.bool_]:
         """Whether the two lists of a pair differ at all, shape (n,)."""
+        if self._columns.all_differ:
+            return frozen(np.ones(len(self), dtype=bool))
         differing: NDArray[np.bool_] = np.zeros(len(self), dtype=bool)
         for k in range(self.depth):
             differing |= self.preferred[:, k] != self.other[:, k]
@@ -248,17 +238,8 @@ class Preferences:
         InputError
             If the fraction is not within 0..1, the log lacks the column, or a part would be empty.
         """
-        if not 0 < fraction < 1:
-            raise InputError(f"fraction={fraction} must lie between 0 and 1, both excluded")
-        rng = np.random.default_rng(seed)
-        first, second = self.clusters(by)
-        n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
-        chosen = np.zeros(n, dtype=bool)
-        chosen[rng.permutation(n)[: round(fraction * n)]] = True
-        parts = self[chosen[first] & chosen[second]], self[~chosen[first] & ~chosen[second]]
-        if not all(len(part) for part in parts):
-            raise InputError(f"a split of {n} {'pair' if by is None else by}(s) at {fraction} leaves one side empty")
-        return parts
+        first, second = splitting.split(self._columns, fraction, seed, by)
+        return self[first], self[second]
 
     def folds(self, n_folds: int, seed: Seed = None, by: str | None = None) -> list[tuple[Preferences, Preferences]]:
         """Return the (train, held out) logs of a cross-validation.
@@ -277,17 +258,21 @@ class Preferences:
         InputError
             If there are fewer pairs (or raters, queries) than folds.
         """
-        if by == "list":
-            raise InputError('folds by "list" would drop most pairs; use split(by="list")')
-        clusters = self.clusters(by)[0]
-        n = int(clusters.max(initial=-1)) + 1
-        if not 2 <= n_folds <= n:
-            raise InputError(f"{n_folds} folds of {n} {'pair' if by is None else by}(s): ask for 2 to {n}")
-        fold = np.random.default_rng(seed).permutation(n)[clusters] % n_folds
+        fold = splitting.folds(self._columns, n_folds, seed, by)
         return [(self[fold != i], self[fold == i]) for i in range(n_folds)]
 
+    def clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the number of the pair, rater, query or list that each pair's two lists belong to, shape (n,) each.
+
+        Raises
+        ------
+        InputError
+            If `by` is none of these, or the log lacks the column.
+        """
+        return splitting.clusters(self._columns, by)
+
     def rescaled(self, n_grades: int) -> Preferences:
-        """Return the log on a scale of at least so many grades, its arrays shared.
+        """Return the log on a scale of `n_grades`, its arrays shared.
 
         Raises
         ------
@@ -298,22 +283,14 @@ class Preferences:
             raise InputError("n_grades has no meaning for a log of documents")
         for name in ("preferred", "other"):
             graded_lists(getattr(self, name), name, n_grades)
-        log = self._with()
-        log.n_grades = scale_size(n_grades, 0)
-        return log
+        return self._with(replace(self._columns, n_grades=scale_size(n_grades, 0)))
 
     def merged(self) -> Preferences:
         """Return the distinct pairs, in order of first appearance, the weights of identical ones added.
 
         Pairs are identical if lists, tie, strength and margin are; raters and queries are dropped.
         """
-        codes = np.column_stack([packed(self.preferred), packed(self.other)])
-        columns = [x for x in (self.tie, self.strength, self.margin) if x is not None]
-        keys = np.column_stack([codes, *(np.asarray(x, dtype=np.float64).view(np.int64) for x in columns)])
-        _, index, inverse = unique_rows(keys)
-        order = np.argsort(index)
-        weight = np.bincount(inverse, np.ones(len(self)) if self.weight is None else self.weight)
-        return self[index[order]]._with(weight=weight[order], rater=None, query=None)
+        return self._with(splitting.merged(self._columns))
 
     def reweighted(self, weight: ArrayLike) -> Preferences:
         """Return the log with other weights, shape (n,); pairs of weight 0 are left out.
@@ -323,34 +300,21 @@ class Preferences:
         InputError
             If a weight is negative or not finite, or all are 0.
         """
-        weights = pair_values(weight, "weight", len(self))
-        if (weights < 0).any() or not weights.any():
-            raise InputError("weights must be at least 0, and not all 0")
-        kept = np.flatnonzero(weights)
-        return self[kept]._with(weight=weights[kept])
+        return self._with(splitting.reweighted(self._columns, weight))
 
     def n_contradicted(self) -> float:
         """Return the weight of pairs that other pairs contradict: the lighter side of each two opposed ones."""
-        log = self.decided
-        first, second = log._list_numbers()
-        pair = log._pair_numbers()
-        weight = np.ones(len(log)) if log.weight is None else log.weight
-        ahead = np.bincount(pair, weight * (first < second))
-        behind = np.bincount(pair, weight * (first > second))
-        return float(np.minimum(ahead, behind).sum())
+        return counting.n_contradicted(self.decided._columns)
 
     def visible(self) -> Visibility:
-        """Return what the log can see of a utility, and in words what it cannot (ties included, each pair once)."""
+        """Return which directions of a utility the log identifies, and in words which not (ties count as pairs)."""
         from dcglearn.logs.visibility import visible_to
 
         return visible_to(self.preferred, self.other, self.n_grades, graded=self.graded)
 
     def verdicts(self, metric: Metric) -> Grades:
         """Return 1 where a metric scores the first list of a pair higher, -1 where the second, 0 for a tie; (n,)."""
-        first, second = metric.score(self.preferred), metric.score(self.other)
-        near = TIE_TOLERANCE * max(np.abs(first).max(initial=0.0), np.abs(second).max(initial=0.0))
-        difference = first - second
-        return (np.sign(difference) * (np.abs(difference) > near)).astype(np.int8)
+        return counting.verdicts(self._columns, metric)
 
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does.
@@ -360,12 +324,7 @@ class Preferences:
         InputError
             If the log holds no pair with a winner.
         """
-        log = self.decided
-        if not len(log):
-            raise InputError("the log holds no pair with a winner, so there is nothing to agree with")
-        weight = np.ones(len(log)) if log.weight is None else log.weight
-        violated, tied, respected = np.bincount(log.verdicts(metric) + 1, weight, minlength=3).tolist()
-        return Agreement(respected=respected, tied=tied, violated=violated)
+        return counting.agreement(self.decided._columns, metric)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the log as a table, a row a pair, with the columns that `read_preferences` reads.
@@ -413,74 +372,11 @@ class Preferences:
         total = "" if self.weight is None else f" of total weight {self.total_weight:g}"
         return f"Preferences({len(self)} pairs{total}{ties}, depth {self.depth}, {what})"
 
-    def _arrays(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("preferred", "other", *_COLUMNS)}
-
-    def _with(self, **arrays: Any) -> Preferences:
-        """Return a log of the same scale with other, already checked, arrays."""
-        log = object.__new__(Preferences)
-        kept: Mapping[str, Any] = {name: getattr(self, name) for name in ("n_grades", "grade_names", "documents")}
-        for name, values in {**kept, **self._arrays(), **arrays}.items():
-            setattr(log, name, frozen(values) if isinstance(values, np.ndarray) else values)
+    def _with(self, columns: Columns) -> Preferences:
+        """Return a log of other columns that remembers what the reader of this one left out."""
+        log = Preferences(columns)
         log.dropped = dict(self.dropped)
         return log
-
-    def clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the number of the pair, rater, query or list that each pair's two lists belong to, shape (n,) each."""
-        if by is None:
-            both = np.arange(len(self))
-        elif by == "list":
-            return self._list_numbers()
-        elif by == "pair":
-            both = self._pair_numbers()
-        elif by in ("rater", "query"):
-            labels = getattr(self, by)
-            if labels is None:
-                raise InputError(f"the log has no {by}; split it by pair, or read a log with that column")
-            both = np.unique(labels, return_inverse=True)[1]
-        else:
-            raise InputError(f"by={by!r} is not one of pair, rater, query, list, None")
-        return both, both
-
-    def _list_numbers(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the number of each distinct list, shape (n,) for either side."""
-        numbers = unique_rows(np.concatenate([packed(self.preferred), packed(self.other)]))[2]
-        return numbers[: len(self)], numbers[len(self) :]
-
-    def _pair_numbers(self) -> NDArray[np.intp]:
-        """Return the number of each distinct pair of lists, whichever is preferred, shape (n,)."""
-        first, second = self._list_numbers()
-        n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
-        numbers: NDArray[np.intp] = np.unique(
-            np.minimum(first, second) * n + np.maximum(first, second), return_inverse=True
-        )[1]
-        return numbers
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Weight of the pairs that a metric orders as the log does, ties, and orders the other way."""
-
-    respected: float
-    tied: float
-    violated: float
-
-    def __add__(self, other: Agreement) -> Agreement:
-        return Agreement(self.respected + other.respected, self.tied + other.tied, self.violated + other.violated)
-
-    @property
-    def share(self) -> float:
-        """Share of preferences respected; a tie of the metric counts half."""
-        return (self.respected + 0.5 * self.tied) / (self.respected + self.tied + self.violated)
-
-    @property
-    def precision(self) -> float:
-        """Share of preferences respected; a tie of the metric counts 0, as in Zhou et al. 2008, section 6.2."""
-        return self.respected / (self.respected + self.tied + self.violated)
-
-    def __str__(self) -> str:
-        total = self.respected + self.tied + self.violated
-        return f"{self.share:.4f} ({self.respected:g} of {total:g} respected, {self.tied:g} tied)"
 
 
 def encode(lists: ArrayLike, n_grades: int) -> Grades:
@@ -509,18 +405,37 @@ def encode(lists: ArrayLike, n_grades: int) -> Grades:
 
 
 def as_preferences(log: Preferences | ArrayLike, n_grades: int | None = None) -> Preferences:
-    """Return the log itself, on the asked scale, or a log of an (n, 2, K) array of grades.
+    """Return the log itself, on a scale of `n_grades` if that is not None, or a log of an (n, 2, K) array of grades.
 
     Raises
     ------
     InputError
-        If the array is no such array, or a grade lies above the asked scale.
+        If the array has another shape or holds no grades, or a grade lies above the scale.
     """
     if not isinstance(log, Preferences):
         return Preferences(log, n_grades=n_grades)
     if n_grades is None or n_grades == log.n_grades:
         return log
     return log.rescaled(n_grades)
+
+
+def _checked_lists(
+    preferred: ArrayLike, other: ArrayLike | None, n_grades: int | None, grade_names: Sequence[str] | None
+) -> tuple[Grades, Grades, int]:
+    """Return both lists of every pair, which the caller cannot change afterwards, and the number of grades."""
+    if other is None:
+        preferred, other = _both(preferred)
+    first, second = graded_lists(preferred, "preferred"), graded_lists(other, "other")
+    if first.ndim != 2 or first.shape != second.shape:
+        raise InputError(f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)")
+    if grade_names is not None and n_grades not in (None, len(grade_names)):
+        raise InputError(f"{len(grade_names)} grade names for n_grades={n_grades}")
+    top = int(max(first.max(initial=-1), second.max(initial=-1)))
+    n_grades = scale_size(n_grades if grade_names is None else len(grade_names), top)
+    if top >= n_grades:
+        graded_lists(first, "preferred", n_grades)
+        graded_lists(second, "other", n_grades)
+    return _unshared(first, preferred), _unshared(second, other), n_grades
 
 
 def _both(pairs: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
@@ -533,27 +448,21 @@ def _both(pairs: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
     return array[:, 0], array[:, 1]
 
 
-def _own(grades: Grades, given: object) -> Grades:
-    """Return contiguous read-only grades that the caller cannot change afterwards."""
-    shared = isinstance(given, np.ndarray) and np.shares_memory(grades, given)
-    return frozen(np.array(grades, order="C") if shared and given.flags.writeable else np.ascontiguousarray(grades))  # type: ignore[attr-defined]
-
-
-def _named_scale(n_grades: int | None, names: Sequence[str]) -> int:
-    if n_grades is not None and n_grades != len(names):
-        raise InputError(f"{len(names)} grade names for n_grades={n_grades}")
-    return scale_size(len(names), 0)
+def _unshared(grades: Grades, source: ArrayLike) -> Grades:
+    """Return contiguous grades that share no memory with an array that the caller could change."""
+    shared = isinstance(source, np.ndarray) and source.flags.writeable and np.shares_memory(grades, source)
+    return np.array(grades, order="C") if shared else np.ascontiguousarray(grades)
 
 
 def _flags(tie: ArrayLike, n: int) -> NDArray[np.bool_]:
     flags = np.array(tie)
     if flags.shape != (n,) or (flags.dtype != bool and not np.isin(flags, (0, 1)).all()):
         raise InputError(f"tie must be {n} booleans, one per pair; found {flags.dtype} of shape {flags.shape}")
-    return frozen(flags.astype(bool))
+    return flags.astype(bool)
 
 
 def _labels(labels: ArrayLike, name: str, n: int) -> NDArray[Any]:
     array = np.asarray(labels)
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape}; expected one label per pair, ({n},)")
-    return frozen(array.astype(str))
+    return array.astype(str)

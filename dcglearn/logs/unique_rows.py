@@ -1,4 +1,4 @@
-"""Distinct graded lists: rows packed into integers, sorted, counted."""
+"""Distinct graded lists and pairs of lists: found by sorting rows packed into integers, and numbered."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def packed(lists: Grades) -> Integers:
-    """Return lists as few int64 columns, eight grades each, so that rows can be sorted fast; shape (n, ceil(K/8))."""
+    """Return lists as a few int64 columns, eight grades each, which sort fast; shape (n, ceil(K/8))."""
     n, depth = lists.shape
     columns = -(-depth // 8)
     padded = np.full((n, columns * 8), -1, dtype=np.int8)
@@ -22,7 +22,7 @@ def packed(lists: Grades) -> Integers:
 
 
 def unique_rows(keys: Integers) -> tuple[Integers, NDArray[np.intp], NDArray[np.intp]]:
-    """Return the distinct rows, where each first occurs, and which one each row is."""
+    """Return the distinct rows in sorted order, the index where each first occurs, and the number of each row."""
     order = np.lexsort(keys.T[::-1])
     ordered = keys[order]
     new = np.ones(len(keys), dtype=bool)
@@ -31,3 +31,18 @@ def unique_rows(keys: Integers) -> tuple[Integers, NDArray[np.intp], NDArray[np.
     inverse = np.empty(len(keys), dtype=np.intp)
     inverse[order] = number
     return ordered[new], order[new], inverse  # lexsort is stable, so order[new] is the first of each
+
+
+def list_numbers(first: Grades, second: Grades) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the number of each distinct list, for the first and the second list of each pair, shape (n,) each."""
+    numbers = unique_rows(np.concatenate([packed(first), packed(second)]))[2]
+    return numbers[: len(first)], numbers[len(first) :]
+
+
+def pair_numbers(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the number of each distinct pair of `list_numbers`, in either order, shape (n,)."""
+    n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
+    numbers: NDArray[np.intp] = np.unique(
+        np.minimum(first, second) * n + np.maximum(first, second), return_inverse=True
+    )[1]
+    return numbers

@@ -14,7 +14,8 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, graded_lists, multiset, scale_size, whole_number, within
-from dcglearn.logs.preferences import TIE_TOLERANCE, Preferences
+from dcglearn.logs.counting import TIE_TOLERANCE
+from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.simulate.lists import (
     PAPER_LIST,

@@ -170,7 +170,7 @@ def test_a_full_disk_is_told_before_and_during_the_reading(tmp_path, monkeypatch
         ParquetLog(tmp_path, memory=1)
     code = f"""
         import resource, signal
-        from dcglearn.parquet_log import ParquetLog
+        from dcglearn.logs.parquet_log import ParquetLog
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
         ParquetLog({str(tmp_path)!r}, memory=1)

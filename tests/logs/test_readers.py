@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs import readers
+from dcglearn.logs import ratings, readers
 from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.ratings import read_ratings
 from dcglearn.logs.readers import read_preferences
@@ -51,7 +51,7 @@ def outcome(read, path, **options):
 def both_passes(read, path, **options):
     fast = outcome(read, path, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readers, "_read_fast", lambda *_: None)
+        patch.setattr(readers, "read_fast", lambda *_: None)
         return fast, outcome(read, path, **options)
 
 
@@ -644,7 +644,7 @@ def test_ratings_equal_the_expansion(tmp_path, rows, grouped, equal_groups, bloc
     path = write(tmp_path, "x.jsonl", "\n".join(texts))
     pairs, dropped = expanded(rows, grouped, equal_groups)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readers, "BLOCK", max(block, 1))  # 1: every group level by level, or a block of its own
+        patch.setattr(ratings, "BLOCK", max(block, 1))  # 1: every group level by level, or a block of its own
         if not pairs:
             with pytest.raises(InputError, match="so nothing is preferred to anything"):
                 read_ratings(path, equal_groups=equal_groups)
@@ -686,7 +686,7 @@ def test_bad_ratings(tmp_path, text, options, message):
 
 
 def test_too_many_pairs_are_refused_in_words(tmp_path, monkeypatch):
-    monkeypatch.setattr(readers, "MAX_PAIRS", 2)
+    monkeypatch.setattr(ratings, "MAX_PAIRS", 2)
     text = "list,rating\n" + "".join(f"{i},{i}\n" for i in range(3))
     with pytest.raises(InputError, match=r"up to 3 distinct pairs, more than 2; compare within groups"):
         read_ratings(write(tmp_path, "x.csv", text))
