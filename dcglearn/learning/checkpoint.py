@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import struct
 import zlib
 from dataclasses import dataclass, fields
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dcglearn.foundation.files import refuse_existing, written_beside
+from dcglearn.foundation.files import CHECKPOINT_VERSION, refuse_existing, refuse_other_checkpoint, written_beside
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.pair_loss import LossSums
 from dcglearn.logs.pair_sums import PairSums
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats
 
 
-MAGIC = b"dcglearn checkpoint 1\n"
+_HEADER = re.compile(rb"dcglearn checkpoint (\d+)\n(.*\n)?")
+"""The first two lines of a file: the version of its format, and the identity of its fit."""
 _FRAME = struct.Struct("<QI16s")
 """Before each answer: its length, its checksum, the digest of its question."""
 
@@ -61,7 +63,7 @@ class Checkpoint:
         self.path = Path(path)
         self.n_replayed = 0
         self._answers: list[tuple[bytes, bytes]] = []
-        header = MAGIC + json.dumps(identity, sort_keys=True).encode() + b"\n"
+        header = f"dcglearn checkpoint {CHECKPOINT_VERSION}\n{json.dumps(identity, sort_keys=True)}\n".encode()
         if resume:
             end = self._load(identity)
         else:
@@ -140,10 +142,12 @@ class Checkpoint:
             content = self.path.read_bytes()
         except OSError as error:
             raise InputError(f"{self.path}: no checkpoint to resume from ({error.strerror})") from error
-        if not content.startswith(MAGIC) or content.find(b"\n", len(MAGIC)) < 0:
+        header = _HEADER.match(content)
+        if header is not None:
+            refuse_other_checkpoint(self.path, int(header[1]))
+        if header is None or header[2] is None:
             raise InputError(f"{self.path} is not a dcglearn checkpoint")
-        end = content.index(b"\n", len(MAGIC)) + 1
-        kept = json.loads(content[len(MAGIC) : end])
+        end, kept = header.end(), json.loads(header[2])
         wanted = json.loads(json.dumps(identity))
         for name in {**wanted, **kept}:
             if kept.get(name) != wanted.get(name):

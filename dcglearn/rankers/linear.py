@@ -11,6 +11,7 @@ from zipfile import BadZipFile
 import numpy as np
 from tqdm import tqdm
 
+from dcglearn.foundation.files import refuse_other_checkpoint, written_beside
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric.dcg import DCG
@@ -245,8 +246,6 @@ class _State:
         return self.restart * n_stages + self.stage
 
     def save(self, path: str | os.PathLike[str], mark: str) -> None:
-        from dcglearn.foundation.files import written_beside
-
         words = {"mark": mark, "why": self.why, "history": self.history}
         words |= {name: getattr(self, name) for name in ("restart", "stage", "barren")}
         with written_beside(path) as temporary, temporary.open("wb") as file:
@@ -264,6 +263,7 @@ class _State:
                 found = {name: arrays[name] for name in ("v", "v0", "best")}
         except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
             raise InputError(f"{path}: not a checkpoint, or a damaged one ({error})") from error
+        refuse_other_checkpoint(path, words.pop("version", 1))
         if words.pop("mark") != mark:
             raise InputError(
                 f"{path} is the checkpoint of another training (data, gains or parameters differ); "

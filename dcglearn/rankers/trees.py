@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from dcglearn.foundation.files import read_json_object, written_beside
+from dcglearn.foundation.files import read_json_object, refuse_other_checkpoint, written_beside
 from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import Regression, RegSHFSDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
@@ -425,6 +425,8 @@ def checkpoint_words(checkpoint: Any) -> dict[str, Any]:
     if checkpoint is None or not Path(checkpoint).exists():
         raise InputError(f"checkpoint={checkpoint!r}: there is none to resume from")
     words = read_json_object(checkpoint)
+    if words.get("format") == "dcglearn.checkpoint":
+        refuse_other_checkpoint(checkpoint, words.get("version", 1))
     if words.get("format") != "dcglearn.checkpoint" or not {"training", "history", "trees"} <= words.keys():
         raise InputError(f"{checkpoint} is no checkpoint of boosted trees, or a damaged one")
     return words
