@@ -19,7 +19,7 @@ from tests.makers import random_log
 KILLED_FIT = """
     import os, signal, sys
     import dcglearn as dl
-    from dcglearn import checkpoint
+    from dcglearn.learning import checkpoint
     at = int(sys.argv[4])
     whole = checkpoint.Checkpoint.answer
     n = 0
@@ -100,8 +100,8 @@ def test_a_kill_in_the_middle_of_writing_leaves_whole_files(tmp_path):
     """A process that writes checkpoints and metrics without end is killed at some moment, many times."""
     code = """
         import sys, numpy as np, dcglearn as dl
-        from dcglearn.checkpoint import Checkpoint
-        from dcglearn.pair_sums import PairSums
+        from dcglearn.learning.checkpoint import Checkpoint
+        from dcglearn.logs.pair_sums import PairSums
         folder = sys.argv[1]
         print("ready", flush=True)
         with Checkpoint(folder + "/fit.checkpoint", {"pairs": 3}) as kept:
