@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dcglearn.cli.learn import read_log
-from dcglearn.cli.options import Force, Grades, check_outputs
+from dcglearn.cli.options import Force, Reading, check_outputs, takes_groups
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -21,49 +20,44 @@ commands = typer.Typer()
     epilog="Examples: dcglearn ask candidates.jsonl --log log.jsonl -n 5 -o questions.jsonl    "
     "dcglearn ask --log log.jsonl -n 5    (candidates made from the log's own mix of grades)"
 )
+@takes_groups
 def ask(
+    reading: Reading,
     candidates: Annotated[
         str | None,
-        typer.Argument(metavar="[CANDIDATES]", help="Pairs that could be judged, as a log with winner open; or none."),
+        typer.Argument(metavar="[CANDIDATES]", help="Pairs that could be judged, as a log with winner open."),
     ] = None,
     log: Annotated[
-        str | None, typer.Option(metavar="LOG", help="What was judged so far; none at the beginning.")
+        str | None, typer.Option(metavar="LOG", help="The judgements so far; leave it out at the beginning.")
     ] = None,
     n: Annotated[int, typer.Option("-n", min=1, help="How many pairs to ask for.")] = 5,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the questions here; else to standard output.")
     ] = None,
-    grades: Grades = None,
-    scale: Annotated[
-        str | None, typer.Option(help="Grade names, worst first: Bad,Fair,Good,Excellent,Perfect.")
-    ] = None,
-    depth: Annotated[int | None, typer.Option(metavar="K", help="Cut lists to K positions.")] = None,
     generate: Annotated[
         int, typer.Option(min=2, metavar="N", help="Without CANDIDATES: how many lists to make and pair.")
     ] = 200,
-    seed: Annotated[int, typer.Option(help="Of the lists made.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the lists that are made.")] = 0,
     force: Force = False,
 ) -> None:
-    """Ask which pairs of lists to judge next: the answers that would teach most.
+    """Ask which pairs of lists to judge next: those whose answers would tell most.
 
-    Fill in winner (a, b or tie) and append the lines to the log; those left open are no judgements.
+    Fill in winner (a, b or tie) and append the lines to the log; lines left open do not count as judgements.
     """
     check_outputs(output, force=force)
-    names = None if scale is None else [name.strip() for name in scale.split(",")]
-    reading = {"n_grades": grades, "depth": depth, "pad": False, "scale": names}
-    judged = None if log is None else read_log(log, False, None, False, reading)
     from dcglearn.learning.next_pairs import generated_lists, suggest_pairs
-    from dcglearn.logs.readers import read_questions
+    from dcglearn.logs.readers import read_preferences, read_questions
 
+    judged = None if log is None else read_preferences(log, **reading.parameters)
     if candidates is not None:
-        pool: ArrayLike = read_questions(candidates, grades, depth=depth, scale=names)
+        pool: ArrayLike = read_questions(candidates, **reading.parameters)
     elif judged is not None:
         pool = generated_lists(judged, generate, seed=seed)
     else:
         raise InputError(
             "nothing to choose from: give a file of CANDIDATES, or --log to make lists with its mix of grades"
         )
-    questions = suggest_pairs(judged, pool, n, n_grades=grades, seed=seed)
+    questions = suggest_pairs(judged, pool, n, n_grades=reading.grades, seed=seed)
     if output is None:
         typer.echo(questions.to_polars().write_ndjson(), nl=False)
         return

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dcglearn.foundation.files import read_json_object, refuse_existing
+from dcglearn.cli.evaluate import metrics_named
+from dcglearn.cli.options import AsJson, Force, Plot, check_outputs, write_figure
+from dcglearn.foundation.files import read_json_object
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.plots import refuse_format
 
 if TYPE_CHECKING:
     from dcglearn.metric_coherence.coherence import Coherence, Witness
 
 commands = typer.Typer()
 
-Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Plot = Annotated[Path | None, typer.Option(help="Draw the result here (.png, .pdf, .svg).")]
-
-
-class Ties(StrEnum):
-    """How documents of one score are ordered."""
-
-    DOCNO_DESC = "docno-desc"
-    STABLE = "stable"
+Ties = Literal["docno-desc", "stable"]
 
 
 @commands.command(
@@ -49,7 +40,7 @@ def coherence(
         int | None, typer.Option(metavar="L", help="Grades of textbook metrics; by default those of the file, or 5.")
     ] = None,
     depth: Annotated[int | None, typer.Option(metavar="K", help="Positions of textbook metrics without @K.")] = None,
-    time_limit: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Of each search.")] = 60.0,
+    time_limit: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit of each search.")] = 60.0,
     plot: Plot = None,
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="End with status 1 if not coherent, 3 if not proved.")
@@ -58,7 +49,7 @@ def coherence(
     force: Force = False,
 ) -> None:
     """Prove that two metrics never disagree, or show the rankings on which they do, and how often they do."""
-    _check_picture(plot, force=force)
+    check_outputs(force=force, picture=plot)
     documents = None if grades is None else _numbers(grades)
     first, second = _two_metrics(a, b, documents, n_grades, depth)
     from dcglearn.metric_coherence.coherence import coherence as proved
@@ -66,21 +57,20 @@ def coherence(
     from dcglearn.metric_coherence.regret import quiet_solver
 
     with quiet_solver():
-        found = proved(first, second, documents, margin, time_limit=time_limit, names=(a, b))
+        verdict = proved(first, second, documents, margin, time_limit=time_limit, names=(a, b))
     often = disagreement(first, second, documents, names=(a, b))
     if as_json:
-        typer.echo(json.dumps(_coherence_json(found, often.share, often.exact), allow_nan=False))
+        typer.echo(json.dumps(_coherence_json(verdict, often.share, often.exact), allow_nan=False))
     else:
-        typer.echo(f"{found}\n\n{often}")
-    if plot is not None and found.witness is None and found.witness_reverse is None:
+        typer.echo(f"{verdict}\n\n{often}")
+    if plot is not None and verdict.witness is None and verdict.witness_reverse is None:
         typer.echo(f"not written: {plot} (there is no disagreement to draw)", err=True)
     elif plot is not None:
-        from dcglearn.plots import save_figure, witness_figure
+        from dcglearn.plots import witness_figure
 
-        save_figure(witness_figure(found), plot, force=force)
-        typer.echo(f"wrote: {plot}", err=True)
+        write_figure(witness_figure(verdict), plot, force=force)
     if exit_code:
-        raise typer.Exit({True: 0, False: 1, None: 3}[found.coherent])
+        raise typer.Exit({True: 0, False: 1, None: 3}[verdict.coherent])
 
 
 def _coherence_json(found: Coherence, share: float, exact: bool) -> dict[str, Any]:
@@ -121,31 +111,26 @@ def systems(
         str | None,
         typer.Option(metavar="LOG", help="Preferences of users: which systems win under every DCG that respects them."),
     ] = None,
-    ties: Annotated[Ties, typer.Option(help="Order of documents of one score.")] = Ties.DOCNO_DESC,
+    ties: Annotated[Ties, typer.Option(help="Order of documents of one score.")] = "docno-desc",
     resamples: Annotated[int, typer.Option(min=1, metavar="N", help="Bootstrap samples of the topics.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
     plot: Plot = None,
     as_json: AsJson = False,
     force: Force = False,
 ) -> None:
     """Order systems by several metrics, and say which differences are more than chance."""
-    _check_picture(plot, force=force)
-    from dcglearn.evaluation.evaluate import named
+    check_outputs(force=force, picture=plot)
     from dcglearn.evaluation.tables import read_judgements, read_runs
     from dcglearn.logs.readers import read_preferences
     from dcglearn.metric_coherence.system_order import system_order
 
-    judged, found = read_judgements(judgements), read_runs(runs)
-    metrics = {
-        name: DCG.load(name) if Path(name).is_file() else named(name, judged, found) for name in metric or ["nDCG@10"]
-    }
-    prefer = None if log is None else read_preferences(log)
+    judged, all_runs = read_judgements(judgements), read_runs(runs)
     order = system_order(
-        found,
+        all_runs,
         judged,
-        metrics,
-        log=prefer,
-        ties=ties.value,
+        metrics_named(metric, judged, all_runs),
+        log=None if log is None else read_preferences(log),
+        ties=ties,
         n_resamples=resamples,
         seed=seed,
     )
@@ -154,16 +139,9 @@ def systems(
     else:
         typer.echo(str(order))
     if plot is not None:
-        from dcglearn.plots import save_figure, slope_figure
+        from dcglearn.plots import slope_figure
 
-        save_figure(slope_figure(order), plot, force=force)
-        typer.echo(f"wrote: {plot}", err=True)
-
-
-def _check_picture(plot: Path | None, *, force: bool) -> None:
-    if plot is not None:
-        refuse_existing(plot, force=force)
-        refuse_format(plot)
+        write_figure(slope_figure(order), plot, force=force)
 
 
 def _numbers(text: str) -> list[int]:

@@ -1,180 +1,132 @@
-"""Commands that evaluate runs and take a metric elsewhere: ``evaluate``, ``compare``, ``export``."""
+"""Commands that evaluate runs and export a metric: ``evaluate``, ``compare``, ``export``."""
 
 from __future__ import annotations
 
 import json
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dcglearn.foundation.files import refuse_existing, written_beside
+from dcglearn.cli.options import Force, Plot, check_outputs, takes_groups, write_figure, write_text
+from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing, named
+from dcglearn.evaluation.evaluate import evaluate as evaluated
+from dcglearn.evaluation.ranked import Ties
+from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
-from dcglearn.plots import refuse_format
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dcglearn.evaluation.compare_systems import SystemComparison
-    from dcglearn.evaluation.evaluate import Evaluation
     from dcglearn.evaluation.trec import Judgements, Run
 
 commands = typer.Typer()
 
 
-class Format(StrEnum):
-    """How results are written."""
+Format = Literal["table", "tsv", "jsonl"]
+TableFormat = Literal["table", "csv", "jsonl", "markdown", "latex"]
+Tool = Literal["lightgbm", "xgboost", "ir-measures", "trec-eval", "ranx", "cwl-eval", "scikit-learn"]
 
-    TABLE = "table"
-    TSV = "tsv"
-    JSONL = "jsonl"
-
-
-class TableFormat(StrEnum):
-    """How a comparison is written."""
-
-    TABLE = "table"
-    CSV = "csv"
-    JSONL = "jsonl"
-    MARKDOWN = "markdown"
-    LATEX = "latex"
-
-
-class Ties(StrEnum):
-    """How documents of one score are ordered."""
-
-    DOCNO_DESC = "docno-desc"
-    STABLE = "stable"
-    AVERAGE = "average"
-
-
-class Missing(StrEnum):
-    """What a query counts that a run does not have."""
-
-    ZERO = "zero"
-    SKIP = "skip"
-
-
-class Duplicates(StrEnum):
-    """What to do with a document that occurs twice for one query."""
-
-    ERROR = "error"
-    FIRST = "first"
-    LAST = "last"
-
-
-class Ideal(StrEnum):
-    """What the best ranking is made of."""
-
-    JUDGEMENTS = "judgements"
-    LIST = "list"
-
-
-class Tool(StrEnum):
-    """Where a metric can go."""
-
-    LIGHTGBM = "lightgbm"
-    XGBOOST = "xgboost"
-    IR_MEASURES = "ir-measures"
-    TREC_EVAL = "trec-eval"
-    RANX = "ranx"
-    CWL_EVAL = "cwl-eval"
-    SKLEARN = "scikit-learn"
-
-
-Qrels = Annotated[
-    str, typer.Argument(metavar="QRELS", help="TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too.")
-]
-RunFiles = Annotated[
-    list[str], typer.Argument(metavar="RUN...", help="TREC runs or such tables; one may hold several.")
-]
-Metric = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="METRIC", help="nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures. [default: nDCG@10]"
-    ),
-]
-Raw = Annotated[bool, typer.Option("--raw", help="DCG itself, not divided by the best that is possible.")]
-TiesOption = Annotated[Ties, typer.Option(help="Order of documents of one score.")]
-Unjudged = Annotated[
-    str, typer.Option(metavar="worst|best|drop|GAIN", help="What a document without a judgement counts as.")
-]
-MissingOption = Annotated[Missing, typer.Option(help="What judged queries count that a run does not have.")]
-IdealOption = Annotated[Ideal, typer.Option(help="Documents of the best ranking: all judged, or the run's own.")]
-DuplicatesOption = Annotated[Duplicates, typer.Option(help="What to do with a document that occurs twice for a query.")]
 Output = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write there; else to standard output.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The judgements, the runs, and how each run is evaluated."""
+
+    judgements: Annotated[
+        str,
+        typer.Argument(metavar="QRELS", help="TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too."),
+    ]
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="TREC runs or such tables; one may hold several.")]
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC", help="nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures. [default: nDCG@10]"
+        ),
+    ] = None
+    raw: Annotated[bool, typer.Option("--raw", help="DCG itself, not divided by the best that is possible.")] = False
+    ties: Annotated[Ties, typer.Option(help="Order of documents of one score.")] = "docno-desc"
+    unjudged: Annotated[
+        str, typer.Option(metavar="worst|best|drop|GAIN", help="What a document without a judgement counts as.")
+    ] = "worst"
+    missing: Annotated[Missing, typer.Option(help="What judged queries count that a run does not have.")] = "zero"
+    ideal: Annotated[Ideal, typer.Option(help="Documents of the best ranking: all judged, or the run's own.")] = (
+        "judgements"
+    )
+    duplicates: Annotated[
+        Duplicates, typer.Option(help="What to do with a document that occurs twice for a query.")
+    ] = "error"
+
+    def evaluated(self) -> Evaluation:
+        """Read the files and return the value of every query of every run under every metric."""
+        judged, runs = read_judgements(self.judgements, self.duplicates), read_runs(self.runs, self.duplicates)
+        return evaluated(
+            runs,
+            judged,
+            metrics_named(self.metric, judged, runs),
+            normalise=not self.raw,
+            ties=self.ties,
+            unjudged=_gain(self.unjudged),
+            missing=self.missing,
+            ideal=self.ideal,
+        )
 
 
 @commands.command(
     epilog="Examples: dcglearn evaluate qrels.txt run.txt --metric dcg.json --metric nDCG@10    "
     "dcglearn evaluate qrels.txt runs/*.gz --metric nDCG@10 -q -o jsonl > values.jsonl"
 )
+@takes_groups
 def evaluate(
-    judgements: Qrels,
-    runs: RunFiles,
-    metric: Metric = None,
+    source: RunOptions,
     by_query: Annotated[bool, typer.Option("-q", "--by-query", help="Every query, not only means.")] = False,
-    form: Annotated[Format, typer.Option("-o", "--format", help="How to write.")] = Format.TABLE,
-    raw: Raw = False,
-    ties: TiesOption = Ties.DOCNO_DESC,
-    unjudged: Unjudged = "worst",
-    missing: MissingOption = Missing.ZERO,
-    ideal: IdealOption = Ideal.JUDGEMENTS,
-    duplicates: DuplicatesOption = Duplicates.ERROR,
+    form: Annotated[Format, typer.Option("-o", "--format", help="How to write.")] = "table",
     output: Output = None,
     force: Force = False,
 ) -> None:
     """Evaluate runs under any number of metrics in one pass."""
-    _check(output, force=force)
-    found = _evaluated(judgements, runs, metric, raw, ties, unjudged, missing, ideal, duplicates)
-    _write(_rendered(found, form, by_query), output, force=force)
+    check_outputs(output, force=force)
+    write_text(_rendered(source.evaluated(), form, by_query), output, force=force)
 
 
 @commands.command(
     epilog="Examples: dcglearn compare qrels.txt old.txt new.txt --metric nDCG@10 --metric dcg.json --plot f.png    "
     "dcglearn compare qrels.txt runs/*.txt --baseline bm25 -o markdown"
 )
+@takes_groups
 def compare(
-    judgements: Qrels,
-    runs: RunFiles,
-    metric: Metric = None,
+    source: RunOptions,
     baseline: Annotated[
         str | None, typer.Option(metavar="RUN", help="Compare the others with this run; by default the first.")
     ] = None,
-    form: Annotated[TableFormat, typer.Option("-o", "--format", help="How to write.")] = TableFormat.TABLE,
-    level: Annotated[float, typer.Option(help="Of the bootstrap intervals.")] = 0.95,
-    correction: Annotated[str, typer.Option(metavar="holm|bh|none", help="For testing many.")] = "holm",
-    resamples: Annotated[int, typer.Option(min=100, metavar="N", help="Of bootstrap and permutations.")] = 10_000,
+    form: Annotated[TableFormat, typer.Option("-o", "--format", help="How to write.")] = "table",
+    level: Annotated[float, typer.Option(help="Level of the bootstrap intervals.")] = 0.95,
+    correction: Annotated[str, typer.Option(metavar="holm|bh|none", help="Correction for several tests.")] = "holm",
+    resamples: Annotated[
+        int, typer.Option(min=100, metavar="N", help="Number of bootstrap samples and of permutations.")
+    ] = 10_000,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
-    raw: Raw = False,
-    ties: TiesOption = Ties.DOCNO_DESC,
-    unjudged: Unjudged = "worst",
-    missing: MissingOption = Missing.ZERO,
-    ideal: IdealOption = Ideal.JUDGEMENTS,
-    duplicates: DuplicatesOption = Duplicates.ERROR,
-    plot: Annotated[Path | None, typer.Option(help="Draw the differences here (.png, .pdf, .svg).")] = None,
+    plot: Plot = None,
     output: Output = None,
     force: Force = False,
 ) -> None:
     """Compare systems query by query: paired tests and intervals, under one metric or many."""
-    _check(output, plot, force=force)
-    if plot is not None:
-        refuse_format(plot)
+    check_outputs(output, force=force, picture=plot)
     from dcglearn.evaluation.compare_systems import CORRECTIONS, compared
 
     if correction not in CORRECTIONS:
         raise InputError(f"--correction {correction}: give one of {', '.join(CORRECTIONS)}")
-    found = _evaluated(judgements, runs, metric, raw, ties, unjudged, missing, ideal, duplicates)
-    comparison = compared(found, baseline, level, correction, resamples, seed)
-    _write(_comparison_text(comparison, form), output, force=force)
+    comparison = compared(source.evaluated(), baseline, level, correction, resamples, seed)
+    write_text(_comparison_text(comparison, form), output, force=force)
     if plot is not None:
-        from dcglearn.plots import forest_figure, save_figure
+        from dcglearn.plots import forest_figure
 
-        save_figure(forest_figure(comparison), plot, force=force)
-        typer.echo(f"wrote: {plot}", err=True)
+        write_figure(forest_figure(comparison), plot, force=force)
 
 
 @commands.command(
@@ -183,68 +135,45 @@ def compare(
 def export(
     metric: Annotated[str, typer.Argument(metavar="METRIC", help="A file, or GAIN-DISCOUNT[@K].")],
     to: Annotated[Tool, typer.Option("--to", help="The tool.")],
-    lossy: Annotated[bool, typer.Option("--lossy", help="Go without the discounts where a tool has none.")] = False,
+    lossy: Annotated[bool, typer.Option("--lossy", help="Leave the discounts out where a tool has none.")] = False,
     scale: Annotated[int | None, typer.Option(min=1, help="trec-eval, ranx: what the best grade becomes.")] = None,
-    n_grades: Annotated[int | None, typer.Option("--n-grades", metavar="L", help="Of a textbook metric.")] = None,
+    n_grades: Annotated[
+        int | None, typer.Option("--n-grades", metavar="L", help="Number of grades of a textbook metric.")
+    ] = None,
     output: Output = None,
     force: Force = False,
 ) -> None:
-    """Take a metric to another tool: its settings as JSON, and the lines of code where settings do not suffice."""
-    _check(output, force=force)
+    """Export a metric to another tool: its settings as JSON, and lines of code where settings do not suffice."""
+    check_outputs(output, force=force)
     dcg = DCG.load(metric) if Path(metric).is_file() else DCG.from_name(metric, n_grades or 5)
-    _write(json.dumps(_exported(dcg, metric, to, lossy, scale), indent=1), output, force=force)
+    write_text(json.dumps(_exported(dcg, metric, to, lossy, scale), indent=1), output, force=force)
+
+
+def metrics_named(names: list[str] | None, judged: Judgements, runs: list[Run]) -> dict[str, Any]:
+    """Return the metrics of these names: files, textbook names, measures; nDCG@10 where none is named."""
+    return {
+        name: DCG.load(name) if Path(name).is_file() else named(name, judged, runs) for name in names or ["nDCG@10"]
+    }
 
 
 def _exported(dcg: DCG, name: str, to: Tool, lossy: bool, scale: int | None) -> dict[str, Any]:
     from dcglearn import exports
 
-    load = f"dcg = dcglearn.DCG.load({name!r})"
-    if to is Tool.LIGHTGBM and (lossy or exports.is_log2(dcg)):
-        return {"tool": to.value, "params": exports.to_lightgbm(dcg, lossy=lossy), "lost": _lost(dcg)}
-    if to in (Tool.TREC_EVAL, Tool.RANX):
-        return {"tool": to.value, **exports.to_trec_eval(dcg, scale, lossy=lossy), "lost": _lost(dcg)}
-    if to is Tool.CWL_EVAL:
-        return {"tool": to.value, "gains": exports.cwl_gains(dcg), "continuation": exports.cwl_continuation(dcg)}
+    lost = [] if exports.is_log2(dcg) else ["the discounts: the tool counts 1 / log2(rank + 1) instead"]
+    if to == "lightgbm" and (lossy or not lost):
+        return {"tool": to, "params": exports.to_lightgbm(dcg, lossy=lossy), "lost": lost}
+    if to in ("trec-eval", "ranx"):
+        return {"tool": to, **exports.to_trec_eval(dcg, scale, lossy=lossy), "lost": lost}
+    if to == "cwl-eval":
+        return {"tool": to, "gains": exports.cwl_gains(dcg), "continuation": exports.cwl_continuation(dcg)}
     calls = {
-        Tool.LIGHTGBM: "objective, metric = dcglearn.exports.lightgbm_callables(dcg)",
-        Tool.XGBOOST: "objective, metric = dcglearn.exports.xgboost_callables(dcg)",
-        Tool.IR_MEASURES: "measure = dcglearn.exports.ir_measure(dcg)",
-        Tool.SKLEARN: "scorer = dcglearn.exports.sklearn_scorer(dcg)",
+        "lightgbm": "objective, metric = dcglearn.exports.lightgbm_callables(dcg)",
+        "xgboost": "objective, metric = dcglearn.exports.xgboost_callables(dcg)",
+        "ir-measures": "measure = dcglearn.exports.ir_measure(dcg)",
+        "scikit-learn": "scorer = dcglearn.exports.sklearn_scorer(dcg)",
     }
-    return {"tool": to.value, "python": ["import dcglearn", load, calls[to]], "lost": []}
-
-
-def _lost(dcg: DCG) -> list[str]:
-    from dcglearn.exports import is_log2
-
-    return [] if is_log2(dcg) else ["the discounts: the tool counts 1 / log2(rank + 1) instead"]
-
-
-def _evaluated(
-    judgements: str,
-    runs: list[str],
-    metric: list[str] | None,
-    raw: bool,
-    ties: Ties,
-    unjudged: str,
-    missing: Missing,
-    ideal: Ideal,
-    duplicates: Duplicates,
-) -> Evaluation:
-    from dcglearn.evaluation.evaluate import evaluate as evaluated
-    from dcglearn.evaluation.tables import read_judgements, read_runs
-
-    judged, found = read_judgements(judgements, duplicates.value), read_runs(runs, duplicates.value)
-    return evaluated(
-        found,
-        judged,
-        _metrics(metric or ["nDCG@10"], judged, found),
-        normalise=not raw,
-        ties=ties.value,
-        unjudged=_gain(unjudged),
-        missing=missing.value,
-        ideal=ideal.value,
-    )
+    load = f"dcg = dcglearn.DCG.load({name!r})"
+    return {"tool": to, "python": ["import dcglearn", load, calls[to]], "lost": []}
 
 
 def _gain(unjudged: str) -> str | float:
@@ -254,42 +183,19 @@ def _gain(unjudged: str) -> str | float:
         return unjudged
 
 
-def _metrics(names: list[str], judged: Judgements, runs: list[Run]) -> dict[str, Any]:
-    from dcglearn.evaluation.evaluate import named
-
-    return {name: DCG.load(name) if Path(name).is_file() else named(name, judged, runs) for name in names}
-
-
-def _rendered(found: Evaluation, form: Format, by_query: bool) -> str:
-    if form is Format.TABLE and not by_query:
-        return str(found)
-    frame = found.frame(by_query=by_query)
-    if form is Format.JSONL:
-        return frame.write_ndjson().rstrip("\n")
-    return frame.write_csv(separator="\t").rstrip("\n")
+def _rendered(evaluation: Evaluation, form: Format, by_query: bool) -> str:
+    if form == "table" and not by_query:
+        return str(evaluation)
+    frame = evaluation.frame(by_query=by_query)
+    return (frame.write_ndjson() if form == "jsonl" else frame.write_csv(separator="\t")).rstrip("\n")
 
 
-def _comparison_text(found: SystemComparison, form: TableFormat) -> str:
+def _comparison_text(comparison: SystemComparison, form: TableFormat) -> str:
     texts: dict[TableFormat, Callable[[], str]] = {
-        TableFormat.TABLE: lambda: str(found),
-        TableFormat.CSV: found.frame.write_csv,
-        TableFormat.JSONL: found.frame.write_ndjson,
-        TableFormat.MARKDOWN: found.to_markdown,
-        TableFormat.LATEX: found.to_latex,
+        "table": lambda: str(comparison),
+        "csv": comparison.frame.write_csv,
+        "jsonl": comparison.frame.write_ndjson,
+        "markdown": comparison.to_markdown,
+        "latex": comparison.to_latex,
     }
     return texts[form]().rstrip("\n")
-
-
-def _check(*outputs: Path | None, force: bool) -> None:
-    for path in outputs:
-        if path is not None:
-            refuse_existing(path, force=force)
-
-
-def _write(text: str, output: Path | None, *, force: bool) -> None:
-    if output is None:
-        typer.echo(text)
-        return
-    with written_beside(output, force=force) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
-    typer.echo(f"wrote: {output}", err=True)

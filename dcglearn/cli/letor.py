@@ -1,39 +1,20 @@
-"""The commands of LETOR's five-fold protocol: `dcglearn folds` makes folds, `dcglearn letor` runs methods on them."""
+"""Commands of LETOR's five-fold protocol: ``dcglearn folds`` makes folds, ``dcglearn letor`` runs methods on them."""
 
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-commands = typer.Typer(rich_markup_mode=None)
+from dcglearn.foundation.validation import InputError
+from dcglearn.letor.candidates import Choice, Grid
+
+commands = typer.Typer()
 
 
-class Choice(StrEnum):
-    """Which scores are shown."""
-
-    BLEND = "blend"
-    BEST = "best"
-
-
-class Grid(StrEnum):
-    """What is tried on the validation file."""
-
-    DEFAULT = "default"
-    QUICK = "quick"
-    PAPERS = "papers"
-
-
-class TableFormat(StrEnum):
-    """How the table is printed."""
-
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    CSV = "csv"
-    JSON = "json"
+TableFormat = Literal["text", "markdown", "csv", "json"]
 
 
 @commands.command(
@@ -45,21 +26,20 @@ def folds(
         Path | None,
         typer.Argument(metavar="[DATA]", help="Svmlight text with qid, also .gz, .xz and .zst; without it, synthetic."),
     ] = None,
-    n_folds: Annotated[int, typer.Option("--folds", min=3, metavar="N", help="How many.")] = 5,
+    n_folds: Annotated[int, typer.Option("--folds", min=3, metavar="N", help="Number of folds.")] = 5,
     groups: Annotated[
         Path | None, typer.Option(help="Group sizes of data without qid; by default NAME.query beside the data.")
     ] = None,
-    n_queries: Annotated[int, typer.Option("--queries", min=3, help="Of synthetic data.")] = 106,
-    seed: Annotated[int, typer.Option(help="Of synthetic data.")] = 0,
+    n_queries: Annotated[int, typer.Option("--queries", min=3, help="Number of synthetic queries.")] = 106,
+    seed: Annotated[int, typer.Option(help="Seed of synthetic data.")] = 0,
 ) -> None:
     """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in each."""
-    from dcglearn.foundation.validation import InputError
     from dcglearn.letor.folds import letor_folds, write_folds
     from dcglearn.rankers.svmlight import read_queries
     from dcglearn.rankers.synthetic import letor_queries
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise InputError(f"{output} is there and not empty; name a new folder")
+        raise InputError(f"{output} exists and is not empty; name a new folder")
     if not output.parent.is_dir():
         raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
     queries = letor_queries(n_queries, seed=seed) if data is None else read_queries(data, groups)
@@ -81,20 +61,20 @@ def letor(
     metric: Annotated[
         str, typer.Option(help="letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.")
     ] = "letor",
-    quick: Annotated[bool, typer.Option("--quick", help="The same as --grid quick.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Same as --grid quick.")] = False,
     grid: Annotated[
         Grid,
         typer.Option(help="Candidates: regularised, from good starts; a few, for a first look; the papers' own."),
-    ] = Grid.DEFAULT,
+    ] = "default",
     choice: Annotated[
         Choice,
         typer.Option(help="Show a blend of all candidates that validation cannot tell from the best, or the best."),
-    ] = Choice.BLEND,
+    ] = "blend",
     baseline: Annotated[str | None, typer.Option(help="The method that others are tested against; ridge.")] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Keep each result, and the tables, here.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Take up what the output folder holds already.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Keep the results that the output folder holds.")] = False,
     jobs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Processes; by default one a processor, up to 8.")
     ] = None,
@@ -107,48 +87,46 @@ def letor(
         typer.Option(
             "--format", help="How to print: the main measures (text, markdown), or all of each fold (csv, json)."
         ),
-    ] = TableFormat.TEXT,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    ] = "text",
+    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything; train nothing.")] = False,
 ) -> None:
     """Train the papers' methods on each fold, choose in validation, and print test results beside published ones."""
     from dcglearn.foundation.threads import threads
-    from dcglearn.foundation.validation import InputError
     from dcglearn.letor.methods import method_named
     from dcglearn.letor.protocol import Plan, candidates_of, letor_experiment
 
-    tried = "quick" if quick else grid.value
+    candidates = "quick" if quick else grid
     if baseline is not None:
         baseline = method_named(baseline).name
         if method and baseline not in {method_named(name).name for name in method}:
             raise InputError(f"--baseline {baseline} is not among the methods; add --method {baseline!r}")
     if dry_run:
-        plan = Plan.of(folder, method, metric, tried, features, seed)
+        plan = Plan.of(folder, method, metric, candidates, features, seed)
         sizes = ", ".join(f"{name} {n}" for name, n in candidates_of(plan).items())
         typer.echo(f"{plan}\ncandidates: {sizes}\nwould write: {output or 'nothing'}")
         return
-    found = letor_experiment(
+    results = letor_experiment(
         folder,
         method,
         metric=metric,
-        grid=tried,
-        choice=choice.value,
+        grid=candidates,
+        choice=choice,
         output=output,
         resume=resume,
         n_features=features,
         jobs=jobs or min(threads(), 8),
         seed=seed,
     )
-    form = TableFormat.JSON if as_json else form
-    if form is TableFormat.JSON:
-        typer.echo(json.dumps(found.to_dict(), allow_nan=False))
-    elif form is TableFormat.CSV:
-        typer.echo(found.frame().write_csv(), nl=False)
-    elif form is TableFormat.MARKDOWN:
-        typer.echo(found.to_markdown())
+    if as_json or form == "json":
+        typer.echo(json.dumps(results.to_dict(), allow_nan=False))
+    elif form == "csv":
+        typer.echo(results.frame().write_csv(), nl=False)
+    elif form == "markdown":
+        typer.echo(results.to_markdown())
     else:
-        typer.echo(str(found))
-        if len(found.methods) > 1:
-            typer.echo(f"\n{found.tests(baseline)}")
+        typer.echo(str(results))
+        if len(results.methods) > 1:
+            typer.echo(f"\n{results.tests(baseline)}")
     if output is not None:
         typer.echo(f"wrote: {output}", err=True)

@@ -1,4 +1,4 @@
-"""Which log a command is given: one that fits in tables, or one in parts, on disk or over a cluster."""
+"""The log that ``dcglearn learn`` reads: in memory, or in parts, on disk or over a cluster."""
 
 from __future__ import annotations
 
@@ -15,109 +15,98 @@ from dcglearn.foundation.validation import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dcglearn.cli.options import Cluster, Reading
     from dcglearn.logs.parts import PartedLog
     from dcglearn.logs.preferences import Preferences
 
-Memory = Annotated[
-    str | None,
-    typer.Option("--memory", metavar="SIZE", help="Take at most so much (2GB, 512MB); codes go to disk if need be."),
-]
-Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, metavar="N", help="Learn with N processes here, by Dask.")
-]
-Scheduler = Annotated[
-    str | None, typer.Option("--dask", metavar="ADDRESS", help="Learn on this Dask cluster (tcp://host:8786).")
-]
-CheckpointFile = Annotated[
-    Path | None, typer.Option("--checkpoint", metavar="FILE", help="Keep every pass here, for --resume.")
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from --checkpoint, to the same bytes.")]
-
-
-def engine_of(workers: int | None, dask: str | None) -> Any:
-    """Return a scheduler's address or a number of processes; None to learn in this process.
-
-    Raises
-    ------
-    InputError
-        If both are given.
-    """
-    if workers is not None and dask is not None:
-        raise InputError("give --workers or --dask, not both")
-    return workers if dask is None else dask
-
 
 @dataclass(frozen=True)
-class Asked:
-    """The paths of a log, how to read it, and where to learn.
+class LogOptions:
+    """The paths of a log, what it holds, and how much of it may be in memory."""
 
-    Attributes
-    ----------
-    paths : list of str
-        As on the command line.
-    memory, workers, dask
-        As the options are; None where not given.
-    reading : dict
-        `n_grades`, `depth`, `pad`, `scale` of `read_preferences`.
-    """
+    log: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LOG...",
+            help="JSON lines, CSV, TSV or Parquet, also .gz and .zst; - reads standard input. Or many Parquet files.",
+        ),
+    ]
+    ratings: Annotated[bool, typer.Option("--ratings", help="The log holds rated lists rather than pairs.")] = False
+    equal_groups: Annotated[bool, typer.Option("--equal-groups", help="With --ratings: each group counts once.")] = (
+        False
+    )
+    pad: Annotated[bool, typer.Option("--pad", help='Fill short lists with "no grade".')] = False
+    skip_bad: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Put bad lines into FILE and read the others.")
+    ] = None
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", metavar="SIZE", help="Use at most this much memory (2GB, 512MB), and disk beyond it."),
+    ] = None
 
-    paths: list[str]
-    memory: str | None
-    workers: int | None
-    dask: str | None
-    reading: dict[str, Any]
+    def in_parts(self, cluster: Cluster) -> bool:
+        """Return whether the log is to be learned from in parts.
 
-    def __post_init__(self) -> None:
-        if self.memory is not None and self.engine is not None:
+        Raises
+        ------
+        InputError
+            If a limit of memory is given for a cluster.
+        """
+        if self.memory is not None and cluster.engine is not None:
             raise InputError("--memory is for this process alone: give it, or --workers or --dask")
+        several = len(self.log) > 1 or Path(self.log[0]).is_dir() or not _is_there(self.log[0])
+        return several or self.memory is not None or cluster.engine is not None
 
-    @property
-    def engine(self) -> Any:
-        """What `engine_of` says."""
-        return engine_of(self.workers, self.dask)
-
-    @property
-    def in_parts(self) -> bool:
-        """Whether the log is to be learned from in parts."""
-        several = len(self.paths) > 1 or Path(self.paths[0]).is_dir() or not _is_there(self.paths[0])
-        return several or self.memory is not None or self.engine is not None
-
-    def refuse(self, **whole: Any) -> None:
-        """Refuse options, by name and whether they are asked, that need the whole log in tables.
+    def refuse_in_parts(self, **options: Any) -> None:
+        """Refuse options, by name and whether they are given, that need the whole log in memory.
 
         Raises
         ------
         InputError
             Naming the first.
         """
-        for name, asked in whole.items():
-            if asked:
+        needed = {"ratings": self.ratings, "skip_bad": self.skip_bad, **options}
+        for name, given in needed.items():
+            if given:
                 raise InputError(
                     f"--{name.replace('_', '-')} needs one file and the whole log in memory; not with several files, a "
                     "folder, --memory, --workers or --dask"
                 )
 
     @contextlib.contextmanager
-    def opened(self) -> Iterator[Preferences | PartedLog]:
-        """Yield the log in parts."""
-        from dcglearn.logs.dask_log import DaskLog
-        from dcglearn.logs.parquet_log import ParquetLog
+    def opened(self, reading: Reading, cluster: Cluster, skip_bad: Path | None) -> Iterator[Preferences | PartedLog]:
+        """Yield the log; bad lines of one in memory are written to `skip_bad`, where it is given."""
+        parameters = {**reading.parameters, "pad": self.pad}
+        if not self.in_parts(cluster):
+            yield self._in_memory(parameters, skip_bad)
+        elif cluster.engine is None:
+            from dcglearn.logs.parquet_log import ParquetLog
+
+            with ParquetLog(self.log, memory=self.memory, progress=sys.stderr.isatty(), **parameters) as stored:
+                yield stored
+        else:
+            from dcglearn.logs.dask_log import DaskLog
+            from dcglearn.logs.readers import read_preferences
+
+            log: Any = self.log
+            if len(self.log) == 1 and not _is_parquet(self.log[0]):
+                log, parameters = read_preferences(self.log[0], **parameters), {}
+            with DaskLog(log, cluster.engine, **parameters) as spread:
+                yield spread
+
+    def _in_memory(self, parameters: dict[str, Any], skip_bad: Path | None) -> Preferences:
+        from dcglearn.logs.ratings import read_ratings
         from dcglearn.logs.readers import read_preferences
 
-        if self.engine is None:
-            with ParquetLog(self.paths, memory=self.memory, progress=sys.stderr.isatty(), **self.reading) as stored:
-                yield stored
-            return
-        log: Any = self.paths
-        reading = self.reading
-        if len(self.paths) == 1 and not _is_parquet(self.paths[0]):
-            log, reading = read_preferences(self.paths[0], **reading), {}
-        with DaskLog(log, self.engine, **reading) as spread:
-            yield spread
+        if self.ratings:
+            return read_ratings(self.log[0], skip_bad=skip_bad, equal_groups=self.equal_groups, **parameters)
+        if self.equal_groups:
+            raise InputError("--equal-groups goes with --ratings")
+        return read_preferences(self.log[0], skip_bad=skip_bad, **parameters)
 
 
 def _is_there(path: str) -> bool:
-    """Whether a name is that of a file, or standard input, rather than a pattern."""
+    """Return whether a path names a file or standard input rather than a pattern."""
     return path == "-" or Path(path).exists() or not any(mark in path for mark in "*?[")
 
 

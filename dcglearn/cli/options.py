@@ -1,22 +1,94 @@
-"""Options and checks that several commands share."""
+"""Options that several commands share, and how a command takes a group of options as one dataclass."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from dcglearn.foundation.files import refuse_existing
+from dcglearn.foundation.files import refuse_existing, written_beside
+from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import refuse_format
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+
 Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
-
-
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Grades = Annotated[
     int | None, typer.Option("--grades", metavar="L", help="Number of grades; by default the largest seen plus 1.")
 ]
+Plot = Annotated[Path | None, typer.Option(help="Draw the result here (.png, .pdf, .svg).")]
+
+
+def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command whose dataclass parameters are replaced by their fields, an option each.
+
+    Typer makes the options of a command from its signature. A parameter that is annotated with a dataclass stands for
+    the fields of the dataclass, so that options which belong together travel together.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    options: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.name in groups:
+            options += inspect.signature(groups[parameter.name], eval_str=True).parameters.values()
+        else:
+            options.append(parameter.replace(annotation=hints[parameter.name]))
+
+    @functools.wraps(command)
+    def with_groups(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    with_groups.__signature__ = inspect.Signature([option.replace(kind=keyword) for option in options])  # type: ignore[attr-defined]
+    with_groups.__annotations__ = {option.name: option.annotation for option in options}
+    return with_groups
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How grades and lists are read from a log."""
+
+    grades: Grades = None
+    scale: Annotated[str | None, typer.Option(help="Grade names, worst first: Bad,Fair,Good,Excellent,Perfect.")] = None
+    depth: Annotated[int | None, typer.Option(metavar="K", help="Cut lists to K positions.")] = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """`n_grades`, `depth` and `scale` of `read_preferences`."""
+        names = None if self.scale is None else [name.strip() for name in self.scale.split(",")]
+        return {"n_grades": self.grades, "depth": self.depth, "scale": names}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Where work that can be spread is done: in this process, in several, or on a cluster."""
+
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, metavar="N", help="Use N processes here, by Dask.")
+    ] = None
+    dask: Annotated[
+        str | None, typer.Option("--dask", metavar="ADDRESS", help="Use this Dask cluster (tcp://host:8786).")
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.dask is not None:
+            raise InputError("give --workers or --dask, not both")
+
+    @property
+    def engine(self) -> str | int | None:
+        """A scheduler's address or a number of processes; None to work in this process."""
+        return self.workers if self.dask is None else self.dask
 
 
 def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
@@ -33,15 +105,33 @@ def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG
     return {name: files[name] if name in files else DCG.from_name(name, n_grades) for name in names}
 
 
+def is_file(name: str) -> bool:
+    """Return whether a metric is named by a file rather than as GAIN-DISCOUNT."""
+    return Path(name).exists() or name.endswith(".json")
+
+
 def check_outputs(*paths: Path | None, force: bool, picture: Path | None = None) -> None:
-    """Refuse what cannot be written before any work is done."""
-    for path in paths:
+    """Refuse what cannot be written before any work is done; `picture` is an output too, of a format for pictures."""
+    for path in (*paths, picture):
         if path is not None:
             refuse_existing(path, force=force)
     if picture is not None:
         refuse_format(picture)
 
 
-def is_file(name: str) -> bool:
-    """Return whether a metric is named by a file rather than as GAIN-DISCOUNT."""
-    return Path(name).exists() or name.endswith(".json")
+def write_text(text: str, output: Path | None, *, force: bool) -> None:
+    """Write a text to a file, whole or not at all, or to standard output."""
+    if output is None:
+        typer.echo(text)
+        return
+    with written_beside(output, force=force) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
+    typer.echo(f"wrote: {output}", err=True)
+
+
+def write_figure(figure: Figure, plot: Path, *, force: bool) -> None:
+    """Save a figure and say so."""
+    from dcglearn.plots import save_figure
+
+    save_figure(figure, plot, force=force)
+    typer.echo(f"wrote: {plot}", err=True)

@@ -1,17 +1,17 @@
-"""The commands that train a ranker against a metric, and rank with it: `dcglearn train`, `dcglearn rank`."""
+"""Commands that train a ranker against a metric and rank with it: ``dcglearn train``, ``dcglearn rank``."""
 
 from __future__ import annotations
 
 import json
 import sys
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dcglearn.cli.log_options import Scheduler, Workers, engine_of
-from dcglearn.foundation.files import refuse_existing, written_beside
+from dcglearn.cli.options import AsJson, Cluster, Force, check_outputs, is_file, takes_groups
+from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dcglearn.rankers.queries import Queries
     from dcglearn.rankers.ranker import Ranker
 
-commands = typer.Typer(rich_markup_mode=None)
+commands = typer.Typer()
 
 LOSSES = {
     "approx-ndcg": "ApproxNDCG",
@@ -30,95 +30,138 @@ LOSSES = {
     "softrank": "SoftRankNDCG",
     "lambdarank": "LambdaRank",
 }
+"""Methods that train against an objective of `dcglearn.losses`, and its class."""
 
-
-class TrainMethod(StrEnum):
-    """What to train."""
-
-    APPROX_NDCG = "approx-ndcg"
-    SMOOTH_NDCG = "smooth-ndcg"
-    SDCG = "sdcg"
-    SHF_SDCG = "shf-sdcg"
-    REG_SHF_SDCG = "reg-shf-sdcg"
-    SOFTRANK = "softrank"
-    LAMBDARANK = "lambdarank"
-    RSRANK = "rsrank"
-    RANKSVM = "ranksvm"
-    RIDGE = "ridge"
-
-
-class Model(StrEnum):
-    """What scores documents."""
-
-    LINEAR = "linear"
-    TREES = "trees"
-
-
-class Solver(StrEnum):
-    """How to climb."""
-
-    CG = "cg"
-    LBFGS = "lbfgs"
-    SGD = "sgd"
-
-
-class Start(StrEnum):
-    """Where to begin."""
-
-    RIDGE = "ridge"
-    RANKSVM = "ranksvm"
-    RANDOM = "random"
-
-
-class RankFormat(StrEnum):
-    """What to write."""
-
-    SCORES = "scores"
-    TREC = "trec"
-
-
+Method = Literal[
+    "approx-ndcg",
+    "smooth-ndcg",
+    "sdcg",
+    "shf-sdcg",
+    "reg-shf-sdcg",
+    "softrank",
+    "lambdarank",
+    "rsrank",
+    "ranksvm",
+    "ridge",
+]
 Groups = Annotated[
     Path | None, typer.Option(help="Group sizes of data without qid; by default NAME.query beside the data.")
 ]
 ZeroBased = Annotated[bool, typer.Option("--zero-based", help="Features are numbered from 0.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Training and validation data, and how they are read."""
+
+    data: Annotated[Path, typer.Argument(metavar="TRAIN", help="Svmlight text with qid, also .gz, .xz and .zst.")]
+    valid: Annotated[Path | None, typer.Option(help="Validation data, used to choose the stage of the training.")] = (
+        None
+    )
+    groups: Groups = None
+    valid_groups: Annotated[Path | None, typer.Option(help="Group sizes of the validation data.")] = None
+    grades: Annotated[int | None, typer.Option("--grades", metavar="L", help="Number of grades.")] = None
+    features: Annotated[int | None, typer.Option("--features", metavar="D", help="Number of features.")] = None
+    zero_based: ZeroBased = False
+
+    def read(self) -> tuple[Queries, Queries | None]:
+        """Read both on one scale of grades and features."""
+        from dcglearn.rankers.svmlight import read_queries
+
+        common: dict[str, Any] = {"n_grades": self.grades, "zero_based": self.zero_based}
+        queries = read_queries(self.data, self.groups, n_features=self.features, **common)
+        if self.valid is None:
+            return queries, None
+        validation = read_queries(self.valid, self.valid_groups, n_features=queries.shape[1], **common)
+        top = max(queries.n_grades or 1, validation.n_grades or 1)
+        return replace(queries, n_grades=top), validation
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """The model, the method and their parameters."""
+
+    metric: Annotated[str, typer.Option(help="The DCG to train against: a file, or GAIN-DISCOUNT[@K].")] = (
+        "exponential-log2@10"
+    )
+    model: Annotated[
+        Literal["linear", "trees"], typer.Option(help="A linear model, or boosted trees (needs LightGBM).")
+    ] = "linear"
+    method: Annotated[
+        Method | None,
+        typer.Option(help="What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."),
+    ] = None
+    trees: Annotated[int, typer.Option(min=1, metavar="N", help="Boosted trees: how many.")] = 300
+    leaves: Annotated[int, typer.Option(min=2, metavar="N", help="Boosted trees: leaves of each.")] = 31
+    learning_rate: Annotated[float, typer.Option(help="Boosted trees: learning rate.")] = 0.1
+    patience: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Boosted trees: stop after N without a better value.")
+    ] = None
+    solver: Annotated[Literal["cg", "lbfgs", "sgd"], typer.Option(help="Linear models: optimiser.")] = "cg"
+    start: Annotated[
+        Literal["ridge", "ranksvm", "random"], typer.Option(help="Linear models: coefficients to start from.")
+    ] = "ridge"
+    restarts: Annotated[int, typer.Option(help="Linear models: starts, those after the first at random.")] = 1
+    l2: Annotated[
+        float | None, typer.Option(help="Linear models: penalty on the distance to the start; else the method's own.")
+    ] = None
+    seed: Annotated[int, typer.Option(help="Seed of random starts and shuffles.")] = 0
+
+    @property
+    def method_name(self) -> str:
+        """The method, or the model's default."""
+        return self.method or ("approx-ndcg" if self.model == "linear" else "reg-shf-sdcg")
+
+    def ranker(self, dcg: DCG, *, over_cluster: bool) -> Any:
+        """Return the ranker, not fitted."""
+        if self.model == "trees":
+            return self._trees(dcg, over_cluster)
+        if over_cluster:
+            raise InputError("--workers and --dask are for trees: give --model trees, or leave them out")
+        from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
+        from dcglearn.rankers.linear import LinearRanker
+        from dcglearn.rankers.sparse import SparseRanker
+
+        penalty: dict[str, Any] = {} if self.l2 is None else {"l2": self.l2}
+        if self.method_name in LOSSES:
+            options: dict[str, Any] = {
+                "solver": self.solver,
+                "start": self.start,
+                "n_restarts": self.restarts,
+                "seed": self.seed,
+            }
+            return LinearRanker(self._loss(dcg), metric=dcg, **options, **penalty)
+        if self.method_name == "rsrank":
+            return SparseRanker(dcg)
+        return RankSVMRanker(metric=dcg) if self.method_name == "ranksvm" else RidgeRanker(dcg, **penalty)
+
+    def _trees(self, dcg: DCG, over_cluster: bool) -> Any:
+        if self.method_name not in LOSSES:
+            raise InputError(f"--method {self.method_name} is of linear models; trees take {', '.join(LOSSES)}")
+        from dcglearn.rankers.dask_trees import DaskBoostedRanker
+        from dcglearn.rankers.trees import BoostedRanker
+
+        kind: Any = DaskBoostedRanker if over_cluster else BoostedRanker
+        shape: dict[str, Any] = {"n_trees": self.trees, "num_leaves": self.leaves, "learning_rate": self.learning_rate}
+        return kind(self._loss(dcg), metric=dcg, patience=self.patience, seed=self.seed, **shape)
+
+    def _loss(self, dcg: DCG) -> Any:
+        from dcglearn import losses
+
+        return getattr(losses, LOSSES[self.method_name])(dcg)
 
 
 @commands.command(
     epilog="Example: dcglearn train train.svm --valid valid.svm --metric dcg.json --method approx-ndcg -o model"
 )
+@takes_groups
 def train(
-    data: Annotated[Path, typer.Argument(metavar="TRAIN", help="Svmlight text with qid, also .gz, .xz and .zst.")],
+    source: TrainingData,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the model here.")],
-    valid: Annotated[Path | None, typer.Option(help="Data that choose between stages of the training.")] = None,
-    metric: Annotated[
-        str, typer.Option(help="The DCG to train against: a file, or GAIN-DISCOUNT[@K].")
-    ] = "exponential-log2@10",
-    model: Annotated[Model, typer.Option(help="A linear model, or boosted trees (needs LightGBM).")] = Model.LINEAR,
-    method: Annotated[
-        TrainMethod | None,
-        typer.Option(help="What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."),
-    ] = None,
-    trees: Annotated[int, typer.Option(min=1, metavar="N", help="Of boosted trees: how many.")] = 300,
-    leaves: Annotated[int, typer.Option(min=2, metavar="N", help="Of boosted trees: leaves of each.")] = 31,
-    learning_rate: Annotated[float, typer.Option(help="Of boosted trees.")] = 0.1,
-    patience: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Of trees: stop after N without a better value.")
-    ] = None,
-    solver: Annotated[Solver, typer.Option(help="How to climb.")] = Solver.CG,
-    start: Annotated[Start, typer.Option(help="Where to begin.")] = Start.RIDGE,
-    restarts: Annotated[int, typer.Option(help="Starts, those after the first at random.")] = 1,
-    l2: Annotated[float | None, typer.Option(help="Pull to the start; the method's own without it.")] = None,
-    groups: Groups = None,
-    valid_groups: Annotated[Path | None, typer.Option(help="Group sizes of the validation data.")] = None,
-    grades: Annotated[int | None, typer.Option("--grades", metavar="L", help="Number of grades.")] = None,
-    features: Annotated[int | None, typer.Option("--features", metavar="D", help="Number of features.")] = None,
-    zero_based: ZeroBased = False,
-    seed: Annotated[int, typer.Option(help="Of random starts and shuffles.")] = 0,
-    workers: Workers = None,
-    dask: Scheduler = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a training that was stopped.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    options: ModelOptions,
+    cluster: Cluster,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume a training that was stopped.")] = False,
+    as_json: AsJson = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything; train nothing.")] = False,
     force: Force = False,
 ) -> None:
@@ -126,37 +169,29 @@ def train(
     from dcglearn.rankers.model_files import refuse_folder
 
     refuse_folder(output, force=force)
-    queries, held = _both(data, groups, valid, valid_groups, grades, features, zero_based)
-    dcg = _metric(metric, queries.n_grades or 1)
-    _refuse_grades(dcg, metric, {data: queries, valid: held})
-    engine = engine_of(workers, dask)
-    where: dict[str, Any] = {} if engine is None else {"engine": engine}
-    if where and model is Model.LINEAR:
-        raise InputError("--workers and --dask are for trees: give --model trees, or leave them out")
-    if model is Model.TREES:
-        method = method or TrainMethod.REG_SHF_SDCG
-        shape = {"n_trees": trees, "num_leaves": leaves, "learning_rate": learning_rate, "patience": patience}
-        ranker = _trees(method, dcg, {**shape, "seed": seed}, spread=bool(where))
-    else:
-        method = method or TrainMethod.APPROX_NDCG
-        ranker = _ranker(method, dcg, solver=solver.value, start=start.value, n_restarts=restarts, seed=seed, l2=l2)
+    queries, validation = source.read()
+    dcg = _metric(options.metric, queries.n_grades or 1)
+    _refuse_grades(dcg, options.metric, {source.data: queries, source.valid: validation})
+    ranker = options.ranker(dcg, over_cluster=cluster.engine is not None)
     if dry_run:
         typer.echo("\n".join([f"read: {queries}", f"would train: {ranker}", f"would write: {output}"]))
         return
-    checkpoint = output / ("checkpoint.npz" if model is Model.LINEAR else "checkpoint.json")
-    if method.value in LOSSES:
+    checkpoint = output / ("checkpoint.npz" if options.model == "linear" else "checkpoint.json")
+    method = options.method_name
+    if method in LOSSES:
         if not resume:
             output.mkdir(exist_ok=True)
-        ranker.fit(queries, eval_set=held, checkpoint=checkpoint, resume=resume, **where)
+        where = {} if cluster.engine is None else {"engine": cluster.engine}
+        ranker.fit(queries, eval_set=validation, checkpoint=checkpoint, resume=resume, **where)
     elif resume:
-        raise InputError(f"--resume: {method.value} trains in one piece; leave --resume out")
-    elif method is TrainMethod.RSRANK:
-        ranker.fit(queries, eval_set=held)
+        raise InputError(f"--resume: {method} trains in one piece; leave --resume out")
+    elif method == "rsrank":
+        ranker.fit(queries, eval_set=validation)
     else:
         ranker.fit(queries)
     ranker.save(output, force=True)
     checkpoint.unlink(missing_ok=True)
-    _report(ranker, queries, held, metric, as_json)
+    _report(ranker, queries, validation, options.metric, as_json)
     typer.echo(f"wrote: {output}", err=as_json)
 
 
@@ -166,8 +201,9 @@ def rank(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Svmlight text with qid, also .gz, .xz and .zst.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write here; else to standard output.")] = None,
     form: Annotated[
-        RankFormat, typer.Option("--format", help="A score a line, in the order of the data; or a TREC run.")
-    ] = RankFormat.SCORES,
+        Literal["scores", "trec"],
+        typer.Option("--format", help="A score a line, in the order of the data; or a TREC run."),
+    ] = "scores",
     tag: Annotated[str, typer.Option(help="The run's name, its last column.")] = "dcglearn",
     metric: Annotated[
         str | None, typer.Option(help="Judge by this DCG, a file or GAIN-DISCOUNT[@K], rather than the model's.")
@@ -180,16 +216,13 @@ def rank(
     from dcglearn.rankers.model_files import load_ranker, same_numbers
     from dcglearn.rankers.svmlight import read_queries
 
-    if output is not None:
-        refuse_existing(output, force=force)
+    check_outputs(output, force=force)
     if not tag or tag.split() != [tag]:
         raise InputError(f"--tag {tag!r}: a run's name is one word")
     ranker = load_ranker(model)
     queries = read_queries(data, groups, n_features=ranker.n_features_in_, zero_based=zero_based)
     scores = ranker.predict(queries)
-    lines = (
-        (f"{score!r}\n" for score in scores.tolist()) if form is RankFormat.SCORES else run_lines(queries, scores, tag)
-    )
+    lines = run_lines(queries, scores, tag) if form == "trec" else (f"{score!r}\n" for score in scores.tolist())
     if output is None:
         sys.stdout.writelines(lines)
         sys.stdout.flush()
@@ -217,30 +250,8 @@ def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
             yield f"{name} Q0 {document} {place} {float(scores[row])!r} {tag}\n"
 
 
-def _both(
-    data: Path,
-    groups: Path | None,
-    valid: Path | None,
-    valid_groups: Path | None,
-    n_grades: int | None,
-    n_features: int | None,
-    zero_based: bool,
-) -> tuple[Queries, Queries | None]:
-    """Read training and validation data on one scale of grades and features."""
-    from dataclasses import replace
-
-    from dcglearn.rankers.svmlight import read_queries
-
-    queries = read_queries(data, groups, n_grades=n_grades, n_features=n_features, zero_based=zero_based)
-    if valid is None:
-        return queries, None
-    held = read_queries(valid, valid_groups, n_grades=n_grades, n_features=queries.shape[1], zero_based=zero_based)
-    top = max(queries.n_grades or 1, held.n_grades or 1)
-    return replace(queries, n_grades=top), held
-
-
 def _metric(name: str, n_grades: int) -> DCG:
-    return DCG.load(name) if Path(name).exists() or name.endswith(".json") else DCG.from_name(name, n_grades)
+    return DCG.load(name) if is_file(name) else DCG.from_name(name, n_grades)
 
 
 def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries | None]) -> None:
@@ -251,34 +262,6 @@ def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries | None]) -> None
                 f"{path} has grade {top}, but {name} has gains for grades 0..{dcg.n_grades - 1}; "
                 "give a metric with as many grades as the labels have"
             )
-
-
-def _ranker(method: TrainMethod, dcg: DCG, l2: float | None, **options: Any) -> Any:
-    """Return the ranker of a method; options that it does not know are those of linear ones."""
-    from importlib import import_module
-
-    if method.value in LOSSES:
-        loss = getattr(import_module("dcglearn.losses"), LOSSES[method.value])(dcg)
-        if l2 is not None:
-            options["l2"] = l2
-        return import_module("dcglearn.rankers.linear").LinearRanker(loss, metric=dcg, **options)
-    if method is TrainMethod.RSRANK:
-        return import_module("dcglearn.rankers.sparse").SparseRanker(dcg)
-    baselines = import_module("dcglearn.rankers.baselines")
-    if method is TrainMethod.RANKSVM:
-        return baselines.RankSVMRanker(metric=dcg)
-    return baselines.RidgeRanker(dcg) if l2 is None else baselines.RidgeRanker(dcg, l2=l2)
-
-
-def _trees(method: TrainMethod, dcg: DCG, settings: dict[str, Any], spread: bool) -> Any:
-    from importlib import import_module
-
-    if method.value not in LOSSES:
-        raise InputError(f"--method {method.value} is of linear models; trees take {', '.join(LOSSES)}")
-    loss = getattr(import_module("dcglearn.losses"), LOSSES[method.value])(dcg)
-    if spread:
-        return import_module("dcglearn.rankers.dask_trees").DaskBoostedRanker(loss, metric=dcg, **settings)
-    return import_module("dcglearn.rankers.trees").BoostedRanker(loss, metric=dcg, **settings)
 
 
 def _report(ranker: Ranker, queries: Queries, held: Queries | None, name: str, as_json: bool) -> None:

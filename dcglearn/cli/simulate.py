@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,12 +11,7 @@ from dcglearn.cli.options import Force, check_outputs, load_metrics
 
 commands = typer.Typer()
 
-
-class Lists(StrEnum):
-    """How simulated lists are made."""
-
-    PERMUTATIONS = "permutations"
-    FREE = "free"
+Lists = Literal["permutations", "free"]
 
 
 @commands.command(
@@ -34,12 +28,12 @@ def simulate(
     pairs: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 200,
     lists: Annotated[
         Lists, typer.Option(help="Permutations of one multiset of grades, or free lists.")
-    ] = Lists.PERMUTATIONS,
+    ] = "permutations",
     flips: Annotated[int, typer.Option(min=0, help="Number of pairs whose verdict is flipped.")] = 0,
     temperature: Annotated[float, typer.Option(min=0.0, help="Logistic noise of the judge, in units of DCG.")] = 0.0,
     tie_below: Annotated[float, typer.Option(min=0.0, help="Differences up to this become ties.")] = 0.0,
-    raters: Annotated[int | None, typer.Option(min=1, help="Spread the pairs over this many raters.")] = None,
-    queries: Annotated[int | None, typer.Option(min=1, help="Spread the pairs over this many queries.")] = None,
+    raters: Annotated[int | None, typer.Option(min=1, help="Distribute the pairs over this many raters.")] = None,
+    queries: Annotated[int | None, typer.Option(min=1, help="Distribute the pairs over this many queries.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same log.")] = 0,
     truth_file: Annotated[Path | None, typer.Option(help="Write the true DCG here.")] = None,
     force: Force = False,
@@ -52,7 +46,7 @@ def simulate(
     log = preference_pairs(
         dcg,
         pairs,
-        lists=lists.value,
+        lists=lists,
         n_flips=flips,
         temperature=temperature,
         tie_below=tie_below,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
     Metrics = Mapping[str, DCG | str] | Sequence[str] | DCG | str
 
-IDEALS = ("judgements", "list")
-MISSING = ("zero", "skip")
+Ideal = Literal["judgements", "list"]
+IDEALS: tuple[str, ...] = get_args(Ideal)
+Missing = Literal["zero", "skip"]
+MISSING: tuple[str, ...] = get_args(Missing)
 UNJUDGED = ("worst", "best", "drop")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Grades, Integers
 
 
-TIES = ("docno-desc", "stable", "average")
+Ties = Literal["docno-desc", "stable", "average"]
+TIES: tuple[str, ...] = get_args(Ties)
 
 
 @dataclass(frozen=True, eq=False)

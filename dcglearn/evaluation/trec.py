@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    Duplicates = Literal["error", "first", "last"]
-
+Duplicates = Literal["error", "first", "last"]
 RUN_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
 JUDGEMENT_COLUMNS = ("query", "iteration", "document", "grade")
 EXPECTED = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from dcglearn.metric.dcg import DCG
     from dcglearn.rankers.queries import Queries
 
-GRIDS = ("default", "quick", "papers")
+Grid = Literal["default", "quick", "papers"]
+GRIDS: tuple[str, ...] = get_args(Grid)
+Choice = Literal["blend", "best"]
+CHOICES: tuple[str, ...] = get_args(Choice)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from dcglearn.evaluation.compare_systems import SystemComparison, compared
 from dcglearn.evaluation.evaluate import Evaluation
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError
+from dcglearn.letor.candidates import CHOICES
 from dcglearn.letor.measures import MEASURES, SUMMARY, Convention
 from dcglearn.letor.published import PUBLISHED
-from dcglearn.letor.trial import CHOICES, Trial
+from dcglearn.letor.trial import Trial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ import numpy as np
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
-from dcglearn.letor.candidates import Setting
+from dcglearn.letor.candidates import CHOICES, Setting
 from dcglearn.letor.measures import MEASURES, Convention
 from dcglearn.letor.methods import method_named
 from dcglearn.rankers.ranker import spread_of_scores
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 FORMAT, VERSION = "dcglearn.letor", 1
-CHOICES = ("blend", "best")
 
 
 @dataclass(frozen=True, eq=False)

@@ -407,7 +407,7 @@ class TestCommand:
         made, mine = read_fold(find_folds(tmp_path / "made")[1]), letor_folds(letor_queries(5, seed=3))[1]
         assert np.array_equal(made.test.features, mine.test.features)
         for arguments, message in (
-            (["-o", tmp_path / "made"], "is there and not empty"),
+            (["-o", tmp_path / "made"], "exists and is not empty"),
             (["-o", tmp_path / "no" / "where"], "does not exist"),
             ([folder / "Fold1" / "test.txt", "-o", tmp_path / "x"], "4 queries cannot make 5 folds"),
         ):
