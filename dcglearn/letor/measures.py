@@ -83,7 +83,7 @@ class Convention:
 
         Examples
         --------
-        >>> from dcglearn.queries import Queries
+        >>> from dcglearn import Queries
         >>> queries = Queries([[0.0]] * 3, [0, 2, 1], qid=[1, 1, 1])
         >>> found = Convention.named("letor", 3).measures(queries, [3, 2, 1])
         >>> dict(zip(MEASURES, found[0].round(4).tolist()))["NDCG@3"]

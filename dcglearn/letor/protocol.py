@@ -148,8 +148,8 @@ def letor_experiment(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from dcglearn.letor_folders import letor_folds, write_folds
-    >>> from dcglearn.letor_shaped import letor_queries
+    >>> from dcglearn import letor_folds, write_folds
+    >>> from dcglearn.simulate import letor_queries
     >>> with TemporaryDirectory() as folder:
     ...     write_folds(letor_folds(letor_queries(15, n_features=6, sizes=(10, 20), seed=0), 3), folder)
     ...     found = letor_experiment(folder, ["ridge", "RankSVM"], grid="quick")

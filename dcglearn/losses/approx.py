@@ -85,7 +85,7 @@ class ApproxNDCG(MetricLoss):
 
     Examples
     --------
-    >>> from dcglearn.dcg import DCG
+    >>> from dcglearn import DCG
     >>> value, gradient = ApproxNDCG(DCG.standard(3, 10), alpha=5.0)([0.3, 0.1, 0.2], [0, 2, 1])
     >>> round(value, 4), gradient.round(3)
     (0.647, array([-0.177,  0.19 , -0.013]))
@@ -154,7 +154,7 @@ class SDCG(ApproxNDCG):
 
     Examples
     --------
-    >>> from dcglearn.dcg import DCG
+    >>> from dcglearn import DCG
     >>> dcg = DCG.standard(3, 2)
     >>> round(SDCG(dcg, alpha=50.0)([0.3, 0.1, 0.2], [0, 2, 1])[0], 4)
     0.1956

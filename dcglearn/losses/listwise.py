@@ -26,7 +26,7 @@ class Regression(Loss):
 
     Examples
     --------
-    >>> from dcglearn.dcg import DCG
+    >>> from dcglearn import DCG
     >>> value, gradient = Regression(DCG.standard(3, 10, "linear"))([0.5, 0.0], [2, 0])
     >>> value, gradient
     (-0.125, array([ 0.5, -0. ]))

@@ -64,7 +64,7 @@ class AdaRankRanker(Ranker):
 
     Examples
     --------
-    >>> from dcglearn.letor_shaped import letor_queries
+    >>> from dcglearn.simulate import letor_queries
     >>> queries = letor_queries(20, seed=0)
     >>> AdaRankRanker(n_rounds=20).fit(queries).score(queries) > 0.4
     True

@@ -48,7 +48,7 @@ class RidgeRanker(Ranker):
 
     Examples
     --------
-    >>> from dcglearn.letor_shaped import letor_queries
+    >>> from dcglearn.simulate import letor_queries
     >>> queries = letor_queries(20, seed=0)
     >>> RidgeRanker().fit(queries).score(queries) > 0.4
     True
@@ -133,7 +133,7 @@ class RankSVMRanker(Ranker):
 
     Examples
     --------
-    >>> from dcglearn.letor_shaped import letor_queries
+    >>> from dcglearn.simulate import letor_queries
     >>> RankSVMRanker().fit(letor_queries(20, seed=0)).gap_ < 1e-8
     True
     """

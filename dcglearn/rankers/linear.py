@@ -90,8 +90,8 @@ class LinearRanker(Ranker):
 
     Examples
     --------
-    >>> from dcglearn.dcg import DCG
-    >>> from dcglearn.letor_shaped import letor_queries
+    >>> from dcglearn import DCG
+    >>> from dcglearn.simulate import letor_queries
     >>> from dcglearn.losses import ApproxNDCG
     >>> queries = letor_queries(40, seed=0)
     >>> train, test = queries[:30], queries[30:]

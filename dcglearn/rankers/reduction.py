@@ -59,7 +59,7 @@ class PairwiseRanker(Ranker):
 
     Examples
     --------
-    >>> from dcglearn.letor_shaped import letor_queries
+    >>> from dcglearn.simulate import letor_queries
     >>> queries = letor_queries(20, sizes=(20, 40), seed=0)
     >>> ranker = PairwiseRanker(n_rounds=2).fit(queries)
     >>> ranker.score(queries) > 0.4

@@ -268,7 +268,7 @@ def noisy_grades(
     --------
     The training set of the paper's figure 7, 20 wrong grades in 200 pairs:
 
-    >>> from dcglearn.preferences import Preferences
+    >>> from dcglearn import Preferences
     >>> from dcglearn.simulate import ground_truth, preference_pairs
     >>> log = preference_pairs(ground_truth("D1"), 200, seed=0)
     >>> pairs = np.stack([log.preferred, log.other], axis=1)
