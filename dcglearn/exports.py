@@ -1,4 +1,4 @@
-"""A learned DCG in other tools: what each can hold, what would be lost, and callables where numbers do not suffice."""
+"""A DCG in other tools: settings where the tool can hold it, callables where it cannot, errors where values differ."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     Callables = tuple[Callable[..., Any], Callable[..., Any]]
 
 SCALE = 1000
-"""trec_eval allocates a table of the largest gain, so gains are not scaled further than needed."""
+"""Largest whole gain by default. trec_eval allocates a table as long as the largest gain, so it should be small."""
 
 
 def is_log2(dcg: DCG) -> bool:
-    """Say whether the discounts are those of every tool, 1 / log2(rank + 1), up to a factor."""
+    """Return whether the discounts are 1 / log2(rank + 1), which every tool has, up to a factor."""
     usual = 1 / np.log2(np.arange(2.0, dcg.depth + 2))
     first = dcg.discounts[0]
     return bool(first > 0 and np.allclose(dcg.discounts / first, usual, rtol=1e-9))
@@ -37,26 +37,26 @@ def _refuse_lost_discount(dcg: DCG, tool: str, remedy: str, *, lossy: bool) -> N
         worst = int(np.abs(dcg.discounts / dcg.discounts[0] - usual).argmax())
         raise InputError(
             f"{tool} has no discounts but 1 / log2(rank + 1): at rank {worst + 1} it would count {usual[worst]:.3f} of "
-            f"the first where this metric counts {dcg.discounts[worst] / dcg.discounts[0]:.3f}; {remedy}, or say lossy "
-            "(--lossy) to take the gains alone"
+            f"the first where this metric counts {dcg.discounts[worst] / dcg.discounts[0]:.3f}; {remedy}, or pass "
+            "lossy=True (--lossy) to export the gains alone"
         )
 
 
 def integer_gains(dcg: DCG, scale: int | None = None) -> list[int]:
-    """Return gains as whole numbers from 0, as trec_eval, pytrec_eval and ranx need them.
+    """Return gains as whole numbers from 0, which trec_eval, pytrec_eval and ranx need.
 
     Parameters
     ----------
     dcg : DCG
         With gains that do not fall.
     scale : int, optional
-        What the best grade becomes; by default the gains themselves where they are whole, else 1000. NDCG is then off
-        by at most about 1 / scale.
+        The best grade's whole gain. By default the gains stay as they are where they are whole numbers; else it is
+        1000. The error of NDCG is at most about 1 / scale.
 
     Raises
     ------
     InputError
-        If gains fall from one grade to the next, or two grades of different gains would be one number.
+        If gains fall from one grade to the next, or two different gains would become one number.
     """
     gains = dcg.gains - dcg.gains[0]
     if (np.diff(gains) < 0).any() or gains[-1] <= 0:
@@ -64,21 +64,21 @@ def integer_gains(dcg: DCG, scale: int | None = None) -> list[int]:
     if scale is None and (gains == np.round(gains)).all() and gains[-1] <= 100 * SCALE:
         return [int(gain) for gain in gains]
     top = SCALE if scale is None else whole_number(scale, "scale", 1)
-    found = np.round(gains / gains[-1] * top).astype(int)
-    if ((np.diff(found) == 0) & (np.diff(gains) > 0)).any():
-        raise InputError(f"scale={top} makes one number of different gains, {found.tolist()}; give a larger one")
-    return [int(gain) for gain in found]
+    whole = np.round(gains / gains[-1] * top).astype(int)
+    if ((np.diff(whole) == 0) & (np.diff(gains) > 0)).any():
+        raise InputError(f"scale={top} makes different gains equal, {whole.tolist()}; give a larger scale")
+    return [int(gain) for gain in whole]
 
 
 def to_trec_eval(dcg: DCG, scale: int | None = None, *, lossy: bool = False) -> dict[str, Any]:
-    """Return what trec_eval, pytrec_eval and ranx take: grades to write into the judgements, and the measure.
+    """Return the grades to write into judgements for trec_eval, pytrec_eval and ranx, and the name of the measure.
 
     Parameters
     ----------
     dcg, scale
         See `integer_gains`.
     lossy : bool
-        Take the gains without the discounts.
+        Export the gains without the discounts.
 
     Raises
     ------
@@ -91,15 +91,15 @@ def to_trec_eval(dcg: DCG, scale: int | None = None, *, lossy: bool = False) -> 
 
 
 def to_lightgbm(dcg: DCG, *, lossy: bool = False) -> dict[str, Any]:
-    """Return LightGBM's parameters for this metric: ``label_gain``, and where it is evaluated.
+    """Return LightGBM's parameters for this metric: ``label_gain`` and the depth.
 
-    Its ``lambdarank`` and ``ndcg`` know no discounts but log2, and keep ``label_gain`` for the whole process; the
+    LightGBM's ``lambdarank`` and ``ndcg`` have only log2 discounts, and keep ``label_gain`` for the whole process. The
     callables of `lightgbm_callables` have neither limit.
 
     Raises
     ------
     InputError
-        If the discounts are others and `lossy` is not set.
+        If the discounts are not log2 and `lossy` is not set.
     """
     _refuse_lost_discount(dcg, "LightGBM", "use lightgbm_callables, which carry them", lossy=lossy)
     gains = (dcg.gains - dcg.gains[0]).tolist()
@@ -114,19 +114,19 @@ def lightgbm_callables(dcg: DCG, loss: Loss | None = None) -> Callables:
     dcg : DCG
         The metric, any gains and discounts.
     loss : Loss, optional
-        What to train against; ``ApproxNDCG(dcg)`` by default.
+        The objective to train against; ``ApproxNDCG(dcg)`` by default.
 
     Returns
     -------
     objective : callable
-        ``objective(scores, dataset) -> (gradient, hessian)``: what `BoostedRanker` follows, to be minimised.
+        ``objective(scores, dataset) -> (gradient, hessian)``, as in `BoostedRanker`; LightGBM minimises it.
     metric : callable
         ``metric(scores, dataset) -> ("NDCG", value, True)``.
     """
-    followed = ApproxNDCG(dcg) if loss is None else loss
+    objective_of_dcg = ApproxNDCG(dcg) if loss is None else loss
 
     def objective(scores: Floats, data: Any) -> tuple[Floats, Floats]:
-        return _descent(followed, scores, data.get_label(), np.asarray(data.get_group()))
+        return _descent(objective_of_dcg, scores, data.get_label(), np.asarray(data.get_group()))
 
     def metric(scores: Floats, data: Any) -> tuple[str, float, bool]:
         return "NDCG", _mean_ndcg(dcg, scores, data.get_label(), np.asarray(data.get_group())), True
@@ -139,10 +139,10 @@ def xgboost_callables(dcg: DCG, loss: Loss | None = None) -> Callables:
 
     Parameters and returns are as in `lightgbm_callables`; the data needs ``group`` or ``qid``.
     """
-    followed = ApproxNDCG(dcg) if loss is None else loss
+    objective_of_dcg = ApproxNDCG(dcg) if loss is None else loss
 
     def objective(scores: Floats, data: Any) -> tuple[Floats, Floats]:
-        return _descent(followed, scores, data.get_label(), _xgboost_groups(data))
+        return _descent(objective_of_dcg, scores, data.get_label(), _xgboost_groups(data))
 
     def metric(scores: Floats, data: Any) -> tuple[str, float]:
         return "NDCG", _mean_ndcg(dcg, scores, data.get_label(), _xgboost_groups(data))
@@ -167,22 +167,22 @@ def _mean_ndcg(dcg: DCG, scores: Floats, labels: Floats, sizes: Integers) -> flo
     grades, values = np.full((len(sizes), width), -1, dtype=np.int8), np.zeros((len(sizes), width))
     rows, columns = np.repeat(np.arange(len(sizes)), sizes), np.concatenate([np.arange(size) for size in sizes])
     grades[rows, columns], values[rows, columns] = labels, scores
-    found = evaluate_arrays(grades, values, dcg)
-    assert isinstance(found, np.ndarray)
-    return float(found.mean())
+    ndcg = evaluate_arrays(grades, values, dcg)
+    assert isinstance(ndcg, np.ndarray)
+    return float(ndcg.mean())
 
 
 def sklearn_scorer(dcg: DCG) -> Callable[..., float]:
-    """Return a scorer for scikit-learn's ``scoring=``: mean NDCG, a row of targets a query.
+    """Return a scorer for scikit-learn's ``scoring=``: mean NDCG, where each row of targets is a query.
 
-    ``scorer(estimator, X, y)`` takes ``y`` of shape (Q, N), grades, and compares with ``estimator.predict(X)``.
+    ``scorer(estimator, X, y)`` takes grades ``y`` of shape (Q, N) and scores ``estimator.predict(X)`` of that shape.
     """
     from sklearn.metrics import make_scorer
 
     def score(y_true: Any, y_score: Any) -> float:
-        found = evaluate_arrays(y_true, y_score, dcg)
-        assert isinstance(found, np.ndarray)
-        return float(found.mean())
+        ndcg = evaluate_arrays(y_true, y_score, dcg)
+        assert isinstance(ndcg, np.ndarray)
+        return float(ndcg.mean())
 
     return make_scorer(score)
 
@@ -193,12 +193,12 @@ def cwl_continuation(dcg: DCG) -> list[float]:
     Raises
     ------
     InputError
-        If the discounts are not positive and decreasing: a user who goes on with a probability above 1 there is not.
+        If the discounts are not positive and decreasing, since a continuation probability is at most 1.
     """
-    falls = dcg.discounts
-    if (falls <= 0).any() or (np.diff(falls) > 1e-12 * falls[0]).any():
+    discounts = dcg.discounts
+    if (discounts <= 0).any() or (np.diff(discounts) > 1e-12 * discounts[0]).any():
         raise InputError("cwl_eval needs positive discounts that never rise from one position to the next")
-    return [*np.minimum(falls[1:] / falls[:-1], 1.0).tolist(), 0.0]
+    return [*np.minimum(discounts[1:] / discounts[:-1], 1.0).tolist(), 0.0]
 
 
 def cwl_gains(dcg: DCG) -> list[float]:
@@ -214,9 +214,9 @@ def ir_measure(dcg: DCG, name: str = "DCGlearned", *, normalise: bool = True) ->
     dcg : DCG
         The metric.
     name : str
-        What it is called.
+        The measure's name.
     normalise : bool
-        NDCG rather than DCG.
+        Whether to compute NDCG rather than DCG.
 
     Returns
     -------

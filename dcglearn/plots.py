@@ -1,4 +1,4 @@
-"""Pictures: results onto axes, and whole figures for print."""
+"""Plots: results drawn on axes, and whole figures for print."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LINE_STYLES = (
     {"color": "#E69F00", "marker": "v", "linestyle": (0, (5, 1, 1, 1, 1, 1))},
     {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
 )
-"""Okabe and Ito's colours, told apart by the colour-blind; marker and dash tell lines apart in black and white."""
+"""Okabe and Ito's colour-blind safe colours, each with a marker and a dash for print in black and white."""
 
 PRINT_STYLE: dict[Any, Any] = {
     "font.size": 9,
@@ -46,11 +46,11 @@ PRINT_STYLE: dict[Any, Any] = {
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
 }
-"""What `matplotlib.rc_context` takes for a figure in print."""
+"""Parameters of `matplotlib.rc_context` for a figure in print."""
 
 
 def plot_gains(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
-    """Draw gains against grades, one line a DCG, each scaled so that worst is 0 and best is 1.
+    """Draw gains against grades, one line for each DCG, scaled so that the worst grade is 0 and the best 1.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def plot_gains(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
 
 
 def plot_discounts(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
-    """Draw discounts against positions, one line a DCG, each scaled so that its largest is 1.
+    """Draw discounts against positions, one line for each DCG, scaled so that its largest is 1.
 
     Parameters
     ----------
@@ -96,12 +96,12 @@ def plot_discounts(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
 
 
 def plot_weights(weights: Floats, axes: Axes, *, limit: float | None = None, title: str = "") -> Any:
-    """Draw a heat map of utility weights, positions downwards, grades worst to best.
+    """Draw a heat map of utility weights: positions from top to bottom, grades from worst to best.
 
     Parameters
     ----------
     weights : ndarray, shape (K, L)
-        NaN is left white.
+        NaN is drawn white.
     axes : Axes
     limit : float, optional
         The colour scale runs from -limit to limit; by default the largest weight in size.
@@ -122,7 +122,7 @@ def plot_weights(weights: Floats, axes: Axes, *, limit: float | None = None, tit
 
 
 def dcg_figure(dcgs: Mapping[str, DCG]) -> Figure:
-    """Return gains and discounts of one or several DCGs side by side.
+    """Return a figure of the gains and discounts of one or several DCGs.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def dcg_figure(dcgs: Mapping[str, DCG]) -> Figure:
 
 
 def learned_figure(factoring: Factoring, others: Mapping[str, DCG] | None = None) -> Figure:
-    """Return the picture of a learned DCG: gains, discounts (beside other metrics), W and its rank-one part."""
+    """Return a figure of a factored utility: gains and discounts beside other metrics, W and its rank-one part."""
     with _print_style():
         figure = _figure(7.0, 5.6)
         (gains, discounts), (whole, part) = figure.subplots(2, 2)
@@ -163,7 +163,7 @@ def banded_figure(
     others: Mapping[str, DCG] | None = None,
     bands: tuple[Floats, Floats] | None = None,
 ) -> Figure:
-    """Return a learned DCG beside other metrics, within its bands.
+    """Return a figure of a learned DCG with its bands, beside other metrics.
 
     Parameters
     ----------
@@ -191,29 +191,29 @@ def banded_figure(
     return figure
 
 
-def witness_figure(found: Coherence) -> Figure:
-    """Return the rankings on which two metrics differ most, as graded lists with what each metric gives them.
+def witness_figure(coherence: Coherence) -> Figure:
+    """Return a figure of the rankings on which two metrics differ most, with the value of each under both.
 
     Raises
     ------
     InputError
         If no disagreement was found.
     """
-    told = [
+    drawn = [
         (names, witness, regret)
         for names, witness, regret in (
-            (found.names, found.witness, found.regret),
-            (found.names[::-1], found.witness_reverse, found.regret_reverse),
+            (coherence.names, coherence.witness, coherence.regret),
+            (coherence.names[::-1], coherence.witness_reverse, coherence.regret_reverse),
         )
         if witness is not None
     ]
-    if not told:
+    if not drawn:
         raise InputError("there is no disagreement to draw")
     with _print_style():
-        figure = _figure(7.0, 1.9 * len(told))
-        panels = figure.subplots(len(told), 1, squeeze=False)[:, 0]
-        for axes, (names, witness, regret) in zip(panels, told, strict=True):
-            _draw_witness(axes, names, witness, regret, found.rankings.n_grades)
+        figure = _figure(7.0, 1.9 * len(drawn))
+        panels = figure.subplots(len(drawn), 1, squeeze=False)[:, 0]
+        for axes, (names, witness, regret) in zip(panels, drawn, strict=True):
+            _draw_witness(axes, names, witness, regret, coherence.rankings.n_grades)
     return figure
 
 
@@ -234,8 +234,8 @@ def _draw_witness(axes: Axes, names: Sequence[str], witness: Witness, regret: fl
         for pair in zip(witness.first, witness.second, strict=True)
     ]
     right.set_yticks([0, 1], values)
-    for one in (axes, right):
-        one.tick_params(length=0)
+    for side in (axes, right):
+        side.tick_params(length=0)
     axes.grid(visible=False)
     axes.spines[:].set_visible(False)
     right.spines[:].set_visible(False)
@@ -244,7 +244,7 @@ def _draw_witness(axes: Axes, names: Sequence[str], witness: Witness, regret: fl
 
 
 def regret_figure(curve: RegretCurve) -> Figure:
-    """Return the largest regret against how sure the metric that prefers has to be."""
+    """Return a figure of the largest regret against the margin by which one metric prefers."""
     a, b = curve.names
     with _print_style():
         figure = _figure(4.2, 3.0)
@@ -262,21 +262,21 @@ def regret_figure(curve: RegretCurve) -> Figure:
     return figure
 
 
-def disagreement_figure(found: DisagreementMatrix) -> Figure:
-    """Return a heat map of how often metrics disagree, like beside like, under the tree that orders them."""
+def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
+    """Return a heat map of how often metrics disagree, ordered by the tree of a clustering, which is drawn above."""
     from scipy.cluster.hierarchy import dendrogram
 
-    n = len(found.names)
-    order = found.order()
+    n = len(matrix.names)
+    order = matrix.order()
     size = max(3.5, 0.19 * n + 2.2)
     with _print_style():
         figure = _figure(size + 0.8, size + 0.6)
         top, axes = figure.subplots(2, 1, height_ratios=[1, 6])
         if n > 2:
-            dendrogram(found.tree(), ax=top, no_labels=True, color_threshold=0, above_threshold_color="0.4")
+            dendrogram(matrix.tree(), ax=top, no_labels=True, color_threshold=0, above_threshold_color="0.4")
         top.set_axis_off()
-        image = axes.imshow(found.share[np.ix_(order, order)], cmap="cividis", vmin=0, aspect="auto")
-        names = [found.names[i] for i in order]
+        image = axes.imshow(matrix.share[np.ix_(order, order)], cmap="cividis", vmin=0, aspect="auto")
+        names = [matrix.names[i] for i in order]
         axes.set_xticks(range(n), names, rotation=90, fontsize=7)
         axes.set_yticks(range(n), names, fontsize=7)
         axes.grid(visible=False)
@@ -285,33 +285,33 @@ def disagreement_figure(found: DisagreementMatrix) -> Figure:
 
 
 def slope_figure(order: SystemOrder) -> Figure:
-    """Return a slope chart of the systems' ranks under every metric; those whose swaps are solid are in colour."""
-    found, ranks = order.evaluation, order.ranks
+    """Return a slope chart of the systems' ranks under every metric; systems with swaps beyond chance are in colour."""
+    evaluation, ranks = order.evaluation, order.ranks
     coloured = {name for swaps in order.swaps.values() for pair, solid in _verdicts(swaps) if solid for name in pair}
-    n, columns = len(found.runs), np.arange(len(found.metrics))
+    n, columns = len(evaluation.runs), np.arange(len(evaluation.metrics))
     with _print_style():
         figure = _figure(3.6 + 1.4 * len(columns), max(2.5, 0.155 * n + 0.8))
         axes = figure.subplots()
-        for name, row in zip(found.runs, ranks, strict=True):
+        for name, row in zip(evaluation.runs, ranks, strict=True):
             colour, width = (LINE_STYLES[1]["color"], 1.6) if name in coloured else ("0.45", 0.9)
             axes.plot(columns, row, marker="o", markersize=2.5, color=colour, lw=width)
             axes.text(-0.06, row[0], name, ha="right", va="center", fontsize=6.5)
             axes.text(columns[-1] + 0.06, row[-1], name, ha="left", va="center", fontsize=6.5)
-        axes.set_xticks(columns, found.metrics)
+        axes.set_xticks(columns, evaluation.metrics)
         axes.set_xlim(-0.9, columns[-1] + 0.9)
         axes.set_ylim(n + 0.7, 0.3)
         axes.set_yticks([])
         axes.spines[:].set_visible(False)
         axes.grid(visible=False)
         axes.xaxis.tick_top()
-        words = "in colour: systems whose order changes beyond chance" if coloured else "every crossing may be chance"
-        axes.set_xlabel(f"rank, best at the top ({words})")
+        note = "in colour: systems whose order changes beyond chance" if coloured else "every crossing may be chance"
+        axes.set_xlabel(f"rank, best at the top ({note})")
     return figure
 
 
-def forest_figure(found: SystemComparison) -> Figure:
-    """Return differences from the baseline with their intervals, so that one sees whether they depend on the metric."""
-    frame = found.frame
+def forest_figure(comparison: SystemComparison) -> Figure:
+    """Return a forest plot of the differences from the baseline, with intervals, under every metric."""
+    frame = comparison.frame
     runs, measures = list(dict.fromkeys(frame["run"])), list(dict.fromkeys(frame["measure"]))
     with _print_style():
         figure = _figure(6.0, max(2.2, 0.16 * len(frame) + 0.25 * len(runs) + 0.9))
@@ -326,7 +326,7 @@ def forest_figure(found: SystemComparison) -> Figure:
         axes.axvline(0.0, color="0.4", lw=0.8)
         axes.set_yticks(range(len(runs)), runs)
         axes.set_ylim(len(runs) - 0.4, -0.6)
-        axes.set_xlabel(f"difference from {frame['baseline'][0]} ({found.level:.0%} interval)")
+        axes.set_xlabel(f"difference from {frame['baseline'][0]} ({comparison.level:.0%} interval)")
         if len(measures) > 1:
             figure.legend(loc="outside upper center", ncols=min(len(measures), 3))
     return figure
@@ -337,12 +337,12 @@ def _verdicts(swaps: Swaps) -> list[tuple[tuple[str, str], bool]]:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], *, force: bool = True) -> None:
-    """Write a figure beside `path` and rename it; the suffix says the format (png, pdf, svg).
+    """Write a figure beside `path` and rename it; the suffix is the format (png, pdf, svg).
 
     Raises
     ------
     InputError
-        If the suffix is none of these, or the file cannot be written.
+        If the suffix is another, or the file cannot be written.
     """
     refuse_format(path)
     with written_beside(path, force=force) as temporary, _print_style():
@@ -350,13 +350,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, force: bool = T
 
 
 def refuse_format(path: str | os.PathLike[str]) -> None:
-    """Refuse a picture's path with a suffix other than .png, .pdf or .svg, before any work is done.
-
-    Raises
-    ------
-    InputError
-        With the remedy.
-    """
+    """Raise InputError unless the path of a picture ends in .png, .pdf or .svg."""
     if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
         raise InputError(f"{path}: pictures are written as .png, .pdf or .svg")
 

@@ -1,4 +1,4 @@
-"""The main job in one call: a log in, a DCG out, with everything a person should know before trusting it."""
+"""The main job in one call: a log in, a DCG out, with what a person should know before trusting it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Report:
-    """A learned DCG and what to know about it; prints as a page of plain words.
+    """A learned DCG and what to know about it; prints as a page of text.
 
     Attributes
     ----------
@@ -40,19 +40,19 @@ class Report:
     factoring : Factoring or None
         Of the QP's utility, where that was learned.
     log : Preferences or PartedLog
-        What it was learned from.
+        The log it was learned from.
     chosen : ChosenC or None
         How C was chosen, where it was.
     comparison : Comparison or None
-        Measured on a model that did not see the held-out pairs.
+        Held-out shares of a model that did not see the held-out pairs, and of its rivals.
     held_out_by : str or None
         What was held out whole: pair, rater, query or list.
     contradicted : float or None
-        Weight of pairs that other pairs contradict; not counted (None) of a log in parts.
+        Weight of pairs that other pairs contradict; None for a log in parts.
     bands : Bands or None
         Standard errors and bootstrap bands.
     ranges : Ranges or None
-        What the log pins down.
+        Ranges over all DCGs that respect the log.
     seconds : float
         Time to learn, without reading the log.
     """
@@ -75,7 +75,7 @@ class Report:
         return self.dcg.utility if isinstance(self.learner, DCGLearner) else self.learner.utility_
 
     def figure(self) -> Figure:
-        """Return the picture of what was learned, beside the habit."""
+        """Return a figure of the learned DCG beside the usual one."""
         from dcglearn.plots import banded_figure, learned_figure
 
         others = {HABIT: DCG.standard(self.log.n_grades, self.log.depth)}
@@ -104,8 +104,8 @@ class Report:
             "dcg": self.dcg.to_dict(),
         }
         if self.comparison is not None:
-            drawn = self.comparison.by
-            common["held_out"] = {**self.comparison.to_dict(), "bootstrap_by": drawn, "by": self.held_out_by}
+            resampled = {"bootstrap_by": self.comparison.by}
+            common["held_out"] = {**self.comparison.to_dict(), **resampled, "by": self.held_out_by}
         if self.bands is not None:
             common["bands"] = {"level": self.bands.level, "by": self.bands.by, "parameters": self.bands.table()}
         if self.ranges is not None:
@@ -186,29 +186,29 @@ def learn_report(
     Parameters
     ----------
     log : Preferences or PartedLog
-        The log; one in parts cannot be held out from, nor give C="auto", bands or ranges.
+        The log. One in parts gives neither `holdout`, C="auto", `bands` nor `ranges`.
     method : {"dcg", "qp"}
         Gains and discounts directly, or the paper's QP and its factors.
     C : float or "auto"
-        Of the QP; "auto" chooses it by cross-validation.
+        The QP's weight of violated pairs; "auto" chooses it by cross-validation.
     holdout : float, optional
-        Share to hold out and measure on. The returned DCG is learned from the whole log all the same.
+        Share to hold out and measure on. The returned DCG is learned from the whole log in any case.
     by : {"pair", "rater", "query", "list"}
         What to hold out whole; see `Preferences.split`.
     current : DCG or str
         The metric used now, to compare with.
     bands : int
-        Number of bootstrap samples for bands of the direct learner; 0 for none.
+        Number of bootstrap samples for the bands of `DCGLearner`; 0 for none.
     ranges : bool
-        Whether to find the ranges over all DCGs that respect the log.
+        Whether to compute the ranges over all DCGs that respect the log.
     seed : int
-        Of the split, the folds and the bootstrap.
+        Seed of the split, the folds and the bootstrap.
     progress : bool
-        Show a bar on long work.
+        Show a progress bar.
     checkpoint, resume
-        Of the fit on the whole log; see `UtilityLearner.fit`.
+        For the fit on the whole log; see `UtilityLearner.fit`.
     **parameters
-        Of `DCGLearner` or `UtilityLearner`.
+        Parameters of `DCGLearner` or `UtilityLearner`.
 
     Returns
     -------
@@ -217,7 +217,7 @@ def learn_report(
     Raises
     ------
     InputError
-        If the log cannot be learned from, or cannot be split so.
+        If the log cannot be learned from, or cannot be split.
     """
     began = time.perf_counter()
     comparison = None
@@ -229,8 +229,8 @@ def learn_report(
         learner, chosen = _fitted(train, method, C, by, seed, progress, parameters, {})
         reference_C = learner.C if isinstance(learner, UtilityLearner) else C if C != 1.0 else "auto"
         comparison = measured(_dcg(learner)[0], train, test, current=current, C=reference_C, seed=seed)
-    kept = {"checkpoint": checkpoint, "resume": resume}
-    learner, chosen = _fitted(log, method, C, by, seed, progress, parameters, kept)
+    checkpointing = {"checkpoint": checkpoint, "resume": resume}
+    learner, chosen = _fitted(log, method, C, by, seed, progress, parameters, checkpointing)
     dcg, factoring = _dcg(learner)
     return Report(
         learner=learner,
@@ -252,12 +252,12 @@ def _n_pairs(log: Preferences | PartedLog) -> int:
 
 
 def describe(log: Preferences | PartedLog) -> list[str]:
-    """Return what a log holds, in words."""
+    """Return a line that counts what a log holds."""
     if isinstance(log, PartedLog):
         facts = log.facts
-        words = [f"{facts.n} pairs", *([f"{facts.n_ties} ties"] if facts.n_ties else [])]
-        words += [f"{len(facts.raters)} raters"] if facts.raters is not None else []
-        return [f"read: {', '.join(words)}; {log.depth} positions, {log.n_grades} grades"]
+        counts = [f"{facts.n} pairs", *([f"{facts.n_ties} ties"] if facts.n_ties else [])]
+        counts += [f"{len(facts.raters)} raters"] if facts.raters is not None else []
+        return [f"read: {', '.join(counts)}; {log.depth} positions, {log.n_grades} grades"]
     counts = [f"{len(log)} pairs"]
     if log.weight is not None:
         counts.append(f"total weight {log.total_weight:,.0f}")
@@ -310,16 +310,16 @@ def _fitted(
     seed: int,
     progress: bool,
     parameters: dict[str, Any],
-    kept: dict[str, Any],
+    checkpointing: dict[str, Any],
 ) -> tuple[DCGLearner | UtilityLearner, ChosenC | None]:
     if method == "dcg":
-        return DCGLearner(**parameters).fit(log, **kept), None
+        return DCGLearner(**parameters).fit(log, **checkpointing), None
     chosen = None
     if C == "auto" and isinstance(log, Preferences):
         folds_by = "pair" if by == "list" else by
         chosen = choose_C(log, UtilityLearner(**parameters), by=folds_by, seed=seed, progress=progress)
         C = chosen.C
-    return UtilityLearner(**{**parameters, "C": float(C)}).fit(log, **kept), chosen
+    return UtilityLearner(**{**parameters, "C": float(C)}).fit(log, **checkpointing), chosen
 
 
 def _path(chosen: ChosenC) -> list[dict[str, float]]:

@@ -1,8 +1,8 @@
 """The simulator of Zhou et al. 2008, sections 6 to 8: ground truths, list makers and noisy judges.
 
-Every function takes `seed` (int, Generator or None) and nothing else that is random: same seed, same bytes. With one
-seed, more noise contains less noise (the pairs of ``n_flips=5`` are among those of ``n_flips=10``), so that curves
-over a noise level are not blurred by other lists or other mistakes.
+Every function takes `seed` (int, Generator or None), and the same seed gives the same bytes. With one seed, a higher
+noise level adds to the mistakes of a lower one (the pairs flipped by ``n_flips=5`` are among those flipped by
+``n_flips=10``), so curves over the noise level are not blurred by other lists or other mistakes.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")
 """The ways in which `preference_pairs` makes the two lists of a pair."""
 
-_HOPELESS = 20_000
-"""Pairs drawn in a row, all exactly tied, after which the truth is taken to tell no such lists apart."""
+_MAX_TIES_IN_A_ROW = 20_000
+"""Number of exactly tied pairs, drawn in a row, after which drawing stops with an error."""
 
 
 def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
@@ -62,7 +62,7 @@ def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
     Raises
     ------
     InputError
-        If the name is another, or a size is no positive integer.
+        If the name is neither of the two, or a size is not a positive integer.
 
     Notes
     -----
@@ -100,11 +100,11 @@ def judge(
     Parameters
     ----------
     truth : DCG or Utility
-        Whose scores decide.
+        Its scores decide which list wins.
     first, second : array_like of int, shape (n, K)
         Grades by position. Positions beyond the truth's depth do not count.
     n_flips : int
-        Flip exactly so many of the decided pairs, chosen at random (Zhou et al. 2008, section 6.4).
+        Number of decided pairs to flip, chosen at random (Zhou et al. 2008, section 6.4).
     flip_rate : float
         Flip each decided pair with this probability, 0 to 1/2.
     temperature : float
@@ -137,8 +137,8 @@ def judge(
 
     Notes
     -----
-    Ties are those of the noise-free truth and are never flipped. Kinds of noise asked for together act one on top of
-    the other: a pair that two of them flip stands as the truth has it.
+    Ties are those of the noise-free truth and are never flipped. Several kinds of noise act one after the other: a
+    pair that is flipped twice is ordered as by the truth.
 
     Scores count as equal within 1e-12 of the largest score that the truth can give: rounding would otherwise
     decide pairs that are exactly tied, which occur under D1, as ``1/log 2``, ``1/log 4`` and ``1/log 8`` are
@@ -190,17 +190,17 @@ def preference_pairs(
     Parameters
     ----------
     truth : DCG or Utility
-        Whose scores decide. Its depth is the depth of the lists, unless `grades` are fewer.
+        Its scores decide which list wins. Its depth is the depth of the lists, unless `grades` are fewer.
     n : int
-        Number of pairs, none of them exactly tied under the truth (such pairs are drawn again). With `tie_below`
-        some of the n are ties of the log all the same.
+        Number of pairs. Pairs that are exactly tied under the truth are drawn again. With `tie_below`, some of the n
+        pairs can still be ties in the log.
     lists : {"permutations", "free", "optimal", "optimal-free"}
         Two `permutations` of `grades` (sections 6.1 to 6.4); two `free_lists` of the truth's scale; the best
         ordering of `grades` against a permutation, or against a free list (section 6.5, `optimal_pairs`).
     grades : array_like of int, shape (N,)
         The multiset of grades; the paper's by default. Not used by ``"free"``.
     n_raters, n_queries : int, optional
-        Give each pair one of the raters ``rater 1``, ``rater 2``, ... (queries ``query 1``, ...) at random.
+        Assign each pair at random to one of the raters ``rater 1``, ``rater 2``, ... (queries ``query 1``, ...).
     seed : int or Generator, optional
         Same seed, same log; with the same seed the lists are the same whatever the noise.
     **judge_options
@@ -213,11 +213,11 @@ def preference_pairs(
     Raises
     ------
     InputError
-        If a setting is impossible, or the truth tells no such lists apart.
+        If a setting is impossible, or the truth ties all such lists.
 
     Notes
     -----
-    Zhou et al. 2008, sections 6.1, 6.4 and 6.5. The paper does not say what becomes of tied pairs.
+    Zhou et al. 2008, sections 6.1, 6.4 and 6.5. The paper does not say how it treats tied pairs.
 
     Examples
     --------
@@ -250,17 +250,17 @@ def write_log(
     path : path
         The file.
     truth : DCG or Utility
-        Whose scores decide.
+        Its scores decide which list wins.
     n : int
         Number of pairs.
     chunk : int
-        Pairs made, and held, at a time: a row group each.
+        Number of pairs made and held at a time; each chunk becomes a row group.
     seed : int
-        Same seed and chunk, same log; a chunk's own seed is ``(seed, number of the chunk)``.
+        Same seed and chunk, same log. The seed of a chunk is ``(seed, number of the chunk)``.
     force : bool
-        Whether a file that exists is replaced.
+        Whether to replace an existing file.
     **options
-        Of `preference_pairs`; `n_flips` is flips a chunk.
+        Options of `preference_pairs`; `n_flips` counts per chunk.
 
     Raises
     ------
@@ -303,9 +303,9 @@ def ungraded_pairs(
     Parameters
     ----------
     truth : DCG or Utility
-        Whose scores of the hidden grades decide.
+        Its scores of the hidden grades decide which ranking wins.
     n : int
-        Number of pairs, none of them exactly tied under the truth (such pairs are drawn again).
+        Number of pairs. Pairs that are exactly tied under the truth are drawn again.
     grades : array_like of int, shape (K,)
         Hidden grades of the documents 0..K-1.
     seed : int or Generator, optional
@@ -324,7 +324,7 @@ def ungraded_pairs(
     Raises
     ------
     InputError
-        If a setting is impossible, or the truth tells no two such rankings apart.
+        If a setting is impossible, or the truth ties all such rankings.
 
     Notes
     -----
@@ -377,20 +377,20 @@ def _draw(truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Ge
 
 def _decided_pairs(draw: Callable[[int], Pairs], difference: Callable[[Grades, Grades], Floats], n: int) -> Pairs:
     """Return the first n drawn pairs whose difference is not zero, shape (n, K) twice."""
-    found: list[Pairs] = []
-    missing, barren = whole_number(n, "n"), 0
+    drawn: list[Pairs] = []
+    missing, tied_in_a_row = whole_number(n, "n"), 0
     while missing > 0:
-        if barren >= _HOPELESS:
+        if tied_in_a_row >= _MAX_TIES_IN_A_ROW:
             raise InputError(
-                f"{barren} pairs drawn in a row are exactly tied: the truth does not tell such lists apart; "
+                f"{tied_in_a_row} pairs drawn in a row are exactly tied: the truth does not tell such lists apart; "
                 "give grades with different gains, or a truth whose gains and discounts vary"
             )
-        first, second = draw(max(missing, 256))  # not one by one, where nearly all pairs are tied
+        first, second = draw(max(missing, 256))  # at least 256 at a time, in case nearly all are tied
         decided = difference(first, second) != 0
-        barren = 0 if decided.any() else barren + len(decided)
-        found.append((first[decided], second[decided]))
+        tied_in_a_row = 0 if decided.any() else tied_in_a_row + len(decided)
+        drawn.append((first[decided], second[decided]))
         missing -= int(decided.sum())
-    ahead, behind = (np.concatenate(side)[:n] for side in zip(*found, strict=True))
+    ahead, behind = (np.concatenate(side)[:n] for side in zip(*drawn, strict=True))
     return ahead, behind
 
 
@@ -398,13 +398,13 @@ def _difference(truth: DCG | Utility, first: Grades, second: Grades) -> Floats:
     """Return how much better the truth finds the first lists, shape (n,); exactly 0 within rounding error of 0."""
     difference = truth.score(first) - truth.score(second)
     weights = truth.utility.weights if isinstance(truth, DCG) else truth.weights
-    # Relative to the truth, not to the lists at hand, so that a pair is tied or not whatever it is drawn with.
+    # Relative to the truth rather than to these lists, so that a tie does not depend on the other pairs drawn.
     largest = np.abs(weights).max(axis=1).sum()
     return np.where(np.abs(difference) <= TIE_TOLERANCE * largest, 0.0, difference)
 
 
 def _flip_chances(n: int, flip_rate: float, rater: ArrayLike | None, rater_error: Mapping[Any, float] | None) -> Floats:
-    """Return the probability that a pair is flipped by chance or, but not and, by its rater; shape (n,)."""
+    """Return the probability that a pair is flipped once, by chance or by its rater, shape (n,)."""
     within(flip_rate, "flip_rate", 0.5, "above 1/2 the log would mean its opposite")
     if rater_error is None:
         return np.full(n, flip_rate)
@@ -425,7 +425,7 @@ def _flip_chances(n: int, flip_rate: float, rater: ArrayLike | None, rater_error
 
 
 def _some_of(places: NDArray[np.intp], n_flips: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return so many of the decided pairs, at random; more contain fewer."""
+    """Return the pairs to flip, chosen at random among the decided ones; more flips include fewer flips."""
     flips = whole_number(
         n_flips, "n_flips", 0, len(places), f"{len(places)} pairs are decided; make more pairs or fewer flips"
     )
@@ -433,7 +433,7 @@ def _some_of(places: NDArray[np.intp], n_flips: int, rng: np.random.Generator) -
 
 
 def _labelled(options: dict[str, Any], n: int, rng: np.random.Generator, **counts: int | None) -> dict[str, Any]:
-    """Return the judge's options with synthetic labels, ``rater 1`` and so on, where a number of them is asked."""
+    """Return the judge's options with labels ``rater 1``, ... for each kind of label of which a number is given."""
     labels: dict[str, Any] = {}
     for name, count in counts.items():
         if count is None:

@@ -79,7 +79,7 @@ def free_lists(n_grades: int, depth: int, n: int, seed: Seed = None, probabiliti
     seed : int or Generator, optional
         Same seed, same lists.
     probabilities : array_like, shape (L,), optional
-        How likely each grade is, worst first; all alike by default.
+        Probability of each grade, worst first; equal by default.
 
     Returns
     -------
@@ -109,9 +109,9 @@ def free_lists(n_grades: int, depth: int, n: int, seed: Seed = None, probabiliti
 
 
 def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 5, seed: Seed = None) -> Grades:
-    """Return random orderings of one multiset in which some positions hold a grade drawn anew.
+    """Return random orderings of one multiset in which some positions hold a new random grade.
 
-    Between the paper's two settings: with ``n_replaced=0`` these are `permutations`, with all N `free_lists`.
+    They lie between the paper's two settings: with ``n_replaced=0`` they are `permutations`, with K `free_lists`.
 
     Parameters
     ----------
@@ -120,7 +120,8 @@ def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 
     n : int
         Number of lists.
     n_replaced : int
-        Positions redrawn in each list, chosen at random; the new grade is any of the scale, so it may be the old one.
+        Number of positions redrawn in each list, chosen at random. The new grade is any of the scale, so it can equal
+        the old one.
     n_grades : int
         L.
     seed : int or Generator, optional
@@ -133,7 +134,7 @@ def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 
     Raises
     ------
     InputError
-        If more positions are to be redrawn than there are.
+        If `n_replaced` exceeds K.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def permuted_documents(depth: int, n: int, seed: Seed = None) -> Grades:
 def optimal_pairs(
     grades: ArrayLike, n: int, *, others: str = "permutations", n_grades: int = 5, seed: Seed = None
 ) -> Pairs:
-    """Return pairs of lists of which one is the best ordering (Zhou et al. 2008, section 6.5).
+    """Return pairs of the best ordering and another list (Zhou et al. 2008, section 6.5).
 
     Parameters
     ----------
@@ -198,7 +199,7 @@ def optimal_pairs(
     Returns
     -------
     best, other : ndarray of int8, shape (n, K) each
-        For `judge`. A random ordering may chance to be the best one too: `judge` calls that a tie,
+        For `judge`. A random ordering can be the best one too: `judge` calls that a tie,
         ``preference_pairs(lists="optimal")`` draws it again.
 
     Raises
@@ -236,19 +237,19 @@ def noisy_grades(
     n_grades: int = 5,
     seed: Seed = None,
 ) -> Grades:
-    """Return lists in which some documents got another grade (Zhou et al. 2008, section 6.4).
+    """Return lists in which some grades are replaced by wrong ones (Zhou et al. 2008, section 6.4).
 
     Parameters
     ----------
     lists : array_like of int, shape (n, K), (K,) or (n, 2, K)
-        Grades by position; left as they are. Unknown grades (-1) stay unknown.
+        Grades by position; the array itself is not changed. Unknown grades (-1) stay unknown.
     n_documents : int, optional
-        Change exactly so many grades, chosen at random over the whole array.
+        Number of grades to change, chosen at random over the whole array.
     rate : float, optional
         Change each grade with this probability instead. Give one of the two.
     size : int, optional
-        By how many steps a grade is off at most; the new grade is any other grade of the scale within them, all
-        equally likely. Unlimited by default.
+        Largest difference between the new grade and the old one. All other grades within it are equally likely.
+        Unlimited by default.
     n_grades : int
         L, at least 2.
     seed : int or Generator, optional
@@ -261,8 +262,8 @@ def noisy_grades(
     Raises
     ------
     InputError
-        If neither or both of `n_documents` and `rate` are given, more grades are to change than are known, or
-        there is no other grade.
+        If neither or both of `n_documents` and `rate` are given, `n_documents` exceeds the number of known grades, or
+        the scale has only one grade.
 
     Examples
     --------
@@ -279,22 +280,22 @@ def noisy_grades(
     reach = whole_number(n_grades, "n_grades", least=2, most=MAX_GRADES, remedy="a grade needs another to become")
     if size is not None:
         reach = whole_number(size, "size", remedy="a changed grade is off by a step or more")
-    given = np.asarray(lists)
-    flat = given.reshape(-1, given.shape[-1]) if given.ndim == 3 else given
+    original = np.asarray(lists)
+    flat = original.reshape(-1, original.shape[-1]) if original.ndim == 3 else original
     noisy = graded_lists(flat, n_grades=n_grades).ravel().copy()
     rng = np.random.default_rng(seed)
     chosen = _chosen_documents(np.flatnonzero(noisy >= 0), n_documents, rate, rng)
     old = noisy[chosen].astype(np.int64)
-    # One of the window's grades but the last; those from the old grade on move up by one, so it is never itself.
+    # Draw from the window without its last grade; a draw at or above the old grade moves up by one, so it differs.
     drawn = rng.integers(np.maximum(old - reach, 0), np.minimum(old + reach, n_grades - 1))
     noisy[chosen] = drawn + (drawn >= old)
-    return noisy.reshape(given.shape)
+    return noisy.reshape(original.shape)
 
 
 def _chosen_documents(
     known: NDArray[np.intp], n_documents: int | None, rate: float | None, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Return which of the known grades change."""
+    """Return the indices of the known grades to change."""
     if (n_documents is None) == (rate is None):
         raise InputError("give either n_documents, the number of grades to change, or rate, the probability of each")
     if rate is not None:
