@@ -15,14 +15,14 @@ import importlib
 import pkgutil
 import sys
 from pathlib import Path
-from types import ModuleType
+from typing import cast
 
 from tqdm import tqdm
 
 import dcglearn as dl
 import simulations
 from simulations.claims import page
-from simulations.run import complete, parser, produce, read
+from simulations.run import Program, complete, parser, produce, read
 
 KINDS = {
     "all": ("figure_", "study_", "theory_", "train_"),
@@ -33,14 +33,14 @@ KINDS = {
 }
 
 
-def programs(kind: str = "all") -> list[ModuleType]:
+def programs(kind: str = "all") -> list[Program]:
     """Return the programs of a kind, or the one of this name."""
     names = sorted(module.name for module in pkgutil.iter_modules(simulations.__path__))
     chosen = [name for name in names if name == kind or name.startswith(KINDS.get(kind, ()))]
     chosen = [name for name in chosen if name.startswith(KINDS["all"])]
     if not chosen:
         raise dl.InputError(f"{kind!r} is none of {', '.join([*KINDS, *programs_names()])}")
-    return [importlib.import_module(f"simulations.{name}") for name in chosen]
+    return [cast(Program, importlib.import_module(f"simulations.{name}")) for name in chosen]
 
 
 def programs_names() -> list[str]:

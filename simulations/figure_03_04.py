@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.run import STYLES, TRUTHS, Claim, legend, main, repeated, summary
+from simulations.run import STYLES, TRUTHS, Claim, legend, main, paired, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_03_04", 50, 2, (7.0, 3.2)
 
@@ -81,8 +81,7 @@ def top_claim(table):
     for name in ("relative", "absolute"):
         by_repeat = (rows.group_by("truth", "repeat").agg(pl.mean(name)) for rows in (top, bottom))
         means = [rows.sort("truth", "repeat")[name] for rows in by_repeat]
-        difference = (means[0] - means[1]).to_numpy()
-        more[name] = float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(len(difference)))
+        more[name] = paired(*means)
     fine, coarse = (mean < -2 * error for mean, error in (more["relative"], more["absolute"]))
     return Claim(
         "3",

@@ -2,11 +2,10 @@
 
 import sys
 
-import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, at, curves, legend, main, repeated, shown
+from simulations.run import TRUTHS, Claim, at, curves, legend, main, paired, repeated, shown
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_10", 50, 2, (8.0, 3.4)
 SIZES = tuple(range(20, 201, 20))
@@ -45,9 +44,8 @@ def plot(table, axes):
 def growth(table, name, truth, lists):
     """Return the growth of a precision from the fewest to the most pairs, and its standard error over repeats."""
     rows = table.filter(truth=truth, lists=lists).sort("n", "repeat")
-    first, last = (rows.filter(n=rows["n"][i])[name].to_numpy() for i in (0, -1))
-    difference = last - first
-    return float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(len(difference)))
+    first, last = (rows.filter(n=rows["n"][i])[name] for i in (0, -1))
+    return paired(last, first)
 
 
 def claims(table):

@@ -2,10 +2,8 @@
 
 import sys
 
-import numpy as np
-
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, curves, legend, main, recovery, repeated
+from simulations.run import TRUTHS, Claim, curves, legend, main, paired, recovery, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_11_12", 50, 2, (7.5, 3.2)
 SIZES = tuple(range(20, 201, 20))
@@ -42,9 +40,8 @@ def plot(table, axes):
 def gain(table, name, truth, n):
     """Return how much the Hamming margin gains over the unit margin, with the error of the paired difference."""
     rows = table.filter(truth=truth, n=n).sort("repeat")
-    unit, hamming = (rows.filter(margin=margin)[name].to_numpy() for margin in MARGINS)
-    difference = hamming - unit
-    return float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(len(difference)))
+    unit, hamming = (rows.filter(margin=margin)[name] for margin in MARGINS)
+    return paired(hamming, unit)
 
 
 def claims(table):

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -27,6 +26,30 @@ import dcglearn as dl
 STYLES = dl.plots.LINE_STYLES
 SUFFIXES = (".csv", ".png", ".pdf")
 TRUTHS = ("D1", "D2")
+
+
+class Program(Protocol):
+    """What a program of this folder defines: `run` and ``python -m simulations`` rely on these names."""
+
+    __doc__: str | None
+    __name__: str
+    STEM: str
+    """Name of its files, without a suffix."""
+    REPEATS: int
+    """Repeats of each setting."""
+    PANELS: int | tuple[int, int]
+    """Number of panels in a row, or rows and columns."""
+    FIGSIZE: tuple[float, float]
+    """Width and height of the figure, in inches."""
+
+    def simulate(self, seed: int, repeats: int, quick: bool, jobs: int | str, progress: bool) -> Iterator[Any]:
+        """Yield the records of the table."""
+
+    def plot(self, table: pl.DataFrame, axes: Any) -> None:
+        """Draw the table on axes."""
+
+    def claims(self, table: pl.DataFrame) -> Iterator[Claim]:
+        """Yield what the table says of each claim."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +169,16 @@ def legend(axes: Axes, title: str | None = None, **options: Any) -> None:
 
 def at(table: pl.DataFrame, value: str, **where: Any) -> tuple[float, float]:
     """Return the mean of a value over repeats, and its standard error, in the rows where columns have these values."""
-    column = table.filter(*(pl.col(name) == wanted for name, wanted in where.items()))[value].to_numpy()
-    return float(column.mean()), float(column.std(ddof=1) / np.sqrt(len(column)))
+    return _mean_and_error(table.filter(*(pl.col(name) == wanted for name, wanted in where.items()))[value].to_numpy())
+
+
+def paired(first: pl.Series, second: pl.Series) -> tuple[float, float]:
+    """Return the mean of first - second over repeats in the same order, and its standard error."""
+    return _mean_and_error(first.to_numpy() - second.to_numpy())
+
+
+def _mean_and_error(values: Any) -> tuple[float, float]:
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def shown(mean_and_error: tuple[float, float]) -> str:
@@ -178,7 +209,7 @@ def recovery(learner: dl.UtilityLearner, truth: dl.DCG, test: dl.Preferences) ->
     }
 
 
-def main(module: ModuleType, arguments: Sequence[str] | None = None) -> None:
+def main(module: Program, arguments: Sequence[str] | None = None) -> None:
     """Run one program from the command line; bad settings end with status 2 and one line."""
     options = parser(module.__doc__ or "").parse_args(arguments)
     try:
@@ -207,7 +238,7 @@ def parser(description: str) -> argparse.ArgumentParser:
     return found
 
 
-def produce(module: ModuleType, options: argparse.Namespace) -> list[Claim]:
+def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
     """Make a program's table and pictures, unless they are there from the same options; return its claims.
 
     Raises
@@ -257,7 +288,7 @@ def rounded(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(pl.col(pl.Float64).round_sig_figs(6))
 
 
-def _save(module: ModuleType, table: pl.DataFrame, folder: Path, head: str) -> None:
+def _save(module: Program, table: pl.DataFrame, folder: Path, head: str) -> None:
     """Write table and pictures beside, then rename all three: an earlier result is whole or replaced."""
     beside = [folder / f".{module.STEM}.{os.getpid()}{suffix}" for suffix in SUFFIXES]
     try:

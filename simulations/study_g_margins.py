@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, curves, legend, main, recovery, repeated, validated
+from simulations.run import TRUTHS, Claim, curves, legend, main, paired, recovery, repeated, validated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_g_margins", 40, 2, (8.5, 3.4)
 SIZES = (20, 40, 60, 100, 200)
@@ -65,9 +65,8 @@ def plot(table, axes):
 def gain(table, margin, rate, n):
     """Return the gain in precision over the unit margin, with the standard error of the paired difference."""
     rows = table.filter(flip_rate=rate, n=n).sort("truth", "repeat")
-    unit, other = (rows.filter(margin=name)["precision"].to_numpy() for name in ("unit", margin))
-    difference = other - unit
-    return float(difference.mean()), float(difference.std(ddof=1) / np.sqrt(len(difference)))
+    unit, other = (rows.filter(margin=name)["precision"] for name in ("unit", margin))
+    return paired(other, unit)
 
 
 def claims(table):

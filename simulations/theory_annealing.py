@@ -6,7 +6,7 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.ranking_data import rows, split, there
-from simulations.run import STYLES, Claim, at, main, repeated, shown, summary
+from simulations.run import STYLES, Claim, at, main, paired, repeated, shown, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_annealing", 20, (2, 3), (13.0, 6.8)
 POWERS = tuple(range(6, -11, -1))
@@ -112,9 +112,7 @@ def plot(table, axes):
 
 def difference(part, what, power, other):
     """Return the mean of the value at one power of 2 less that at another, and its standard error, paired."""
-    values = [part.filter(what=what, x=float(x)).sort("repeat")["value"].to_numpy() for x in (power, other)]
-    apart = values[0] - values[1]
-    return float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart)))
+    return paired(*(part.filter(what=what, x=float(x)).sort("repeat")["value"] for x in (power, other)))
 
 
 def claims(table):

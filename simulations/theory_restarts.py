@@ -2,11 +2,9 @@
 
 import sys
 
-import numpy as np
-
 import dcglearn as dl
 from simulations.ranking_data import rows, split, there
-from simulations.run import Claim, at, curves, main, repeated, shown
+from simulations.run import Claim, at, curves, main, paired, repeated, shown
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_restarts", 20, (2, 2), (11.0, 6.6)
 ALPHAS = (3.0, 10.0, 30.0, 100.0, 300.0)
@@ -64,9 +62,7 @@ def best_alpha(part, restarts, value):
 
 def rise(part, alpha):
     """Return what the last restarts add to the training NDCG of one, paired, with its error."""
-    ends = [part.filter(alpha=alpha, restarts=k).sort("repeat")["train"].to_numpy() for k in (KEPT[0], most(part))]
-    apart = ends[1] - ends[0]
-    return float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart)))
+    return paired(*(part.filter(alpha=alpha, restarts=k).sort("repeat")["train"] for k in (most(part), KEPT[0])))
 
 
 def most(part):

@@ -3,11 +3,9 @@
 import sys
 from itertools import product
 
-import numpy as np
-
 import dcglearn as dl
 from simulations.ranking_data import DATA, split, there
-from simulations.run import STYLES, Claim, main, repeated, summary
+from simulations.run import STYLES, Claim, main, paired, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_truncation", 20, (2, 3), (14.0, 6.8)
 TRAINED, JUDGED = (1, 2, 3, 5, 10, 20, 50), (1, 3, 5, 10)
@@ -62,9 +60,7 @@ def plot(table, axes):
 
 def gain(part, judged, value="ndcg", depth=TRAINED[-1]):
     """Return how far training at a depth is ahead of training at that of the judge, paired, with its error."""
-    ends = [part.filter(k=k, judged=judged).sort("repeat")[value].to_numpy() for k in (depth, judged)]
-    apart = ends[0] - ends[1]
-    return float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart)))
+    return paired(*(part.filter(k=k, judged=judged).sort("repeat")[value] for k in (depth, judged)))
 
 
 def claims(table):

@@ -12,7 +12,7 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.ranking_data import DATA, split, there
-from simulations.run import Claim, main, repeated
+from simulations.run import Claim, main, paired, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_metric_matrix", 20, 4, (17.0, 4.2)
 TEXTBOOK = ("exponential-log2", "linear-log2", "binary1-log2")
@@ -95,8 +95,7 @@ def difference(table, first, second, judge):
     """
     rows = table.filter(trained=first, judge=judge).sort("repeat")
     other = rows["start"] if second == "start" else table.filter(trained=second, judge=judge).sort("repeat")["ndcg"]
-    apart = rows["ndcg"].to_numpy() - other.to_numpy()
-    return float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart)))
+    return paired(rows["ndcg"], other)
 
 
 def verdict(found):

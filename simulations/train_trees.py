@@ -12,7 +12,7 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.ranking_data import lambdarank_folder, split
-from simulations.run import STYLES, Claim, legend, main, repeated, summary
+from simulations.run import STYLES, Claim, legend, main, paired, repeated, summary
 from simulations.train_metric_matrix import shown, verdict
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, (2, 3), (16.0, 9.0)
@@ -133,9 +133,7 @@ def ahead(table, first, second, share=1.0):
     """Return how far (method, follow) is ahead of another after a share of the trees, paired, with its error."""
     stops = table["trees"].unique()
     last = table.filter(trees=int(stops.filter(stops <= share * stops.max()).max()))
-    values = [last.filter(method=m, follow=f).sort("repeat")["ndcg"].to_numpy() for m, f in (first, second)]
-    apart = values[0] - values[1]
-    return float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart)))
+    return paired(*(last.filter(method=m, follow=f).sort("repeat")["ndcg"] for m, f in (first, second)))
 
 
 def claims(table):
