@@ -66,7 +66,7 @@ from .rankers.baselines import RankSVMRanker as RankSVMRanker
 from .rankers.baselines import RidgeRanker as RidgeRanker
 from .rankers.dask_trees import DaskBoostedRanker as DaskBoostedRanker
 from .rankers.linear import LinearRanker as LinearRanker
-from .rankers.model_files import load_ranker as load_ranker
+from .rankers.load_ranker import load_ranker as load_ranker
 from .rankers.queries import Queries as Queries
 from .rankers.reduction import PairwiseRanker as PairwiseRanker
 from .rankers.sparse import SparseRanker as SparseRanker

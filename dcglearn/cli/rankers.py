@@ -213,7 +213,8 @@ def rank(
     force: Force = False,
 ) -> None:
     """Score the documents of each query, and judge the ranking where the data have grades."""
-    from dcglearn.rankers.model_files import load_ranker, same_numbers
+    from dcglearn.rankers.load_ranker import load_ranker
+    from dcglearn.rankers.model_files import same_numbers
     from dcglearn.rankers.svmlight import read_queries
 
     check_outputs(output, force=force)

@@ -179,9 +179,9 @@ class RankSVMRanker(Ranker):
 
             def curvature(x: Floats) -> Floats:
                 bent = hinge_curvature(design.scores(x), scores, grades, offsets, order)
-                return x + strength * design.pull(bent)
+                return x + strength * design.vjp(bent)
 
-            return 0.5 * float(v @ v) + strength * loss, v + strength * design.pull(slope), curvature
+            return 0.5 * float(v @ v) + strength * loss, v + strength * design.vjp(slope), curvature
 
         found = newton(evaluate, np.zeros(queries.shape[1]), self.tol, self.max_iter)
         v, self.objective_, self.gap_, self.n_iter_ = found

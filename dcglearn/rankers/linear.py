@@ -317,7 +317,7 @@ class _Climb:
     def start(self, restart: int) -> Floats:
         """Return the start of a restart, its scores of spread 1 where the loss is tied to their spread."""
         v = self._start(restart)
-        size = self.design.size_of(v)
+        size = self.design.spread_of(v)
         if not size > 0:
             raise InputError(
                 "the start gives all documents of a query the same score; are the features constant within queries?"
@@ -348,7 +348,7 @@ class _Climb:
         loss = self.loss.at(state.stage + 1, len(self.sharpness))
         v = state.v
         if sharpness is not None:
-            v = v / (self.design.size_of(v) or 1.0)  # the sharpness is per unit of spread, whatever the last stage did
+            v = v / (self.design.spread_of(v) or 1.0)  # the sharpness is per unit of spread
             loss = replace(loss, **{loss.sharpness: sharpness**-loss.sharpness_power})
         before = state.why.get("value", -np.inf)
         climb = self.stochastic if self.ranker.solver == "sgd" else self.deterministic
@@ -387,7 +387,7 @@ class _Climb:
         value, slope = loss(self.design.scores(v), queries.grades, queries.offsets)
         apart = v - v0
         l2 = self.ranker.l2
-        return l2 * float(apart @ apart) - value / len(queries), 2 * l2 * apart - self.design.pull(slope) / len(queries)
+        return l2 * float(apart @ apart) - value / len(queries), 2 * l2 * apart - self.design.vjp(slope) / len(queries)
 
     def deterministic(self, loss: Any, v: Floats, state: _State) -> tuple[Floats, int]:
         """Climb by conjugate gradients or L-BFGS on all queries."""

@@ -6,9 +6,8 @@ import dataclasses
 import os
 import shutil
 import tempfile
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from zipfile import BadZipFile
 
 import numpy as np
@@ -18,21 +17,29 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 
 if TYPE_CHECKING:
-    from dcglearn.rankers.ranker import Ranker
+    from collections.abc import Mapping
+
 
 FORMAT, VERSION = "dcglearn.ranker", 1
-HOMES = {
-    "LinearRanker": "linear",
-    "SparseRanker": "sparse",
-    "RidgeRanker": "baselines",
-    "RankSVMRanker": "baselines",
-    "BoostedRanker": "trees",
-    "DaskBoostedRanker": "dask_trees",
-    "AdaRankRanker": "adarank",
-}
 
 
-def save_model(ranker: Ranker, path: str | os.PathLike[str], *, force: bool = True) -> None:
+class Model(Protocol):
+    """A ranker as its file sees it."""
+
+    metric_: DCG
+    n_features_in_: int
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+
+    def _write(self, folder: Path) -> dict[str, Any]: ...
+    def _read(self, folder: Path, fields: dict[str, Any]) -> None: ...
+
+
+M = TypeVar("M", bound=Model)
+
+
+def save_model(ranker: Model, path: str | os.PathLike[str], *, force: bool = True) -> None:
     """Write a fitted ranker into the folder `path`: ``model.json``, and its numbers in a file beside it.
 
     Raises
@@ -41,25 +48,21 @@ def save_model(ranker: Ranker, path: str | os.PathLike[str], *, force: bool = Tr
         If the ranker is not fitted or is of a kind that has no file, or the folder cannot be written.
     """
     kind = type(ranker).__name__
-    if kind not in HOMES:
-        raise InputError(
-            f"a {kind} holds another library's learner, which has no file without pickle; keep it yourself"
-        )
     if not hasattr(ranker, "metric_"):
         raise InputError(f"this {kind} is not fitted; fit it before saving")
     target = Path(path)
     refuse_folder(target, force=force)
-    words: dict[str, Any] = {"format": FORMAT, "version": VERSION, "kind": kind}
-    words["parameters"] = {name: _encoded(value) for name, value in ranker.get_params(deep=False).items()}
-    words["metric"] = ranker.metric_.to_dict()
-    words["n_features"] = ranker.n_features_in_
+    fields: dict[str, Any] = {"format": FORMAT, "version": VERSION, "kind": kind}
+    fields["parameters"] = {name: _encoded(value) for name, value in ranker.get_params(deep=False).items()}
+    fields["metric"] = ranker.metric_.to_dict()
+    fields["n_features"] = ranker.n_features_in_
     try:
         beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     except OSError as error:
         raise InputError(f"{target}: cannot write there ({error.strerror})") from error
     try:
-        words |= ranker._write(beside)
-        write_json(beside / "model.json", words)
+        fields |= ranker._write(beside)
+        write_json(beside / "model.json", fields)
         beside.chmod(0o755)
         if target.exists():
             for file in beside.iterdir():
@@ -71,7 +74,7 @@ def save_model(ranker: Ranker, path: str | os.PathLike[str], *, force: bool = Tr
 
 
 def refuse_folder(target: Path, *, force: bool) -> None:
-    """Refuse a folder for a model that cannot be made, or holds something else, or a model already (unless `force`)."""
+    """Raise InputError if a model cannot be written to `target`, or (unless `force`) one is there already."""
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
     if target.exists() and not target.is_dir():
@@ -84,47 +87,54 @@ def refuse_folder(target: Path, *, force: bool) -> None:
             raise InputError(f"{target} holds a model; choose another name, or --force to replace it")
 
 
-def load_ranker(path: str | os.PathLike[str], metric: DCG | None = None) -> Ranker:
-    """Read a fitted ranker that `Ranker.save` wrote.
+def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[M]], metric: DCG | None = None) -> M:
+    """Read what `save_model` wrote.
 
     Parameters
     ----------
     path : path
         The model's folder.
+    kinds : dict of str to type
+        The class for each kind of model that may be in the folder.
     metric : DCG, optional
-        The metric that it must have been trained to be judged by; a model of other gains or discounts is refused.
+        Refuse a model that was trained for other gains or discounts than these.
 
     Raises
     ------
     InputError
-        If the folder is not a model, is damaged, of a later version, or of another metric.
+        If the folder is not a model, is damaged, of another kind, of a later version, or of another metric.
     """
     file = Path(path) / "model.json"
-    words = read_json_object(file)
-    if words.get("format") != FORMAT:
-        raise InputError(f'{file}: "format" is {words.get("format")!r}, expected "{FORMAT}"')
-    if words.get("version") != VERSION:
-        raise InputError(f"{file}: written by another version ({words.get('version')!r}; this one reads {VERSION})")
+    fields = read_json_object(file)
+    if fields.get("format") != FORMAT:
+        raise InputError(f'{file}: "format" is {fields.get("format")!r}, expected "{FORMAT}"')
+    if fields.get("version") != VERSION:
+        raise InputError(f"{file}: written by another version ({fields.get('version')!r}; this one reads {VERSION})")
+    if fields.get("kind") not in kinds:
+        raise InputError(
+            f"{path} holds a {fields.get('kind')}, not a {' or '.join(kinds)}; load_ranker reads every kind of model "
+            "that this version knows"
+        )
     try:
-        kind = getattr(import_module(f"dcglearn.rankers.{HOMES[words['kind']]}"), words["kind"])
-        ranker = kind(**{name: _decoded(value) for name, value in words["parameters"].items()})
-        ranker.metric_ = DCG.from_dict(words["metric"])
-        ranker.n_features_in_ = int(words["n_features"])
-        ranker._read(Path(path), words)
+        parameters = {name: _decoded(value) for name, value in fields["parameters"].items()}
+        ranker = kinds[fields["kind"]](**parameters)
+        ranker.metric_ = DCG.from_dict(fields["metric"])
+        ranker.n_features_in_ = int(fields["n_features"])
+        ranker._read(Path(path), fields)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     except (KeyError, TypeError, ValueError, OSError, AttributeError, EOFError, BadZipFile) as error:
         raise InputError(f"{path}: the model is damaged, or not of this version ({error})") from error
     if metric is not None and not same_numbers(metric, ranker.metric_):
         raise InputError(
-            f"{path} was trained for other gains or discounts, {ranker.metric_!r}; train for this metric, or say that "
-            "the other is meant"
+            f"{path} was trained for other gains or discounts, {ranker.metric_!r}; train for this metric, or load the "
+            "model without naming one"
         )
     return ranker
 
 
 def same_numbers(first: DCG, second: DCG) -> bool:
-    """Return whether two DCGs have the same gains and discounts, whatever their words."""
+    """Return whether two DCGs have the same gains and discounts; names of grades and notes may differ."""
     return np.array_equal(first.gains, second.gains) and np.array_equal(first.discounts, second.discounts)
 
 
@@ -147,10 +157,11 @@ def _encoded(value: Any) -> Any:
 
 
 def _decoded(value: Any) -> Any:
+    from dcglearn import losses
+
     if isinstance(value, dict) and "dcg" in value:
         return DCG.from_dict(value["dcg"])
     if isinstance(value, dict):
-        losses = import_module("dcglearn.losses")
         if value["loss"] not in losses.__all__:
             raise InputError(f"{value['loss']!r} is no loss that this version knows")
         return getattr(losses, value["loss"])(**{name: _decoded(item) for name, item in value["fields"].items()})

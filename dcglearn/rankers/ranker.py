@@ -1,4 +1,4 @@
-"""What every ranker shares: checked queries, scores, judgement by a DCG, files; and scaled features for linear ones."""
+"""What every ranker shares: checked queries, scores, evaluation by a DCG, files; scaled features of linear ones."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
+from dcglearn.rankers.model_files import read_model, save_model
 from dcglearn.rankers.queries import Queries, checked_features
 
 if TYPE_CHECKING:
@@ -24,10 +25,15 @@ if TYPE_CHECKING:
 
 
 class Ranker(BaseEstimator):
-    """A model that scores documents; subclasses have `fit`, and a parameter `loss` or `metric` that tells the DCG."""
+    """A model that scores documents; subclasses have `fit`, and a parameter `loss` or `metric` that holds the DCG."""
+
+    metric_: DCG
+    n_features_in_: int
 
     _weights: tuple[str, ...] = ("coef_", "intercept_")
     """Fitted arrays that a saved model holds."""
+    _also_reads: tuple[str, ...] = ()
+    """Kinds of saved models, beside its own, that `load` reads as this class."""
 
     def predict(self, X: Any) -> Floats:
         """Return the score of each document, shape (n,); larger is better.
@@ -37,11 +43,7 @@ class Ranker(BaseEstimator):
         InputError
             If X has not the features that the model was trained on.
         """
-        check_is_fitted(self)
-        features = X.features if isinstance(X, Queries) else checked_features(X)
-        if features.shape[1] != self.n_features_in_:
-            raise InputError(f"X has {features.shape[1]} features, but the model was trained on {self.n_features_in_}")
-        return self._scores(features)
+        return self._scores(self._features_of(X))
 
     def score(self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> float:
         """Return the mean normalised DCG over queries (0 for one without a relevant document).
@@ -75,40 +77,41 @@ class Ranker(BaseEstimator):
 
     def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the fitted model into a folder: parameters as JSON, arrays as npz; nothing is pickled."""
-        from dcglearn.rankers.model_files import save_model
-
         save_model(self, path, force=force)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], metric: DCG | None = None) -> Self:
-        """Read what `save` wrote; see `load_ranker`."""
-        from dcglearn.rankers.model_files import load_ranker
-
-        found = load_ranker(path, metric)
-        if not isinstance(found, cls):
-            raise InputError(f"{path} holds a {type(found).__name__}, not a {cls.__name__}")
-        return found
+        """Read what `save` wrote; see `load_ranker`, which reads every kind of model."""
+        return read_model(path, dict.fromkeys((cls.__name__, *cls._also_reads), cls), metric)
 
     def _write(self, folder: Path) -> dict[str, Any]:
-        """Write the fitted numbers into a folder; return what belongs into its ``model.json`` besides."""
+        """Write the fitted numbers into a folder; return further fields of its ``model.json``."""
         arrays: dict[str, Any] = {name: np.asarray(getattr(self, name)) for name in self._weights}
         np.savez(folder / "weights.npz", **arrays)
         return {}
 
-    def _read(self, folder: Path, words: dict[str, Any]) -> None:
-        """Read what `_write` wrote; `words` are those of ``model.json``."""
+    def _read(self, folder: Path, fields: dict[str, Any]) -> None:
+        """Read what `_write` wrote; `fields` are those of ``model.json``."""
         with np.load(folder / "weights.npz", allow_pickle=False) as arrays:
             for name in self._weights:
                 setattr(self, name, arrays[name] if arrays[name].ndim else float(arrays[name]))
         if self.coef_.shape != (self.n_features_in_,) or not np.isfinite(self.coef_).all():
             raise InputError("weights.npz does not belong to model.json, or is damaged")
 
+    def _features_of(self, X: Any) -> Any:
+        """Return the features in X, checked to be those of the training set."""
+        check_is_fitted(self)
+        features = X.features if isinstance(X, Queries) else checked_features(X)
+        if features.shape[1] != self.n_features_in_:
+            raise InputError(f"X has {features.shape[1]} features, but the model was trained on {self.n_features_in_}")
+        return features
+
     def _scores(self, features: Any) -> Floats:
-        """Return the scores of checked features; a linear model unless a subclass says otherwise."""
+        """Return the scores of checked features; a linear model, unless a subclass overrides this."""
         return features @ self.coef_ + self.intercept_
 
     def _own_metric(self, queries: Queries) -> DCG:
-        """Return the DCG that judges the model: `metric`, that of the loss, or the textbook's."""
+        """Return the DCG that evaluates the model: `metric`, that of the loss, or the textbook's."""
         for dcg in (getattr(self, "metric", None), getattr(getattr(self, "loss", None), "dcg", None)):
             if dcg is not None:
                 check_scale(queries, dcg)
@@ -116,8 +119,8 @@ class Ranker(BaseEstimator):
         return DCG.standard(queries.n_grades or 1, 10)
 
 
-def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None, n_grades: int | None = None) -> Queries:
-    """Return X, y and qid as `Queries`, checked; or X itself, where it is that already.
+def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None) -> Queries:
+    """Return X, y and qid as checked `Queries`; X itself if it is `Queries`.
 
     Raises
     ------
@@ -132,11 +135,11 @@ def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None, n_grades: int
         raise InputError("y is missing: give the grade of each document")
     if qid is None:
         raise InputError("qid is missing: give the query of each document, one label per row of X")
-    return Queries(X, np.asarray(y), np.asarray(qid), n_grades)
+    return Queries(X, np.asarray(y), np.asarray(qid))
 
 
 def as_eval_set(eval_set: Any, n_features: int, dcg: DCG) -> Queries:
-    """Return a validation set as `Queries`: given so, or as (X, y, qid).
+    """Return a validation set, given as `Queries` or as (X, y, qid), as `Queries`.
 
     Raises
     ------
@@ -153,7 +156,7 @@ def as_eval_set(eval_set: Any, n_features: int, dcg: DCG) -> Queries:
 
 
 def check_scale(queries: Queries, dcg: DCG, name: str = "the data") -> None:
-    """Refuse grades that the DCG has no gain for."""
+    """Raise InputError if the DCG has no gain for a grade of the queries."""
     top = int(queries.grades.max(initial=0))
     if top >= dcg.n_grades:
         raise InputError(
@@ -163,7 +166,7 @@ def check_scale(queries: Queries, dcg: DCG, name: str = "the data") -> None:
 
 
 def check_training(queries: Queries, dcg: DCG | None = None) -> None:
-    """Refuse queries from which no order can be learned: no document, or one grade in each query."""
+    """Raise InputError if no order can be learned: no document, or grades (or gains) that are equal in each query."""
     if not len(queries):
         raise InputError("there is no query to learn from")
     low, high = (f.reduceat(queries.grades, queries.offsets[:-1]) for f in (np.minimum, np.maximum))
@@ -177,7 +180,7 @@ def check_training(queries: Queries, dcg: DCG | None = None) -> None:
 
 
 class Design:
-    """Features of the training set seen in units of their spread within queries, so that units change no model.
+    """Features of the training set scaled by their spread within queries, so that units of features change no model.
 
     A coefficient `v` of the scaled features scores ``(X - mean) @ (v / spread)``.
     """
@@ -194,8 +197,8 @@ class Design:
         w = v / self.spread
         return self.features @ w - self.mean @ w
 
-    def pull(self, slope: Floats) -> Floats:
-        """Return a gradient by score as one by scaled coefficient, shape (d,)."""
+    def vjp(self, slope: Floats) -> Floats:
+        """Return the gradient by scaled coefficient, shape (d,), of a gradient by score, shape (n,)."""
         return (self._rows @ slope - self.mean * slope.sum()) / self.spread
 
     def scaled(self) -> Any:
@@ -207,13 +210,13 @@ class Design:
         return (self.features - self.mean) / self.spread
 
     def set_model(self, ranker: Any, v: Floats, intercept: float = 0.0) -> None:
-        """Write scaled coefficients into a ranker, in the units of its features."""
+        """Set a ranker's model to scaled coefficients, in the units of its features."""
         ranker.coef_ = v / self.spread
         ranker.intercept_ = float(intercept - self.mean @ ranker.coef_)
         ranker.n_features_in_ = len(v)
 
-    def size_of(self, v: Floats) -> float:
-        """Return the root mean square of the scores about their query's mean: the unit of sharpness."""
+    def spread_of(self, v: Floats) -> float:
+        """Return the spread of the scores of `v`, which is the unit of sharpness."""
         return spread_of_scores(self.scores(v), self.offsets)
 
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.queries import Queries, checked_features, query_offsets
+from dcglearn.rankers.queries import Queries, query_offsets
 from dcglearn.rankers.ranker import Ranker, as_queries, check_training
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats, Integers
@@ -27,9 +28,9 @@ _PAIRS = 1 << 18
 class PairwiseRanker(Ranker):
     """Rank with any classifier that decides between two documents.
 
-    NDCG-Train asks the classifier in `n_rounds` rounds to order pairs, each weighted by what its order is worth where
-    the last round's classifier puts the two: ``|(a_i - a_j)(D(r_i) - D(r_j))|`` over the ideal value. NDCG-Test ranks
-    a query's documents by how many others beat them.
+    NDCG-Train fits the classifier in `n_rounds` rounds. A pair's weight is what its order is worth at the positions
+    that the last round's classifier gives the two: ``|(a_i - a_j)(D(r_i) - D(r_j))|`` over the ideal value. NDCG-Test
+    ranks a query's documents by how many others beat them.
 
     Parameters
     ----------
@@ -38,13 +39,13 @@ class PairwiseRanker(Ranker):
     metric : DCG, optional
         Gains, discounts and judge; the textbook's by default.
     pairs : {"difference", "both"}
-        What the learner sees of a pair: the difference of the features, or one document's after the other's.
+        The learner's features of a pair: the difference of the documents' features, or both, one after the other.
     n_rounds : int
         The paper's T.
     max_pairs : int
-        Pairs a round at most; a random sample, by weight's share, where there are more.
+        Most pairs a round; of more, a random sample is drawn in proportion to their weights.
     seed : int
-        Of the pairs' orientation and the sample.
+        Seed of the order of the documents in a pair, and of the sample.
 
     Attributes
     ----------
@@ -53,9 +54,9 @@ class PairwiseRanker(Ranker):
 
     Notes
     -----
-    Sun, Qin, Tao and Wang 2009, procedures 1 and 2, where a pair's label and its decision do not fit together:
-    here ``1`` means that the first is to stand before the second, and a position is 1 + the number of documents that
-    beat it. The first round's positions are those of a ridge regression on gains.
+    Sun, Qin, Tao and Wang 2009, procedures 1 and 2. The label of a pair and the decision on it do not fit together
+    there. Here ``1`` means that the first document ranks before the second, and a document's position is 1 + the number
+    of documents that beat it. The first round's positions are those of a ridge regression on gains.
 
     Examples
     --------
@@ -65,8 +66,6 @@ class PairwiseRanker(Ranker):
     >>> ranker.score(queries) > 0.4
     True
     """
-
-    _weights = ()
 
     def __init__(
         self,
@@ -111,7 +110,7 @@ class PairwiseRanker(Ranker):
             first, second, weight = self._sampled(queries, scores, rng)
             label = queries.grades[first] > queries.grades[second]
             self.learner_ = clone(learner).fit(
-                self._seen(queries.features, first, second), label, sample_weight=weight / weight.mean()
+                self._pair_features(queries.features, first, second), label, sample_weight=weight / weight.mean()
             )
             scores = self._positions(queries.features, queries.offsets)
         return self
@@ -124,20 +123,20 @@ class PairwiseRanker(Ranker):
         X : array_like or CSR, shape (n, d), or Queries
             Features.
         qid : array_like, shape (n,), optional
-            Queries, since documents are compared within them; without it all documents are one query's.
+            The query of each document, since documents are compared within queries; one query by default.
         """
-        check_is_fitted(self)
+        features = self._features_of(X)
+        n = features.shape[0]
         if isinstance(X, Queries):
-            features, offsets = X.features, X.offsets
-        else:
-            features = checked_features(X)
-            n = features.shape[0]
-            offsets = np.array([0, n]) if qid is None else query_offsets(qid, n)[0]
-        if features.shape[1] != self.n_features_in_:
-            raise InputError(f"X has {features.shape[1]} features, but the model was trained on {self.n_features_in_}")
-        return self._positions(features, offsets)
+            return self._positions(features, X.offsets)
+        return self._positions(features, np.array([0, n]) if qid is None else query_offsets(qid, n)[0])
 
-    def _seen(self, features: Any, first: NDArray[np.intp], second: NDArray[np.intp]) -> Any:
+    def _write(self, folder: Path) -> dict[str, Any]:
+        raise InputError(
+            "a PairwiseRanker holds another library's learner, which has no file without pickle; keep it yourself"
+        )
+
+    def _pair_features(self, features: Any, first: NDArray[np.intp], second: NDArray[np.intp]) -> Any:
         if self.pairs == "difference":
             return features[first] - features[second]
         if hasattr(features, "tocsr"):
@@ -147,15 +146,15 @@ class PairwiseRanker(Ranker):
         return np.hstack([features[first], features[second]])
 
     def _positions(self, features: Any, offsets: Integers) -> Floats:
-        """Return minus (1 + the number of documents that beat it) for each document; a pair is asked both ways."""
+        """Return minus (1 + the number of documents that beat it) for each document; a pair is classified both ways."""
         beaten = np.zeros(features.shape[0])
         for start, stop in pairwise(offsets):
             upper = np.triu_indices(stop - start, 1)
             for at in range(0, len(upper[0]), _PAIRS):
                 i, j = (index[at : at + _PAIRS] + start for index in upper)
-                forth = self.learner_.predict(self._seen(features, i, j)).astype(float)
-                back = self.learner_.predict(self._seen(features, j, i)).astype(float)
-                first = (forth + 1 - back) / 2  # 1/2 where it contradicts itself
+                forth = self.learner_.predict(self._pair_features(features, i, j)).astype(float)
+                back = self.learner_.predict(self._pair_features(features, j, i)).astype(float)
+                first = (forth + 1 - back) / 2  # 1/2 where the two decisions contradict each other
                 np.add.at(beaten, j, first)
                 np.add.at(beaten, i, 1 - first)
         return -1 - beaten
@@ -163,10 +162,9 @@ class PairwiseRanker(Ranker):
     def _sampled(
         self, queries: Queries, scores: Floats, rng: np.random.Generator
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-        """Return both documents of each pair, in random order, and its weight; a sample where there are too many."""
-        found = [weighted_pairs(queries, q, scores, self.metric_) for q in range(len(queries))]
-        first, second = (np.concatenate([pairs[side] for pairs in found]).astype(np.intp) for side in (0, 1))
-        weight = np.concatenate([pairs[2] for pairs in found])
+        """Return both documents of each pair, in random order, and its weight; a sample if there are too many pairs."""
+        pairs = [weighted_pairs(queries, q, scores, self.metric_) for q in range(len(queries))]
+        first, second, weight = (np.concatenate(column) for column in zip(*pairs, strict=True))
         if not weight.any():
             raise InputError("no pair of documents is worth anything to this DCG; are the discounts all equal?")
         if len(weight) > self.max_pairs:

@@ -187,10 +187,10 @@ class SparseRanker(Ranker):
 
         loss = self.loss if self.loss is not None else RSRank(self.metric_, k=None)
         v = least_squares(design, queries, self.metric_, 1e-3, reweighted=False)[1:]
-        v /= design.size_of(v) or 1.0
+        v /= design.spread_of(v) or 1.0
 
         def slope(at: Floats) -> Floats:
-            return design.pull(loss(design.scores(at), queries.grades, queries.offsets)[1]) / len(queries)
+            return design.vjp(loss(design.scores(at), queries.grades, queries.offsets)[1]) / len(queries)
 
         if self.l1 is not None:
             strengths = [self.l1]

@@ -105,6 +105,8 @@ class BoostedRanker(Ranker):
     True
     """
 
+    _also_reads = ("DaskBoostedRanker",)
+
     def __init__(
         self,
         loss: Any = None,
@@ -247,11 +249,11 @@ class BoostedRanker(Ranker):
         self.booster_.save_model(str(folder / "trees.txt"))
         return {"n_trees_used": self.n_trees_, "base": None if self.base_ is None else self.base_.tolist()}
 
-    def _read(self, folder: Path, words: dict[str, Any]) -> None:
+    def _read(self, folder: Path, fields: dict[str, Any]) -> None:
         text = (folder / "trees.txt").read_text(encoding="utf-8")
         self.booster_ = booster_of(lightgbm_itself(), text, f"{folder}/trees.txt")
-        self.n_trees_ = int(words["n_trees_used"])
-        self.base_ = None if words.get("base") is None else np.array(words["base"], dtype=np.float64)
+        self.n_trees_ = int(fields["n_trees_used"])
+        self.base_ = None if fields.get("base") is None else np.array(fields["base"], dtype=np.float64)
         if self.base_ is not None and self.base_.shape != (self.n_features_in_ + 1,):
             raise InputError("the start in model.json has not as many coefficients as there are features")
         if self.booster_.num_feature() != self.n_features_in_ or not 0 < self.n_trees_ <= self.booster_.num_trees():

@@ -12,7 +12,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.model_files import load_ranker
+from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.synthetic import letor_queries
 

@@ -13,7 +13,7 @@ from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.adarank import AdaRankRanker
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.linear import LinearRanker
-from dcglearn.rankers.model_files import load_ranker
+from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries, precision_by_query
 from dcglearn.rankers.ranker import Design
 from dcglearn.rankers.synthetic import letor_queries

@@ -20,7 +20,7 @@ from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.rankers.linear import LinearRanker, stages_of
-from dcglearn.rankers.model_files import load_ranker
+from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Design, spread_of_scores
 from dcglearn.rankers.reduction import PairwiseRanker, weighted_pairs
@@ -105,7 +105,7 @@ class TestBaselines:
         def objective(v):
             value, slope = hinge_twin(design.scores(v), queries.grades, offsets)
             c = 10.0 / ranker.n_pairs_
-            return v @ v / 2 + c * value, v + c * design.pull(slope)
+            return v @ v / 2 + c * value, v + c * design.vjp(slope)
 
         other = minimize(objective, np.zeros(12), jac=True, method="L-BFGS-B", options={"maxiter": 60})
         assert ranker.objective_ <= other.fun * (1 + 1e-9)
@@ -481,7 +481,7 @@ class TestFiles:
         for change, message in (
             ({"format": "x"}, "\"format\" is 'x'"),
             ({"version": 2}, "written by another version"),
-            ({"kind": "Pickle"}, "damaged"),
+            ({"kind": "Pickle"}, "holds a Pickle, not a LinearRanker or .*load_ranker reads every kind"),
             ({"n_features": 3}, "does not belong to model.json"),
             (
                 {"parameters": {**words["parameters"], "loss": {"loss": "os", "fields": {}}}},

@@ -10,7 +10,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, Regression, RegSHFSDCG, SmoothNDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.model_files import load_ranker
+from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.synthetic import letor_queries
 from dcglearn.rankers.trees import BoostedRanker
@@ -176,6 +176,9 @@ def test_files(tmp_path):
     again = load_ranker(tmp_path / "model", STEEP)
     np.testing.assert_array_equal(again.predict(TEST), ranker.predict(TEST))
     assert again.get_params() == ranker.get_params() and again.n_trees_ == ranker.n_trees_
+    file = tmp_path / "model" / "model.json"
+    file.write_text(file.read_text().replace('"BoostedRanker"', '"DaskBoostedRanker"'))
+    np.testing.assert_array_equal(BoostedRanker.load(tmp_path / "model").predict(TEST), ranker.predict(TEST))
     with pytest.raises(InputError, match="other gains"):
         load_ranker(tmp_path / "model", TOP)
     trees = tmp_path / "model" / "trees.txt"

@@ -1,0 +1,40 @@
+"""Reading a saved model of any kind (`load_ranker`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dcglearn.rankers.model_files import read_model
+
+if TYPE_CHECKING:
+    import os
+
+    from dcglearn.metric.dcg import DCG
+    from dcglearn.rankers.ranker import Ranker
+
+
+def load_ranker(path: str | os.PathLike[str], metric: DCG | None = None) -> Ranker:
+    """Read a fitted ranker that `Ranker.save` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The model's folder.
+    metric : DCG, optional
+        The metric that it must have been trained to be judged by; a model of other gains or discounts is refused.
+
+    Raises
+    ------
+    InputError
+        If the folder is not a model, is damaged, of a later version, or of another metric.
+    """
+    from dcglearn.rankers.adarank import AdaRankRanker
+    from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
+    from dcglearn.rankers.dask_trees import DaskBoostedRanker
+    from dcglearn.rankers.linear import LinearRanker
+    from dcglearn.rankers.sparse import SparseRanker
+    from dcglearn.rankers.trees import BoostedRanker
+
+    kinds: tuple[type[Ranker], ...] = (LinearRanker, SparseRanker, RidgeRanker, RankSVMRanker, AdaRankRanker)
+    kinds += (BoostedRanker, DaskBoostedRanker)
+    return read_model(path, {kind.__name__: kind for kind in kinds}, metric)
