@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import tempfile
@@ -12,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from typing import TypeAlias
+
+    Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 CHECKPOINT_VERSION = 1
 """Format of checkpoints; also that of files which do not say theirs."""
@@ -62,6 +66,45 @@ def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
         raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
     if target.exists() and not force:
         raise InputError(f"{target} exists; choose another name, or --force to replace it")
+
+
+def is_path(value: Any) -> bool:
+    """Whether a value is a path, or a list or tuple of paths."""
+    if isinstance(value, (list, tuple)) and value:
+        return all(isinstance(path, (str, os.PathLike)) for path in value)
+    return isinstance(value, (str, os.PathLike))
+
+
+def expand_paths(paths: Paths, inside: str) -> list[str]:
+    """Return the files that a path, a folder, a pattern or several of these name, in order, each once.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        Files, folders or patterns.
+    inside : str
+        Pattern of the files to take from a folder.
+
+    Raises
+    ------
+    InputError
+        If there is no path, one does not exist, or no file of a folder matches.
+    """
+    named = [os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    if not named:
+        raise InputError(f"no file is named; name files, or a folder with files {inside}")
+    files: list[str] = []
+    for path in named:
+        if Path(path).is_dir():
+            matches = sorted(str(match) for match in Path(path).glob(inside) if match.is_file())
+            if not matches:
+                raise InputError(f"{path}: a folder without a file that matches {inside}")
+        else:
+            matches = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207
+            if not matches:
+                raise InputError(f"{path} does not exist, and no file matches it as a pattern; check the name")
+        files += matches
+    return list(dict.fromkeys(files))
 
 
 def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:

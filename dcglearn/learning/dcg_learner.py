@@ -18,7 +18,7 @@ from dcglearn.learning.direct_fit import SHARPNESS, Curves, Fit, Model, family, 
 from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, RAMP
 from dcglearn.learning.utility_learner import PairLearner, UtilityLearner
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
-from dcglearn.logs.open_log import log_identity, opened_log
+from dcglearn.logs.open_log import log_fingerprint, opened_log
 from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, textbook_dcgs
@@ -210,7 +210,7 @@ class DCGLearner(PairLearner):
     def _identity(self, log: Preferences | PartedLog, start: Curves | None) -> dict[str, Any]:
         """Return what must be the same when a fit is resumed."""
         settings = {name: str(value) for name, value in self.get_params().items()}
-        return {"learner": "DCGLearner", **settings, "start": str(start), **log_identity(log)}
+        return {"learner": "DCGLearner", **settings, "start": str(start), **log_fingerprint(log)}
 
     def _fit(self, log: Preferences | PartedLog, start: Curves | None, kept: Any) -> None:
         kind = LOSSES[self.loss_]

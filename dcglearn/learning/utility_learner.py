@@ -21,7 +21,7 @@ from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.logs.counting import Agreement
-from dcglearn.logs.open_log import dropped_of, log_identity, opened_log, without_equal_lists
+from dcglearn.logs.open_log import dropped_of, log_fingerprint, opened_log, without_equal_lists
 from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.metric.dcg import DCG, Utility
@@ -280,7 +280,7 @@ class UtilityLearner(PairLearner):
     def _identity(self, log: Preferences | PartedLog) -> dict[str, Any]:
         """Return what must be the same when a fit is resumed."""
         settings = {name: str(value) for name, value in self.get_params().items()}
-        return {"learner": "UtilityLearner", **settings, **log_identity(log)}
+        return {"learner": "UtilityLearner", **settings, **log_fingerprint(log)}
 
     def _solve(self, pairs: PairSource, log: Preferences | PartedLog, start: Floats | None) -> Solution:
         monotone = self.monotone and log.graded

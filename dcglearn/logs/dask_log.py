@@ -1,9 +1,8 @@
-"""A log over a Dask cluster: workers keep their parts, and every step adds up the very same kernel's sums in a tree."""
+"""A log over a Dask cluster: workers keep the parts, and sums over them are added in a tree."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 import uuid
 import warnings
 from functools import partial, reduce
@@ -11,10 +10,13 @@ from itertools import pairwise
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
+from dcglearn.foundation.files import expand_paths, is_path
 from dcglearn.foundation.threads import bounds, one_thread
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.parquet_pieces import ReadAs, parquet_files, pieces, read_piece
+from dcglearn.logs.parquet_pieces import PARQUET, ReadAs, pieces, read_piece
 from dcglearn.logs.parts import PartedLog, checked_scale, facts_of, on_scale
 from dcglearn.logs.preferences import Preferences, as_preferences
 
@@ -25,21 +27,21 @@ if TYPE_CHECKING:
 
 
 PART = 1 << 18
-"""Pairs of a part that is cut from a log in memory."""
+"""Pairs of a part of a log in memory, by default."""
 
 FAN_IN = 8
 """Sums added by one task of the tree."""
 
 
 class DaskParts:
-    """Parts kept by the workers of a cluster, as futures: one that is lost is made again from its source.
+    """Parts kept by the workers of a cluster, as futures; Dask makes a lost part again from its source.
 
     Parameters
     ----------
     client : distributed.Client
         The cluster.
     futures : sequence of Future
-        A part each, in order.
+        One a part, in order.
     """
 
     def __init__(self, client: Client, futures: Sequence[Future]) -> None:
@@ -54,10 +56,10 @@ class DaskParts:
     def gathered(self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None) -> list[Any]:
         """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last argument a part."""
         graph, keys = self._graph(function, arguments, each)
-        last = f"{keys[0]}-all"
-        graph[last] = (_listed, *keys)
-        found: list[Any] = awaited(self.client, self._submitted(graph, [last])[0])
-        return found
+        everything = f"{keys[0]}-all"
+        graph[everything] = (_listed, *keys)
+        results: list[Any] = awaited(self.client, self._submitted(graph, [everything])[0])
+        return results
 
     def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return the sum over the parts, added in a tree that depends on their number alone."""
@@ -71,9 +73,9 @@ class DaskParts:
     def _graph(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], each: Sequence[Any] | None = None
     ) -> tuple[dict[str, Any], list[str]]:
-        """Return the tasks of a pass, for one message: one by one, sending would take longer than the work."""
+        """Return the tasks of a pass over the parts, and their keys: sent one by one, they would take longer."""
         name = f"dcglearn-{uuid.uuid4().hex}"
-        last = [()] * len(self.futures) if each is None else [(one,) for one in each]
+        last = [()] * len(self.futures) if each is None else [(argument,) for argument in each]
         graph = {
             f"{name}-{i}": (partial(_called, function, (*arguments, *more)), part)
             for i, (part, more) in enumerate(zip(self.futures, last, strict=True))
@@ -82,8 +84,8 @@ class DaskParts:
 
     def _submitted(self, graph: dict[str, Any], keys: list[str]) -> list[Future]:
         with cluster_errors(self.client):
-            found: list[Future] = self.client.get(graph, keys, sync=False)
-            return found
+            futures: list[Future] = self.client.get(graph, keys, sync=False)
+            return futures
 
 
 class DaskLog(PartedLog):
@@ -92,22 +94,22 @@ class DaskLog(PartedLog):
     Parameters
     ----------
     log : Preferences, path, sequence of paths, or dask.dataframe.DataFrame
-        A log in memory; Parquet files, a folder or a pattern, which the workers read themselves, so that they must
-        see them under the same name; or a table with the columns that `read_preferences` reads.
+        A log in memory; Parquet files, folders or patterns, which the workers read themselves and must see under the
+        same names; or a table with the columns that `read_preferences` reads.
     engine : distributed.Client, str or int
-        A client; the address of a scheduler; or with so many processes on this machine, started here.
+        A client, the address of a scheduler, or the number of processes to start on this machine.
     n_grades, depth, pad, scale
         As in `read_preferences`.
     partitions : int, optional
-        In how many parts to cut the log (at most its row groups, for Parquet); by default it depends on
-        the log's size alone, and so does every byte of what is learned.
+        Number of parts (at most the number of row groups, for Parquet). By default it depends on the size of the log
+        alone, and so does every byte of what is learned.
 
     Raises
     ------
     InputError
-        If the workers lack dcglearn or have another version, a file is damaged, or two parts do not go together.
+        If the workers lack dcglearn or have another version, a file is damaged, or two parts differ in depth or scale.
     ClusterLost
-        If the scheduler, or all workers for a minute, cannot be reached.
+        If the scheduler cannot be reached, or no worker for a minute.
 
     Examples
     --------
@@ -138,27 +140,27 @@ class DaskLog(PartedLog):
             elif scale is not None:
                 n_grades = len(scale)
             raw = DaskParts(self.client, futures)
-            facts, found = checked_scale(raw.gathered(facts_of), names, n_grades)
-            parts = raw.mapped(partial(on_scale, n_grades=found, depth=facts.depths[0]))
+            facts, size = checked_scale(raw.gathered(facts_of), names, n_grades)
+            parts = raw.mapped(partial(on_scale, n_grades=size, depth=facts.depths[0]))
         except BaseException:
             self.close()
             raise
-        super().__init__(parts, facts, found, None if scale is None else tuple(scale))
+        super().__init__(parts, facts, size, None if scale is None else tuple(scale))
 
     def close(self) -> None:
-        """Forget the parts, and end the cluster if it was started here."""
+        """Release the parts, and end the cluster if it was started here."""
         self.parts = DaskParts(self.client, [])
         self._closing.close()
 
 
 def _called(function: Callable[..., Any], arguments: tuple[Any, ...], part: Any) -> Any:
-    """Run on a worker: its fellows have the other processors."""
+    """Run on a worker, in one thread: the other workers use the other processors."""
     with one_thread():
         return function(part, *arguments)
 
 
-def _listed(*found: Any) -> list[Any]:
-    return list(found)
+def _listed(*results: Any) -> list[Any]:
+    return list(results)
 
 
 def _added(*sums: Any) -> Any:
@@ -169,12 +171,12 @@ def _parts(log: Any, client: Client, how: ReadAs, partitions: int | None) -> tup
     """Return the futures of a log's parts and what to call them."""
     if isinstance(log, Preferences):
         return _cut(as_preferences(log, how.n_grades), client, partitions)
-    if isinstance(log, (str, os.PathLike, list, tuple)):
-        files = parquet_files(log)
-        found = pieces(files)
+    if is_path(log):
+        files = expand_paths(log, PARQUET)
+        todo = pieces(files)
         if partitions is not None:
-            found = pieces(files, max(-(-sum(piece.n for piece in found) // partitions), 1))
-        return [client.submit(read_piece, piece, how, pure=False) for piece in found], [one.name for one in found]
+            todo = pieces(files, max(-(-sum(piece.n for piece in todo) // partitions), 1))
+        return [client.submit(read_piece, piece, how, pure=False) for piece in todo], [piece.name for piece in todo]
     if hasattr(log, "to_delayed"):
         if partitions is not None:
             log = log.repartition(npartitions=partitions)
@@ -194,14 +196,13 @@ def _cut(log: Preferences, client: Client, partitions: int | None) -> tuple[list
     ends = bounds(len(log), max(-(-len(log) // PART), 1) if partitions is None else partitions)
     parts = [log[start:stop] for start, stop in pairwise(ends)]
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Sending large graph")  # the scheduler keeps each part, should a worker die
+        warnings.filterwarnings("ignore", "Sending large graph")  # the scheduler keeps each part in case a worker dies
         futures = [client.submit(keep, part, pure=False) for part in parts]
     return futures, [f"pairs {start}..{stop}" for start, stop in pairwise(ends)]
 
 
 def _of_table(table: Any, name: str, how: ReadAs) -> Preferences:
-    """Return the log in a pandas table, on a worker; an empty one has no depth yet."""
-    import numpy as np
+    """Return the log in a pandas table; an empty one gets its depth later, from `on_scale`."""
     import polars as pl
 
     if not len(table):

@@ -1,4 +1,4 @@
-"""What a learner is given to learn from, whatever and wherever it is, as one log."""
+"""Open any supported input as a log."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.dask_log import DaskLog
 from dcglearn.logs.parquet_log import ParquetLog
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 def opened_log(
     log: Any, n_grades: int | None = None, *, engine: Any = None, memory: str | int | None = None
 ) -> Iterator[Preferences | PartedLog]:
-    """Yield a log: preferences in memory, or in parts on disk or a cluster; what is opened here is closed.
+    """Open any supported input as a log, and close afterwards what was opened here.
 
     Parameters
     ----------
@@ -36,9 +37,14 @@ def opened_log(
     n_grades : int, optional
         L.
     engine : distributed.Client, str or int, optional
-        Where to spread it; see `DaskLog`.
+        The cluster to spread the log over; see `DaskLog`.
     memory : str or int, optional
         See `ParquetLog`.
+
+    Yields
+    ------
+    Preferences or PartedLog
+        The log in memory, or in parts on disk or over a cluster.
 
     Raises
     ------
@@ -58,8 +64,8 @@ def opened_log(
         if engine is None:
             raise InputError("a Dask dataframe needs engine=: a client, a scheduler's address or a number of processes")
         spread = log if isinstance(log, Preferences) or files or hasattr(log, "to_delayed") else Preferences(log)
-        with DaskLog(spread, engine, n_grades=n_grades) as found:
-            yield found
+        with DaskLog(spread, engine, n_grades=n_grades) as over_cluster:
+            yield over_cluster
     elif files:
         with ParquetLog(log, memory=memory, n_grades=n_grades) as stored:
             yield stored
@@ -67,28 +73,17 @@ def opened_log(
         yield as_preferences(log, n_grades)
 
 
-def is_path(log: Any) -> bool:
-    """Whether a log is a path or several."""
-    several = isinstance(log, (list, tuple)) and len(log) > 0 and all(isinstance(x, (str, os.PathLike)) for x in log)
-    return isinstance(log, (str, os.PathLike)) or several
-
-
 def without_equal_lists(log: Preferences) -> tuple[Preferences, dict[str, int]]:
-    """Return the pairs whose lists differ, and how many others there were.
+    """Return the pairs whose lists differ, and the number of the others.
 
     Raises
     ------
     InputError
         If no pair with a winner is left.
     """
-    equal = len(log) - int(log.differing.sum())
-    log = log[log.differing] if equal else log
-    if not len(log.decided):
-        raise InputError(
-            "no pair with a winner and two different lists is left "
-            f"({equal} pairs of equal lists, {len(log)} ties): there is nothing to learn from"
-        )
-    return log, {"pairs of equal lists": equal} if equal else {}
+    differing = log if log.differing.all() else log[log.differing]
+    n_equal = len(log) - len(differing)
+    return differing, _equal_lists(n_equal, len(differing), len(differing) - len(differing.decided))
 
 
 def dropped_of(log: PartedLog) -> dict[str, int]:
@@ -99,26 +94,30 @@ def dropped_of(log: PartedLog) -> dict[str, int]:
     InputError
         If no pair with a winner is left.
     """
-    facts = log.facts
-    if not log.has_winner:
+    return _equal_lists(log.facts.n_equal, len(log), log.facts.n_ties)
+
+
+def _equal_lists(n_equal: int, n_differing: int, n_ties: int) -> dict[str, int]:
+    """Return the number of pairs of equal lists by its name; raise InputError if every other pair is a tie."""
+    if n_ties == n_differing:
         raise InputError(
             "no pair with a winner and two different lists is left "
-            f"({facts.n_equal} pairs of equal lists, {facts.n_ties} ties): there is nothing to learn from"
+            f"({n_equal} pairs of equal lists, {n_ties} ties): there is nothing to learn from"
         )
-    return {"pairs of equal lists": facts.n_equal} if facts.n_equal else {}
+    return {"pairs of equal lists": n_equal} if n_equal else {}
 
 
-def log_identity(log: Preferences | PartedLog) -> dict[str, Any]:
-    """Return what tells one log from another, for checkpoints."""
+def log_fingerprint(log: Preferences | PartedLog) -> dict[str, Any]:
+    """Return the size of a log and a checksum of its contents, by which checkpoints recognise it."""
     shape = {"pairs": len(log), "depth": log.depth, "grades": log.n_grades, "total weight": log.total_weight}
-    parts = [digest(log)] if isinstance(log, Preferences) else log.parts.gathered(digest)
+    parts = [checksum(log)] if isinstance(log, Preferences) else log.parts.gathered(checksum)
     return {**shape, "contents": f"{zlib.crc32(np.array(parts, dtype=np.uint32).tobytes()):08x}"}
 
 
-def digest(log: Preferences) -> int:
-    """Return a checksum of the columns that learners use."""
-    found = 0
+def checksum(log: Preferences) -> int:
+    """Return the CRC-32 of the columns that learners use."""
+    crc = 0
     for column in (log.preferred, log.other, log.weight, log.tie, log.strength, log.margin):
         if column is not None:
-            found = zlib.crc32(np.ascontiguousarray(column).data, found)
-    return found
+            crc = zlib.crc32(np.ascontiguousarray(column).data, crc)
+    return crc

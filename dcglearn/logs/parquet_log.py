@@ -1,19 +1,21 @@
-"""A log too large for tables: Parquet streamed once into one byte a grade, in memory or on disk, and read in chunks."""
+"""A log of Parquet files of any size: read once into one byte a grade, in memory or on disk, then used in chunks."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import tempfile
-from pathlib import Path
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import psutil
 
+from dcglearn.foundation.files import expand_paths
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.line_formats import by_role
-from dcglearn.logs.parquet_pieces import PIECE, ReadAs, batches, opened, parquet_files, pieces
+from dcglearn.logs.parquet_pieces import PARQUET, PIECE, ReadAs, batches, opened, pieces
 from dcglearn.logs.parts import PartedLog, checked_scale, facts_of
 from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.readers import PREFERENCE
@@ -21,33 +23,34 @@ from dcglearn.logs.readers import PREFERENCE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from dcglearn.logs.parquet_pieces import Paths, Piece
+    from dcglearn.foundation.files import Paths
+    from dcglearn.logs.parquet_pieces import Piece
     from dcglearn.logs.parts import Facts
 
 CHUNK = PIECE
-"""Pairs read at a time."""
+"""Pairs of a chunk."""
 
 WORKING = 700 << 20
-"""Bytes that a fit takes beside its codes: the interpreter with its libraries, a batch being decoded, a chunk."""
+"""Bytes that a fit takes beside the codes: the interpreter with its libraries, the batch being decoded, a chunk."""
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class Column(Protocol):
-    """Values appended one batch after the other and read in chunks."""
+    """Values that are appended in batches and read in chunks."""
 
     def append(self, values: Any) -> None:
         """Put values at the end."""
 
     def read(self, start: int, stop: int) -> Any:
-        """Return some of the values, good until the next read."""
+        """Return some of the values, valid until the next read."""
 
     def close(self) -> None:
-        """Give up the memory or the file."""
+        """Release the memory or the file."""
 
 
 class MemoryColumn:
-    """A column in memory, of a capacity known before; pages are taken as they are filled."""
+    """A column in memory, of a capacity known before; the system provides its pages as they are filled."""
 
     def __init__(self, capacity: int, shape: tuple[int, ...], dtype: Any) -> None:
         self._values = np.empty((capacity, *shape), dtype)
@@ -59,18 +62,18 @@ class MemoryColumn:
         self._n += len(values)
 
     def read(self, start: int, stop: int) -> Any:
-        """Return a view."""
+        """Return a view of some of the values."""
         return self._values[start:stop]
 
     def close(self) -> None:
-        """Give up the memory."""
+        """Release the memory."""
         self._values = self._values[:0].copy()
 
 
 class FileColumn:
-    """A column in a file without a name, which goes when this process does, however it ends.
+    """A column in a file without a name, which the system deletes when this process ends, in any way.
 
-    It is read into one buffer again and again, not mapped: mapped pages would count as this process's memory.
+    The values are read into one buffer, not mapped: mapped pages would count as this process's memory.
     """
 
     def __init__(self, folder: str, shape: tuple[int, ...], dtype: Any) -> None:
@@ -99,39 +102,36 @@ class FileColumn:
             ) from error
 
     def read(self, start: int, stop: int) -> Any:
-        """Return the values in the column's buffer."""
+        """Return some of the values in the column's buffer."""
         if len(self._buffer) < stop - start:
             self._buffer = np.empty((stop - start, *self._shape), self._dtype)
-        found = self._buffer[: stop - start]
-        view = found.data.cast("B")
+        values = self._buffer[: stop - start]
+        rest = values.data.cast("B")
         self._file.seek(start * self._width)
-        while len(view):
-            n = self._file.readinto(view)
+        while len(rest):
+            n = self._file.readinto(rest)
             if not n:
                 raise RuntimeError("the codes on disk were cut short by another process")
-            view = view[n:]
-        return found
+            rest = rest[n:]
+        return values
 
     def close(self) -> None:
-        """Give up the file."""
+        """Close the file, and so delete it."""
         self._file.close()
 
 
 class StoredParts:
-    """The chunks of a store, each a log, with functions put upon them as they are read."""
+    """The chunks of a store, each a log, with functions applied to them as they are read."""
 
     def __init__(self, store: CodeStore, functions: tuple[Callable[[Any], Any], ...] = ()) -> None:
         self._store, self._functions = store, functions
 
     def __iter__(self) -> Iterator[Any]:
-        for part in self._store:
-            found: Any = part
-            for function in self._functions:
-                found = function(found)
-            yield found
+        for chunk in self._store:
+            yield reduce(lambda part, function: function(part), self._functions, chunk)
 
     def mapped(self, function: Callable[[Any], Any]) -> StoredParts:
-        """Return ``function(part)`` of every part, made anew at each reading: only codes are kept."""
+        """Return ``function(part)`` of every part, computed at each reading: only codes are stored."""
         return StoredParts(self._store, (*self._functions, function))
 
     def gathered(self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None) -> list[Any]:
@@ -145,24 +145,27 @@ class StoredParts:
 
     def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return the sum over the parts, added in order."""
-        found = None
-        for part in self:
-            one = function(part, *arguments)
-            found = one if found is None else found + one
-        return found
+        return reduce(add, (function(part, *arguments) for part in self))
+
+
+COLUMNS = {
+    "tie": (bool, False),
+    "weight": (float, 1.0),
+    "strength": (float, 1.0),
+    "margin": (float, np.nan),
+    "rater": (np.int32, ""),
+}
+"""Type of the columns beside the lists, and the value of pairs that lack the column."""
 
 
 class CodeStore:
-    """Pairs whose lists differ, as columns of codes.
+    """Pairs whose lists differ, as columns of numbers.
 
     Parameters
     ----------
     new_column : callable
-        From shape and dtype to a `Column`.
+        Returns a `Column` of a shape and a dtype.
     """
-
-    FILL = {"tie": False, "weight": 1.0, "strength": 1.0, "margin": np.nan, "rater": 0}  # noqa: RUF012
-    TYPES = {"tie": bool, "weight": float, "strength": float, "margin": float, "rater": np.int32}  # noqa: RUF012
 
     def __init__(self, new_column: Callable[[tuple[int, ...], Any], Column]) -> None:
         self._new_column = new_column
@@ -177,7 +180,7 @@ class CodeStore:
         Raises
         ------
         InputError
-            If some have a margin and some not, naming the part; or if there is no room.
+            If some pairs have a margin and some not, naming the part; or if there is no room.
         """
         log = log if log.differing.all() else log[log.differing]
         if not len(log):
@@ -188,15 +191,15 @@ class CodeStore:
             self._columns = {name: self._new_column((log.depth,), np.int8) for name in ("preferred", "other")}
         for side in ("preferred", "other"):
             self._columns[side].append(getattr(log, side))
-        for column, dtype in self.TYPES.items():
+        for column, (dtype, _) in COLUMNS.items():
             values = getattr(log, column)
             if values is not None and column not in self._columns:
                 self._columns[column] = self._new_column((), dtype)
                 self._fill(column, self.n)
-            if column in self._columns and values is None:
-                self._fill(column, len(log))
-            elif values is not None:
+            if values is not None:
                 self._columns[column].append(self._numbered(values) if column == "rater" else values)
+            elif column in self._columns:
+                self._fill(column, len(log))
         self.n += len(log)
 
     @property
@@ -205,50 +208,51 @@ class CodeStore:
         return list(self._raters)
 
     def __iter__(self) -> Iterator[Preferences]:
-        """Yield the pairs in chunks, as logs whose arrays are good until the next; raters are numbers."""
+        """Yield the pairs in chunks, as logs whose arrays are valid until the next; raters are numbers."""
         for start in range(0, self.n, CHUNK):
             stop = min(start + CHUNK, self.n)
             columns = {name: column.read(start, stop) for name, column in self._columns.items()}
             yield Preferences.trusted(self.n_grades, **columns)
 
     def close(self) -> None:
-        """Give up memory and files."""
+        """Release memory and files."""
         for column in self._columns.values():
             column.close()
         self._columns, self.n = {}, 0
 
-    def _fill(self, name: str, n: int) -> None:
-        if name == "rater":
-            self._raters.setdefault("", len(self._raters))
-            fill: Any = self._raters[""]
-        else:
-            fill = self.FILL[name]
+    def _fill(self, column: str, n: int) -> None:
+        """Append the value of n pairs that lack a column."""
+        dtype, missing = COLUMNS[column]
+        value = self._number(missing) if column == "rater" else missing
         for start in range(0, n, CHUNK):
-            self._columns[name].append(np.full(min(CHUNK, n - start), fill, self.TYPES[name]))
+            self._columns[column].append(np.full(min(CHUNK, n - start), value, dtype))
 
-    def _numbered(self, labels: Any) -> Any:
-        names, inverse = np.unique(labels, return_inverse=True)
-        numbers = [self._raters.setdefault(str(name), len(self._raters)) for name in names]
-        return np.array(numbers, np.int32)[inverse]
+    def _number(self, rater: Any) -> int:
+        return self._raters.setdefault(str(rater), len(self._raters))
+
+    def _numbered(self, raters: Any) -> Any:
+        names, inverse = np.unique(raters, return_inverse=True)
+        return np.array([self._number(name) for name in names], np.int32)[inverse]
 
 
 class ParquetLog(PartedLog):
     """A log of preferences in Parquet files of any size, for `UtilityLearner` and `DCGLearner`.
 
-    Each file is read once, into one byte a grade and eight a weight, strength or margin, in memory if that fits.
+    Each file is read once, into one byte a grade and eight a weight, strength or margin, kept in memory if they fit.
 
     Parameters
     ----------
     log : path or sequence of paths
         Files, folders or patterns.
     memory : str or int, optional
-        What this process may take, in bytes or as ``"2GB"`` (of 2^30 bytes); by default three quarters of what is free.
+        Memory limit of this process, in bytes or as ``"2GB"`` (of 2^30 bytes); by default three quarters of the free
+        memory.
     n_grades, depth, pad, scale
         As in `read_preferences`.
     folder : path, optional
-        Where codes go that do not fit; by default the system's folder for temporary files.
+        Where codes are stored that do not fit; by default the system's folder for temporary files.
     progress : bool
-        Show a bar.
+        Show a progress bar.
 
     Attributes
     ----------
@@ -284,12 +288,13 @@ class ParquetLog(PartedLog):
     ) -> None:
         names = None if scale is None else tuple(scale)
         how = ReadAs(n_grades, depth, pad, names)
-        files = parquet_files(log)
-        found = pieces(files)
-        n = sum(piece.n for piece in found)
+        files = expand_paths(log, PARQUET)
+        todo = pieces(files)
+        n = sum(piece.n for piece in todo)
         place = tempfile.gettempdir() if folder is None else os.fspath(folder)
-        needed = n * bytes_per_pair(found[0], how, files)
-        self.on_disk = needed + WORKING > (free_memory() * 3 // 4 if memory is None else n_bytes(memory))
+        needed = n * bytes_per_pair(todo[0], how, files)
+        limit = psutil.virtual_memory().available * 3 // 4 if memory is None else n_bytes(memory)
+        self.on_disk = needed + WORKING > limit
         if self.on_disk:
             refuse_full(place, needed)
         self._store = CodeStore(
@@ -298,34 +303,32 @@ class ParquetLog(PartedLog):
             else (lambda shape, dtype: MemoryColumn(n, shape, dtype))
         )
         try:
-            facts, size = self._filled(found, how, n_grades if scale is None else len(scale), n, progress)
+            facts, size = self._filled(todo, how, n_grades if scale is None else len(scale), progress)
         except BaseException:
             self._store.close()
             raise
         self._store.n_grades = size
         super().__init__(StoredParts(self._store), facts, size, names)
 
-    def _filled(
-        self, found: Sequence[Piece], how: ReadAs, n_grades: int | None, n: int, progress: bool
-    ) -> tuple[Facts, int]:
+    def _filled(self, todo: Sequence[Piece], how: ReadAs, n_grades: int | None, progress: bool) -> tuple[Facts, int]:
+        """Read all pieces into the store; return the facts of the log and its number of grades."""
         from tqdm import tqdm
 
-        whole, size = None, 1
+        whole, size, n = None, 1, sum(piece.n for piece in todo)
         with tqdm(total=n, desc="reading", unit="pair", unit_scale=True, disable=not progress, leave=False) as bar:
-            for piece in found:
+            for piece in todo:
                 for name, log in batches(piece, how):
                     bar.update(len(log))
-                    fact = facts_of(log)
-                    if not fact.n:
-                        whole = fact if whole is None else whole + fact
-                        continue
-                    facts, names = [fact], [name]
+                    facts, names = [facts_of(log)], [name]
                     if whole is not None:
-                        facts, names = [whole, fact], ["the part before", name]
-                    whole, size = checked_scale(facts, names, n_grades)
+                        facts, names = [whole, *facts], ["the part before", name]
+                    if any(part.n for part in facts):
+                        whole, size = checked_scale(facts, names, n_grades)
+                    else:
+                        whole = reduce(add, facts)
                     self._store.append(log, name)
         if whole is None or not whole.n:
-            raise InputError(f"{found[0].name}: no judgement in {n:,} rows")
+            raise InputError(f"{todo[0].name}: no judgement in {n:,} rows")
         return whole, size
 
     @property
@@ -334,18 +337,18 @@ class ParquetLog(PartedLog):
         return self._store.raters
 
     def close(self) -> None:
-        """Give up memory and files."""
+        """Release memory and files."""
         self._store.close()
 
 
 def bytes_per_pair(first: Piece, how: ReadAs, files: Sequence[str]) -> int:
-    """Return what the codes of a pair take: a byte a grade, and the columns that any of the files has."""
+    """Return the bytes that the codes of a pair take: one a grade, and those of the columns that any file has."""
     depth = next(batches(first, how))[1].depth
-    given: set[str] = {"tie"}
+    present: set[str] = {"tie"}
     for path in files:
         with opened(path) as file:
-            given |= set(by_role(file.schema_arrow.names, PREFERENCE))
-    return 2 * depth + sum(np.dtype(dtype).itemsize for name, dtype in CodeStore.TYPES.items() if name in given)
+            present |= set(by_role(file.schema_arrow.names, PREFERENCE))
+    return 2 * depth + sum(np.dtype(dtype).itemsize for name, (dtype, _) in COLUMNS.items() if name in present)
 
 
 def n_bytes(memory: str | int) -> int:
@@ -359,31 +362,21 @@ def n_bytes(memory: str | int) -> int:
     text = str(memory).strip().upper().removesuffix("B").removesuffix("I").strip()
     unit = text[-1:] if text[-1:] in "KMGT" else ""
     try:
-        found = float(text.removesuffix(unit)) * _UNITS[unit]
+        size = float(text.removesuffix(unit)) * _UNITS[unit]
     except ValueError:
-        found = 0.0
-    if not 1 <= found < float("inf"):
+        size = 0.0
+    if not 1 <= size < float("inf"):
         raise InputError(f"memory {memory!r}: give bytes, or a number with a unit, such as 2GB or 512MB")
-    return int(found)
-
-
-def free_memory() -> int:
-    """Return the memory that is free, or can be freed, in bytes; 4 GB where the system does not say."""
-    with contextlib.suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return 1024 * int(next(line.split()[1] for line in lines if line.startswith("MemAvailable")))
-    with contextlib.suppress(AttributeError, ValueError, OSError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    return 4 << 30
+    return int(size)
 
 
 def refuse_full(folder: str, needed: int) -> None:
-    """Refuse a disk without room for so many bytes.
+    """Refuse a folder whose disk has less free space than the bytes needed.
 
     Raises
     ------
     InputError
-        With what there is.
+        With the free space, or if there is no such folder.
     """
     try:
         free = shutil.disk_usage(folder).free

@@ -1,14 +1,11 @@
-"""Folders of Parquet files cut into pieces of bounded size, and each piece read, by name where it is bad."""
+"""Parquet files of a log, cut into pieces of bounded size, and read with the name of the file in each message."""
 
 from __future__ import annotations
 
-import glob
-import os
 from dataclasses import dataclass
-from pathlib import Path
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.line_formats import by_role
@@ -18,22 +15,22 @@ from dcglearn.logs.readers import PREFERENCE, preferences_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import TypeAlias
 
     import pyarrow.parquet as pq
 
-    Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+PARQUET = "**/*.parquet"
+"""The files of a folder that belong to a log."""
 
 PIECE = 1 << 20
-"""Pairs that a piece of a log holds, about."""
+"""Pairs, about, of a piece of a log."""
 
 BATCH = 1 << 16
-"""Rows decoded at a time: lists of 64-bit integers, as they come out of Parquet, take eight times their codes."""
+"""Rows decoded at a time: Parquet's lists of 64-bit integers take eight times the memory of their codes."""
 
 
 @dataclass(frozen=True)
 class ReadAs:
-    """How the lines of a log are understood; see `read_preferences`.
+    """The options of `read_preferences` that apply to a log in parts.
 
     Attributes
     ----------
@@ -83,34 +80,6 @@ class Piece:
         return path if not before else f"{path} from row {before + 1:,} on"
 
 
-def parquet_files(log: Paths) -> list[str]:
-    """Return the files that a path, a folder, a pattern or several of these name, in order, each once.
-
-    Raises
-    ------
-    InputError
-        If something does not exist, or a folder holds no Parquet file.
-    """
-    given = [log] if isinstance(log, (str, os.PathLike)) else list(log)
-    if not given:
-        raise InputError("no file to learn from; name Parquet files or a folder of them")
-    found: list[str] = []
-    for one in [os.fspath(path) for path in given]:
-        if Path(one).is_dir():
-            inside = sorted(str(path) for path in Path(one).rglob("*.parquet") if path.is_file())
-            if not inside:
-                raise InputError(f"{one}: a folder without a .parquet file")
-            found += inside
-        elif Path(one).exists():
-            found.append(one)
-        else:
-            matches = sorted(glob.glob(one, recursive=True))  # noqa: PTH207 - patterns may be absolute
-            if not matches:
-                raise InputError(f"{one} does not exist, and no file's name is like it; check the name")
-            found += matches
-    return list(dict.fromkeys(found))
-
-
 def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
     """Cut files into pieces of whole row groups, about `size` rows each; small files go together.
 
@@ -119,7 +88,7 @@ def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
     InputError
         If a file is not Parquet, damaged, or lacks a column that a log needs, naming it.
     """
-    found: list[Piece] = []
+    cut: list[Piece] = []
     slices: dict[str, tuple[list[int], int]] = {}
     held = 0
     for path in files:
@@ -128,16 +97,16 @@ def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
         before = 0
         for group, n in enumerate(sizes):
             if held and held + n > size:
-                found.append(_piece(slices, held))
+                cut.append(_piece(slices, held))
                 slices, held = {}, 0
             if n:
                 slices.setdefault(path, ([], before))[0].append(group)
             held, before = held + n, before + n
     if held:
-        found.append(_piece(slices, held))
-    if not found:
+        cut.append(_piece(slices, held))
+    if not cut:
         raise InputError(f"{files[0]}{' and the others hold' if len(files) > 1 else ' holds'} no row")
-    return found
+    return cut
 
 
 def _piece(slices: dict[str, tuple[list[int], int]], n: int) -> Piece:
@@ -171,7 +140,7 @@ def opened(path: str) -> pq.ParquetFile:
 
 
 def batches(piece: Piece, how: ReadAs) -> Iterator[tuple[str, Preferences]]:
-    """Yield the log in a piece, some rows at a time, and the file that they are from.
+    """Yield the log in a piece, up to `BATCH` rows at a time, each batch after the name of its file.
 
     Raises
     ------
@@ -184,8 +153,8 @@ def batches(piece: Piece, how: ReadAs) -> Iterator[tuple[str, Preferences]]:
     for path, groups, before in piece.slices:
         with opened(path) as file:
             columns = list(by_role(file.schema_arrow.names, PREFERENCE).values())
-            row = before
             source = file.iter_batches(BATCH, row_groups=list(groups), columns=columns, use_threads=False)
+            row = before
             while True:
                 try:
                     batch = next(source, None)
@@ -202,20 +171,11 @@ def batches(piece: Piece, how: ReadAs) -> Iterator[tuple[str, Preferences]]:
 
 def read_piece(piece: Piece, how: ReadAs) -> Preferences:
     """Return the whole log in a piece; see `batches`."""
-    named = list(batches(piece, how))
-    found = [log for _, log in named]
-    if any(len(log) for log in found):
-        checked_scale([facts_of(log) for log in found], [name for name, _ in named], None)
-    n_grades = max(log.n_grades for log in found)
-    log = found[0] if len(found) == 1 else joined(found, n_grades, how.scale)
-    dropped: dict[str, int] = {}
-    for one in found:
-        for reason, count in one.dropped.items():
-            dropped[reason] = dropped.get(reason, 0) + count
-    log.dropped = dropped
+    names, logs = zip(*batches(piece, how), strict=True)
+    facts = [facts_of(log) for log in logs]
+    held = [log for log in logs if len(log)] or [logs[0]]
+    if len(held) > 1:
+        checked_scale(facts, names, None)
+    log = held[0] if len(held) == 1 else joined(held, max(log.n_grades for log in held), how.scale)
+    log.dropped = reduce(add, facts).dropped
     return log
-
-
-def n_rows(found: Sequence[Piece]) -> int:
-    """Return the number of rows of some pieces."""
-    return int(np.sum([piece.n for piece in found]))

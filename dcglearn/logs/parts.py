@@ -1,7 +1,8 @@
-"""A log in parts, on disk or over many machines: every step of a fit is a sum over pairs, so a sum over parts."""
+"""A log in parts, on disk or over a cluster: what a fit needs of it are sums over pairs, so sums over the parts."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -10,10 +11,9 @@ import numpy as np
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.counting import Agreement
-from dcglearn.logs.pair_sums import pair_sums
 from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.unique_rows import packed
-from dcglearn.logs.visibility import Visibility, blind_mixture, is_blind, visibility
+from dcglearn.logs.visibility import Visibility, blind_mixture, gram_matrix, is_blind, mixture_sums, visibility
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 SAMPLE = 1 << 15
-"""Pairs that a sample of a log holds, about."""
+"""Pairs, about, of a sample of a log."""
 
 SKETCH = 1 << 20
-"""Distinct lists up to which they are counted exactly; more are estimated within some 0.1%."""
+"""Up to this many distinct lists are counted exactly; more are estimated, with a standard error of some 0.1%."""
 
 
 class Parts(Protocol):
-    """Something in parts, in a fixed order."""
+    """The parts of a log, or of what was made of it, in a fixed order."""
 
     def mapped(self, function: Callable[[Any], Any]) -> Parts:
         """Return ``function(part)`` of every part, kept where the parts are."""
@@ -42,27 +42,27 @@ class Parts(Protocol):
         """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last argument a part."""
 
     def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Return the sum (``+``) of ``function(part, *arguments)`` over the parts, added in an order that is fixed."""
+        """Return the sum (``+``) of ``function(part, *arguments)`` over the parts, always added in the same order."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What must be known of a log as a whole; parts add with ``+``.
+    """Sums over the pairs of a log that describe it as a whole; facts of parts add with ``+``.
 
     Attributes
     ----------
     depths : tuple of int
-        Depths of the parts that hold pairs; one, in a sound log.
+        The distinct depths of the parts that hold pairs; a sound log has one.
     n, n_equal, n_ties : int
-        Pairs, pairs of equal lists, and ties among the others.
+        Number of pairs, of pairs of equal lists, and of ties among the others.
     weight : float
         Sum of the weights of pairs whose lists differ, ties included.
     grades : ndarray of int64, shape (256,)
         How often each grade occurs (as uint8: 255 = unknown).
     raters : frozenset of str, or None
-        Who judged; None where no part says.
+        Who judged; None if no part has that column.
     dropped : dict of str to int
-        What the reader left out.
+        What the reader left out, and how often.
     """
 
     depths: tuple[int, ...]
@@ -76,9 +76,6 @@ class Facts:
 
     def __add__(self, other: Facts) -> Facts:
         raters = self.raters if other.raters is None else other.raters | (self.raters or frozenset())
-        dropped = {
-            name: self.dropped.get(name, 0) + other.dropped.get(name, 0) for name in {**self.dropped, **other.dropped}
-        }
         return Facts(
             tuple(sorted({*self.depths, *other.depths})),
             self.n + other.n,
@@ -87,7 +84,7 @@ class Facts:
             self.weight + other.weight,
             self.grades + other.grades,
             raters,
-            dropped,
+            dict(Counter(self.dropped) + Counter(other.dropped)),
         )
 
     @property
@@ -108,7 +105,7 @@ def facts_of(log: Preferences) -> Facts:
         0 if log.tie is None else int((log.tie & unlike).sum()),
         float(unlike.sum()) if log.weight is None else float(log.weight[unlike].sum()),
         np.asarray(counts, dtype=np.int64),
-        None if log.rater is None else frozenset(map(str, np.unique(log.rater[unlike]))),
+        None if log.rater is None or not n else frozenset(map(str, np.unique(log.rater[unlike]))),
         dict(log.dropped),
     )
 
@@ -119,9 +116,9 @@ class PartedLog:
     Parameters
     ----------
     parts : Parts
-        Of `Preferences`; pairs of equal lists may be among them, or not, having been counted in `facts`.
+        Logs in memory; they may hold pairs of equal lists, which `facts` counts in any case.
     facts : Facts
-        Of the whole.
+        Of the whole log.
     n_grades : int
         L.
     grade_names : tuple of str, optional
@@ -142,7 +139,7 @@ class PartedLog:
         return f"{type(self).__name__}({self.facts.n:,} pairs, depth {self.depth}, {self.n_grades} grades)"
 
     def close(self) -> None:
-        """Give up what the log holds: files, workers' memory."""
+        """Release what the log holds: files, memory of the workers."""
 
     def __enter__(self) -> Self:
         return self
@@ -154,7 +151,7 @@ class PartedLog:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """What was left out in reading, and why."""
+        """What the reader left out, and how often."""
         return dict(self.facts.dropped)
 
     @property
@@ -162,16 +159,11 @@ class PartedLog:
         """Sum of the weights of pairs whose lists differ, ties included."""
         return self.facts.weight
 
-    @property
-    def has_winner(self) -> bool:
-        """Whether any pair of two different lists has a winner."""
-        return len(self) > self.facts.n_ties
-
     def sample(self, size: int = SAMPLE) -> Preferences:
-        """Return about `size` pairs, evenly spread, the same ones every time; all of a shorter log."""
+        """Return about `size` pairs, evenly spread and the same in every call; all pairs of a shorter log."""
         step = max(len(self) // size, 1)
-        found = self.parts.gathered(_thinned, step, each=stride_starts(self._sizes, step))
-        return joined([part for part in found if len(part)], self.n_grades, self.grade_names)
+        samples = self.parts.gathered(_every, step, each=stride_starts(self._sizes, step))
+        return joined([sample for sample in samples if len(sample)], self.n_grades, self.grade_names)
 
     @cached_property
     def _sizes(self) -> list[int]:
@@ -180,27 +172,25 @@ class PartedLog:
 
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does."""
-        found: Agreement = self.parts.total(_agreement, metric)
-        return found
+        agreement: Agreement = self.parts.total(_agreement, metric)
+        return agreement
 
     def n_lists(self, *, decided: bool = False) -> float:
-        """Return the number of distinct lists: exact up to `SKETCH`, else estimated from the smallest hashes."""
+        """Return the number of distinct lists: exact up to `SKETCH`, estimated above."""
         return float(self.parts.total(sketch_of, decided).count)
 
     def visible(self) -> Visibility:
-        """Return what the log can and cannot tell: a sample's view, if no pair sees what the sample does not."""
+        """Return what the log identifies: what a sample does, if no pair of the log shows any other direction."""
         shape = (self.depth, self.n_grades)
-        seen = np.flatnonzero(self.facts.grades[: self.n_grades]).tolist()
-        few = self.sample()
-        sight = visibility(_gram(few, shape), shape, seen)
-        mixture = blind_mixture(sight.invisible)
-        if is_blind(self.parts.total(_hinge_sums, mixture), len(self)):
-            return sight
-        return visibility(self.parts.total(_gram, shape), shape, seen)
+        occurring = np.flatnonzero(self.facts.grades[: self.n_grades]).tolist()
+        sampled = visibility(_gram(self.sample(), shape), shape, occurring)
+        if is_blind(self.parts.total(_mixture_sums, blind_mixture(sampled.invisible)), len(self)):
+            return sampled
+        return visibility(self.parts.total(_gram, shape), shape, occurring)
 
 
 def stride_starts(sizes: Sequence[float] | Floats, step: int) -> list[int]:
-    """Return where to begin in each part so that, of all parts in a row, every `step`-th is taken."""
+    """Return the first index to take in each part so that every `step`-th item of all parts in a row is taken."""
     before = np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))[:-1]]).astype(np.int64)
     return (-before % step).tolist()
 
@@ -214,13 +204,13 @@ def _n_differing(log: Preferences) -> int:
     return int(log.differing.sum())
 
 
-def _thinned(log: Preferences, step: int, first: int) -> Preferences:
-    """Return every `step`-th pair whose lists differ, from `first` on, copied."""
+def _every(log: Preferences, step: int, first: int) -> Preferences:
+    """Return a copy of every `step`-th pair whose lists differ, from number `first` on."""
     return log[np.flatnonzero(log.differing)[first::step]]
 
 
 def joined(logs: Sequence[Preferences], n_grades: int, grade_names: Sequence[str] | None) -> Preferences:
-    """Return one log of several of one depth; a missing weight or strength is 1, a missing rater or query empty."""
+    """Concatenate logs of one depth; a missing weight or strength is 1, a missing rater or query the empty text."""
 
     def column(name: str, missing: Any) -> Any:
         values = [getattr(log, name) for log in logs]
@@ -241,21 +231,21 @@ def joined(logs: Sequence[Preferences], n_grades: int, grade_names: Sequence[str
 
 
 def _gram(log: Preferences, shape: tuple[int, int]) -> Floats:
-    """Return ``sum d d^T`` of one part: at W = 0 and margin 1 every pair falls short."""
-    one = np.ones(1)
-    return pair_sums(log.preferred, log.other, margin=one, weight=one, weights=np.zeros(shape)).curvature
+    return gram_matrix(log.preferred, log.other, shape)
 
 
-def _hinge_sums(log: Preferences, weights: Floats) -> PairSums:
-    """Return the sums at a W over the pairs of one part whose lists differ, each counted once."""
-    log = log if log.differing.all() else log[log.differing]
-    one = np.ones(1)
-    return pair_sums(log.preferred, log.other, margin=one, weight=one, weights=weights, curvature=False)
+def _mixture_sums(log: Preferences, mixture: Floats) -> PairSums:
+    log = _differing(log)
+    return mixture_sums(log.preferred, log.other, mixture)
+
+
+def _differing(log: Preferences) -> Preferences:
+    return log if log.differing.all() else log[log.differing]
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """The smallest hashes of distinct lists, which tell how many there are; parts add with ``+``."""
+    """The `SKETCH` smallest hashes of distinct lists, to count these by; sketches of parts add with ``+``."""
 
     smallest: NDArray[np.uint64]
 
@@ -272,21 +262,21 @@ class Sketch:
 
 def sketch_of(log: Preferences, decided: bool = False) -> Sketch:
     """Return the sketch of the lists of one part's pairs whose lists differ, or of those with a winner."""
-    log = log if log.differing.all() else log[log.differing]
+    log = _differing(log)
     log = log.decided if decided else log
-    found = [np.unique(_hashes(packed(lists)))[:SKETCH] for lists in (log.preferred, log.other)]
-    return Sketch(found[0]) + Sketch(found[1])
+    first, second = (Sketch(np.unique(_hashes(packed(lists)))[:SKETCH]) for lists in (log.preferred, log.other))
+    return first + second
 
 
 def _hashes(keys: Integers) -> NDArray[np.uint64]:
     """Return a uniform hash of each row (the finaliser of SplitMix64, column by column)."""
-    found = np.zeros(len(keys), dtype=np.uint64)
+    hashes = np.zeros(len(keys), dtype=np.uint64)
     for column in keys.T.view(np.uint64):
-        found = (found ^ column) + np.uint64(0x9E3779B97F4A7C15)
-        found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        found = found ^ (found >> np.uint64(31))
-    return found
+        hashes = (hashes ^ column) + np.uint64(0x9E3779B97F4A7C15)
+        hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        hashes = hashes ^ (hashes >> np.uint64(31))
+    return hashes
 
 
 def checked_scale(facts: Sequence[Facts], names: Sequence[str], n_grades: int | None) -> tuple[Facts, int]:
@@ -299,35 +289,35 @@ def checked_scale(facts: Sequence[Facts], names: Sequence[str], n_grades: int | 
     names : sequence of str
         What to call the parts.
     n_grades : int, optional
-        L; by default the largest grade seen plus 1.
+        L; by default the largest grade of any pair plus 1.
 
     Raises
     ------
     InputError
         If no part holds a pair, two parts differ in depth, or a grade is above the scale, naming the part.
     """
-    held = [(one, name) for one, name in zip(facts, names, strict=True) if one.n]
+    held = [(part, name) for part, name in zip(facts, names, strict=True) if part.n]
     if not held:
         raise InputError(f"none of the {len(facts)} parts of the log ({names[0]}, ...) holds a pair")
     first, first_name = held[0]
-    for one, name in held:
-        if one.depths != first.depths:
+    for part, name in held:
+        if part.depths != first.depths:
             raise InputError(
-                f"{name} holds lists of {one.depths[0]} positions, {first_name} of {first.depths[0]}; cut them to one "
+                f"{name} holds lists of {part.depths[0]} positions, {first_name} of {first.depths[0]}; cut them to one "
                 "depth (depth=, --depth), or pad the shorter ones with -1 (no grade)"
             )
-        if n_grades is not None and one.top >= n_grades:
+        if n_grades is not None and part.top >= n_grades:
             raise InputError(
-                f"{name}: grade {one.top} lies outside -1..{n_grades - 1}; the scale has {n_grades} grades"
+                f"{name}: grade {part.top} lies outside -1..{n_grades - 1}; the scale has {n_grades} grades"
             )
-    whole = reduce(Facts.__add__, (one for one, _ in held))
-    if whole.raters is not None and any(one.raters is None for one, _ in held):
+    whole = reduce(Facts.__add__, facts)
+    if whole.raters is not None and any(part.raters is None for part, _ in held):
         whole = replace(whole, raters=whole.raters | {""})
     return whole, max(whole.top + 1, 1) if n_grades is None else n_grades
 
 
 def on_scale(log: Preferences, n_grades: int, depth: int) -> Preferences:
-    """Return one part on the whole log's scale; an empty one gets its depth too."""
+    """Return one part on the whole log's scale; a part without pairs gets the log's depth, too."""
     if not len(log):
         nothing = np.zeros((0, depth), np.int8)
         return Preferences(nothing, nothing, n_grades=n_grades)
