@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dcglearn.cli.evaluate import metrics_named
 from dcglearn.cli.options import AsJson, Force, Plot, check_outputs, write_figure
 from dcglearn.foundation.files import read_json_object
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metric.dcg import DCG, Utility, is_metric_file
 
 if TYPE_CHECKING:
     from dcglearn.metric_coherence.coherence import Coherence, Witness
@@ -128,7 +126,7 @@ def systems(
     order = system_order(
         all_runs,
         judged,
-        metrics_named(metric, judged, all_runs),
+        metric or ["nDCG@10"],
         log=None if log is None else read_preferences(log),
         ties=ties,
         n_resamples=resamples,
@@ -159,7 +157,7 @@ def _from_file(path: str) -> DCG | Utility:
 def _two_metrics(
     a: str, b: str, documents: list[int] | None, n_grades: int | None, depth: int | None
 ) -> list[DCG | Utility]:
-    files = {name: _from_file(name) for name in (a, b) if Path(name).is_file()}
+    files = {name: _from_file(name) for name in (a, b) if is_metric_file(name)}
     sizes = [metric.n_grades for metric in files.values()] or [max(5, *[grade + 1 for grade in documents or [0]])]
     depths = [metric.depth for metric in files.values()] or [10 if documents is None else min(10, len(documents))]
     size, reach = n_grades or max(sizes), depth or max(depths)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dcglearn.cli.options import Force, Plot, check_outputs, takes_groups, write_figure, write_text
-from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing, named
+from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing
 from dcglearn.evaluation.evaluate import evaluate as evaluated
 from dcglearn.evaluation.ranked import Ties
 from dcglearn.evaluation.tables import read_judgements, read_runs
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dcglearn.evaluation.compare_systems import SystemComparison
-    from dcglearn.evaluation.trec import Judgements, Run
 
 commands = typer.Typer()
 
@@ -68,7 +67,7 @@ class RunOptions:
         return evaluated(
             runs,
             judged,
-            metrics_named(self.metric, judged, runs),
+            self.metric or ["nDCG@10"],
             normalise=not self.raw,
             ties=self.ties,
             unjudged=_gain(self.unjudged),
@@ -145,15 +144,8 @@ def export(
 ) -> None:
     """Export a metric to another tool: its settings as JSON, and lines of code where settings do not suffice."""
     check_outputs(output, force=force)
-    dcg = DCG.load(metric) if Path(metric).is_file() else DCG.from_name(metric, n_grades or 5)
+    dcg = DCG.parse(metric, n_grades or 5)
     write_text(json.dumps(_exported(dcg, metric, to, lossy, scale), indent=1), output, force=force)
-
-
-def metrics_named(names: list[str] | None, judged: Judgements, runs: list[Run]) -> dict[str, Any]:
-    """Return the metrics of these names: files, textbook names, measures; nDCG@10 where none is named."""
-    return {
-        name: DCG.load(name) if Path(name).is_file() else named(name, judged, runs) for name in names or ["nDCG@10"]
-    }
 
 
 def _exported(dcg: DCG, name: str, to: Tool, lossy: bool, scale: int | None) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dcglearn.cli.log_options import LogOptions
-from dcglearn.cli.options import Cluster, Force, Reading, check_outputs, is_file, takes_groups
+from dcglearn.cli.options import Cluster, Force, Reading, check_outputs, takes_groups
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, is_metric_file
 
 if TYPE_CHECKING:
     from dcglearn.cli.report import Report
@@ -74,7 +74,7 @@ class LearnerOptions:
         """Return the parameters of `learn_report` that the learner takes."""
         if self.method == "dcg":
             ridge = {} if self.ridge is None else {"ridge": self.ridge}
-            prior = {} if self.prior is None else {"prior": _metric(self.prior, log)}
+            prior = {} if self.prior is None else {"prior": DCG.parse(self.prior, log.n_grades, log.depth)}
             return {"loss": self.loss, **ridge, **prior}
         C = 1.0 if self.C is None else _number_or_auto(self.C)
         return {"C": C, "margin": self.margin, "monotone": self.monotone, "tie_epsilon": self.tie_epsilon}
@@ -101,7 +101,7 @@ class TrustOptions:
 
     def parameters(self, log: Preferences | PartedLog, ratings: bool) -> dict[str, Any]:
         """Return the parameters of `learn_report` that measure."""
-        current = _metric(self.current, log) if is_file(self.current) else self.current
+        current = DCG.load(self.current) if is_metric_file(self.current) else self.current
         by = self.holdout_by or _unit_without_leaks(log, ratings)
         measured = {"holdout": self.holdout, "by": by, "current": current, "bands": self.bands, "ranges": self.ranges}
         return {**measured, "seed": self.seed}
@@ -203,11 +203,6 @@ def _number_or_auto(C: str) -> float | str:
         return float(C)
     except ValueError as error:
         raise InputError(f"--C {C}: give a positive number, or auto") from error
-
-
-def _metric(name: str, log: Preferences | PartedLog) -> DCG:
-    """Return the metric of this name on the log's scale."""
-    return DCG.load(name) if is_file(name) else DCG.from_name(name, log.n_grades, log.depth)
 
 
 def _unit_without_leaks(log: Preferences | PartedLog, ratings: bool) -> str:

@@ -12,7 +12,7 @@ import typer
 
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, is_metric_file
 from dcglearn.plots import refuse_format
 
 if TYPE_CHECKING:
@@ -97,17 +97,12 @@ def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG
     Raises
     ------
     InputError
-        If a name is neither a file that holds a DCG nor ``GAIN-DISCOUNT[@K]``.
+        As `DCG.parse`.
     """
-    files = {name: DCG.load(name) for name in names if is_file(name)}
+    files = {name: DCG.load(name) for name in names if is_metric_file(name)}
     if n_grades is None:
         n_grades = max((dcg.n_grades for dcg in files.values()), default=5)
     return {name: files[name] if name in files else DCG.from_name(name, n_grades) for name in names}
-
-
-def is_file(name: str) -> bool:
-    """Return whether a metric is named by a file rather than as GAIN-DISCOUNT."""
-    return Path(name).exists() or name.endswith(".json")
 
 
 def check_outputs(*paths: Path | None, force: bool, picture: Path | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dcglearn.cli.options import AsJson, Cluster, Force, check_outputs, is_file, takes_groups
+from dcglearn.cli.options import AsJson, Cluster, Force, check_outputs, takes_groups
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
@@ -170,7 +170,7 @@ def train(
 
     refuse_folder(output, force=force)
     queries, validation = source.read()
-    dcg = _metric(options.metric, queries.n_grades or 1)
+    dcg = DCG.parse(options.metric, queries.n_grades or 1)
     _refuse_grades(dcg, options.metric, {source.data: queries, source.valid: validation})
     ranker = options.ranker(dcg, over_cluster=cluster.engine is not None)
     if dry_run:
@@ -232,7 +232,7 @@ def rank(
             file.writelines(lines)
         typer.echo(f"wrote: {output}", err=True)
     if queries.grades.any():
-        judge = ranker.metric_ if metric is None else _metric(metric, ranker.metric_.n_grades)
+        judge = ranker.metric_ if metric is None else DCG.parse(metric, ranker.metric_.n_grades)
         _refuse_grades(judge, metric or f"the metric of {model}", {data: queries})
         value = queries.evaluate(scores, judge).mean()
         typer.echo(f"normalised DCG: {value:.4f} (mean over {len(queries)} queries, {judge!r})", err=True)
@@ -249,10 +249,6 @@ def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
         for place, row in enumerate(start + np.argsort(-scores[start:stop], kind="stable"), 1):
             document = queries.documents[row] if queries.documents is not None else f"{name}-{row - start + 1}"
             yield f"{name} Q0 {document} {place} {float(scores[row])!r} {tag}\n"
-
-
-def _metric(name: str, n_grades: int) -> DCG:
-    return DCG.load(name) if is_file(name) else DCG.from_name(name, n_grades)
 
 
 def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries | None]) -> None:

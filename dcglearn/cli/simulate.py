@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from dcglearn.cli.options import Force, check_outputs, load_metrics
+from dcglearn.cli.options import Force, check_outputs
+from dcglearn.metric.dcg import DCG
 
 commands = typer.Typer()
 
@@ -42,7 +43,7 @@ def simulate(
     check_outputs(output, truth_file, force=force)
     from dcglearn.simulate import ground_truth, preference_pairs
 
-    dcg = ground_truth(truth) if truth in ("D1", "D2") else load_metrics([truth])[truth]
+    dcg = ground_truth(truth) if truth in ("D1", "D2") else DCG.parse(truth, n_grades=5)
     log = preference_pairs(
         dcg,
         pairs,

@@ -9,7 +9,7 @@ import numpy as np
 from dcglearn.evaluation.top_kernel import mean_positions
 from dcglearn.foundation.threads import in_chunks, threads
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, normalised_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,8 +119,7 @@ def _evaluated(
             counts[:, grade] = (grades == grade).sum(axis=1)
     found = {}
     for m, (name, dcg) in enumerate(metrics.items()):
-        top = dcg.ideal_of_counts(counts)
-        found[name] = np.where(top > 0, values[:, m] / np.where(top > 0, top, 1.0), empty)
+        found[name] = normalised_values(values[:, m], dcg.ideal_of_counts(counts), empty)
     return found
 
 

@@ -12,7 +12,7 @@ from dcglearn.evaluation.from_ir_measures import measured
 from dcglearn.evaluation.ranked import RankedGrades, judged_counts, ranked_grades
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, is_metric_file, normalised_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -207,7 +207,7 @@ def _worth(dcg: DCG, ranked: RankedGrades, unjudged: str | float, top: Floats | 
     width = min(dcg.depth, gains.shape[1])
     value = gains[:, :width] @ dcg.discounts[:width]
     if top is not None:
-        value = np.where(top > 0, value / np.where(top > 0, top, 1.0), empty)
+        value = normalised_values(value, top, empty)
     return np.where(ranked.lengths > 0, value, np.nan)
 
 
@@ -284,10 +284,12 @@ def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = (
 
 
 def named(name: str, judgements: Judgements, runs: Sequence[Run] = ()) -> DCG | str:
-    """Return ``nDCG[@K]`` (as trec_eval has it) or ``GAIN-DISCOUNT[@K]`` as a DCG, and other names as they are.
+    """Return the DCG of a file, ``nDCG[@K]`` (as in trec_eval) or ``GAIN-DISCOUNT[@K]``, and other names as they are.
 
     Without K the metric reaches down to the longest list of the runs, and of the documents judged for a query.
     """
+    if is_metric_file(name):
+        return DCG.load(name)
     match = re.fullmatch(r"n?dcg(?:@(\d+))?", name, re.IGNORECASE)
     if match is None and "-" not in name:
         return name

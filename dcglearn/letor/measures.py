@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, is_metric_file
 from dcglearn.rankers.queries import precision_by_query
 
 if TYPE_CHECKING:
@@ -63,12 +62,9 @@ class Convention:
             return cls(name, DCG.standard(n_grades, DEPTH, "exponential", "letor"))
         if name == "standard":
             return cls(name, DCG.standard(n_grades, DEPTH), counts_empty=False)
-        if Path(name).exists() or name.endswith(".json"):
-            found = cls(name, DCG.load(name))
-        elif "-" in name:
-            found = cls(name, DCG.from_name(name, n_grades, DEPTH))
-        else:
+        if "-" not in name and not is_metric_file(name):
             raise InputError(f"metric {name!r}: give letor, standard, GAIN-DISCOUNT[@K], or the file of a DCG")
+        found = cls(name, DCG.parse(name, n_grades, DEPTH))
         if found.dcg.n_grades < n_grades:
             raise InputError(
                 f"metric {name}: the data have grade {n_grades - 1}, but it has gains for grades "

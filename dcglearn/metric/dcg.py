@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +15,6 @@ from dcglearn.foundation.validation import InputError, finite_array, graded_list
 from dcglearn.metric.textbook import TEXTBOOK_DISCOUNTS, TEXTBOOK_GAINS, textbook_discounts, textbook_gains
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
     from typing import Self
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 
 SCHEMA_VERSION = 1
+
+MAX_DEPTH = 9_999_999
+"""Largest K of a name ``GAIN-DISCOUNT@K``; the discounts of a larger one might not fit in memory."""
 
 
 class _Metric:
@@ -265,8 +268,39 @@ class DCG(_Metric):
         return cls(textbook_gains(gain, grades), textbook_discounts(discount, int(depth)))
 
     @classmethod
+    def parse(cls, file_or_name: str | os.PathLike[str], n_grades: int, depth: int = 10) -> DCG:
+        """Return the DCG in a file, or the textbook DCG called ``GAIN-DISCOUNT[@K]``; every command reads metrics so.
+
+        Parameters
+        ----------
+        file_or_name : str or path
+            A file if `is_metric_file` says so: a file of this name exists, or the name ends in ``.json`` or contains
+            a path separator.
+        n_grades, depth : int
+            L and K of a textbook DCG; `depth` where the name has no K. A file has its own.
+
+        Raises
+        ------
+        InputError
+            If it is neither, or the file does not hold a DCG.
+
+        Examples
+        --------
+        >>> DCG.parse("linear-log2", n_grades=3, depth=2)
+        DCG(gains=[0, 1, 2], discounts=[1, 0.63093])
+        """
+        if is_metric_file(file_or_name):
+            return cls.load(file_or_name)
+        return cls.from_name(os.fspath(file_or_name), n_grades, depth)
+
+    @classmethod
     def from_name(cls, name: str, n_grades: int, depth: int = 10) -> DCG:
         """Return the textbook DCG called ``GAIN-DISCOUNT`` or ``GAIN-DISCOUNT@K`` (`depth` where K is left out).
+
+        Raises
+        ------
+        InputError
+            If it is not of this form, a gain or discount is not one of `standard`'s, or K is 0 or above `MAX_DEPTH`.
 
         Examples
         --------
@@ -276,8 +310,13 @@ class DCG(_Metric):
         match = re.fullmatch(r"([a-z0-9.]+)-([a-z0-9.]+)(?:@(\d+))?", name)
         if match is None:
             raise InputError(f"metric {name!r} is neither a file nor GAIN-DISCOUNT[@K], such as exponential-log2@10")
-        gain, discount, cut = match.groups()
-        return cls.standard(n_grades, int(cut) if cut else depth, gain, discount)
+        gain, discount, digits = match.groups(default="")
+        if len(digits) > len(str(MAX_DEPTH)):
+            raise InputError(f"metric {name!r}: K has {len(digits)} digits; give at most {MAX_DEPTH}")
+        try:
+            return cls.standard(n_grades, int(digits) if digits else depth, gain, discount)
+        except InputError as error:
+            raise InputError(f"metric {name!r}: there is no such file, and {error}") from error
 
     @property
     def depth(self) -> int:
@@ -364,9 +403,7 @@ class DCG(_Metric):
         -------
         ndarray, shape (n,), or a float for one list
         """
-        value = self.score(lists)
-        ideal = self.ideal(lists if documents is None else documents)
-        return np.where(ideal > 0, value / np.where(ideal > 0, ideal, 1.0), empty)[()]
+        return normalised_values(self.score(lists), self.ideal(lists if documents is None else documents), empty)
 
     def normalised(self) -> DCG:
         """Return the same metric with gains from 0 to 1 and a first discount of 1, where their signs allow it.
@@ -397,6 +434,23 @@ class DCG(_Metric):
 
     def __repr__(self) -> str:
         return f"DCG(gains={_short(self.gains)}, discounts={_short(self.discounts)})"
+
+
+def normalised_values(value: Floats, ideal: Floats, empty: float) -> Floats:
+    """Return ``value / ideal``, and `empty` where the ideal is not positive; arrays of one shape, or two floats."""
+    positive = ideal > 0
+    return np.where(positive, value / np.where(positive, ideal, 1.0), empty)[()]
+
+
+def is_metric_file(file_or_name: str | os.PathLike[str]) -> bool:
+    """Return whether a word names a file with a metric, rather than a textbook metric.
+
+    It does if it is a path object, a file of this name exists, or it ends in ``.json`` or contains a path separator.
+    """
+    if isinstance(file_or_name, os.PathLike) or file_or_name.endswith(".json"):
+        return True
+    # Path.is_file raises OSError for a name that is too long.
+    return "/" in file_or_name or os.sep in file_or_name or os.path.isfile(file_or_name)  # noqa: PTH113
 
 
 def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:

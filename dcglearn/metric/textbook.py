@@ -39,7 +39,8 @@ def textbook_gains(name: str, grades: Floats) -> Floats:
         return (grades >= number).astype(np.float64)
     if number <= 1:
         raise InputError(f"gain {name!r}: the base must be larger than 1")
-    return number**grades - 1
+    with np.errstate(over="ignore"):
+        return number**grades - 1
 
 
 def textbook_discounts(name: str, depth: int) -> Floats:
@@ -62,7 +63,7 @@ def textbook_discounts(name: str, depth: int) -> Floats:
     if name in closed:
         return closed[name](ranks)
     match = re.fullmatch(r"rbp(0?\.\d+)", name)
-    if match is None or float(match[1]) == 0:
+    if match is None or not 0 < float(match[1]) < 1:
         raise InputError(
             f"discount {name!r} is not one of {', '.join(TEXTBOOK_DISCOUNTS)}, letor, or rbpP with 0 < P < 1"
         )

@@ -189,7 +189,7 @@ def as_weights(metric: Metric, name: str) -> Floats:
     if isinstance(metric, Utility):
         return metric.weights
     if isinstance(metric, str):
-        raise InputError(f"{name}={metric!r} is a text; DCG.from_name makes a metric of a name, DCG.load of a file")
+        raise InputError(f"{name}={metric!r} is a text; DCG.parse makes a metric of a file or a name")
     try:
         return Utility(np.asarray(metric, dtype=np.float64)).weights
     except (TypeError, ValueError) as error:

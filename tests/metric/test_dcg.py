@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.similarity import gauge_free_similarity, similarity
 from dcglearn.logs.preferences import Preferences, encode
-from dcglearn.metric.dcg import DCG, Utility, textbook_dcgs
+from dcglearn.metric.dcg import DCG, Utility, normalised_values, textbook_dcgs
 from tests.makers import TRUTH
 
 floats = st.floats(-100, 100, allow_nan=False)
@@ -79,6 +80,61 @@ def test_names_that_mean_nothing_are_refused(name):
 def test_names_give_the_metric_at_the_depth():
     assert DCG.from_name("exponential-log2@7", 5) == DCG.standard(5, 7)
     assert DCG.from_name("linear-rbp0.65", 3).discounts[1] == pytest.approx(0.65**2)
+
+
+def test_parse_takes_a_file_or_a_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    TRUTH.save("linear-log2")  # a file wins over a textbook metric of the same name
+    (tmp_path / "linear-flat").mkdir()
+    for word in ("linear-log2", "./linear-log2", str(tmp_path / "linear-log2"), Path("linear-log2")):
+        assert DCG.parse(word, 3, 4) == TRUTH
+    assert DCG.parse("linear-sqrt", 3, 4) == DCG.standard(3, 4, "linear", "sqrt")
+    assert DCG.parse("linear-sqrt@7", 3, 4) == DCG.standard(3, 7, "linear", "sqrt")
+    assert DCG.parse("linear-sqrt", 3).depth == 10
+    assert DCG.parse("linear-flat", 3, 4) == DCG.standard(3, 4, "linear", "flat")  # a folder is not a file
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("", "neither a file nor GAIN-DISCOUNT"),
+        ("-", "neither a file nor GAIN-DISCOUNT"),
+        ("exponential", "neither a file nor GAIN-DISCOUNT"),
+        ("nDCG@10", "neither a file nor GAIN-DISCOUNT"),
+        ("linear-log2@", "neither a file nor GAIN-DISCOUNT"),
+        ("linear-log2@-1", "neither a file nor GAIN-DISCOUNT"),
+        ("linear-log2\n", "neither a file nor GAIN-DISCOUNT"),
+        ("linear-log2\0", "neither a file nor GAIN-DISCOUNT"),
+        ("linear-\ud800", "neither a file nor GAIN-DISCOUNT"),
+        ("a" * 5000, "neither a file nor GAIN-DISCOUNT"),
+        ("my-metric", "there is no such file, and gain 'my' is not one of linear"),
+        ("linear-metric", "there is no such file, and discount 'metric' is not one of flat"),
+        ("linear-rbp0.99999999999999999999", "there is no such file, and discount"),
+        ("power9999-log2", "there is no such file, and gains.*inf is not a finite number"),
+        ("linear-log2@0", "there is no such file, and depth=0"),
+        ("linear-log2@99999999", "K has 8 digits; give at most 9999999"),
+        ("linear-log2@" + "9" * 5000, "K has 5000 digits"),
+        ("linear-log2.json", r"linear-log2\.json: cannot be read \(No such file"),
+        ("no/linear-log2", r"no/linear-log2: cannot be read \(No such file"),
+        ("linear-log2/", "cannot be read"),
+        (Path("linear-log2"), r"linear-log2: cannot be read \(No such file"),
+        (".", "neither a file nor GAIN-DISCOUNT"),
+        ("/", "cannot be read"),
+        ("../linear\0.json", "cannot be the name of a file"),
+        ("\ud800.json", "cannot be the name of a file"),
+        ("a" * 5000 + ".json", "cannot be read"),
+    ],
+)
+def test_parse_refuses_other_words(word, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message):
+        DCG.parse(word, 127)
+
+
+def test_normalised_values_are_empty_where_the_ideal_is_not_positive():
+    value, ideal = np.array([1.0, 2.0, 0.0, -1.0]), np.array([3.0, 0.0, 2.0, -2.0])
+    np.testing.assert_array_equal(normalised_values(value, ideal, np.nan), [1 / 3, np.nan, 0, np.nan])
+    assert normalised_values(np.float64(1), np.float64(0), 0.25) == 0.25
 
 
 @given(vectors, vectors)

@@ -206,7 +206,7 @@ def test_the_time_that_is_promised():
         ((LINEAR, DCG([1, 1, 1, 1, 1], [1, 0.5])), "all worth the same"),
         ((LINEAR, DCG.standard(5, 10, "linear", "flat"), PAPER_LIST), "all worth the same"),
         ((LINEAR, [[0, np.nan]]), "b is neither"),
-        ((LINEAR, "exponential-log2"), "from_name"),
+        ((LINEAR, "exponential-log2"), "DCG.parse makes a metric of a file or a name"),
         ((LINEAR, EXPONENTIAL, None, -0.1), "margin"),
         ((LINEAR, EXPONENTIAL, None, np.nan), "margin"),
     ],
