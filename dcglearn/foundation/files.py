@@ -95,12 +95,13 @@ def expand_paths(paths: Paths, inside: str) -> list[str]:
         raise InputError(f"no file is named; name files, or a folder with files {inside}")
     files: list[str] = []
     for path in named:
-        if Path(path).is_dir():
+        # os.path answers False for names that are too long, where Path raises OSError.
+        if os.path.isdir(path):  # noqa: PTH112
             matches = sorted(str(match) for match in Path(path).glob(inside) if match.is_file())
             if not matches:
                 raise InputError(f"{path}: a folder without a file that matches {inside}")
         else:
-            matches = [path] if Path(path).exists() else sorted(glob.glob(path, recursive=True))  # noqa: PTH207
+            matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))  # noqa: PTH110, PTH207
             if not matches:
                 raise InputError(f"{path} does not exist, and no file matches it as a pattern; check the name")
         files += matches
@@ -121,6 +122,8 @@ def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start}); is it a dcglearn JSON file?") from error
+    except ValueError as error:
+        raise InputError(f"{str(path)!r} cannot be the name of a file ({error})") from error
     try:
         value = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_unique_keys)
     except ValueError as error:
