@@ -1,7 +1,7 @@
 """Boosted trees on a metric: NDCG@5 on unseen queries against trees, as Wu et al.'s figure 2, and beside lambdarank.
 
 Every method grows the same trees, once following its gradient with constant curvature, as in the paper, and once
-following exchanges, our default. LightGBM's lambdarank gets the gains of the metric as its label_gain. The queries have
+following lambdas, the default. LightGBM's lambdarank gets the gains of the metric as its label_gain. The queries have
 a known truth that needs trees; where DCGLEARN_LAMBDARANK names a folder, its queries are split anew in each repeat.
 """
 
@@ -24,6 +24,8 @@ SHAPES = {
 }
 PAIRED = ("REG-SHF-SDCG", "SHF-SDCG", "SDCG")
 SHAPE = {"num_leaves": 15, "learning_rate": 0.1, "min_data_in_leaf": 20}
+WAYS = {"gradient": ("gradient", "constant"), "exchange": ("lambdas", "diagonal")}
+"""What trees follow and its curvature, by the word for it in the table."""
 TREES, QUICK_TREES = 300, 20
 STOPS = 12
 LINES = (*STYLES, {"color": "black", "marker": "x"})
@@ -76,15 +78,15 @@ def one(rng, data, shape, quick):
     stops = np.unique(np.round(np.geomspace(1, n_trees, STOPS)).astype(int))
     found = {("lambdarank", "LightGBM"): lambdarank(train, test, dcg, n_trees, stops)}
     for name, loss in losses(dcg).items():
-        for follow, curvature in (("gradient", "constant"), ("exchange", "diagonal")):
+        for way, (follow, curvature) in WAYS.items():
             ranker = dl.BoostedRanker(
                 loss, n_trees=n_trees, metric=dcg, follow=follow, curvature=curvature, num_threads=1, **SHAPE
             ).fit(train, eval_set=test, progress=False)
             values = np.array(ranker.validation_)
-            found[name, follow] = values[np.minimum(stops, len(values)) - 1]
+            found[name, way] = values[np.minimum(stops, len(values)) - 1]
     return [
-        {"method": name, "follow": follow, "trees": int(stop), "ndcg": float(value)}
-        for (name, follow), values in found.items()
+        {"method": name, "follow": way, "trees": int(stop), "ndcg": float(value)}
+        for (name, way), values in found.items()
         for stop, value in zip(stops, values, strict=True)
     ]
 
@@ -126,7 +128,7 @@ def plot(table, axes):
                         **shown,
                     )
             ax.set(xscale="log", title=f"{data}: {shape}", xlabel="trees", ylabel="normalised DCG@5, unseen queries")
-    legend(axes[0][0], "dotted: the gradient\nsolid: exchanges")
+    legend(axes[0][0], "dotted: the gradient\nsolid: lambdas")
 
 
 def ahead(table, first, second, share=1.0):
@@ -140,7 +142,7 @@ def claims(table):
     """Return what the table says of each data set."""
     for data in table["data"].unique(maintain_order=True):
         part = table.filter(data=data)
-        for follow, words in (("gradient", "following gradients, as in the paper"), ("exchange", "by exchanges")):
+        for follow, words in (("gradient", "following gradients, as in the paper"), ("exchange", "by lambdas")):
             order = {
                 f"{one} over {two}, {shape}": ahead(part.filter(shape=shape), (one, follow), (two, follow))
                 for shape in SHAPES
@@ -165,7 +167,7 @@ def claims(table):
                 f"{data}: {name} on the metric itself is ahead of LightGBM's lambdarank with the metric's gains",
                 "; ".join(f"{shape} {shown(value)}" for shape, value in found.items()),
                 verdict(found.values()),
-                "Exchanges followed; the same trees and leaves.",
+                "Trees follow lambdas; the same trees and leaves.",
             )
         gained = {
             f"{name}, {shape}": ahead(part.filter(shape=shape), (name, "exchange"), (name, "gradient"))
@@ -174,7 +176,7 @@ def claims(table):
         }
         yield Claim(
             "trees",
-            f"{data}: exchanges with a curvature of their own lead further than gradients with a constant one",
+            f"{data}: lambdas with a curvature of their own lead further than gradients with a constant one",
             "; ".join(f"{name} {shown(found)}" for name, found in gained.items()),
             verdict(gained.values()),
             "The same loss, trees and leaves.",

@@ -107,7 +107,7 @@ def boosted(setting: Setting, loss: str, with_start: bool = True) -> Iterator[Ca
         ranker = BoostedRanker(
             _loss(kind, setting.dcg, {}),
             metric=setting.dcg,
-            follow="exchange" if loss in ("GBRank", "Regression") else "gradient",  # some 60 queries: small steps
+            follow="lambdas" if loss in ("GBRank", "Regression") else "gradient",  # some 60 queries: small steps
             seed=setting.seed,
             start=coefficients,
             **shape,

@@ -9,10 +9,10 @@ import numpy as np
 
 from dcglearn.foundation.validation import whole_number
 from dcglearn.losses import ap_kernel, gain_kernel
-from dcglearn.losses.exchange import exchange_forces
-from dcglearn.losses.exchange_kernel import BELL
 from dcglearn.losses.objective import Batch, Loss, MetricLoss, check, depth_of, positive, without_relevant
 from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
+from dcglearn.losses.swap import swap_lambdas
+from dcglearn.losses.swap_kernel import BELL
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -138,9 +138,9 @@ class ApproxNDCG(MetricLoss):
         gradient[order] = soft.pull(slope)
         return value, gradient
 
-    def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
+    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         discounts, factor = self._discount.vector(batch.longest), self._factors(batch.unweighted, self.normalise)
-        return exchange_forces(batch, self.dcg, discounts, self.alpha, BELL, factor, self.normalise)
+        return swap_lambdas(batch, self.dcg, discounts, self.alpha, BELL, factor, self.normalise)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a library of boosted trees takes of a loss: slopes to go down, and what they are divided by in a leaf."""
+"""The gradient and the Hessian's diagonal that a booster such as LightGBM asks of an objective."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from dcglearn.losses.objective import Loss
 
 
-DIRECTIONS = ("exchange", "gradient")
+DIRECTIONS = ("lambdas", "gradient")
+"""What trees can follow."""
+RENAMED_DIRECTIONS = {"exchange": "lambdas"}
+"""Former words of `DIRECTIONS`, accepted for one release."""
 CURVATURES = ("diagonal", "constant")
 FLOOR = 0.1
-"""The curvature of a document is at least this share of the mean one: LightGBM counts documents by it."""
+"""Smallest curvature of a document, as a share of the mean: LightGBM counts documents by their curvature."""
 
 
 def descent(
@@ -29,25 +32,26 @@ def descent(
     grades: NDArray[np.integer],
     offsets: NDArray[np.integer],
     weight: Floats | None = None,
-    follow: str = "exchange",
+    follow: str = "lambdas",
     curvature: str = "diagonal",
     total: Callable[[Floats], Floats] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return minus a direction of rising values, of mean size 1, and its curvature, for a booster that minimises.
+    """Return minus the ascent direction, scaled to mean size 1, and its curvature, for a booster that minimises.
 
-    Neither the size of gains nor the number of queries, nor the unit of scores, changes the trees.
+    The trees depend neither on the size of gains, nor on the number of queries, nor on the unit of scores.
 
     Parameters
     ----------
     loss : Loss
     scores, grades, offsets, weight
         As in a call of the loss.
-    follow : {"exchange", "gradient"}
-        The loss's `forces`, or its gradient, which bends in proportion to its size.
+    follow : {"lambdas", "gradient"}
+        The direction: the loss's `lambdas` with their curvature, or its gradient with a curvature in proportion to the
+        gradient's size.
     curvature : {"diagonal", "constant"}
-        As that direction bends, or the loss's sharpness (Friedman 2001).
+        Each document's own curvature, or the loss's sharpness for all (Friedman 2001).
     total : callable, optional
-        Adds sums over these documents to those over the documents that others hold: means are over all.
+        All-reduce: returns the sum over workers of an array, so that means are over the documents of all workers.
 
     Returns
     -------
@@ -56,13 +60,13 @@ def descent(
     Raises
     ------
     InputError
-        If there is no such option.
+        If `follow` or `curvature` is none of these words.
     """
-    for name, given, known in (("follow", follow, DIRECTIONS), ("curvature", curvature, CURVATURES)):
-        if given not in known:
-            raise InputError(f"{name}={given!r}: give one of {', '.join(known)}")
-    if follow == "exchange":
-        direction, bend = loss.forces(scores, grades, offsets, weight)
+    for name, value, known in (("follow", follow, DIRECTIONS), ("curvature", curvature, CURVATURES)):
+        if value not in known:
+            raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
+    if follow == "lambdas":
+        direction, bend = loss.lambdas(scores, grades, offsets, weight)
     else:
         _, direction = loss(scores, grades, offsets, weight)
         bend = loss.per_score * np.abs(direction)

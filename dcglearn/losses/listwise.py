@@ -44,7 +44,7 @@ class Regression(Loss):
         error, change = squared_error(batch.scores, targets, batch.offsets, batch.weight)
         return -error, -change
 
-    def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
+    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         sizes = np.diff(batch.offsets)
         return self._evaluate(batch)[1], 2 * np.repeat(batch.weight / np.maximum(sizes, 1), sizes)
 

@@ -115,7 +115,7 @@ class Loss:
             return 0.0, np.zeros(0)
         return self._evaluate(batch)
 
-    def forces(
+    def lambdas(
         self,
         scores: ArrayLike,
         grades: ArrayLike,
@@ -143,7 +143,7 @@ class Loss:
         batch = check(scores, grades, self._top_grade, offsets, weight)
         if len(batch.scores) == 0:
             return np.zeros(0), np.zeros(0)
-        return self._forces(batch)
+        return self._lambdas(batch)
 
     def at(self, iteration: int, total: int) -> Self:
         """Return the loss of iteration 1..total: this one, unless it is scheduled."""
@@ -184,7 +184,7 @@ class Loss:
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         raise NotImplementedError
 
-    def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
+    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         _, gradient = self._evaluate(batch)
         return gradient, self.per_score * np.abs(gradient)
 

@@ -10,10 +10,10 @@ import numpy as np
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.losses import pair_kernel
 from dcglearn.losses.class_kernel import Classes
-from dcglearn.losses.exchange import exchange_forces
-from dcglearn.losses.exchange_kernel import LOGISTIC
 from dcglearn.losses.objective import Batch, HardMetricLoss, Loss, depth_of, positive
 from dcglearn.losses.rank_kernel import parts_of, sorted_queries
+from dcglearn.losses.swap import swap_lambdas
+from dcglearn.losses.swap_kernel import LOGISTIC
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -142,9 +142,9 @@ class LambdaRank(HardMetricLoss):
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         return self._weighted(batch, pair_kernel.LOGISTIC, self.alpha)
 
-    def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
+    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         discounts, factor = self._continued(batch.longest), self._factors(batch.unweighted, self.normalise)
-        return exchange_forces(batch, self.dcg, discounts, self.alpha, LOGISTIC, factor, self.normalise)
+        return swap_lambdas(batch, self.dcg, discounts, self.alpha, LOGISTIC, factor, self.normalise)
 
     def _weighted(self, batch: Batch, kind: int, steepness: float) -> tuple[float, Floats]:
         discounts, n = self._vector(batch.longest), len(batch.scores)
@@ -191,5 +191,5 @@ class RSRank(LambdaRank):
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         return self._weighted(batch, pair_kernel.MODIFIED_HUBER, self.alpha)
 
-    def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
-        return Loss._forces(self, batch)
+    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
+        return Loss._lambdas(self, batch)

@@ -13,11 +13,11 @@ from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import within
 from dcglearn.losses import gain_kernel, shf_kernel
 from dcglearn.losses.class_kernel import Classes
-from dcglearn.losses.exchange import exchange_forces
-from dcglearn.losses.exchange_kernel import HINGE
 from dcglearn.losses.objective import Batch, MetricLoss, check, depth_of, positive
 from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
 from dcglearn.losses.squared_kernel import squared_error
+from dcglearn.losses.swap import swap_lambdas
+from dcglearn.losses.swap_kernel import HINGE
 
 if TYPE_CHECKING:
     from typing import Literal, Self
@@ -161,9 +161,9 @@ class SHFSDCG(MetricLoss):
         gradient[c.order] = moved
         return value, gradient
 
-    def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
+    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         discounts, factor = self._discount.vector(batch.longest), self._factors(batch.unweighted, self.normalise)
-        return exchange_forces(batch, self.dcg, discounts, self.alpha, HINGE, factor, self.normalise)
+        return swap_lambdas(batch, self.dcg, discounts, self.alpha, HINGE, factor, self.normalise)
 
 
 @dataclass(frozen=True)
@@ -217,8 +217,8 @@ class RegSHFSDCG(SHFSDCG):
         """The share of the regression in `forces`, which find their way from any start and so need it for shorter."""
         return self.tau / (self.tau + EARLIER * (1 - self.tau))
 
-    def _forces(self, batch: Batch) -> tuple[Floats, Floats]:
-        direction, curvature = super()._forces(batch)
+    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
+        direction, curvature = super()._lambdas(batch)
         _, change = squared_error(batch.scores, self._targets[batch.grades], batch.offsets, batch.weight)
         sizes = np.diff(batch.offsets)
         bend = 2 * np.repeat(batch.weight / np.maximum(sizes, 1), sizes)

@@ -20,7 +20,9 @@ import numpy as np
 from tqdm import tqdm
 
 from dcglearn.foundation.cluster import ClusterLost, cluster_errors, connected, scheduler_of
+from dcglearn.foundation.renamed import current_word
 from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.losses.boosting import RENAMED_DIRECTIONS
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.member_process import MemberFailed, end, member, news
 from dcglearn.rankers.ranker import as_eval_set, as_queries, check_training
@@ -134,6 +136,7 @@ class DaskBoostedRanker(BoostedRanker):
         ClusterLost
             If a worker dies, or the scheduler: what is in the checkpoint is kept.
         """
+        current_word(self.follow, "follow", RENAMED_DIRECTIONS)
         self._check_settings(checkpoint_every)
         self._check_spread()
         words = checkpoint_words(checkpoint) if resume else None

@@ -12,9 +12,10 @@ import numpy as np
 from tqdm import tqdm
 
 from dcglearn.foundation.files import read_json_object, refuse_other_checkpoint, written_beside
+from dcglearn.foundation.renamed import current_word
 from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import Regression, RegSHFSDCG
-from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
+from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, RENAMED_DIRECTIONS, descent
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale, check_training
 
@@ -56,9 +57,10 @@ class BoostedRanker(Ranker):
         What each tree is multiplied by.
     num_leaves : int
         Leaves of a tree.
-    follow : {"exchange", "gradient"}
-        What trees are fitted to: what exchanging two documents would change in the DCG, by the loss's own step and
-        without a cut (see `Loss.forces`), or the loss's gradient, which only knows what the next small move changes.
+    follow : {"lambdas", "gradient"}
+        What trees are fitted to: LambdaMART's lambdas, which weigh each pair of documents by the change of the DCG if
+        the two are swapped (`Objective.lambdas`), or the loss's gradient. "exchange", the former word for "lambdas",
+        is accepted for one release.
     curvature : {"diagonal", "constant"}
         What they are divided by in a leaf: each document's own curvature, or one number (Friedman 2001).
     metric : DCG, optional
@@ -113,7 +115,7 @@ class BoostedRanker(Ranker):
         n_trees: int = 300,
         learning_rate: float = 0.1,
         num_leaves: int = 31,
-        follow: str = "exchange",
+        follow: str = "lambdas",
         curvature: str = "diagonal",
         metric: DCG | None = None,
         patience: int | None = None,
@@ -191,6 +193,7 @@ class BoostedRanker(Ranker):
         queries = as_queries(X, y, qid)
         loss = self._settled(queries)
         check_training(queries)
+        current_word(self.follow, "follow", RENAMED_DIRECTIONS)
         self._check_settings(checkpoint_every)
         valid = None if eval_set is None else as_eval_set(eval_set, queries.shape[1], self.metric_)
         weight, by_document = checked_weights(queries, query_weight, sample_weight)
@@ -221,14 +224,19 @@ class BoostedRanker(Ranker):
         found: Floats = self.booster_.predict(features, num_iteration=self.n_trees_)
         return found if self.base_ is None else found + base_scores(features, self.base_)
 
+    @property
+    def _follow(self) -> str:
+        """`follow`, a former word replaced by the present one."""
+        return RENAMED_DIRECTIONS.get(self.follow, self.follow)
+
     def _check_settings(self, checkpoint_every: int) -> None:
         whole_number(self.n_trees, "n_trees", 1)
         whole_number(checkpoint_every, "checkpoint_every", 1)
         if self.patience is not None:
             whole_number(self.patience, "patience", 1)
-        for name, known in (("follow", DIRECTIONS), ("curvature", CURVATURES)):
-            if getattr(self, name) not in known:
-                raise InputError(f"{name}={getattr(self, name)!r}: give one of {', '.join(known)}")
+        for name, value, known in (("follow", self._follow, DIRECTIONS), ("curvature", self.curvature, CURVATURES)):
+            if value not in known:
+                raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
 
     @staticmethod
     def _check_names(given: dict[str, Any]) -> None:
@@ -253,6 +261,7 @@ class BoostedRanker(Ranker):
         text = (folder / "trees.txt").read_text(encoding="utf-8")
         self.booster_ = booster_of(lightgbm_itself(), text, f"{folder}/trees.txt")
         self.n_trees_ = int(fields["n_trees_used"])
+        self.follow = self._follow
         self.base_ = None if fields.get("base") is None else np.array(fields["base"], dtype=np.float64)
         if self.base_ is not None and self.base_.shape != (self.n_features_in_ + 1,):
             raise InputError("the start in model.json has not as many coefficients as there are features")
@@ -345,9 +354,9 @@ class Growth:
             nonlocal grown
             grown += 1
             scores = grown_scores + self.base
-            loss, follow = self.loss.at(grown, self.ranker.n_trees), self.ranker.follow
+            loss, follow = self.loss.at(grown, self.ranker.n_trees), self.ranker._follow
             if grown == 1:  # equal scores: many losses are flat there
-                loss, follow = self.regression, "exchange"
+                loss, follow = self.regression, "lambdas"
             rest = self.queries.grades, self.queries.offsets, self.weight
             slope, curve = descent(loss, scores, *rest, follow, self.ranker.curvature, self._total)
             return (slope, curve) if self.by_document is None else (slope * self.by_document, curve * self.by_document)
@@ -376,7 +385,7 @@ class Growth:
         words = [
             self.loss,
             ranker.n_trees,
-            ranker.follow,
+            "exchange" if ranker._follow == "lambdas" else ranker._follow,  # as before: older checkpoints stay valid
             ranker.curvature,
             ranker.seed,
             self.every,

@@ -412,7 +412,7 @@ class TestSparse:
 
 class TestPairwise:
     def test_weights_are_what_the_order_is_worth(self):
-        """The weight of a pair is what exchanging the two documents changes in the normalised DCG."""
+        """The weight of a pair is the change of the normalised DCG if the two documents are swapped."""
         queries = small(3)
         scores = np.random.default_rng(0).normal(size=queries.shape[0])
         better, worse, weight = weighted_pairs(queries, 1, scores, MINE)

@@ -1,5 +1,6 @@
 """Boosted trees against any loss: parameters, schedules, weights, checkpoints, files, bad input."""
 
+import warnings
 from itertools import product
 
 import numpy as np
@@ -209,6 +210,19 @@ def test_long_queries_have_no_limit():
 def test_bad_settings(settings, words):
     with pytest.raises(InputError, match=words):
         BoostedRanker(**{"loss": SDCG(STEEP), **settings}).fit(TRAIN)
+
+
+def test_the_former_word_for_lambdas(tmp_path):
+    wanted = small(SDCG(STEEP), n_trees=3).fit(TRAIN)
+    with pytest.warns(DeprecationWarning, match="follow='exchange' is now called 'lambdas'"):
+        former = small(SDCG(STEEP), n_trees=3, follow="exchange").fit(TRAIN)
+    assert former.booster_.model_to_string() == wanted.booster_.model_to_string()
+    former.save(tmp_path / "model")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = load_ranker(tmp_path / "model")
+        assert loaded.follow == "lambdas"
+        assert loaded.fit(TRAIN).booster_.model_to_string() == wanted.booster_.model_to_string()
 
 
 def test_bad_data():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
-from dcglearn.losses import exchange_kernel
+from dcglearn.losses import swap_kernel
 from dcglearn.losses.rank_kernel import parts_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ COST = 16.0
 """What a pair costs here, in terms of one of soft ranks."""
 
 
-def exchange_forces(
+def swap_lambdas(
     batch: Batch,
     dcg: DCG,
     discounts: Floats,
@@ -51,7 +51,7 @@ def exchange_forces(
     forces, curvature = np.empty(len(gains)), np.empty(len(gains))
 
     def part(_: int, first: int, last: int) -> None:
-        exchange_kernel.exchange(
+        swap_kernel.exchange(
             batch.scores, ranks, len(values), gains, batch.offsets, discounts, alpha, kind, damped, factor,
             first, last, forces, curvature,
         )  # fmt: skip

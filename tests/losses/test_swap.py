@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListNet, Regression, RegSHFSDCG, RSRank
-from dcglearn.losses.exchange_kernel import NEAR, PAST
+from dcglearn.losses.swap_kernel import NEAR, PAST
 from dcglearn.metric.dcg import DCG
 
 STEEP = DCG([0, 1, 4, 30], [1, 0.95, 0.9, 0.85, 0.8])
@@ -78,7 +78,7 @@ def test_twin(kind, dcg, batch, alpha):
     # Among scores that tie, equal gains may stand in any order: their pulls are compared as sums over such documents.
     for normalise in (True, False):
         loss = kind(dcg, alpha=alpha, normalise=normalise)
-        found, wanted = loss.forces(f, y, offsets), twin(loss, f, y, offsets)
+        found, wanted = loss.lambdas(f, y, offsets), twin(loss, f, y, offsets)
         groups = {}
         for q in range(len(offsets) - 1):
             for i in range(offsets[q], offsets[q + 1]):
@@ -99,18 +99,18 @@ def random_batch(n=60, seed=0):
 def test_what_must_not_matter(kind):
     f, y, offsets = random_batch()
     loss = kind(STEEP, alpha=3.0)
-    force, bend = loss.forces(f, y, offsets)
+    force, bend = loss.lambdas(f, y, offsets)
     assert (bend >= 0).all() and bend.max() > 0
     order = np.concatenate([np.random.default_rng(1).permutation(20), 20 + np.random.default_rng(2).permutation(40)])
-    np.testing.assert_allclose(loss.forces(f[order], y[order], offsets), (force[order], bend[order]), rtol=1e-9)
-    np.testing.assert_allclose(loss.forces(f + 5, y, offsets), (force, bend), rtol=1e-6)
+    np.testing.assert_allclose(loss.lambdas(f[order], y[order], offsets), (force[order], bend[order]), rtol=1e-9)
+    np.testing.assert_allclose(loss.lambdas(f + 5, y, offsets), (force, bend), rtol=1e-6)
     ten = kind(DCG(10 * STEEP.gains, STEEP.discounts), alpha=3.0)
-    np.testing.assert_allclose(ten.forces(f, y, offsets), (force, bend), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ten.lambdas(f, y, offsets), (force, bend), rtol=1e-9, atol=1e-12)
     weight = np.array([2.0, 1.0, 0.5])
     each = np.repeat(weight, np.diff(offsets))
-    np.testing.assert_allclose(loss.forces(f, y, offsets, weight), (each * force, each * bend), rtol=1e-12)
+    np.testing.assert_allclose(loss.lambdas(f, y, offsets, weight), (each * force, each * bend), rtol=1e-12)
     # Scores in another unit, seen with the sharpness in that unit: forces per unit of score.
-    scaled = loss.for_scale(10.0).forces(10 * f, y, offsets)
+    scaled = loss.for_scale(10.0).lambdas(10 * f, y, offsets)
     np.testing.assert_allclose(scaled, (force / 10, bend / 100), rtol=1e-9)
 
 
@@ -120,38 +120,38 @@ def test_scores_far_apart(kind):
     near = kind(STEEP, alpha=10.0)
     wide = f.copy()
     wide[0] -= 1e4  # one outlier sends the query down the slow way
-    found = near.forces(wide, y, offsets)
+    found = near.lambdas(wide, y, offsets)
     wanted = twin(near, wide, y, offsets)
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
-    extreme = near.forces(np.array([1e308, -1e308, 0.0]) / 10, [0, 3, 1], [0, 3])
+    extreme = near.lambdas(np.array([1e308, -1e308, 0.0]) / 10, [0, 3, 1], [0, 3])
     assert np.isfinite(extreme).all()
 
 
 def test_parts_do_not_matter(monkeypatch):
-    from dcglearn.losses import exchange
+    from dcglearn.losses import swap
 
     rng = np.random.default_rng(0)
     f, y = rng.normal(size=2000), rng.integers(0, 4, 2000)
     offsets = np.arange(0, 2001, 20)
-    whole = SHFSDCG(STEEP).forces(f, y, offsets)
-    monkeypatch.setattr(exchange, "COST", 1e9)
-    np.testing.assert_array_equal(SHFSDCG(STEEP).forces(f, y, offsets), whole)
+    whole = SHFSDCG(STEEP).lambdas(f, y, offsets)
+    monkeypatch.setattr(swap, "COST", 1e9)
+    np.testing.assert_array_equal(SHFSDCG(STEEP).lambdas(f, y, offsets), whole)
 
 
 def test_two_documents_are_brought_in_order():
     """Newton's step of a pair in the wrong order makes up for its distance, and goes past it."""
     loss = SHFSDCG(DCG([0, 1], [1.0, 0.5]), alpha=4.0)
-    force, bend = loss.forces([1.0, 0.0], [0, 1], [0, 2])
+    force, bend = loss.lambdas([1.0, 0.0], [0, 1], [0, 2])
     np.testing.assert_allclose(force / bend, [-1.375, 1.375])
 
 
 def test_mixtures_and_other_losses():
     f, y, offsets = random_batch()
-    listwise, regression = SHFSDCG(STEEP).forces(f, y, offsets), Regression(STEEP).forces(f, y, offsets)
+    listwise, regression = SHFSDCG(STEEP).lambdas(f, y, offsets), Regression(STEEP).lambdas(f, y, offsets)
     mixed = RegSHFSDCG(STEEP, tau=0.99999)
     assert mixed.share == pytest.approx(0.5, abs=1e-4)
     rest = 1 - mixed.share
-    for found, ours, theirs in zip(mixed.forces(f, y, offsets), listwise, regression, strict=True):
+    for found, ours, theirs in zip(mixed.lambdas(f, y, offsets), listwise, regression, strict=True):
         np.testing.assert_allclose(found, rest * ours + mixed.share * theirs)
     ends = [RegSHFSDCG(STEEP, tau=tau) for tau in (0.0, 1.0)]
     assert [end.share for end in ends] == [0, 1]
@@ -161,5 +161,5 @@ def test_mixtures_and_other_losses():
     np.testing.assert_allclose(f + regression[0] / regression[1], targets, atol=1e-12)
     for loss in (GBRank(), ListNet(STEEP), RSRank(STEEP)):
         gradient = loss(f, y, offsets)[1]
-        np.testing.assert_allclose(loss.forces(f, y, offsets), (gradient, loss.per_score * np.abs(gradient)))
-    assert all(len(part) == 0 for part in SDCG(STEEP).forces([], [], [0]))
+        np.testing.assert_allclose(loss.lambdas(f, y, offsets), (gradient, loss.per_score * np.abs(gradient)))
+    assert all(len(part) == 0 for part in SDCG(STEEP).lambdas([], [], [0]))
