@@ -1,1 +1,1 @@
-"""Checks, files, bytes, threads, clusters: what every wing needs and what knows nothing of DCG."""
+"""Checks, files, bytes, threads and clusters: the tools of every wing, without any knowledge of DCG."""

@@ -22,9 +22,14 @@ CONNECT = 10.0
 """Seconds to wait for a scheduler to answer."""
 
 PATIENCE = 60.0
-"""Seconds to wait for a worker when none is left."""
+"""Seconds to wait for a new worker when none is left."""
 
 _VERSIONS = "{'dcglearn': __import__('dcglearn').__version__, 'Python': __import__('platform').python_version()}"
+"""Expression that a worker evaluates: every worker can unpickle a text, even one that lacks a package."""
+
+_RESUME = (
+    "with a checkpoint, start workers and resume from it (checkpoint=FILE, resume=True; --checkpoint FILE --resume)"
+)
 
 
 class ClusterLost(RuntimeError):
@@ -32,7 +37,14 @@ class ClusterLost(RuntimeError):
 
 
 def connected(engine: Any, closing: contextlib.ExitStack) -> Client:
-    """Return a client of an engine, whose workers have this package; what is started here ends with `closing`.
+    """Return a client of an engine whose workers have the same versions as this process.
+
+    Parameters
+    ----------
+    engine : distributed.Client, str or int
+        A client, the address of a scheduler, or a number of local processes to start.
+    closing : contextlib.ExitStack
+        Closes the client and the processes that are started here.
 
     Raises
     ------
@@ -51,7 +63,8 @@ def connected(engine: Any, closing: contextlib.ExitStack) -> Client:
         except (OSError, ValueError) as error:
             raise InputError(f"no Dask scheduler answers at {engine} ({error}); start one, or give workers") from error
     elif isinstance(engine, int) and not isinstance(engine, bool) and engine >= 1:
-        with _quiet():
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Port .* is already in use")
             cluster = LocalCluster(
                 n_workers=engine, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
             )
@@ -65,55 +78,44 @@ def connected(engine: Any, closing: contextlib.ExitStack) -> Client:
     return client
 
 
-@contextlib.contextmanager
-def _quiet() -> Any:
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Port .* is already in use")
-        yield
-
-
 def check_versions(client: Client) -> None:
-    """Refuse workers that lack the package, or have another version of it or of Python.
+    """Raise InputError unless all workers have this version of the package and this minor version of Python.
 
     Raises
     ------
     InputError
-        Naming the first such worker.
+        Naming the first worker that lacks the package or has another version.
     """
-    ours = {"dcglearn": __version__, "Python": platform.python_version()}
-    # eval of text, which every worker can unpickle, whatever it lacks.
     with cluster_errors(client):
-        found = client.run(eval, _VERSIONS, on_error="return")
-    for worker, theirs in sorted(found.items()):
-        if isinstance(theirs, ModuleNotFoundError):
+        answers = client.run(eval, _VERSIONS, on_error="return")
+    for worker, answer in sorted(answers.items()):
+        if isinstance(answer, ModuleNotFoundError):
             raise InputError(
-                f"worker {worker} lacks a package ({theirs}); install dcglearn {__version__} on every worker"
+                f"worker {worker} lacks a package ({answer}); install dcglearn {__version__} on every worker"
             )
-        if isinstance(theirs, BaseException):
-            raise InputError(f"worker {worker} cannot load dcglearn: {theirs!r}")
-        for what, version in ours.items():
-            if theirs[what].split(".")[:2] != version.split(".")[:2] or (
-                what == "dcglearn" and theirs[what] != version
-            ):
+        if isinstance(answer, BaseException):
+            raise InputError(f"worker {worker} cannot load dcglearn: {answer!r}")
+        for package, version, parts in (("dcglearn", __version__, None), ("Python", platform.python_version(), 2)):
+            if answer[package].split(".")[:parts] != version.split(".")[:parts]:
                 raise InputError(
-                    f"worker {worker} has {what} {theirs[what]}, this process {version}: install the same on all"
+                    f"worker {worker} has {package} {answer[package]}, this process {version}: install the same on all"
                 )
 
 
 def scheduler_of(client: Client) -> Mapping[str, Any]:
-    """Return what the scheduler says of itself and its workers; nothing if it is lost.
+    """Return the scheduler's information about itself and its workers; empty if the scheduler is lost.
 
-    `Client.scheduler_info` shares its answer with a call that the client makes every few seconds and that asks for no
-    workers: an answer without them may be that one.
+    The client itself asks every few seconds, without workers, and `Client.scheduler_info` may return that answer: ask
+    until the answer lists as many workers as it counts.
     """
     while True:
-        found: Mapping[str, Any] = client.scheduler_info(n_workers=-1)
-        if len(found.get("workers", ())) == found.get("n_workers", 0):
-            return found
+        info: Mapping[str, Any] = client.scheduler_info(n_workers=-1)
+        if len(info.get("workers", ())) == info.get("n_workers", 0):
+            return info
 
 
 def awaited(client: Client, future: Future) -> Any:
-    """Return a future's result; stop with a clear word if nobody is left to make it.
+    """Return a future's result, or raise ClusterLost if no process is left to compute it.
 
     Raises
     ------
@@ -136,14 +138,9 @@ def awaited(client: Client, future: Future) -> Any:
                 raise ClusterLost(f"no worker is left, and none came for {PATIENCE:g} seconds; {_RESUME}")
 
 
-_RESUME = (
-    "with a checkpoint, start workers and resume from it (checkpoint=FILE, resume=True; --checkpoint FILE --resume)"
-)
-
-
 @contextlib.contextmanager
 def cluster_errors(client: Client) -> Any:
-    """Say of a lost cluster what is lost and what to do, as `ClusterLost`."""
+    """Translate Dask's errors into `ClusterLost`, with the remedy."""
     from concurrent.futures import CancelledError
 
     from distributed.client import ClosedClientError
@@ -157,18 +154,19 @@ def cluster_errors(client: Client) -> Any:
             f"{error.task}: every worker that took it died ({error}); does it fit their memory?"
         ) from error
     except (CancelledError, CommClosedError, ClosedClientError) as error:
-        raise ClusterLost(f"the scheduler of {_address(client)} was lost ({error}); {_RESUME}") from error
+        address = getattr(client.scheduler, "address", None) or "the cluster"
+        raise ClusterLost(f"the scheduler of {address} was lost ({error}); {_RESUME}") from error
 
 
 def over_cluster(function: Callable[[Any], Any], items: Iterable[Any], engine: Any) -> Iterator[Any]:
-    """Yield ``function(item)`` of every item, in order, worked out by a cluster; few wait to be sent at a time.
+    """Yield ``function(item)`` of every item, in order, computed on a cluster.
 
     Parameters
     ----------
     function : callable
-        Sent once, with what it holds, such as a log.
+        Sent once, with the data it holds, such as a log.
     items : iterable
-        What to work on.
+        Arguments, sent a few ahead of the results.
     engine : distributed.Client, str or int
         See `DaskLog`.
 
@@ -195,10 +193,6 @@ def over_cluster(function: Callable[[Any], Any], items: Iterable[Any], engine: A
 def _applied(function: Callable[[Any], Any], item: Any) -> Any:
     with one_thread():
         return function(item)
-
-
-def _address(client: Client) -> str:
-    return str(getattr(client.scheduler, "address", None) or "the cluster")
 
 
 def keep(part: Any) -> Any:

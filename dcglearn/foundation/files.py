@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and JSON read strictly."""
+"""Files that are written whole or not at all, paths that are expanded, and JSON that is read strictly."""
 
 from __future__ import annotations
 
@@ -52,13 +52,7 @@ def written_beside(path: str | os.PathLike[str], *, force: bool = True) -> Itera
 
 
 def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
-    """Refuse an output path that is a folder, has no folder, or exists (unless `force`).
-
-    Raises
-    ------
-    InputError
-        With the remedy.
-    """
+    """Raise InputError if an output path is a folder, has no folder, or exists and `force` is false."""
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target} is a folder; name a file in it")
@@ -69,7 +63,7 @@ def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
 
 
 def is_path(value: Any) -> bool:
-    """Whether a value is a path, or a list or tuple of paths."""
+    """Return whether a value is a path, or a list or tuple of paths."""
     if isinstance(value, (list, tuple)) and value:
         return all(isinstance(path, (str, os.PathLike)) for path in value)
     return isinstance(value, (str, os.PathLike))
@@ -109,7 +103,7 @@ def expand_paths(paths: Paths, inside: str) -> list[str]:
 
 
 def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read one JSON object, refusing NaN, Infinity and repeated keys.
+    """Return the JSON object in a file; NaN, Infinity and repeated keys are refused.
 
     Raises
     ------
@@ -150,15 +144,15 @@ def refuse_other_checkpoint(path: str | os.PathLike[str], version: Any) -> None:
 
 
 def refuse_constant(name: str) -> float:
-    """Refuse NaN and Infinity, which JSON does not have (``parse_constant`` of `json.loads`)."""
+    """Raise ValueError for NaN and Infinity, which JSON does not have (``parse_constant`` of `json.loads`)."""
     raise ValueError(f"{name} is not a number that JSON allows")
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    value = dict(pairs)
+    if len(value) < len(pairs):
         raise ValueError("a key occurs twice")
-    return found
+    return value
 
 
 def _umask() -> int:

@@ -1,4 +1,4 @@
-"""Words that were renamed: the old one works for one release, with a DeprecationWarning."""
+"""Renamed values of parameters: the old word works for one release, with a DeprecationWarning."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 
 def current_word(value: Any, name: str, renamed: Mapping[str, str]) -> Any:
-    """Return the value of a parameter, an old word replaced by the present one, with a DeprecationWarning.
+    """Return the value of a parameter; replace an old word by the current one, with a DeprecationWarning.
 
     Parameters
     ----------
     value : object
-        The value given.
+        The value that the caller passed.
     name : str
         The parameter's name, for the warning.
     renamed : dict of str to str
-        Old words and the present ones.
+        The current word for each old one.
     """
     if not isinstance(value, str) or value not in renamed:
         return value

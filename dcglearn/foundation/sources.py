@@ -1,4 +1,4 @@
-"""The bytes of a log: from a file or standard input, decompressed, and of which format they are."""
+"""The bytes of a file or of standard input: decompressed, and recognised as JSON lines, text or Parquet."""
 
 from __future__ import annotations
 
@@ -22,10 +22,16 @@ FORMATS = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), "text"),
     ".parquet": "parquet",
 }
+"""Format by the suffix of a file's name."""
 
 
 def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
-    """Return what to call a file (``-`` is standard input), and its decompressed bytes without a byte-order mark.
+    """Return a file's name for messages, and its decompressed bytes without a byte-order mark.
+
+    Parameters
+    ----------
+    path : str or path
+        ``-`` is standard input.
 
     Raises
     ------
@@ -44,6 +50,8 @@ def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
             raise InputError(f"{name} is a folder; name a file in it") from error
         except OSError as error:
             raise InputError(f"{name}: cannot be read ({error.strerror})") from error
+        except ValueError as error:
+            raise InputError(f"{name!r} cannot be the name of a file ({error})") from error
     data = decompressed(name, data)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{name} is UTF-16 text; save it as UTF-8")
@@ -54,40 +62,38 @@ def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
 
 
 def decompressed(name: str, data: bytes) -> bytes:
-    """Return the bytes of a file that may be .gz, .xz or .zst, by its first bytes.
+    """Return decompressed bytes: gzip, xz and zstd are recognised by their first bytes, others stay as they are.
 
     Raises
     ------
     InputError
-        If it is truncated or damaged.
+        If the data are truncated or damaged.
     """
     try:
         if data[:2] == b"\x1f\x8b":
             return gzip.decompress(data)
         if data[:6] == b"\xfd7zXZ\x00":
             return lzma.decompress(data)
+        return _from_zstd(data) if data[:4] == b"\x28\xb5\x2f\xfd" else data
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-        raise _damaged(name, error) from error
-    return _from_zstd(name, data) if data[:4] == b"\x28\xb5\x2f\xfd" else data
+        raise InputError(
+            f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text"
+        ) from error
 
 
-def _from_zstd(name: str, data: bytes) -> bytes:
-    """Return the lines of zstd, which Python's library has not before 3.14."""
+def _from_zstd(data: bytes) -> bytes:
+    """Return decompressed zstd text, read by Polars: Python's standard library reads zstd from 3.14 on."""
     import polars as pl
 
     try:
         lines = pl.read_csv(data, has_header=False, separator="\x01", quote_char=None, schema={"line": pl.String})
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise _damaged(name, error) from error
+    except pl.exceptions.PolarsError as error:
+        raise OSError(error) from error
     return "\n".join(lines["line"].fill_null("")).encode()
 
 
-def _damaged(name: str, error: Exception) -> InputError:
-    return InputError(f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text")
-
-
 def kind_of(name: str, data: bytes) -> str:
-    """Return json, text or parquet, by the name or, where it says nothing, by the first byte."""
+    """Return "json", "text" or "parquet", by the first bytes of Parquet, by the suffix, or by the first byte."""
     suffix = Path(name.removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")).suffix
     if data[:4] == b"PAR1":
         return "parquet"
@@ -95,12 +101,12 @@ def kind_of(name: str, data: bytes) -> str:
 
 
 def parquet_rows(name: str, data: bytes) -> pl.DataFrame:
-    """Return the table in a Parquet file, what other libraries call text or numbers made so.
+    """Return the table in a Parquet file, with types as in `plain_types`.
 
     Raises
     ------
     InputError
-        If it is no whole Parquet file, or has no row.
+        If it is not a whole Parquet file, or has no row.
     """
     import polars as pl
 
@@ -114,7 +120,7 @@ def parquet_rows(name: str, data: bytes) -> pl.DataFrame:
 
 
 def plain_types(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the table, what other libraries call text or numbers made so."""
+    """Return the table with categories and enumerations as text, and decimals as float64."""
     import polars as pl
     import polars.selectors as cs
 

@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
 
 CHUNK = 1 << 15
+"""Pairs of a chunk, up to `MAX_CHUNKS` chunks."""
+
 MAX_CHUNKS = 16
+"""Largest number of chunks of one sum, and of threads."""
 
 _LIMIT = threading.local()
 
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Work without a pool in this thread: for one of many workers, who share the processors already."""
+    """Work without a pool in this thread: for one of several workers that already share the processors."""
     before = getattr(_LIMIT, "single", False)
     _LIMIT.single = True
     try:
@@ -32,7 +35,7 @@ def one_thread() -> Iterator[None]:
 
 
 def threads() -> int:
-    """Return how many threads to use: one a processor that this process may run on, at most one a chunk."""
+    """Return how many threads to use: one per processor that this process may run on, at most `MAX_CHUNKS`."""
     if getattr(_LIMIT, "single", False):
         return 1
     return min(MAX_CHUNKS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
@@ -45,10 +48,8 @@ def bounds(n: int, n_chunks: int) -> list[int]:
 
 def in_chunks(part: Callable[[int, int, int], Result], n: int, n_chunks: int) -> list[Result]:
     """Return ``part(i, start, stop)`` of each of the `n_chunks` parts of ``range(n)``, in order."""
-    if n_chunks == 1:
-        return [part(0, 0, n)]
     ends = bounds(n, n_chunks)
-    if threads() == 1:
+    if n_chunks == 1 or threads() == 1:
         return [part(i, ends[i], ends[i + 1]) for i in range(n_chunks)]
     with ThreadPoolExecutor(threads()) as pool:
         return list(pool.map(part, range(n_chunks), ends[:-1], ends[1:]))
@@ -60,7 +61,7 @@ def over_chunks(part: Callable[[int, int], Result], n: int) -> list[Result]:
 
 
 def one_blas_thread() -> Any:
-    """Return a context in which BLAS uses one thread: its own spin for a while after each call and slow the pool."""
+    """Return a context in which BLAS uses one thread, because its own threads keep spinning and slow down the pool."""
     return _controller().limit(limits=1, user_api="blas")
 
 

@@ -1,4 +1,4 @@
-"""What the containers check once, so that everything below them can trust its arrays."""
+"""Checks of arguments, made once in containers and readers, so that the code below them can trust its arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats, Grades
 
 MAX_GRADES = 127
-"""Grades are stored as int8, with -1 for "no known grade"."""
+"""Largest number of grades: grades are stored as int8, with -1 for "no known grade"."""
 
 
 class InputError(ValueError):
@@ -27,7 +27,7 @@ def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = N
     lists : array_like of int, shape (n, K) or (K,)
         Grades by position, 0 = worst; -1 = no known grade at that position.
     name : str
-        What the array is called in an error message.
+        Name of the array in an error message.
     n_grades : int, optional
         The number of grades of the scale; a grade of `n_grades` or more is refused.
 
@@ -53,34 +53,36 @@ def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = N
     if array.size == 0:
         return array.astype(np.int8)
     if array.dtype.kind == "f":
-        wrong = ~np.isfinite(array) | (array != np.floor(array))
-        if wrong.any():
-            raise InputError(f"{name}{_place(wrong)}: {array[wrong][0]} is not an integer grade; use -1 for no grade")
+        fraction = ~np.isfinite(array) | (array != np.floor(array))
+        if fraction.any():
+            raise InputError(f"{_first(name, array, fraction)} is not an integer grade; use -1 for no grade")
     top = MAX_GRADES if n_grades is None else n_grades
     if array.min() < -1 or array.max() >= top:
-        wrong = (array < -1) | (array >= top)
+        outside = (array < -1) | (array >= top)
         raise InputError(
-            f"{name}{_place(wrong)}: grade {array[wrong][0]:g} lies outside -1..{top - 1}; "
+            f"{_first(name, array, outside, 'grade ')} lies outside -1..{top - 1}; "
             + ("at most 127 grades are supported" if n_grades is None else f"the scale has n_grades={n_grades}")
         )
     return array.astype(np.int8, copy=False)
 
 
+def multiset(grades: ArrayLike, n_grades: int | None = None) -> Grades:
+    """Check the grades of one list and return them as int8, shape (N,); see `graded_lists`."""
+    documents = graded_lists(grades, "grades", None if n_grades is None else scale_size(n_grades, 0))
+    if documents.ndim != 1:
+        raise InputError(f"grades has shape {documents.shape}; expected the grades of one list, (N,)")
+    return documents
+
+
 def scale_size(n_grades: int | None, top: int, name: str = "n_grades") -> int:
-    """Return the number of grades: the one given, checked, or the largest grade seen plus 1.
+    """Return the number of grades: `n_grades`, checked, or `top`, the largest grade of the data, plus 1.
 
     Raises
     ------
     InputError
         If `n_grades` is not an integer from 1 to 127.
     """
-    if n_grades is None:
-        return max(top + 1, 1)
-    if isinstance(n_grades, bool) or not isinstance(n_grades, (int, np.integer)):
-        raise InputError(f"{name}={n_grades!r} is not an integer")
-    if not 1 <= n_grades <= MAX_GRADES:
-        raise InputError(f"{name}={n_grades} lies outside 1..{MAX_GRADES}")
-    return int(n_grades)
+    return max(top + 1, 1) if n_grades is None else whole_number(n_grades, name, 1, MAX_GRADES)
 
 
 def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
@@ -98,59 +100,57 @@ def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
     if array.ndim != ndim or array.size == 0:
         raise InputError(f"{name} has shape {array.shape}; expected {ndim} non-empty dimension(s)")
     if not np.isfinite(array).all():
-        wrong = ~np.isfinite(array)
-        raise InputError(f"{name}{_place(wrong)}: {array[wrong][0]} is not a finite number")
+        raise InputError(f"{_first(name, array, ~np.isfinite(array))} is not a finite number")
     return frozen(array)
 
 
 def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False) -> Floats:
-    """Return one finite float per pair, shape (n,), read-only; `positive` also refuses values <= 0.
+    """Return one finite float per pair, shape (n,), read-only.
 
     Raises
     ------
     InputError
-        If the shape is not (n,), or a value is not finite or (where asked) not positive.
+        If the shape is not (n,), a value is not finite, or `positive` is set and a value is not positive.
     """
     array = np.array(values, dtype=np.float64) if n == 0 else finite_array(values, name, 1)
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape}; expected one value per pair, ({n},)")
     if positive and (array <= 0).any():
-        wrong = array <= 0
-        raise InputError(f"{name}{_place(wrong)}: {array[wrong][0]:g} is not positive; leave such pairs out")
+        raise InputError(f"{_first(name, array, array <= 0)} is not positive; leave such pairs out")
     return frozen(array)
 
 
 def whole_number(value: Any, name: str, least: int = 1, most: int | None = None, remedy: str = "") -> int:
-    """Return a checked integer; `remedy` says why there is a bound; an InputError names `name`."""
+    """Return an integer from `least` to `most`, as an int.
+
+    Raises
+    ------
+    InputError
+        If `value` is not an integer or out of range; the message ends with `remedy`.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise InputError(f"{name}={value!r} is not an integer")
     if value < least or (most is not None and value > most):
-        wanted = f"{least} or more" if most is None else f"{least} to {most}"
-        raise InputError(f"{name}={value}: give {wanted}" + (f"; {remedy}" if remedy else ""))
+        allowed = f"{least} or more" if most is None else f"{least} to {most}"
+        raise InputError(f"{name}={value}: give {allowed}" + (f"; {remedy}" if remedy else ""))
     return int(value)
 
 
 def within(value: float, name: str, most: float, remedy: str) -> None:
-    """Refuse, with an InputError, what is not a finite number from 0 to `most`."""
+    """Raise InputError, ending with `remedy`, unless `value` is a finite number from 0 to `most`."""
     if not (0 <= value <= most and np.isfinite(value)):
-        wanted = f"from 0 to {most:g}" if np.isfinite(most) else "finite, 0 or more"
-        raise InputError(f"{name}={value} must be {wanted}; {remedy}")
+        allowed = f"from 0 to {most:g}" if np.isfinite(most) else "finite, 0 or more"
+        raise InputError(f"{name}={value} must be {allowed}; {remedy}")
 
 
 def frozen(array: Any) -> Any:
-    """Return the array marked read-only, so that a container cannot be changed behind its back."""
+    """Return the array itself, marked read-only."""
     array.flags.writeable = False
     return array
 
 
-def _place(wrong: NDArray[np.bool_]) -> str:
-    """Name the index of the first wrong entry, as ``[3, 1]``."""
-    return "[" + ", ".join(str(i) for i in np.argwhere(wrong)[0]) + "]" if wrong.ndim else ""
-
-
-def multiset(grades: ArrayLike, n_grades: int | None = None) -> Grades:
-    """Return the grades of one list, checked, shape (N,)."""
-    documents = graded_lists(grades, "grades", None if n_grades is None else scale_size(n_grades, 0))
-    if documents.ndim != 1:
-        raise InputError(f"grades has shape {documents.shape}; expected the grades of one list, (N,)")
-    return documents
+def _first(name: str, array: NDArray[Any], wrong: NDArray[np.bool_], noun: str = "") -> str:
+    """Return the place and value of the first wrong entry, as ``lists[3, 1]: grade 7``."""
+    place = ", ".join(str(i) for i in np.argwhere(wrong)[0])
+    value = array[wrong][0]
+    return f"{name}[{place}]: {noun}" + (f"{value:g}" if value == np.floor(value) else f"{value}")

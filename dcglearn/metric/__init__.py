@@ -1,4 +1,4 @@
-"""A DCG: gains and discounts, the textbooks' choices of them, discounts at real-valued ranks.
+"""A DCG: gains and discounts, those of the textbooks, and discounts at real-valued ranks.
 
 Read `dcg.py` first.
 """

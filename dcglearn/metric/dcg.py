@@ -1,4 +1,4 @@
-"""Utilities of ranked lists: any K x L weights (`Utility`), and the rank-one case, DCG (`DCG`)."""
+"""Values of ranked lists: DCG with any gains and discounts (`DCG`), and any K x L weights (`Utility`)."""
 
 from __future__ import annotations
 
@@ -10,103 +10,31 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dcglearn.foundation.files import read_json_object, write_json
-from dcglearn.foundation.validation import InputError, finite_array, graded_lists, scale_size
+from dcglearn.foundation.validation import InputError, finite_array, graded_lists, scale_size, whole_number
+from dcglearn.metric.saved_metric import SavedMetric
 from dcglearn.metric.textbook import TEXTBOOK_DISCOUNTS, TEXTBOOK_GAINS, textbook_discounts, textbook_gains
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Self
-
     from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats
-
-
-SCHEMA_VERSION = 1
 
 MAX_DEPTH = 9_999_999
 """Largest K of a name ``GAIN-DISCOUNT@K``; the discounts of a larger one might not fit in memory."""
 
 
-class _Metric:
-    """What `Utility` and `DCG` share: words that travel with the numbers, and a strict file format."""
-
-    _kind: ClassVar[str]
-    _numbers: ClassVar[tuple[str, ...]]
-    grade_names: tuple[str, ...] | None
-    notes: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, as `save` writes them."""
-        values: dict[str, Any] = {"format": f"dcglearn.{self._kind}", "version": SCHEMA_VERSION}
-        values |= {key: getattr(self, key).tolist() for key in self._numbers}
-        if self.grade_names is not None:
-            values["grade_names"] = list(self.grade_names)
-        if self.notes:
-            values["notes"] = list(self.notes)
-        return values
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
-        """Build from what `to_dict` returns; anything else is refused.
-
-        Raises
-        ------
-        InputError
-            If a key is missing or unknown, or the format is of another kind or a later version.
-        """
-        return cls(**_checked_fields(values, cls._kind, cls._numbers))
-
-    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
-        """Write strict JSON beside `path` and rename it into place; ``force=False`` refuses an existing file."""
-        write_json(path, self.to_dict(), force=force)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote.
-
-        Raises
-        ------
-        InputError
-            If the file is damaged, of another kind, or of a later version; it names the file.
-        """
-        values = read_json_object(path)
-        try:
-            return cls.from_dict(values)
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
-
-    def _set_words(self, n_grades: int) -> None:
-        for name in ("grade_names", "notes"):
-            words = getattr(self, name)
-            if words is None:
-                continue
-            if isinstance(words, str) or not all(isinstance(word, str) for word in words):
-                raise InputError(f"{name} must be a list of texts, not {words!r}")
-            object.__setattr__(self, name, tuple(words))
-        if self.grade_names is not None and len(self.grade_names) != n_grades:
-            raise InputError(f"{len(self.grade_names)} grade names for {n_grades} grades")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Metric) and self.to_dict() == other.to_dict()
-
-    def __hash__(self) -> int:
-        return hash(tuple(getattr(self, key).tobytes() for key in self._numbers))
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Utility(_Metric):
-    """The worth of every grade at every position: a list is worth the sum over its positions.
+class Utility(SavedMetric):
+    """A weight of every grade at every position; the value of a list is the sum over its positions.
 
     Parameters
     ----------
     weights : array_like, shape (K, L)
-        ``weights[k, l]`` is the worth of grade ``l`` (0 = worst) at position ``k`` (0 = top).
+        ``weights[k, l]`` is the weight of grade ``l`` (0 = worst) at position ``k`` (0 = top).
     grade_names : sequence of str, optional
         Names of the L grades, worst first.
     notes : sequence of str, optional
-        Plain words that travel with the utility: what was not learned, what is a convention.
+        Remarks that are saved with the utility: what was not learned, what is a convention.
 
     Raises
     ------
@@ -128,11 +56,11 @@ class Utility(_Metric):
     notes: tuple[str, ...] = ()
 
     _kind: ClassVar[str] = "utility"
-    _numbers: ClassVar[tuple[str, ...]] = ("weights",)
+    _arrays: ClassVar[tuple[str, ...]] = ("weights",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", finite_array(self.weights, "weights", 2))
-        self._set_words(self.n_grades)
+        self._set_texts(self.n_grades)
 
     @property
     def depth(self) -> int:
@@ -150,7 +78,7 @@ class Utility(_Metric):
         return self.depth, self.n_grades
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
-        """Return the weights, so that NumPy takes a utility as the (K, L) array that it is."""
+        """Return the weights, so that NumPy takes a utility as a (K, L) array."""
         return np.array(self.weights, dtype=dtype, copy=copy)
 
     def score(self, lists: ArrayLike) -> Floats:
@@ -159,8 +87,8 @@ class Utility(_Metric):
         Parameters
         ----------
         lists : array_like of int, shape (n, M) or (M,)
-            Grades by position, -1 = no known grade (worth nothing). Only the first K positions
-            count; a list shorter than K counts with what it has.
+            Grades by position, -1 = no known grade, which counts 0. Only the first K positions count; missing
+            positions of a shorter list count 0.
 
         Returns
         -------
@@ -172,14 +100,14 @@ class Utility(_Metric):
             If a grade is not an integer within -1..L-1.
         """
         grades = graded_lists(lists, n_grades=self.n_grades)
-        table = np.hstack([self.weights, np.zeros((self.depth, 1))])  # grade -1 finds the column of zeros
+        table = np.hstack([self.weights, np.zeros((self.depth, 1))])  # grade -1 takes the column of zeros
         total = np.zeros(grades.shape[:-1])
         for k in range(min(self.depth, grades.shape[-1])):
             total += table[k][grades[..., k]]
         return total if total.ndim else total[()]
 
     def table(self) -> str:
-        """Return the weights as a text table, a row a position."""
+        """Return the weights as a text table, one row per position."""
         names = self.grade_names or tuple(f"grade {grade}" for grade in range(self.n_grades))
         width = max(9, *(len(name) + 1 for name in names))
         head = "position" + "".join(f"{name:>{width}}" for name in names)
@@ -191,10 +119,10 @@ class Utility(_Metric):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DCG(_Metric):
-    """Discounted cumulated gain with gains and discounts of one's own.
+class DCG(SavedMetric):
+    """Discounted cumulated gain with any gains and discounts.
 
-    A list with grade ``g_k`` at position ``k`` is worth ``sum_k discounts[k] * gains[g_k]``.
+    A list with grade ``g_k`` at position ``k`` has the value ``sum_k discounts[k] * gains[g_k]``.
 
     Parameters
     ----------
@@ -205,7 +133,7 @@ class DCG(_Metric):
     grade_names : sequence of str, optional
         Names of the L grades, worst first.
     notes : sequence of str, optional
-        Plain words that travel with the metric: what was not learned, what is a convention.
+        Remarks that are saved with the metric: what was not learned, what is a convention.
 
     Raises
     ------
@@ -231,12 +159,12 @@ class DCG(_Metric):
     notes: tuple[str, ...] = ()
 
     _kind: ClassVar[str] = "dcg"
-    _numbers: ClassVar[tuple[str, ...]] = ("gains", "discounts")
+    _arrays: ClassVar[tuple[str, ...]] = ("gains", "discounts")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gains", finite_array(self.gains, "gains", 1))
         object.__setattr__(self, "discounts", finite_array(self.discounts, "discounts", 1))
-        self._set_words(self.n_grades)
+        self._set_texts(self.n_grades)
 
     @classmethod
     def standard(cls, n_grades: int, depth: int, gain: str = "exponential", discount: str = "log2") -> DCG:
@@ -263,9 +191,7 @@ class DCG(_Metric):
         DCG(gains=[0, 1, 3], discounts=[1, 0.63093])
         """
         grades = np.arange(scale_size(n_grades, 0), dtype=np.float64)
-        if isinstance(depth, bool) or not isinstance(depth, (int, np.integer)) or depth < 1:
-            raise InputError(f"depth={depth!r} is not a positive integer")
-        return cls(textbook_gains(gain, grades), textbook_discounts(discount, int(depth)))
+        return cls(textbook_gains(gain, grades), textbook_discounts(discount, whole_number(depth, "depth")))
 
     @classmethod
     def parse(cls, file_or_name: str | os.PathLike[str], n_grades: int, depth: int = 10) -> DCG:
@@ -340,8 +266,8 @@ class DCG(_Metric):
     def ideal(self, documents: ArrayLike) -> Floats:
         """Return the largest DCG that a ranking of these documents can have.
 
-        Gains and discounts are both sorted (rearrangement inequality), so neither needs to be monotone
-        or positive. With fewer documents than positions, positions may stay empty.
+        Gains and discounts are both sorted (rearrangement inequality), so neither needs to be monotone or positive.
+        With fewer documents than positions, positions may stay empty.
 
         Parameters
         ----------
@@ -363,12 +289,12 @@ class DCG(_Metric):
         return used @ discounts
 
     def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
-        """Return the largest DCG of documents given by how many there are of each grade; see `ideal`.
+        """Return the largest DCG of documents whose grades are counted; see `ideal`.
 
         Parameters
         ----------
         counts : array_like of int, shape (n, L)
-            With fewer documents than positions, positions stay empty.
+            Number of documents of each grade. With fewer documents than positions, positions stay empty.
         filler : float
             The gain of a position that is left empty.
 
@@ -381,11 +307,11 @@ class DCG(_Metric):
         gains = np.append(self.gains, filler)
         order = np.argsort(-gains, kind="stable")
         discounts = -np.sort(-self.discounts)
-        found = np.zeros(len(known))
+        total = np.zeros(len(known))
         for falls, best in ((discounts[discounts >= 0], order), (discounts[discounts < 0][::-1], order[::-1])):
             ends = np.minimum(np.cumsum(np.hstack([known, empty])[:, best], axis=1), len(falls))
-            found += np.diff(np.append(0.0, np.cumsum(falls))[ends], axis=1, prepend=0.0) @ gains[best]
-        return found
+            total += np.diff(np.append(0.0, np.cumsum(falls))[ends], axis=1, prepend=0.0) @ gains[best]
+        return total
 
     def ndcg(self, lists: ArrayLike, documents: ArrayLike | None = None, empty: float = 0.0) -> Floats:
         """Return DCG divided by the ideal DCG.
@@ -397,7 +323,7 @@ class DCG(_Metric):
         documents : array_like of int, shape (n, M') or (M',), optional
             Grades of all documents that could have been ranked; by default those in the list.
         empty : float
-            The value where the ideal is not positive, so that a share of it has no meaning.
+            The value where the ideal is not positive.
 
         Returns
         -------
@@ -463,47 +389,12 @@ def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:
     >>> len(textbook_dcgs(n_grades=5, depth=10)), len(textbook_dcgs(n_grades=2, depth=10))
     (36, 30)
     """
-    found = {
+    dcgs = {
         f"{gain}-{discount}": DCG.standard(n_grades, depth, gain, discount)
         for gain in TEXTBOOK_GAINS
         for discount in TEXTBOOK_DISCOUNTS
     }
-    return {name: dcg for name, dcg in found.items() if dcg.gains.any()}
-
-
-def _checked_fields(values: dict[str, Any], kind: str, numbers: Sequence[str]) -> dict[str, Any]:
-    """Return the constructor's arguments from a saved object, refusing whatever is not exactly that."""
-    found = values.get("format")
-    if found != f"dcglearn.{kind}":
-        raise InputError(f'"format" is {found!r}, expected "dcglearn.{kind}"')
-    version = values.get("version")
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise InputError(f'"version" is {version!r}, expected {SCHEMA_VERSION}')
-    if version > SCHEMA_VERSION:
-        raise InputError(
-            f"written by a later dcglearn (version {version} of the format; this one reads up to "
-            f"{SCHEMA_VERSION}): upgrade dcglearn"
-        )
-    fields = {key: value for key, value in values.items() if key not in ("format", "version")}
-    missing = [key for key in numbers if key not in fields]
-    unknown = sorted(set(fields) - set(numbers) - {"grade_names", "notes"})
-    if missing or unknown:
-        what = f'"{missing[0]}" is missing' if missing else f'unknown key "{unknown[0]}"'
-        raise InputError(f"{what}; a {kind} holds {', '.join(numbers)} and optionally grade_names, notes")
-    for key in numbers:
-        _refuse_non_numbers(fields[key], key)
-    for key in ("grade_names", "notes"):
-        if key in fields and not isinstance(fields[key], list):
-            raise InputError(f'"{key}" must be a list of texts')
-    return fields
-
-
-def _refuse_non_numbers(value: Any, key: str) -> None:
-    if isinstance(value, list):
-        for item in value:
-            _refuse_non_numbers(item, key)
-    elif isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InputError(f'"{key}" holds {value!r}, which is not a number')
+    return {name: dcg for name, dcg in dcgs.items() if dcg.gains.any()}
 
 
 def _short(values: Floats) -> str:

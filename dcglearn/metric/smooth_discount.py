@@ -1,4 +1,4 @@
-"""Discounts at real-valued ranks: positive, decreasing, and with a slope to climb."""
+"""Discounts at real-valued ranks: positive, strictly decreasing, with a derivative."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 
 TABLE, LOG2, RECIPROCAL, SQRT, GEOMETRIC = range(5)
+"""Kinds of discounts: polynomial pieces, and four closed forms."""
+
 TILT = 1e-3
-"""All drops that a plateau is given come to at most this share of the largest discount."""
+"""Most that tilting plateaus adds to a discount, as a share of the largest discount."""
+
 SAME = 1e-12
-"""Relative difference up to which a vector is the textbook's: a factor may have been rounded."""
+"""Relative difference up to which a vector counts as a textbook's times a factor: the factor may have been rounded."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +42,17 @@ class SmoothDiscount:
     knots : ndarray, shape (K,)
         The values at ranks 1..K.
     description : str
-        What was done, in words.
+        How the function was made from the vector, as text.
 
     Notes
     -----
     ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)`` and ``p^r`` (each times any factor) are recognised by their values and keep
-    their closed form. Every other vector becomes a piecewise cubic through its values (PCHIP; at both ends the slope
-    of the nearest piece, or of the tail where that keeps the curve monotone) and the tail
-    ``c[K-1] log2(K+1) / log2(r+1)`` after rank K. Before that, negative discounts are made 0, a vector that rises
-    somewhere is replaced by its nearest non-increasing one, and drops smaller than ``TILT / K`` of the largest discount
-    are made that large, from the last rank up, so that a plateau has a slope and no discount is 0: `knots` shows the
-    result.
+    their closed form. Every other vector is first made positive and strictly decreasing: negative discounts become 0,
+    a vector that rises somewhere is replaced by the nearest non-increasing one, and drops smaller than ``TILT / K`` of
+    the largest discount are made that large, from the last rank up. `knots` is the result. A piecewise cubic goes
+    through the knots (PCHIP; the slope at rank 1 is that of the first secant, the slope at rank K that of the tail, or
+    three times the last secant if the tail is steeper), and after rank K follows the tail
+    ``c[K-1] log2(K+1) / log2(r+1)``.
 
     Examples
     --------
@@ -75,21 +78,21 @@ class SmoothDiscount:
         """
         c = finite_array(discounts, "discounts", 1)
         if c.max() <= 0:
-            raise InputError("no discount is positive: there is nothing for a smooth metric to climb")
+            raise InputError("no discount is positive; a smooth metric needs at least one that is")
         return cls._of(tuple(c.tolist()))
 
     @classmethod
     @lru_cache(maxsize=64)
     def _of(cls, discounts: tuple[float, ...]) -> SmoothDiscount:
-        """Return the form of checked discounts: made once, though scheduled losses are made anew at each step."""
+        """Return the form of checked discounts, cached because scheduled losses ask for it at every step."""
         c = finite_array(discounts, "discounts", 1)
         closed = _closed_form(c)
         if closed is not None:
             kind, numbers, name = closed
             return cls(kind, frozen(np.array(numbers)), c, f"closed form {numbers[0]:g} * {name}")
-        knots, words = _strictly_decreasing(c)
+        knots, changes = _strictly_decreasing(c)
         pieces = _pieces(knots)
-        return cls(TABLE, frozen(pieces.ravel()), frozen(knots), f"piecewise cubic through {len(c)} discounts{words}")
+        return cls(TABLE, frozen(pieces.ravel()), frozen(knots), f"piecewise cubic through {len(c)} discounts{changes}")
 
     def __call__(self, ranks: ArrayLike) -> Floats:
         """Return the discounts at real-valued ranks >= 1, any shape."""
@@ -127,26 +130,30 @@ def _closed_form(c: Floats) -> tuple[int, list[float], str] | None:
 
 
 def _strictly_decreasing(c: Floats) -> tuple[Floats, str]:
-    """Return the nearest non-increasing vector with drops of at least TILT / K of its largest, and what was done."""
-    words = ""
+    """Return the nearest non-increasing vector with drops of at least TILT / K of its largest, and the changes."""
+    changes = ""
     if c.min() < 0:
         c = np.maximum(c, 0.0)
-        words += ", negative ones made 0"
+        changes += ", negative ones made 0"
     if (np.diff(c) > 0).any():
         from scipy.optimize import isotonic_regression
 
         c = isotonic_regression(c, increasing=False).x
-        words += ", made non-increasing (isotonic regression)"
+        changes += ", made non-increasing (isotonic regression)"
     least = TILT * c[0] / len(c)
     drops = -np.diff(c, append=0.0)
     if (drops < least).any():
         c = np.cumsum(np.maximum(drops, least)[::-1])[::-1]
-        words += f", plateaus tilted (by at most {TILT:g} of the first discount)"
-    return c.copy(), words
+        changes += f", plateaus tilted (by at most {TILT:g} of the first discount)"
+    return c.copy(), changes
 
 
 def _pieces(c: Floats) -> Floats:
-    """Return the cubic pieces between ranks 1..K and the tail's factor, shape (K, 4), constant term first."""
+    """Return the cubic pieces between ranks 1..K and the tail's factor, shape (K, 4), constant term first.
+
+    `scipy.interpolate.CubicHermiteSpline` gives the same pieces, but rounds them differently, so trained models would
+    change in their last bits.
+    """
     depth = len(c)
     pieces = np.zeros((depth, 4))
     pieces[-1, 0] = c[-1] * math.log(depth + 1)

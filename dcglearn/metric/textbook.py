@@ -25,7 +25,7 @@ def textbook_gains(name: str, grades: Floats) -> Floats:
     Raises
     ------
     InputError
-        If no gains are called so.
+        If no gains have this name.
     """
     if name == "linear":
         return grades
@@ -49,7 +49,7 @@ def textbook_discounts(name: str, depth: int) -> Floats:
     Raises
     ------
     InputError
-        If no discounts are called so.
+        If no discounts have this name.
     """
     ranks = np.arange(1.0, depth + 1)
     closed: dict[str, Callable[[Floats], Floats]] = {

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.smooth_discount import LOG2, TABLE, TILT, SmoothDiscount
@@ -52,6 +53,19 @@ def test_the_slope_is_the_derivative(c):
     inside = FINE[FINE % 1 > 1e-3]
     change = (smooth(inside + 1e-6) - smooth(inside - 1e-6)) / 2e-6
     np.testing.assert_allclose(smooth.with_slope(inside)[1], change, rtol=1e-5, atol=1e-8 * max(c))
+
+
+@given(st.lists(st.floats(0.05, 1), min_size=3, max_size=12))
+def test_pieces_are_those_of_pchip_between_the_ends(drops):
+    c = np.cumsum(drops[::-1])[::-1]
+    smooth = SmoothDiscount.of(c)
+    if smooth.kind == TABLE:
+        ranks = np.arange(1.0, len(c) + 1)
+        slopes = smooth.with_slope(ranks)[1]
+        np.testing.assert_allclose(slopes[1:-1], PchipInterpolator(ranks, c).derivative()(ranks)[1:-1], rtol=1e-12)
+        slopes[-1] = max(slopes[-1], 3 * (c[-1] - c[-2]))
+        pieces = CubicHermiteSpline(ranks, c, slopes).c[::-1].T
+        np.testing.assert_allclose(smooth.numbers.reshape(-1, 4)[:-1], pieces, rtol=1e-12, atol=1e-12)
 
 
 @given(vectors)

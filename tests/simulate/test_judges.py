@@ -383,7 +383,7 @@ LISTS = np.array([[4, 0], [0, 4], [2, 2]])
 REFUSED = [
     (lambda: sim.ground_truth("D3"), "'D3' is neither D1"),
     (lambda: sim.ground_truth("D1", depth=0), "depth=0: give 1 or more"),
-    (lambda: sim.ground_truth("D1", n_grades=200), "n_grades=200 lies outside 1..127"),
+    (lambda: sim.ground_truth("D1", n_grades=200), "n_grades=200: give 1 to 127"),
     (lambda: sim.permutations([1, 0], 3, depth=4), "depth=4: give 1 to 2; no list is longer than its documents"),
     (lambda: sim.permutations([1, 0], 0), "n=0: give 1 or more"),
     (lambda: sim.permutations([1, 0], 2.5), "n=2.5 is not an integer"),
