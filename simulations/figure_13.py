@@ -20,7 +20,7 @@ def one(rng, truth, n, n_test):
     hidden = dl.Utility(true.utility.weights[:, np.array(dl.simulate.PAPER_LIST)])
     return {
         "precision": test.agreement(found.utility_).precision,
-        "gauge_free": dl.gauge_free_similarity(found.utility_, hidden, test.visible()),
+        "gauge_free": dl.identifiable_similarity(found.utility_, hidden, test.visible()),
     }
 
 

@@ -27,7 +27,7 @@ def shares(log: dl.Preferences, share: float, seed: int) -> dict[str, float]:
     qp = dl.UtilityLearner(C=dl.choose_C(train, seed=seed).C).fit(train)
     metrics = {
         "direct (default)": dl.DCGLearner().fit(train).dcg_,
-        "direct, ramp": dl.DCGLearner(loss="ramp").fit(train).dcg_,
+        "direct, sigmoid": dl.DCGLearner(loss="sigmoid").fit(train).dcg_,
         "direct, logistic": dl.DCGLearner(loss="logistic").fit(train).dcg_,
         "direct, squared hinge": dl.DCGLearner(loss="squared_hinge").fit(train).dcg_,
         "QP": qp.utility_,

@@ -205,7 +205,7 @@ def recovery(learner: dl.UtilityLearner, truth: dl.DCG, test: dl.Preferences) ->
     return {
         "precision": test.agreement(learner.utility_).precision,
         "similarity": dl.similarity(learner.utility_, truth),
-        "gauge_free": dl.gauge_free_similarity(learner.utility_, truth, test.visible()),
+        "gauge_free": dl.identifiable_similarity(learner.utility_, truth, test.visible()),
     }
 
 

@@ -23,10 +23,11 @@ def current_word(value: Any, name: str, renamed: Mapping[str, str]) -> Any:
     """
     if not isinstance(value, str) or value not in renamed:
         return value
-    new = renamed[value]
-    warnings.warn(
-        f"{name}={value!r} is now called {new!r}; the old word will be removed in the next release",
-        DeprecationWarning,
-        stacklevel=3,
-    )
-    return new
+    warn_of_rename(f"{name}={value!r}", repr(renamed[value]), stacklevel=4)
+    return renamed[value]
+
+
+def warn_of_rename(old: str, new: str, stacklevel: int = 3) -> None:
+    """Warn the caller of a function or attribute that its old name will go; see `warnings.warn`."""
+    message = f"{old} is now called {new}; the old word will be removed in the next release"
+    warnings.warn(message, DeprecationWarning, stacklevel=stacklevel)

@@ -202,11 +202,11 @@ class KeptPairs:
         found: PairSums = self.checkpoint.answer(question, PairSums, lambda: self.source.evaluate(weights, curvature))
         return found
 
-    def loss(self, weights: Floats, cuts: Floats, errors: Floats, kind: int) -> LossSums:
+    def loss(self, weights: Floats, thresholds: Floats, errors: Floats, kind: int) -> LossSums:
         """Return the loss and its slopes."""
-        question = ("loss", weights, cuts, errors, kind)
+        question = ("loss", weights, thresholds, errors, kind)
         found: LossSums = self.checkpoint.answer(
-            question, LossSums, lambda: self.source.loss(weights, cuts, errors, kind)
+            question, LossSums, lambda: self.source.loss(weights, thresholds, errors, kind)
         )
         return found
 

@@ -2,22 +2,22 @@
 
 The parameters are logarithms. Gains rise by ``a_m = exp(alpha_m)`` from grade m - 1 to m, discounts fall by the factor
 ``exp(-delta_k)`` from position k to k + 1 with ``delta_k >= 0``: increasing and decreasing by construction. On these
-scales the curves that people use are straight lines: ``alpha`` is linear in the grade for gains ``p^g - 1`` (and
-constant for linear ones), ``log c`` is linear in the log of the rank for discounts ``r^-q``, nearly so for
-``1/log2(r + 1)``. So the prior charges bends, by a Huber loss, which leaves a few sharp bends cheap: data that show a
-step get a step.
+scales the usual curves are straight lines: ``alpha`` is linear in the grade for gains ``p^g - 1`` (constant for linear
+gains), ``log c`` is linear in the log of the rank for discounts ``r^-q``, nearly so for ``1/log2(r + 1)``. The prior
+charges bends by a smooth Huber loss, so a few sharp bends stay cheap and a step in the data is learned as a step.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from dcglearn.learning.pair_loss import LIKELIHOOD, RAMP, JudgementSource
+from dcglearn.learning.pair_loss import LIKELIHOOD, SIGMOID, JudgementSource
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,33 +26,34 @@ if TYPE_CHECKING:
 
 
 KNEE = 0.3
-"""Bends of the log curves beyond this size cost linearly."""
+"""Bends of the log curves beyond this size cost linearly rather than quadratically."""
 
 GAIN_SLOPE, DISCOUNT_SLOPE = (1.0, 3.0), (0.5, 1.0)
-"""Mean and spread that the prior expects of log-gain increments per grade, and of discounts' exponents."""
+"""Prior mean and standard deviation of the slope of ``alpha`` per grade, and of the discounts' exponent q."""
 
 NEAR_TARGET = 4.0
-"""Slopes are expected so many times nearer to those of a metric to shrink to."""
+"""With a target metric, the slope prior is this many times tighter."""
 
 SHARPNESS, SHARPNESS_SPREAD = np.log(100.0), 1.0
-"""A typical pair differs by about 100 times the judges' noise, give or take a factor of e: what noise a log has is
-mostly error, not near-ties."""
+"""Prior mean and standard deviation of the log of a typical pair's difference in units of the judges' noise: about 100,
+within a factor of e, since most noise is error rather than near-ties."""
 
 ERROR, ERROR_SPREAD, RATER_SPREAD = -2.5, 1.5, 1.0
-"""The logit of the error rate, its spread, and that of judges about it."""
+"""Prior mean and standard deviation of the logit of the error rate; standard deviation of single judges around it."""
 
 TOP_ERROR = -0.02
-"""Bound on the common logit of the error rate, just below one half; single judges may err more often."""
+"""Upper bound of the common logit of the error rate, just below an error rate of 1/2; single judges may exceed it."""
 
-CUT_SPREAD = 2.0
+THRESHOLD_SPREAD = 2.0
+"""Prior standard deviation of the logs of the steps between thresholds; their mean is 0."""
 
 SUBSAMPLE = 1 << 14
-"""Logs of more than twice this many pairs choose among starts on about this many of them."""
+"""Logs of at least twice this many pairs compare starts on about this many of them."""
 
 
 @dataclass(frozen=True)
 class Curves:
-    """Gains from 0 to 1 and discounts that sum to 1, with the parameters of the judges.
+    """Gains from 0 to 1, discounts that sum to 1, and the parameters of the judges.
 
     Attributes
     ----------
@@ -62,7 +63,7 @@ class Curves:
         Utility differences in units of the judges' noise: ``z = sharpness * (DCG of one list - DCG of the other)``.
     errors : ndarray, shape (R,)
         Error rate of each judge.
-    cuts : ndarray, shape (M + 2,)
+    thresholds : ndarray, shape (M + 2,)
         See `pair_loss`.
     """
 
@@ -70,7 +71,7 @@ class Curves:
     discounts: Floats
     sharpness: float
     errors: Floats
-    cuts: Floats
+    thresholds: Floats
 
     @property
     def weights(self) -> Floats:
@@ -80,7 +81,7 @@ class Curves:
 
 @dataclass(frozen=True)
 class Model:
-    """What is fitted: shapes, loss, prior.
+    """The model to fit: shapes, loss, prior.
 
     Attributes
     ----------
@@ -88,8 +89,8 @@ class Model:
         K and L.
     kind : int
         The loss, see `pair_loss`.
-    erring : bool
-        Whether error rates are estimated.
+    with_errors : bool
+        Whether to estimate error rates.
     n_raters, n_levels : int
         R and M.
     ties : bool
@@ -97,17 +98,17 @@ class Model:
     ridge : float
         Strength of the prior on the two curves.
     centre : float
-        Log sharpness that the prior expects.
+        Prior mean of the log sharpness.
     target : (ndarray, ndarray), optional
         alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to; straight lines by default.
     margins : ndarray, optional
-        Fixed cuts, shape (M + 2,), of the hinge.
+        Fixed thresholds of the hinge, shape (M + 2,).
     """
 
     depth: int
     n_grades: int
     kind: int = LIKELIHOOD
-    erring: bool = True
+    with_errors: bool = True
     n_raters: int = 1
     n_levels: int = 1
     ties: bool = False
@@ -118,37 +119,37 @@ class Model:
 
     @property
     def parts(self) -> list[slice]:
-        """Where alpha, delta, log sharpness, logits of error (common, then each judge's own) and cuts stand."""
-        raters = (self.n_raters + 1 if self.n_raters > 1 else 1) if self.erring else 0
-        cuts = 0 if self.margins is not None or self.kind == RAMP else self.n_levels - 1 + self.ties
-        ends = np.cumsum([self.n_grades - 1, self.depth - 1, 1, raters, cuts])
+        """Slices of alpha, delta, log sharpness, logits of error (common, then one a judge), log threshold steps."""
+        raters = (self.n_raters + 1 if self.n_raters > 1 else 1) if self.with_errors else 0
+        thresholds = 0 if self.margins is not None or self.kind == SIGMOID else self.n_levels - 1 + self.ties
+        ends = np.cumsum([self.n_grades - 1, self.depth - 1, 1, raters, thresholds])
         return [slice(end - size, end) for end, size in zip(ends, np.diff(ends, prepend=0), strict=True)]
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
         """Bounds of the parameters."""
-        alpha, delta, sharp, error, cuts = (part.stop - part.start for part in self.parts)
+        alpha, delta, sharp, error, thresholds = (part.stop - part.start for part in self.parts)
         errors = [(-9.0, TOP_ERROR)] + [(-9.0, 9.0)] * (error - 1)
         near = [(self.centre - 8, self.centre + 4)] * sharp
-        return [(-30.0, 30.0)] * alpha + [(0.0, 20.0)] * delta + near + errors[:error] + [(-9.0, 9.0)] * cuts
+        return [(-30.0, 30.0)] * alpha + [(0.0, 20.0)] * delta + near + errors[:error] + [(-9.0, 9.0)] * thresholds
 
     def start(self, gains: Floats, discounts: Floats, softer: float = 0.0) -> Floats:
-        """Return the parameters of a metric, its curves clipped to what increases and decreases, shape (p,).
+        """Return the parameters of a metric, clipped to increasing gains and decreasing discounts, shape (p,).
 
-        Judges are sharp who err, or else (`softer`, in log units) less sharp and err less: two ways to explain noise.
+        `softer` explains noise by judges who are less sharp (by so many log units) and err less.
         """
         alpha, delta = log_curves(gains, discounts)
         theta = np.zeros(self.parts[-1].stop)
         theta[self.parts[0]], theta[self.parts[1]] = alpha, delta
         theta[self.parts[2]] = self.centre - softer
-        if self.erring:
+        if self.with_errors:
             theta[self.parts[3].start] = -1.5 - softer
         low, high = np.transpose(self.bounds)
         return np.clip(theta, low, high)
 
     def curves(self, theta: Floats) -> Curves:
         """Return gains, discounts and judges at parameters theta, shape (p,)."""
-        alpha, delta, sharp, error, cuts = (theta[part] for part in self.parts)
+        alpha, delta, sharp, error, thresholds = (theta[part] for part in self.parts)
         steps = np.exp(alpha - alpha.max())
         discounts = np.exp(-np.concatenate([[0.0], np.cumsum(delta)]))
         return Curves(
@@ -156,65 +157,67 @@ class Model:
             discounts=discounts / discounts.sum(),
             sharpness=float(np.exp(sharp[0])),
             errors=self._errors(error),
-            cuts=self._cuts(cuts),
+            thresholds=self._thresholds(thresholds),
         )
 
     def _errors(self, logits: Floats) -> Floats:
-        if not self.erring:
+        if not self.with_errors:
             return np.zeros(self.n_raters)
         errors: Floats = expit(logits[:1] + logits[1:]) if self.n_raters > 1 else expit(logits)
         return errors
 
-    def _cuts(self, logs: Floats) -> Floats:
+    def _thresholds(self, logs: Floats) -> Floats:
         if self.margins is not None:
             return self.margins
         rises = np.exp(logs) if self.ties else np.concatenate([[0.0], np.exp(logs)])
-        if self.kind == RAMP:
+        if self.kind == SIGMOID:
             rises = np.zeros(self.n_levels)
         return np.concatenate([[0.0], np.cumsum(rises), [np.inf]])
 
     def objective(self, theta: Floats, judged: JudgementSource, share: float) -> tuple[float, Floats]:
         """Return ``share * loss + prior`` and its gradient, shape (p,)."""
-        alpha, delta, sharp, error, cuts = self.parts
-        now = self.curves(theta)
-        sums = judged.loss(now.weights, now.cuts, now.errors, self.kind)
+        alpha, delta, sharp, error, thresholds = self.parts
+        curves = self.curves(theta)
+        sums = judged.loss(curves.weights, curves.thresholds, curves.errors, self.kind)
         gradient = np.zeros(len(theta))
-        pull = share * sums.moment
-        of_gains, of_discounts = now.sharpness * (now.discounts @ pull), now.sharpness * (pull @ now.gains)
-        of_steps, steps = np.cumsum(of_gains[::-1])[::-1][1:], np.diff(now.gains)
+        moment = share * sums.moment
+        of_gains, of_discounts = (
+            curves.sharpness * (curves.discounts @ moment),
+            curves.sharpness * (moment @ curves.gains),
+        )
+        of_steps, steps = np.cumsum(of_gains[::-1])[::-1][1:], np.diff(curves.gains)
         gradient[alpha] = steps * (of_steps - steps @ of_steps)
-        of_logs = now.discounts * (of_discounts - now.discounts @ of_discounts)
+        of_logs = curves.discounts * (of_discounts - curves.discounts @ of_discounts)
         gradient[delta] = -np.cumsum(of_logs[::-1])[::-1][1:]
-        gradient[sharp] = np.vdot(pull, now.weights)
-        if self.erring:
-            each = share * sums.errors * now.errors * (1 - now.errors)
+        gradient[sharp] = np.vdot(moment, curves.weights)
+        if self.with_errors:
+            each = share * sums.errors * curves.errors * (1 - curves.errors)
             gradient[error.start] = each.sum()
             gradient[error.start + 1 : error.stop] = each if self.n_raters > 1 else ()
-        if cuts.stop > cuts.start:
-            later = share * np.cumsum(sums.cuts[-2:0:-1])[::-1]  # cut j moves with every rise up to j
-            gradient[cuts] = later[0 if self.ties else 1 :] * np.exp(theta[cuts])
+        if thresholds.stop > thresholds.start:
+            later = share * np.cumsum(sums.thresholds[-2:0:-1])[::-1]  # threshold j moves with every step up to j
+            gradient[thresholds] = later[0 if self.ties else 1 :] * np.exp(theta[thresholds])
         value, slope = self.prior(theta)
         return share * sums.loss + value, gradient + slope
 
     def prior(self, theta: Floats) -> tuple[float, Floats]:
         """Return minus the log prior (up to a constant) and its gradient, shape (p,)."""
-        alpha, delta, sharp, error, cuts = self.parts
+        alpha, delta, sharp, error, thresholds = self.parts
         gradient = np.zeros(len(theta))
         spacing = np.diff(np.log(np.arange(1.0, self.depth + 1)))
-        centres = (GAIN_SLOPE, DISCOUNT_SLOPE)
         value = 0.0
-        for part, scale, expected, at in ((alpha, 1.0, centres[0], 0), (delta, spacing, centres[1], 1)):
-            slopes, usual = theta[part] / scale, expected
+        for i, (part, scale, (mean, spread)) in enumerate(((alpha, 1.0, GAIN_SLOPE), (delta, spacing, DISCOUNT_SLOPE))):
+            slopes, expected = theta[part] / scale, (mean, spread)
             if self.target is not None:
-                slopes, usual = slopes - self.target[at] / scale, (0.0, expected[1] / NEAR_TARGET)
-            cost, slope = _straight(slopes, usual, of_levels=at == 0)
+                slopes, expected = slopes - self.target[i] / scale, (0.0, spread / NEAR_TARGET)
+            cost, slope = _bend_cost(slopes, expected, of_levels=i == 0)
             value += self.ridge * cost
             gradient[part] = self.ridge * slope / scale
         level = theta[alpha].mean()  # only differences of alpha matter: this pins their mean
         value += 0.5 * level**2
         gradient[alpha] += level / (alpha.stop - alpha.start)
-        normal = [(sharp, self.centre, SHARPNESS_SPREAD), (cuts, 0.0, CUT_SPREAD)]
-        if self.erring:
+        normal = [(sharp, self.centre, SHARPNESS_SPREAD), (thresholds, 0.0, THRESHOLD_SPREAD)]
+        if self.with_errors:
             common = slice(error.start, error.start + 1)
             normal += [(common, ERROR, ERROR_SPREAD), (slice(common.stop, error.stop), 0.0, RATER_SPREAD)]
         for part, mean, spread in normal:
@@ -225,7 +228,7 @@ class Model:
 
 
 def log_curves(gains: Floats, discounts: Floats) -> tuple[Floats, Floats]:
-    """Return alpha and delta of a metric; steps that are not positive are taken as very small ones."""
+    """Return alpha and delta of a metric; steps that are not positive are replaced by very small ones."""
     steps = np.maximum(np.diff(gains), 1e-4 * max(float(np.ptp(gains)), 1e-300))
     falling = np.minimum.accumulate(np.maximum(discounts, 1e-3 * max(float(np.abs(discounts).max()), 1e-300)))
     alpha = np.log(steps / steps.sum())
@@ -233,7 +236,7 @@ def log_curves(gains: Floats, discounts: Floats) -> tuple[Floats, Floats]:
 
 
 def family(n_grades: int, depth: int) -> list[tuple[Floats, Floats]]:
-    """Return gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q: the straight lines of the prior."""
+    """Return gains ``p^g - 1`` and discounts ``r^-q`` over a grid of p and q: straight lines under the prior."""
     grades, ranks = np.arange(float(n_grades)), np.arange(1.0, depth + 1)
     bases = (0.5, 1.01, 1.5, 2.0, 3.0, 5.0, 8.0, 20.0)
     return [((p**grades - 1) / (p - 1), ranks**-q) for p in bases for q in (0.05, 0.25, 0.5, 1.0)]
@@ -250,11 +253,11 @@ class Fit:
     theta : ndarray, shape (p,)
         The parameters.
     objective : float
-        At theta.
+        Objective at theta.
     n_iter : int
-        Steps of the last descent.
+        Iterations of the last descent.
     converged : bool
-        Whether it ended at a stationary point.
+        Whether the last descent ended at a stationary point.
     """
 
     curves: Curves
@@ -283,13 +286,13 @@ def fit(
     judged : JudgementSource
         The log, such as `Judgements`.
     share : float
-        Factor of the loss: how many independent judgements a unit of weight is worth.
+        Factor of the loss: the number of independent judgements that a unit of weight counts for.
     starts : sequence of sequences of ndarray, shape (p,)
-        Parameters to try, in groups; the best `n_starts` of each group are descended from.
+        Parameters to start from, in groups; the descent runs from the best `n_starts` of each group.
     n_starts : int
-        How many.
+        Number of descents in each group.
     max_iter, tol : int, float
-        Of each descent.
+        Iterations and tolerance of each descent.
 
     Returns
     -------
@@ -297,48 +300,43 @@ def fit(
         Its objective is at most that of every start.
     """
     step = len(judged) // SUBSAMPLE
-    few = judged.every(step) if step >= 2 else judged
-    scaled = share * judged.total_weight / few.total_weight
-    best = []
+    sample = judged.every(step) if step >= 2 else judged
+    sample_share = share * judged.total_weight / sample.total_weight
+    chosen = []
     for group in starts:
-        values = [model.objective(theta, few, scaled)[0] for theta in group]
-        best += [group[i] for i in np.argsort(values, kind="stable")[:n_starts]]
-    found = min((_descend(model, few, scaled, theta, max_iter, tol) for theta in best), key=lambda one: one.objective)
-    if few is judged:
-        return found
-    whole = _descend(model, judged, share, found.theta, max_iter, tol)
-    better = [theta for theta in best if model.objective(theta, judged, share)[0] < whole.objective]
-    return min([whole, *(_descend(model, judged, share, x, max_iter, tol) for x in better)], key=lambda x: x.objective)
+        values = [model.objective(theta, sample, sample_share)[0] for theta in group]
+        chosen += [group[i] for i in np.argsort(values, kind="stable")[:n_starts]]
+    objective = attrgetter("objective")
+    best = min((_descend(model, sample, sample_share, theta, max_iter, tol) for theta in chosen), key=objective)
+    if sample is judged:
+        return best
+    whole = _descend(model, judged, share, best.theta, max_iter, tol)
+    better = [theta for theta in chosen if model.objective(theta, judged, share)[0] < whole.objective]
+    return min([whole, *(_descend(model, judged, share, theta, max_iter, tol) for theta in better)], key=objective)
 
 
 def _descend(model: Model, judged: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float) -> Fit:
-    """Descend by L-BFGS-B; a ramp, which is flat far off, first at lower sharpness."""
-    for softer in (3.0, 1.5) if model.kind == RAMP else ():
-        near = replace(model, centre=model.centre - softer)
-        theta = _minimised(near, judged, share, near.start(*_metric(near, theta)), max_iter, tol).x
+    """Descend by L-BFGS-B; for the sigmoid loss, which is flat far from the optimum, first at lower sharpness."""
+    for softer in (3.0, 1.5) if model.kind == SIGMOID else ():
+        blunt = replace(model, centre=model.centre - softer)
+        curves = blunt.curves(theta)
+        theta = _minimised(blunt, judged, share, blunt.start(curves.gains, curves.discounts), max_iter, tol).x
     done = _minimised(model, judged, share, theta, max_iter, tol)
     start_value = model.objective(theta, judged, share)[0]
     x = done.x if done.fun <= start_value else theta
     return Fit(model.curves(x), x, float(min(done.fun, start_value)), int(done.nit), bool(done.success))
 
 
-def _metric(model: Model, theta: Floats) -> tuple[Floats, Floats]:
-    now = model.curves(theta)
-    return now.gains, now.discounts
-
-
 def _minimised(model: Model, judged: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float) -> Any:
     options = {"maxiter": max_iter, "ftol": tol * 1e-3, "gtol": 1e-6, "maxcor": 20}
-    arguments = (judged, share)
-    return minimize(
-        model.objective, theta, arguments, jac=True, method="L-BFGS-B", bounds=model.bounds, options=options
-    )
+    arguments = {"args": (judged, share), "bounds": model.bounds, "options": options}
+    return minimize(model.objective, theta, jac=True, method="L-BFGS-B", **arguments)
 
 
-def _straight(slopes: Floats, expected: tuple[float, float], *, of_levels: bool) -> tuple[float, Floats]:
+def _bend_cost(slopes: Floats, expected: tuple[float, float], *, of_levels: bool) -> tuple[float, Floats]:
     """Charge a curve for bends and for an unlikely slope.
 
-    `slopes` holds the curve's levels at equal spacing (``of_levels``), whose differences are its slopes, or the slopes.
+    `slopes` holds the slopes of the curve or, with `of_levels`, its levels at equal spacing.
     """
     tilt = np.diff(slopes) if of_levels else slopes
     gradient = np.zeros(len(tilt))

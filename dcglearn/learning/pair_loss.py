@@ -1,15 +1,15 @@
-"""The kernel of the direct learner: how badly a utility explains judgements, and the slopes, straight from int8 grades.
+"""The kernel of `DCGLearner`: the loss of a utility on judgements, with its slopes, straight from int8 grades.
 
-With ``z_i = <W, d_i>`` the utility of the first list of a pair over that of the second, a judgement costs
+With ``z = <W, d>`` the utility of a pair's first list minus that of its second, a judgement costs
 
-- likelihood: minus the log of its probability. A judge who prefers with strength j = 1..M sees
-  ``P(j) = sigma(z - cut_j) - sigma(z - cut_(j+1))``, a tie is seen with ``sigma(z + cut_1) - sigma(z - cut_1)``
-  (Rao and Kupper 1967; without ties and strengths this is Bradley and Terry's ``sigma(z)``), and with probability e,
-  the judge's error rate, the other list is named;
-- ramp: ``sigma(-z)``, the soft count of violated pairs;
-- hinge: ``max(0, cut_j - z)^2``, the paper's loss with the margin ``cut_j``.
+- likelihood: minus the log of its probability. A preference of strength j = 1..M has probability
+  ``P(j) = sigma(z - t_j) - sigma(z - t_(j+1))``, a tie ``sigma(z + t_1) - sigma(z - t_1)``, with thresholds t (Rao and
+  Kupper 1967; without ties and strengths this is Bradley and Terry's ``sigma(z)``); with probability e, the judge's
+  error rate, the other list is named;
+- sigmoid: ``sigma(-z)``, the soft count of violated pairs;
+- hinge: ``max(0, t_j - z)^2``, the paper's loss with the margin ``t_j``.
 
-All are sums over pairs, so sums over parts of a log add up to the sums over the log.
+The loss of a log is the sum of the losses of its parts.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats, Grades
 
 
-LIKELIHOOD, RAMP, HINGE = 0, 1, 2
+LIKELIHOOD, SIGMOID, HINGE = 0, 1, 2
 
 
 class JudgementSource(Protocol):
-    """Judgements wherever they are: in memory, on disk, over many machines. `direct.fit` needs no more of them."""
+    """What `direct_fit.fit` needs of judgements, which may be in memory, on disk or on a cluster."""
 
     def __len__(self) -> int:
         """Return their number."""
@@ -43,7 +43,7 @@ class JudgementSource(Protocol):
     def total_weight(self) -> float:
         """Sum of the weights."""
 
-    def loss(self, weights: Floats, cuts: Floats, errors: Floats, kind: int) -> LossSums:
+    def loss(self, weights: Floats, thresholds: Floats, errors: Floats, kind: int) -> LossSums:
         """Return the loss and its slopes; see `pair_loss`."""
 
     def every(self, step: int) -> Judgements:
@@ -52,7 +52,7 @@ class JudgementSource(Protocol):
 
 @dataclass(frozen=True)
 class Judgements:
-    """Pairs of lists and what was said of them, validated elsewhere.
+    """Pairs of lists with their verdicts, checked elsewhere.
 
     Attributes
     ----------
@@ -61,9 +61,9 @@ class Judgements:
     level : ndarray of int8, shape (n,) or (1,)
         Strength of the preference, 1..M; 0 = tie.
     rater : ndarray of int32, shape (n,) or (1,)
-        Number of the judge.
+        Index of the judge.
     weight : ndarray of float64, shape (n,) or (1,)
-        How much each pair counts.
+        Weight of each pair.
     """
 
     first: Grades
@@ -79,9 +79,9 @@ class Judgements:
         """Return every `step`-th pair, from `first` on, copied."""
         return Judgements(*(x if x.ndim == 1 and len(x) == 1 else x[first::step].copy() for x in self._arrays))
 
-    def loss(self, weights: Floats, cuts: Floats, errors: Floats, kind: int) -> LossSums:
+    def loss(self, weights: Floats, thresholds: Floats, errors: Floats, kind: int) -> LossSums:
         """Return the loss and its slopes; see `pair_loss`."""
-        return pair_loss(self, weights, cuts, errors, kind)
+        return pair_loss(self, weights, thresholds, errors, kind)
 
     @property
     def _arrays(self) -> tuple[Any, ...]:
@@ -103,27 +103,29 @@ class LossSums:
         Weighted sum over the pairs.
     moment : ndarray, shape (K, L)
         Its slope in W, ``sum v loss'(z) d``.
-    cuts : ndarray, shape (M + 2,)
-        Its slope in the cuts (zero for the ramp).
+    thresholds : ndarray, shape (M + 2,)
+        Its slope in the thresholds (zero for the sigmoid).
     errors : ndarray, shape (R,)
         Its slope in each judge's error rate (zero unless a likelihood).
     """
 
     loss: float
     moment: Floats
-    cuts: Floats
+    thresholds: Floats
     errors: Floats
 
     def __add__(self, other: LossSums) -> LossSums:
         return LossSums(
             self.loss + other.loss,
             self.moment + other.moment,
-            self.cuts + other.cuts,
+            self.thresholds + other.thresholds,
             self.errors + other.errors,
         )
 
 
-def pair_loss(judged: Judgements, weights: Floats, cuts: Floats, errors: Floats, kind: int = LIKELIHOOD) -> LossSums:
+def pair_loss(
+    judged: Judgements, weights: Floats, thresholds: Floats, errors: Floats, kind: int = LIKELIHOOD
+) -> LossSums:
     """Return the loss of the utility `weights` and its slopes.
 
     Parameters
@@ -132,11 +134,11 @@ def pair_loss(judged: Judgements, weights: Floats, cuts: Floats, errors: Floats,
         The log.
     weights : ndarray, shape (K, L)
         W, in units of the judges' noise.
-    cuts : ndarray, shape (M + 2,)
-        ``cuts[1..M]`` for the strengths; ``cuts[0]`` is not used and ``cuts[M + 1]`` must be infinite.
+    thresholds : ndarray, shape (M + 2,)
+        t; ``t[1..M]`` for the strengths; ``t[0]`` is not used and ``t[M + 1]`` must be infinite.
     errors : ndarray, shape (R,)
         Error rate of each judge, 0 to 1.
-    kind : {LIKELIHOOD, RAMP, HINGE}
+    kind : {LIKELIHOOD, SIGMOID, HINGE}
         Which loss.
 
     Returns
@@ -148,14 +150,14 @@ def pair_loss(judged: Judgements, weights: Floats, cuts: Floats, errors: Floats,
     Linear in n, without temporary memory. The same bytes come out whatever the number of threads.
     """
     if not len(judged):
-        return LossSums(0.0, np.zeros(weights.shape), np.zeros(len(cuts)), np.zeros(len(errors)))
+        return LossSums(0.0, np.zeros(weights.shape), np.zeros(len(thresholds)), np.zeros(len(errors)))
     table = np.hstack([np.zeros((len(weights), 1)), weights])  # column g + 1 for grade g, so that -1 is worth 0
 
     def part(start: int, stop: int) -> LossSums:
-        moment, of_cuts, of_errors = np.zeros(table.shape), np.zeros(len(cuts)), np.zeros(len(errors))
+        moment, of_thresholds, of_errors = np.zeros(table.shape), np.zeros(len(thresholds)), np.zeros(len(errors))
         pairs = (judged.first, judged.second, judged.level, judged.rater, judged.weight)
-        loss = _add_up(*pairs, table, cuts, errors, kind, start, stop, moment, of_cuts, of_errors)
-        return LossSums(loss, moment[:, 1:], of_cuts, of_errors)
+        loss = _add_up(*pairs, table, thresholds, errors, kind, start, stop, moment, of_thresholds, of_errors)
+        return LossSums(loss, moment[:, 1:], of_thresholds, of_errors)
 
     return reduce(LossSums.__add__, over_chunks(part, len(judged)))
 
@@ -174,7 +176,7 @@ def _log_sigma(x):
 
 
 @njit(inline="always")
-def _band(upper, lower):
+def _log_interval(upper, lower):
     """Return the log of sigma(upper) - sigma(lower), and its slopes in both; exact where the difference underflows."""
     if lower == -math.inf:
         return _log_sigma(upper), _sigma(-upper), 0.0
@@ -185,33 +187,35 @@ def _band(upper, lower):
 
 
 @njit(inline="always")
-def _surprise(z, j, r, v, cuts, errors, of_cuts, of_errors):
-    """Return minus the log probability of a verdict and its slope in z; add those in cuts and errors, times v."""
+def _negative_log_likelihood(z, j, r, v, thresholds, errors, of_thresholds, of_errors):
+    """Return minus the log probability of a verdict and its slope in z; add v times its other slopes to the arrays."""
     if j == 0:
-        log, up, down = _band(z + cuts[1], z - cuts[1])
-        of_cuts[1] -= v * (up - down)
+        log, up, down = _log_interval(z + thresholds[1], z - thresholds[1])
+        of_thresholds[1] -= v * (up - down)
         return -log, -(up + down)
-    log, up, down = _band(z - cuts[j], z - cuts[j + 1])
+    log, up, down = _log_interval(z - thresholds[j], z - thresholds[j + 1])
     e = errors[r]
     if e == 0.0:
-        of_cuts[j] += v * up
-        of_cuts[j + 1] += v * down
+        of_thresholds[j] += v * up
+        of_thresholds[j + 1] += v * down
         return -log, -(up + down)
-    mirrored, up_m, down_m = _band(-z - cuts[j], -z - cuts[j + 1])
+    mirrored, up_m, down_m = _log_interval(-z - thresholds[j], -z - thresholds[j + 1])
     right, wrong = math.exp(log), math.exp(mirrored)
     seen = max((1.0 - e) * right + e * wrong, 1e-300)
     share, share_m = (1.0 - e) * right / seen, e * wrong / seen
-    of_cuts[j] += v * (share * up + share_m * up_m)
-    of_cuts[j + 1] += v * (share * down + share_m * down_m)
+    of_thresholds[j] += v * (share * up + share_m * up_m)
+    of_thresholds[j + 1] += v * (share * down + share_m * down_m)
     of_errors[r] -= v * (wrong - right) / seen
     return -math.log(seen), -share * (up + down) + share_m * (up_m + down_m)
 
 
 @njit(cache=True, nogil=True)
-def _add_up(first, second, level, rater, weight, table, cuts, errors, kind, start, stop, moment, of_cuts, of_errors):
+def _add_up(
+    first, second, level, rater, weight, table, thresholds, errors, kind, start, stop, moment, of_thresholds, of_errors
+):
     """Return the loss of one chunk; add the slopes into the last three arrays."""
     depth, width = table.shape
-    flat, pulls = table.ravel(), moment.ravel()
+    flat, slopes = table.ravel(), moment.ravel()
     loss = 0.0
     for i in range(start, stop):
         z = 0.0
@@ -219,19 +223,21 @@ def _add_up(first, second, level, rater, weight, table, cuts, errors, kind, star
             z += flat[np.uint64(k * width + first[i, k] + 1)] - flat[np.uint64(k * width + second[i, k] + 1)]
         v = weight[i] if len(weight) > 1 else weight[0]
         j = level[i] if len(level) > 1 else level[0]
-        if kind == RAMP:
+        if kind == SIGMOID:
             cost = _sigma(-z)
             slope = -cost * (1.0 - cost)
         elif kind == HINGE:
-            short = max(0.0, cuts[j] - z)
+            short = max(0.0, thresholds[j] - z)
             cost = short * short
             slope = -2.0 * short
-            of_cuts[j] -= v * slope
+            of_thresholds[j] -= v * slope
         else:
-            cost, slope = _surprise(z, j, rater[i] if len(rater) > 1 else rater[0], v, cuts, errors, of_cuts, of_errors)
+            cost, slope = _negative_log_likelihood(
+                z, j, rater[i] if len(rater) > 1 else rater[0], v, thresholds, errors, of_thresholds, of_errors
+            )
         loss += v * cost
-        pull = v * slope
+        step = v * slope
         for k in range(depth):
-            pulls[np.uint64(k * width + first[i, k] + 1)] += pull
-            pulls[np.uint64(k * width + second[i, k] + 1)] -= pull
+            slopes[np.uint64(k * width + first[i, k] + 1)] += step
+            slopes[np.uint64(k * width + second[i, k] + 1)] -= step
     return loss

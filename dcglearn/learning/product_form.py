@@ -146,7 +146,7 @@ def position_dependence(
         df=df,
         null=np.array(null),
         product=DCG(np.concatenate([[0.0], np.cumsum(a)]), np.cumsum(b[::-1])[::-1], log.grade_names),
-        free=Utility(_weights(free), log.grade_names),
+        free=Utility(weights_of_increments(free), log.grade_names),
     )
 
 
@@ -159,12 +159,12 @@ def _judged(log: Preferences, share: float, swapped: NDArray[np.bool_] | None = 
 
 
 def _differences(log: Preferences, product: tuple[Floats, Floats]) -> Floats:
-    utility = Utility(_weights(np.outer(*product)))
+    utility = Utility(weights_of_increments(np.outer(*product)))
     difference: Floats = utility.score(log.preferred) - utility.score(log.other)
     return difference
 
 
-def _weights(increments: Floats) -> Floats:
+def weights_of_increments(increments: Floats) -> Floats:
     """Return W, shape (K, L), of B, shape (L - 1, K)."""
     inner = np.cumsum(np.cumsum(increments[:, ::-1], axis=1)[:, ::-1], axis=0).T
     return np.hstack([np.zeros((len(inner), 1)), inner])
@@ -172,7 +172,7 @@ def _weights(increments: Floats) -> Floats:
 
 def _cost(judged: Judgements, increments: Floats) -> tuple[float, Floats]:
     """Return the negative log likelihood of B, with the charge on its size, and its slope, shape (L - 1, K)."""
-    sums = pair_loss(judged, _weights(increments), np.array([0.0, 0.0, np.inf]), np.zeros(1))
+    sums = pair_loss(judged, weights_of_increments(increments), np.array([0.0, 0.0, np.inf]), np.zeros(1))
     above = np.cumsum(sums.moment[:, :0:-1], axis=1)[:, ::-1]
     slope = np.cumsum(above, axis=0).T + SHRINK * increments
     return sums.loss + 0.5 * SHRINK * float(np.vdot(increments, increments)), slope

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.renamed import warn_of_rename
 from dcglearn.foundation.validation import InputError, finite_array
 from dcglearn.metric.dcg import DCG, Utility
 
@@ -20,7 +21,7 @@ def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLi
     """Return the paper's similarity, ``cos(T(W), T(W'))`` (Zhou et al. 2008, eq. 3).
 
     T subtracts the worst grade's weight from each row. It depends on offsets that some logs cannot
-    determine: see `gauge_free_similarity`.
+    determine: see `identifiable_similarity`.
 
     Raises
     ------
@@ -36,17 +37,17 @@ def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLi
     return _cosine(left - left[:, :1], right - right[:, :1])
 
 
-def gauge_free_similarity(
+def identifiable_similarity(
     first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike, visible: Visibility
 ) -> float:
-    """Return the cosine of two utilities after removing the directions that a log cannot see.
+    """Return the cosine of two utilities after removing the directions that a log cannot identify.
 
     Parameters
     ----------
     first, second : Utility, DCG or array_like, shape (K, L)
-        Of one shape.
+        Two metrics of one shape.
     visible : Visibility
-        Of the log they are judged by: ``learner.visible_`` or ``log.visible()``.
+        What the log can tell: ``learner.visible_`` or ``log.visible()``.
 
     Raises
     ------
@@ -57,14 +58,16 @@ def gauge_free_similarity(
     return _cosine(visible.project(left), visible.project(right))
 
 
-def _cosine(left: Floats, right: Floats) -> float:
-    """Return the cosine of the angle between two arrays of one shape.
+def gauge_free_similarity(
+    first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike, visible: Visibility
+) -> float:
+    """Old name of `identifiable_similarity`."""
+    warn_of_rename("gauge_free_similarity", "identifiable_similarity")
+    return identifiable_similarity(first, second, visible)
 
-    Raises
-    ------
-    InputError
-        If one of them is zero.
-    """
+
+def _cosine(left: Floats, right: Floats) -> float:
+    """Return the cosine of two arrays of one shape; raise InputError if one of them is zero."""
     norms = float(np.linalg.norm(left) * np.linalg.norm(right))
     if norms == 0:
         raise InputError("a utility that tells no two lists apart has no similarity to another")
@@ -72,7 +75,7 @@ def _cosine(left: Floats, right: Floats) -> float:
 
 
 def _matched_weights(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> tuple[Floats, Floats]:
-    """Return the (K, L) weights of two utilities or DCGs; different shapes are refused."""
+    """Return the weights of two utilities or DCGs, shape (K, L); raise InputError if their shapes differ."""
     left, right = (finite_array(x.utility if isinstance(x, DCG) else x, "weights", 2) for x in (first, second))
     if left.shape != right.shape:
         raise InputError(f"utilities of shapes {left.shape} and {right.shape} (positions, grades) cannot be compared")

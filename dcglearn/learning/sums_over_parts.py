@@ -90,9 +90,9 @@ class JudgementParts:
         """Sum of the weights."""
         return float(self.sizes[:, 1].sum())
 
-    def loss(self, weights: Floats, cuts: Floats, errors: Floats, kind: int) -> LossSums:
+    def loss(self, weights: Floats, thresholds: Floats, errors: Floats, kind: int) -> LossSums:
         """Return the loss and its slopes; see `pair_loss`."""
-        found: LossSums = self.parts.total(Judgements.loss, weights, cuts, errors, kind)
+        found: LossSums = self.parts.total(Judgements.loss, weights, thresholds, errors, kind)
         return found
 
     def every(self, step: int) -> Judgements:

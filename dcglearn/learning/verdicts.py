@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements
+from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, SIGMOID, Judgements
 from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.logs.open_log import dropped_of, without_equal_lists
 from dcglearn.logs.parts import PartedLog
@@ -121,7 +121,7 @@ def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
     if kind != LIKELIHOOD and n_ties:
         dropped["ties"] = n_ties
     most = MOST_MARGINS if kind == HINGE else MOST_STRENGTHS
-    seen = Strengths(np.ones(1), np.ones(1)) if kind == RAMP else log.parts.total(strengths_of, most)
+    seen = Strengths(np.ones(1), np.ones(1)) if kind == SIGMOID else log.parts.total(strengths_of, most)
     if len(seen.values) > most:
         raise InputError(
             f"the log has more than {most} distinct strengths; round them to {most} or fewer (only a log in memory is "
@@ -213,7 +213,7 @@ def _strength(log: Preferences) -> Floats | None:
 def _levels(log: Preferences, kind: int) -> tuple[Grades, Floats | None]:
     """Return the strength of every verdict as a level, 0 for ties, and for the hinge each level's margin."""
     strength = _strength(log)
-    if strength is None or kind == RAMP:
+    if strength is None or kind == SIGMOID:
         level, values = np.ones(1, np.int8), np.ones(1)
     else:
         values, level = _binned(strength, MOST_MARGINS if kind == HINGE else MOST_STRENGTHS)

@@ -12,19 +12,19 @@ from sklearn.model_selection import GridSearchCV
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.direct_fit import Model, family, log_curves
-from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements
+from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, SIGMOID, Judgements
 from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, textbook_dcgs
 from dcglearn.simulate import ground_truth, preference_pairs
 from tests.makers import PAPER_LIST, TRUTH, random_log
 
-LOSSES = ("robust", "logistic", "ramp", "squared_hinge")
+LOSSES = ("robust", "logistic", "sigmoid", "squared_hinge")
 
 
 @st.composite
 def models(draw):
-    kind = draw(st.sampled_from([LIKELIHOOD, RAMP, HINGE]))
+    kind = draw(st.sampled_from([LIKELIHOOD, SIGMOID, HINGE]))
     depth, n_grades, n_levels = draw(st.integers(1, 6)), draw(st.integers(2, 5)), draw(st.integers(1, 3))
     n_raters, ties = draw(st.integers(1, 3)), draw(st.booleans()) and kind == LIKELIHOOD
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -35,7 +35,7 @@ def models(draw):
         depth,
         n_grades,
         kind,
-        erring=kind == LIKELIHOOD and draw(st.booleans()),
+        with_errors=kind == LIKELIHOOD and draw(st.booleans()),
         n_raters=n_raters,
         n_levels=n_levels,
         ties=ties,
@@ -149,7 +149,7 @@ def test_ties_and_strengths_help():
         strength = 1.0 + (size > 0.3) + (size > 0.8)
         tie = size < 0.1
         learner = DCGLearner().fit(Preferences(first, second, tie=tie, strength=strength, n_grades=5))
-        assert learner.tie_cut_ > 0
+        assert learner.tie_threshold_ > 0
         ahead.append(learner.score(test))
         without.append(DCGLearner().fit(Preferences(first, second, n_grades=5)[~tie]).score(test))
     assert np.mean(ahead) > np.mean(without) + 0.002
@@ -171,7 +171,18 @@ def test_probabilities_are_those_of_the_judges():
     assert sure.sum() > 500
     assert (~turned & ~fresh.tie)[sure].mean() == pytest.approx(chances[sure, 0].mean(), abs=0.04)
     with pytest.raises(InputError, match="gives no probabilities"):
-        DCGLearner(loss="ramp").fit(log).predict_proba(log)
+        DCGLearner(loss="sigmoid").fit(log).predict_proba(log)
+
+
+def test_old_words_work_with_a_warning():
+    log = random_log(120, "free", seed=2, noise=0.1)
+    with pytest.warns(DeprecationWarning, match="loss='ramp' is now called 'sigmoid'"):
+        old = DCGLearner(loss="ramp").fit(log)
+    assert old.loss_ == "sigmoid" and old.dcg_ == DCGLearner(loss="sigmoid").fit(log).dcg_
+    with pytest.warns(DeprecationWarning, match="tie_cut_ is now called tie_threshold_"):
+        assert old.tie_cut_ == old.tie_threshold_
+    with pytest.warns(DeprecationWarning, match="random_state does nothing"):
+        DCGLearner(random_state=0).fit(log)
 
 
 def test_it_keeps_scikit_learns_contract():

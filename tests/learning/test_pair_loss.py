@@ -7,31 +7,33 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from dcglearn.foundation import threads as chunks
-from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, RAMP, Judgements, pair_loss
+from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, SIGMOID, Judgements, pair_loss
 from dcglearn.logs.preferences import encode
 
 
-def probabilities(z, cuts, error):
+def probabilities(z, thresholds, error):
     """Chances of a tie (column 0), of each strength for the first list, and of each for the second; rows sum to 1."""
-    n_levels = len(cuts) - 2
-    ahead = np.stack([expit(z - cuts[j]) - expit(z - cuts[j + 1]) for j in range(1, n_levels + 1)], axis=1)
-    behind = np.stack([expit(-z - cuts[j]) - expit(-z - cuts[j + 1]) for j in range(1, n_levels + 1)], axis=1)
-    tie = (expit(z + cuts[1]) - expit(z - cuts[1]))[:, None]
+    n_levels = len(thresholds) - 2
+    ahead = np.stack([expit(z - thresholds[j]) - expit(z - thresholds[j + 1]) for j in range(1, n_levels + 1)], axis=1)
+    behind = np.stack(
+        [expit(-z - thresholds[j]) - expit(-z - thresholds[j + 1]) for j in range(1, n_levels + 1)], axis=1
+    )
+    tie = (expit(z + thresholds[1]) - expit(z - thresholds[1]))[:, None]
     error = error[:, None]
     return np.hstack([tie, (1 - error) * ahead + error * behind, (1 - error) * behind + error * ahead])
 
 
-def twin(judged, weights, cuts, errors, kind):
+def twin(judged, weights, thresholds, errors, kind):
     n = len(judged)
     n_grades = weights.shape[1]
     d = encode(judged.first, n_grades).astype(float) - encode(judged.second, n_grades)
     z = np.tensordot(d, weights, 2)
     level, rater, v = (np.broadcast_to(x, n) for x in (judged.level, judged.rater, judged.weight))
-    if kind == RAMP:
+    if kind == SIGMOID:
         return (v * expit(-z)).sum()
     if kind == HINGE:
-        return (v * np.maximum(0, cuts[level] - z) ** 2).sum()
-    chance = probabilities(z, cuts, errors[rater])[np.arange(n), level]
+        return (v * np.maximum(0, thresholds[level] - z) ** 2).sum()
+    chance = probabilities(z, thresholds, errors[rater])[np.arange(n), level]
     return -(v * np.log(chance)).sum()
 
 
@@ -54,27 +56,27 @@ def problems(draw):
         rng.exponential(1, n if each else 1),
     )
     first = rng.exponential(1) if ties else 0.0
-    cuts = np.concatenate([[0.0], first + np.cumsum(rng.exponential(1, n_levels)), [np.inf]])
-    return judged, rng.normal(0, 1, (depth, n_grades)), cuts, rng.uniform(0.01, 0.9, n_raters)
+    thresholds = np.concatenate([[0.0], first + np.cumsum(rng.exponential(1, n_levels)), [np.inf]])
+    return judged, rng.normal(0, 1, (depth, n_grades)), thresholds, rng.uniform(0.01, 0.9, n_raters)
 
 
-@given(problems(), st.sampled_from([LIKELIHOOD, RAMP, HINGE]))
+@given(problems(), st.sampled_from([LIKELIHOOD, SIGMOID, HINGE]))
 def test_equals_the_twin_and_finite_differences(problem, kind):
-    judged, weights, cuts, errors = problem
+    judged, weights, thresholds, errors = problem
     if kind == HINGE:  # a tie has no margin
         judged = Judgements(judged.first, judged.second, np.maximum(judged.level, 1), *rest(judged))
-    sums = pair_loss(judged, weights, cuts, errors, kind)
-    assert sums.loss == pytest.approx(twin(judged, weights, cuts, errors, kind), rel=1e-10, abs=1e-12)
+    sums = pair_loss(judged, weights, thresholds, errors, kind)
+    assert sums.loss == pytest.approx(twin(judged, weights, thresholds, errors, kind), rel=1e-10, abs=1e-12)
 
     def moved(which, index, step):
-        arrays = {"weights": weights.copy(), "cuts": cuts.copy(), "errors": errors.copy()}
+        arrays = {"weights": weights.copy(), "thresholds": thresholds.copy(), "errors": errors.copy()}
         arrays[which][index] += step
         return pair_loss(judged, **arrays, kind=kind).loss
 
     size = 1 + abs(sums.loss)
-    for which, slopes in (("weights", sums.moment), ("cuts", sums.cuts), ("errors", sums.errors)):
+    for which, slopes in (("weights", sums.moment), ("thresholds", sums.thresholds), ("errors", sums.errors)):
         for index in np.ndindex(slopes.shape):
-            if which == "cuts" and index[0] in (0, len(cuts) - 1):
+            if which == "thresholds" and index[0] in (0, len(thresholds) - 1):
                 assert slopes[index] == 0
                 continue
             step = 1e-6
@@ -84,14 +86,14 @@ def test_equals_the_twin_and_finite_differences(problem, kind):
 
 @given(problems())
 def test_probabilities_of_all_verdicts_add_to_one(problem):
-    judged, weights, cuts, errors = problem
+    judged, weights, thresholds, errors = problem
     one = Judgements(judged.first[:1], judged.second[:1], judged.level[:1], judged.rater[:1], np.ones(1))
     swapped = Judgements(one.second, one.first, one.level, one.rater, one.weight)
     total = np.exp(-pair_loss(Judgements(one.first, one.second, np.zeros(1, np.int8), *rest(one)), *problem[1:]).loss)
-    for level in range(1, len(cuts) - 1):
+    for level in range(1, len(thresholds) - 1):
         for pair in (one, swapped):
             said = Judgements(pair.first, pair.second, np.full(1, level, np.int8), *rest(pair))
-            total += np.exp(-pair_loss(said, weights, cuts, errors).loss)
+            total += np.exp(-pair_loss(said, weights, thresholds, errors).loss)
     assert total == pytest.approx(1, abs=1e-9)
 
 
@@ -108,29 +110,29 @@ def plain(n, seed=0, depth=10, n_grades=5):
 
 
 def test_hopeless_pairs_cost_their_distance_where_nobody_errs_and_no_more_than_an_error_where_some_do():
-    judged, weights, cuts = plain(50)
+    judged, weights, thresholds = plain(50)
     d = encode(judged.first, 5).astype(float) - encode(judged.second, 5)
     z = np.tensordot(d, weights, 2)
-    exact = pair_loss(judged, 1e4 * weights, cuts, np.zeros(1)).loss
+    exact = pair_loss(judged, 1e4 * weights, thresholds, np.zeros(1)).loss
     assert exact == pytest.approx(1e4 * np.maximum(-z, 0).sum(), rel=1e-3)
-    assert pair_loss(judged, 1e4 * weights, cuts, np.full(1, 0.1)).loss <= -50 * np.log(0.1) + 1e-9
+    assert pair_loss(judged, 1e4 * weights, thresholds, np.full(1, 0.1)).loss <= -50 * np.log(0.1) + 1e-9
 
 
 @pytest.mark.parametrize("n", [100, 3 * chunks.CHUNK])
 def test_bytes_do_not_depend_on_threads(n, monkeypatch):
-    judged, weights, cuts = plain(n)
+    judged, weights, thresholds = plain(n)
     found = []
     for threads in (1, 2, 5):
         monkeypatch.setattr(chunks, "threads", lambda threads=threads: threads)
-        sums = pair_loss(judged, weights, cuts, np.full(1, 0.1))
+        sums = pair_loss(judged, weights, thresholds, np.full(1, 0.1))
         found.append((sums.loss, sums.moment.tobytes(), sums.errors.tobytes()))
     assert len(set(found)) == 1
 
 
 def test_a_weight_of_two_is_the_pair_twice():
-    judged, weights, cuts = plain(20)
+    judged, weights, thresholds = plain(20)
     twice = Judgements(*(np.concatenate([x, x]) for x in (judged.first, judged.second)), judged.level, *rest(judged))
     heavy = Judgements(judged.first, judged.second, judged.level, judged.rater, np.full(1, 2.0))
-    left, right = (pair_loss(x, weights, cuts, np.full(1, 0.1)) for x in (twice, heavy))
+    left, right = (pair_loss(x, weights, thresholds, np.full(1, 0.1)) for x in (twice, heavy))
     assert left.loss == pytest.approx(right.loss)
     np.testing.assert_allclose(left.moment, right.moment, atol=1e-9)

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.factoring import factor
-from dcglearn.learning.similarity import gauge_free_similarity, similarity
+from dcglearn.learning.similarity import identifiable_similarity, similarity
 from dcglearn.learning.utility_learner import C_GRID, UtilityLearner, choose_C
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, Utility
@@ -20,7 +20,7 @@ from tests.makers import TRUTH, random_log
 def test_noise_free_logs_give_the_truth_back(kind):
     learner = UtilityLearner(C=100.0).fit(random_log(20_000, kind))
     assert learner.gap_ <= 1e-8
-    assert gauge_free_similarity(learner.utility_, TRUTH, learner.visible_) > 0.999
+    assert identifiable_similarity(learner.utility_, TRUTH, learner.visible_) > 0.999
     assert learner.score(random_log(5000, kind, seed=1)) > 0.99
 
 

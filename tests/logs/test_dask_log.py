@@ -70,7 +70,7 @@ def test_every_variant_is_the_local_one(client, settings):
 
 
 @pytest.mark.parametrize(
-    ("loss", "n"), [("robust", 33_000), ("logistic", 3000), ("ramp", 3000), ("squared_hinge", 33_000)]
+    ("loss", "n"), [("robust", 33_000), ("logistic", 3000), ("sigmoid", 3000), ("squared_hinge", 33_000)]
 )
 def test_gains_and_discounts_are_the_local_ones(client, loss, n):
     log = rich_log(n, strength=np.random.default_rng(0).integers(1, 4, n))

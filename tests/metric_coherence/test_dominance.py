@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.product_form import _weights
+from dcglearn.learning.product_form import weights_of_increments
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric_coherence.cone import Cone, counts, span
@@ -41,7 +41,7 @@ def test_without_a_log_it_is_the_counts(x, y):
 def test_b_and_w_say_the_same(seed):
     rng = np.random.default_rng(seed)
     steps, lists = rng.exponential(size=(3 * 5)), rng.integers(-1, 4, size=(6, 5)).astype(np.int8)
-    weights = _weights(steps.reshape(3, 5))
+    weights = weights_of_increments(steps.reshape(3, 5))
     table = np.hstack([weights, np.zeros((5, 1))])
     worth = table[np.arange(5), lists].sum(axis=1)
     np.testing.assert_allclose(counts(lists, 4) @ steps, worth)
