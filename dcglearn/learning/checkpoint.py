@@ -1,4 +1,4 @@
-"""A fit that can be killed: the sums of every pass are kept, and a resumed fit is answered from them.
+"""Checkpoints of learners: the sums of every pass are kept, and a resumed fit is answered from them.
 
 The solvers are deterministic and see the log only through these sums. So a fit that starts again asks the same
 questions in the same order; those already answered cost nothing, and from there it goes on to the same bytes.
@@ -9,18 +9,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import json
 import os
-import re
-import struct
-import zlib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dcglearn.foundation.files import CHECKPOINT_VERSION, refuse_existing, refuse_other_checkpoint, written_beside
+from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_checkpoint
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.pair_loss import LossSums
 from dcglearn.logs.pair_sums import PairSums
@@ -31,28 +27,26 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats
 
 
-_HEADER = re.compile(rb"dcglearn checkpoint (\d+)\n(.*\n)?")
-"""The first two lines of a file: the version of its format, and the identity of its fit."""
-_FRAME = struct.Struct("<QI16s")
-"""Before each answer: its length, its checksum, the digest of its question."""
+_DIGEST = 16
+"""Bytes of the digest of a question, which stands before its answer."""
 
 
 class Checkpoint:
-    """The answers of a fit so far, in a file to which each is appended as it comes.
+    """The answers of a fit so far, in a file to which each new one is appended.
 
     Parameters
     ----------
     path : path
         The file.
     identity : dict
-        What the fit is of: parameters, and the log's checksum.
+        Parameters and checksum of the log, which must be equal when the fit is resumed.
     resume : bool
-        Whether to go on from what is there. Otherwise the file must not exist.
+        Whether to continue from the file; otherwise it must not exist.
 
     Raises
     ------
     InputError
-        If there is a file and `resume` is false, none and `resume` is true, or it is no checkpoint of this fit.
+        If the file exists and `resume` is false, or `resume` is true and there is no checkpoint of this fit.
 
     Notes
     -----
@@ -61,35 +55,30 @@ class Checkpoint:
 
     def __init__(self, path: str | os.PathLike[str], identity: dict[str, Any], *, resume: bool = False) -> None:
         self.path = Path(path)
-        self.n_replayed = 0
-        self._answers: list[tuple[bytes, bytes]] = []
-        header = f"dcglearn checkpoint {CHECKPOINT_VERSION}\n{json.dumps(identity, sort_keys=True)}\n".encode()
+        self.n_replayed = self._next = 0
+        self._answers: list[bytes] = []
         if resume:
-            end = self._load(identity)
+            self._answers, end = read_checkpoint(path, identity)
+        elif self.path.exists():
+            raise InputError(f"{path} exists; resume from it (resume=True, --resume), or remove it")
         else:
-            if self.path.exists():
-                raise InputError(f"{path} exists; resume from it (resume=True, --resume), or remove it")
-            refuse_existing(self.path, force=False)
-            with written_beside(self.path) as temporary:
-                temporary.write_bytes(header)
-            end = len(header)
+            end = write_checkpoint(path, identity)
         try:
             self._file = self.path.open("r+b")
             self._file.truncate(end)
             self._file.seek(end)
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror})") from error
-        self._next = 0
 
     @classmethod
     @contextlib.contextmanager
     def optional(
         cls, path: str | os.PathLike[str] | None, resume: bool, identity: Callable[[], dict[str, Any]]
     ) -> Iterator[Checkpoint | NoCheckpoint]:
-        """Yield a checkpoint, closed afterwards, or what stands for none where no path is given."""
+        """Yield a checkpoint, closed afterwards, or `NoCheckpoint` where no path is given."""
         if path is None:
             if resume:
-                raise InputError("resume needs to know from what: give checkpoint=FILE (--checkpoint FILE)")
+                raise InputError("resume needs a checkpoint to resume from: give checkpoint=FILE (--checkpoint FILE)")
             yield NoCheckpoint()
             return
         with cls(path, identity(), resume=resume) as kept:
@@ -113,59 +102,29 @@ class Checkpoint:
         InputError
             If the question kept here is another, or the answer cannot be written.
         """
-        asked = _digest(question)
-        if self._next < len(self._answers):
-            kept, data = self._answers[self._next]
-            if kept != asked:
+        digest = _digest(question)
+        self._next += 1
+        if self._next <= len(self._answers):
+            kept = self._answers[self._next - 1]
+            if kept[:_DIGEST] != digest:
                 raise InputError(
-                    f"{self.path}: pass {self._next + 1} of that fit asked something else; it was made by another "
-                    "version of the libraries, or on another machine: start anew, without resume"
+                    f"{self.path}: pass {self._next} of that fit asked something else; it was made by another version "
+                    "of the libraries, or on another machine: start anew, without resume"
                 )
-            self._next += 1
             self.n_replayed += 1
-            return _unpacked(kind, data)
-        found = ask()
-        data = _packed(found)
+            return _unpacked(kind, kept[_DIGEST:])
+        sums = ask()
         try:
-            self._file.write(_FRAME.pack(len(data), zlib.crc32(data), asked) + data)
+            self._file.write(framed(digest + _packed(sums)))
             self._file.flush()
             os.fsync(self._file.fileno())
         except OSError as error:
             raise InputError(f"{self.path}: not written ({error.strerror}); what it holds stays good") from error
-        self._answers.append((asked, b""))
-        self._next += 1
-        return found
-
-    def _load(self, identity: dict[str, Any]) -> int:
-        """Read the answers; return where the last whole one ends."""
-        try:
-            content = self.path.read_bytes()
-        except OSError as error:
-            raise InputError(f"{self.path}: no checkpoint to resume from ({error.strerror})") from error
-        header = _HEADER.match(content)
-        if header is not None:
-            refuse_other_checkpoint(self.path, int(header[1]))
-        if header is None or header[2] is None:
-            raise InputError(f"{self.path} is not a dcglearn checkpoint")
-        end, kept = header.end(), json.loads(header[2])
-        wanted = json.loads(json.dumps(identity))
-        for name in {**wanted, **kept}:
-            if kept.get(name) != wanted.get(name):
-                raise InputError(
-                    f"{self.path} is of another fit: its {name} is {kept.get(name)}, now it is {wanted.get(name)}"
-                )
-        while end + _FRAME.size <= len(content):
-            length, checksum, asked = _FRAME.unpack_from(content, end)
-            data = content[end + _FRAME.size : end + _FRAME.size + length]
-            if len(data) < length or zlib.crc32(data) != checksum:
-                break
-            self._answers.append((asked, data))
-            end += _FRAME.size + length
-        return end
+        return sums
 
 
 class NoCheckpoint:
-    """Nothing is kept."""
+    """Stands for a checkpoint where none is wanted."""
 
     def pairs(self, source: Any) -> Any:
         """Return the source itself."""
@@ -199,23 +158,23 @@ class KeptPairs:
     def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at W."""
         question = ("sums", weights, curvature)
-        found: PairSums = self.checkpoint.answer(question, PairSums, lambda: self.source.evaluate(weights, curvature))
-        return found
+        sums: PairSums = self.checkpoint.answer(question, PairSums, lambda: self.source.evaluate(weights, curvature))
+        return sums
 
     def loss(self, weights: Floats, thresholds: Floats, errors: Floats, kind: int) -> LossSums:
         """Return the loss and its slopes."""
         question = ("loss", weights, thresholds, errors, kind)
-        found: LossSums = self.checkpoint.answer(
+        sums: LossSums = self.checkpoint.answer(
             question, LossSums, lambda: self.source.loss(weights, thresholds, errors, kind)
         )
-        return found
+        return sums
 
 
 def _digest(question: tuple[Any, ...]) -> bytes:
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=_DIGEST)
     for item in question:
-        found.update(item.tobytes() if isinstance(item, np.ndarray) else repr(item).encode())
-    return found.digest()
+        digest.update(item.tobytes() if isinstance(item, np.ndarray) else repr(item).encode())
+    return digest.digest()
 
 
 def _packed(sums: Any) -> bytes:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from tqdm import tqdm
 
-from dcglearn.foundation.files import refuse_other_checkpoint, written_beside
+from dcglearn.foundation.checkpoints import read_state, write_state
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric.dcg import DCG
@@ -171,8 +169,8 @@ class LinearRanker(Ranker):
             climb = _Climb(self, loss, queries, valid)
             state = _State(np.zeros(queries.shape[1]))
             if checkpoint is not None:
-                mark = climb.fingerprint()
-                state = _State.load(checkpoint, mark) if resume else state
+                identity = climb.identity()
+                state = _State.load(checkpoint, identity) if resume else state
             total = self.n_restarts * len(climb.sharpness)
             shown = None if progress is None else not progress
             with tqdm(total=total, initial=state.done(len(climb.sharpness)), disable=shown, leave=False) as bar:
@@ -180,7 +178,7 @@ class LinearRanker(Ranker):
                     bar.set_postfix_str(f"{state.history[-1]['objective']:.4f}")
                     bar.update()
                     if checkpoint is not None:
-                        state.save(checkpoint, mark)
+                        state.save(checkpoint, identity)
         climb.design.set_model(self, state.best)
         self.history_, self.best_ = state.history, dict(state.why)
         return self
@@ -245,31 +243,14 @@ class _State:
         """Return how many stages are behind."""
         return self.restart * n_stages + self.stage
 
-    def save(self, path: str | os.PathLike[str], mark: str) -> None:
-        words = {"mark": mark, "why": self.why, "history": self.history}
-        words |= {name: getattr(self, name) for name in ("restart", "stage", "barren")}
-        with written_beside(path) as temporary, temporary.open("wb") as file:
-            np.savez(file, v=self.v, v0=self.v0, best=self.best, words=np.array(json.dumps(words)))
+    def save(self, path: str | os.PathLike[str], identity: dict[str, str]) -> None:
+        state = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(self).items()}
+        write_state(path, identity, state)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], mark: str) -> _State:
-        from pathlib import Path
-
-        if not Path(path).exists():
-            raise InputError(f"{path} does not exist, so there is nothing to resume; train without resuming first")
-        try:
-            with np.load(path, allow_pickle=False) as arrays:
-                words = json.loads(str(arrays["words"]))
-                found = {name: arrays[name] for name in ("v", "v0", "best")}
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-            raise InputError(f"{path}: not a checkpoint, or a damaged one ({error})") from error
-        refuse_other_checkpoint(path, words.pop("version", 1))
-        if words.pop("mark") != mark:
-            raise InputError(
-                f"{path} is the checkpoint of another training (data, gains or parameters differ); "
-                "train without resuming, or give back what it was made with"
-            )
-        return cls(**found, **words)
+    def load(cls, path: str | os.PathLike[str], identity: dict[str, str]) -> _State:
+        state = read_state(path, identity)
+        return cls(**state | {name: np.array(state[name], dtype=np.float64) for name in ("v", "v0", "best")})
 
 
 class _Climb:
@@ -281,19 +262,14 @@ class _Climb:
         self.sharpness = stages_of(ranker.annealing, loss)
         self.scaled = self.sharpness != [None]
 
-    def fingerprint(self) -> str:
-        """Return a digest of parameters, loss and data: what a checkpoint must agree with."""
+    def identity(self) -> dict[str, str]:
+        """Return what must be equal when a training is resumed: parameters and fingerprints of the data."""
         own = self.ranker
-        values = {name: getattr(own, name) for name in own._get_param_names() if name not in ("loss", "start")}
         start = own.start if isinstance(own.start, str) else np.asarray(getattr(own.start, "coef_", own.start)).tolist()
-        digest = hashlib.sha256(repr((values, start, exact_words(self.loss), exact_words(own.metric))).encode())
-        for queries in (self.queries, self.valid):
-            if queries is not None:
-                features = queries.features
-                dense = (features.data, features.indices) if hasattr(features, "tocsr") else (features,)
-                for array in (*dense, queries.grades, queries.offsets):
-                    digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
+        parameters = {**own.get_params(deep=False), "loss": self.loss, "start": start}
+        words = {name: exact_words(value) for name, value in parameters.items()}
+        valid = "none" if self.valid is None else _fingerprint(self.valid)
+        return {"ranker": "LinearRanker", **words, "data": _fingerprint(self.queries), "validation data": valid}
 
     def stages(self, state: _State) -> Any:
         """Go through what is left of the training, changing `state`; yield after each stage."""
@@ -423,6 +399,15 @@ class _Climb:
             if np.linalg.norm(v - before) <= own.tol:
                 break
         return v, passes
+
+
+def _fingerprint(queries: Queries) -> str:
+    features = queries.features
+    columns = (features.data, features.indices) if hasattr(features, "tocsr") else (features,)
+    digest = hashlib.sha256()
+    for array in (*columns, queries.grades, queries.offsets):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def exact_words(thing: Any) -> str:

@@ -96,7 +96,7 @@ def test_dry_run_writes_nothing(dcglearn, data):
             "train.svm has grade 2, but two.json has gains for",
         ),
         (("train", "train.svm", "-o", "m", "--valid", "wide.svm"), "wide.svm, line 1: feature 9, but there are 8"),
-        (("train", "train.svm", "-o", "m", "--resume"), "there is nothing to resume"),
+        (("train", "train.svm", "-o", "m", "--resume"), "m/checkpoint.npz: no checkpoint to resume from"),
         (("train", "train.svm", "-o", "m", "--groups", "two.json"), "has qid, so its queries are known"),
         (("train", "bare.svm", "-o", "m"), "bare.svm has no qid"),
         (("rank", "none", "train.svm"), "none/model.json: cannot be read"),

@@ -131,11 +131,11 @@ def test_checkpoints_of_other_fits_are_refused(tmp_path):
     dl.UtilityLearner().fit(log, checkpoint=file)
     with pytest.raises(InputError, match="exists; resume from it"):
         dl.UtilityLearner().fit(log, checkpoint=file)
-    with pytest.raises(InputError, match=r"another fit: its C is 1\.0, now it is 2\.0"):
+    with pytest.raises(InputError, match=r"another training: its C is 1\.0, now it is 2\.0"):
         dl.UtilityLearner(C=2.0).fit(log, checkpoint=file, resume=True)
-    with pytest.raises(InputError, match="another fit: its contents"):
+    with pytest.raises(InputError, match="another training: its contents"):
         dl.UtilityLearner().fit(random_log(500, seed=1), checkpoint=file, resume=True)
-    with pytest.raises(InputError, match="another fit: its learner"):
+    with pytest.raises(InputError, match="another training: its learner"):
         dl.DCGLearner().fit(log, checkpoint=file, resume=True)
     with pytest.raises(InputError, match="no checkpoint to resume from"):
         dl.UtilityLearner().fit(log, checkpoint=tmp_path / "none", resume=True)

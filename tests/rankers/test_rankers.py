@@ -356,13 +356,20 @@ class TestResuming:
     def test_only_the_same_training_goes_on(self, tmp_path):
         queries, path = small(), tmp_path / "checkpoint.npz"
         quick().fit(queries, checkpoint=path)
-        for other, data in ((quick(loss=ApproxNDCG(TEXTBOOK)), queries), (quick(l2=0.2), queries), (quick(), small(9))):
-            with pytest.raises(InputError, match="checkpoint of another training"):
+        for other, data, name in (
+            (quick(loss=ApproxNDCG(TEXTBOOK)), queries, "loss"),
+            (quick(l2=0.2), queries, "l2"),
+            (quick(), small(9), "data"),
+        ):
+            with pytest.raises(InputError, match=f"checkpoint of another training: its {name} is"):
                 other.fit(data, checkpoint=path, resume=True)
-        path.write_bytes(path.read_bytes()[:100])
-        with pytest.raises(InputError, match="not a checkpoint, or a damaged one"):
+        path.write_bytes(path.read_bytes()[:-1])
+        with pytest.raises(InputError, match="is damaged: its state is cut short"):
             quick().fit(queries, checkpoint=path, resume=True)
-        with pytest.raises(InputError, match="nothing to resume"):
+        path.write_bytes(path.read_bytes()[:100])
+        with pytest.raises(InputError, match="is not a dcglearn checkpoint, or is damaged"):
+            quick().fit(queries, checkpoint=path, resume=True)
+        with pytest.raises(InputError, match="no checkpoint to resume from"):
             quick().fit(queries, checkpoint=tmp_path / "none.npz", resume=True)
 
 

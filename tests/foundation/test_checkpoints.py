@@ -1,0 +1,53 @@
+"""Checkpoint files: whole parts come back; other trainings, formats and versions are refused by name."""
+
+import pytest
+
+from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_checkpoint
+from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.version import __version__
+
+
+def test_parts_come_back_until_one_is_cut_short(tmp_path):
+    path = tmp_path / "checkpoint"
+    size = write_checkpoint(path, {"C": 1}, b"one", b"")
+    assert path.stat().st_size == size
+    with path.open("ab") as file:
+        file.write(framed(b"three") + framed(b"four")[:-1])
+    assert read_checkpoint(path, {"C": 1}) == ([b"one", b"", b"three"], size + len(framed(b"three")))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            b"dcglearn checkpoint 3 of dcglearn 4.5.6\n{}\n",
+            "written by dcglearn 4.5.6 (checkpoint format 3; this version",
+        ),
+        (b"dcglearn checkpoint 1\n{}\n", "written by another version of dcglearn (checkpoint format 1; this version"),
+        (
+            b'{"format": "dcglearn.checkpoint"}',
+            "written by another version of dcglearn (checkpoint format 1; this version",
+        ),
+        (f"dcglearn checkpoint 2 of dcglearn {__version__}\n".encode(), "is not a dcglearn checkpoint, or is damaged"),
+        (b"dcglearn checkpoint 2\n{\n", "is not a dcglearn checkpoint, or is damaged"),
+        (b"", "is not a dcglearn checkpoint, or is damaged"),
+        (
+            b'dcglearn checkpoint 2\n{"C": 2}\n',
+            "of another training: its C is 2, now it is 1; give what it was made with",
+        ),
+    ],
+)
+def test_other_files_are_refused(tmp_path, content, message):
+    path = tmp_path / "checkpoint"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as error:
+        read_checkpoint(path, {"C": 1})
+    assert str(error.value).startswith(f"{path} ") and message in str(error.value)
+    assert "without resume" in str(error.value)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("name", ["none", "a\0b"])
+def test_no_file_to_resume_from(tmp_path, name):
+    with pytest.raises(InputError, match=r"no checkpoint to resume from .*start without resume"):
+        read_checkpoint(tmp_path / name, {})
