@@ -210,7 +210,7 @@ def test_lists_of_other_documents_are_refused(other):
         ({"tie": [True]}, "booleans"),
         ({"rater": ["ann"]}, "one label per pair"),
         ({"n_grades": 2}, r"preferred\[0, 0\]: grade 2 lies outside -1..1"),
-        ({"n_grades": 0}, "outside 1..127"),
+        ({"n_grades": 0}, "n_grades=0: give 1 to 127"),
         ({"n_grades": 2.5}, "not an integer"),
         ({"grade_names": ["Bad", "Good"]}, "grade 2 lies outside"),
         ({"grade_names": ["Bad", "Good"], "n_grades": 3}, "2 grade names for n_grades=3"),

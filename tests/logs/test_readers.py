@@ -345,7 +345,7 @@ def test_unknown_grades_and_scale(tmp_path):
         ({"scale": ["Bad", "bad "]}, "each by another name"),
         ({"scale": []}, "must name every grade"),
         ({"scale": ["Bad", "Good"], "n_grades": 3}, "names 2 grades, but n_grades=3"),
-        ({"n_grades": 0}, "outside 1..127"),
+        ({"n_grades": 0}, "n_grades=0: give 1 to 127"),
         ({"depth": 0}, "depth=0 must be at least 1"),
         ({"depth": 2.0}, "depth=2.0 is not an integer"),
     ],
