@@ -1,4 +1,4 @@
-"""A point of a method's grid (`Candidate`), and what all points share on a fold (`Setting`)."""
+"""A point of a method's grid (`Candidate`), and what all candidates share on a fold (`Setting`)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Candidate:
     Attributes
     ----------
     label : str
-        Its settings in words.
+        Its settings, as shown in results.
     ranker : Ranker
         Not fitted yet.
     validated : bool
-        Whether training itself looks at the validation set (to stop).
+        Whether training itself uses the validation set (to stop early).
     """
 
     label: str
@@ -54,7 +54,8 @@ class Setting:
     grid : {"default", "quick", "papers"}
     seed : int
     vali : Queries, optional
-        Where the penalties of the starts are chosen; without it, and in the quick grid, they are 1.
+        The validation queries, which choose the penalties of the starts. Without them, and in the quick grid, the
+        penalties are 1.
     """
 
     train: Queries
@@ -70,25 +71,21 @@ class Setting:
 
     @cached_property
     def starts(self) -> dict[str, Any]:
-        """Fitted linear rankers that others start from: least squares and RankSVM, as regularised as serves best."""
-        return {name: self._best(rankers) for name, rankers in self._families().items()}
-
-    def _families(self) -> dict[str, list[Any]]:
+        """Least squares and RankSVM, fitted, each with the best penalty on the validation set: others start there."""
         from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 
-        strengths = (1.0,) if self.quick or self.vali is None else (1.0, 10.0, 100.0)
+        penalties = (1.0,) if self.quick or self.vali is None else (1.0, 10.0, 100.0)
         return {
-            "RankSVM": [RankSVMRanker(C=1 / strength, metric=self.dcg) for strength in strengths],
-            "ridge": [RidgeRanker(self.dcg, l2=strength) for strength in strengths],
+            "RankSVM": self._best([RankSVMRanker(C=1 / penalty, metric=self.dcg) for penalty in penalties]),
+            "ridge": self._best([RidgeRanker(self.dcg, l2=penalty) for penalty in penalties]),
         }
 
     def _best(self, rankers: list[Any]) -> Any:
+        """Return the fitted ranker with the best value on the validation set."""
         fitted = [ranker.fit(self.train) for ranker in rankers]
-        if len(fitted) == 1 or self.vali is None:
-            return fitted[0]
-        return max(fitted, key=lambda ranker: ranker.score(self.vali))
+        return fitted[0] if len(fitted) == 1 else max(fitted, key=lambda ranker: ranker.score(self.vali))
 
     def start_candidates(self) -> Iterator[Candidate]:
-        """Yield the starts themselves: what an endless pull to them gives, and trees none of which is used."""
+        """Yield the starts themselves: the limits of methods whose penalty is infinite, or that use no tree."""
         for name, ranker in self.starts.items():
             yield Candidate(f"start {name}, as it is", ranker)

@@ -1,4 +1,4 @@
-"""Folders of LETOR's shape: Fold1 to Fold5, each with a training, a validation and a test file."""
+"""Folders as LETOR has them: Fold1 to Fold5, each with a training, a validation and a test file."""
 
 from __future__ import annotations
 
@@ -26,29 +26,22 @@ NAMES = {
     "vali": ("vali", "valid", "validation", "validationset", "valiset"),
     "test": ("test", "testing", "testset", "testingset"),
 }
-"""What the files of a fold are called, without what follows the first dot."""
+"""Names of a fold's files, up to the first dot."""
 ENDINGS = re.compile(r"(\.(txt|svm|svmlight|dat|letor))?(\.(gz|xz|zst))?", re.IGNORECASE)
 _FOLD = re.compile(r"fold[ _-]?(\d+)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class FoldFiles:
-    """Where the files of a fold are.
-
-    Attributes
-    ----------
-    name : str
-        ``Fold1``, ...
-    train, vali, test : Path
-    """
+    """Paths of a fold's files; `name` is ``Fold1``, ..."""
 
     name: str
     train: Path
     vali: Path
     test: Path
 
-    def mark(self) -> str:
-        """Return a digest of the files' bytes: results of other data are told apart by it."""
+    def fingerprint(self) -> str:
+        """Return a digest of the files' bytes."""
         digest = hashlib.sha256()
         for part in PARTS:
             with getattr(self, part).open("rb") as file:
@@ -72,56 +65,57 @@ class Fold:
 
 
 def find_folds(folder: str | os.PathLike[str]) -> list[FoldFiles]:
-    """Return the folds in a folder, or in the one folder inside it that has some, by their numbers.
+    """Return the folds in a folder, or in the only folder inside it that has folds, in the order of their numbers.
 
     Raises
     ------
     InputError
-        If there are none, if several folders inside have some, or a file of a fold is missing or there twice.
+        If no folder or several folders have folds, or a file of a fold is missing or ambiguous.
     """
     root = Path(folder)
     if not root.is_dir():
         raise InputError(f"{root} is not a folder; give the one that holds Fold1, Fold2, ...")
-    found = _folds_in(root)
-    if not found:
+    folders = _folds_in(root)
+    if not folders:
         inner = [path for path in sorted(root.rglob("*")) if path.is_dir() and _folds_in(path)]
         if len(inner) > 1:
             shown = ", ".join(str(path.relative_to(root)) for path in inner[:5])
             raise InputError(f"{root} has folds in several folders ({shown}); name one of them")
-        found = _folds_in(inner[0]) if inner else {}
-    if not found:
+        folders = _folds_in(inner[0]) if inner else {}
+    if not folders:
         inside = ", ".join(sorted(path.name for path in root.iterdir())[:5]) or "nothing"
         raise InputError(
             f"{root} has no folds: expected folders Fold1, Fold2, ..., each with train.txt, vali.txt and test.txt; "
             f"it holds {inside}"
         )
-    return [FoldFiles(f"Fold{number}", *(_file_of(found[number], part) for part in PARTS)) for number in sorted(found)]
+    return [FoldFiles(f"Fold{n}", *(_file_of(folders[n], part) for part in PARTS)) for n in sorted(folders)]
 
 
 def _folds_in(folder: Path) -> dict[int, Path]:
+    """Return the folders of folds in a folder, by their numbers."""
     matched = [(match, path) for path in folder.iterdir() if path.is_dir() and (match := _FOLD.fullmatch(path.name))]
-    found = {int(match[1]): path for match, path in matched}
-    if len(found) < len(matched):
+    folders = {int(match[1]): path for match, path in matched}
+    if len(folders) < len(matched):
         raise InputError(f"{folder} has two folders for one fold: {', '.join(sorted(p.name for _, p in matched))}")
-    return found
+    return folders
 
 
 def _file_of(folder: Path, part: str) -> Path:
     """Return the file of a part of a fold, under any of its names."""
-    names = [
+    files = [
         path
         for path in sorted(folder.iterdir())
         if path.is_file()
         and (stem := path.name.split(".")[0]).lower() in NAMES[part]
         and ENDINGS.fullmatch(path.name[len(stem) :])
     ]
-    if len(names) == 1:
-        return names[0]
-    if names:
-        raise InputError(f"{folder}: both {names[0].name} and {names[1].name} could be the {part} file; keep one")
+    if len(files) == 1:
+        return files[0]
+    if files:
+        raise InputError(f"{folder}: both {files[0].name} and {files[1].name} could be the {part} file; keep one")
     inside = ", ".join(sorted(path.name for path in folder.iterdir())[:6]) or "nothing"
-    tried = ", ".join(f"{name}.txt" for name in NAMES[part])
-    raise InputError(f"{folder}: no {part} file ({tried}, also .gz, .xz and .zst); it holds {inside}")
+    names = ", ".join(f"{name}.txt" for name in NAMES[part])
+    raise InputError(f"{folder}: no {part} file ({names}, also .gz, .xz and .zst); it holds {inside}")
 
 
 def read_fold(files: FoldFiles, n_features: int | None = None) -> Fold:
@@ -131,41 +125,41 @@ def read_fold(files: FoldFiles, n_features: int | None = None) -> Fold:
     ----------
     files : FoldFiles
     n_features : int, optional
-        Number of features, for files that leave zeros out, so that some do not show the last feature.
+        Number of features, for files that leave out zeros, so that their largest feature may be smaller.
 
     Raises
     ------
     InputError
-        If a file is bad, has other features than the training file, or shares queries with another one.
+        If a file cannot be read, has other features than the training file, or shares queries with another one.
     """
-    read = {part: read_queries(getattr(files, part), n_features=n_features) for part in PARTS}
-    width = read["train"].shape[1]
+    queries = {part: read_queries(getattr(files, part), n_features=n_features) for part in PARTS}
+    width = queries["train"].shape[1]
     for part in PARTS[1:]:
-        if read[part].shape[1] != width:
+        if (other := queries[part].shape[1]) != width:
             raise InputError(
-                f"{getattr(files, part)} has {read[part].shape[1]} features, but {files.train} has {width}; give files "
-                f"of one set of features, or, where zeros are left out, --features {max(width, read[part].shape[1])}"
+                f"{getattr(files, part)} has {other} features, but {files.train} has {width}; give files "
+                f"of one set of features, or, where zeros are left out, --features {max(width, other)}"
             )
     for first, second in combinations(PARTS, 2):
-        shared = np.intersect1d(read[first].names, read[second].names)
+        shared = np.intersect1d(queries[first].names, queries[second].names)
         if len(shared):
             shown = ", ".join(map(str, shared[:5])) + (", ..." if len(shared) > 5 else "")
             raise InputError(
-                f"{getattr(files, first)} and {getattr(files, second)} share {len(shared)} queries ({shown}); what is "
-                "tested must not have been seen in training: split by query"
+                f"{getattr(files, first)} and {getattr(files, second)} share {len(shared)} queries ({shown}); split by "
+                "query, so that no query of one part is in another"
             )
-    top = max(queries.n_grades or 1 for queries in read.values())
-    return Fold(files.name, *(replace(read[part], n_grades=top) for part in PARTS))
+    top = max(part.n_grades or 1 for part in queries.values())
+    return Fold(files.name, *(replace(queries[part], n_grades=top) for part in PARTS))
 
 
 def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
-    """Split queries as LETOR does: into parts, of which each is tested once, one before it validates, others train.
+    """Split queries as LETOR does: each part is the test set once, the part before it validates, the others train.
 
     Parameters
     ----------
     queries : Queries
     n_folds : int
-        Parts, of consecutive queries, whose sizes differ by at most one; 3 or more.
+        Number of parts, 3 or more; each holds consecutive queries, and their sizes differ by at most one.
 
     Raises
     ------
@@ -192,7 +186,7 @@ def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
 
 
 def write_folds(folds: Sequence[Fold], folder: str | os.PathLike[str]) -> None:
-    """Write folds as LETOR has them, ``Fold1/train.txt`` and so on, with document names in comments where known.
+    """Write folds as LETOR has them, ``Fold1/train.txt`` and so on; names of documents go into comments.
 
     Raises
     ------
@@ -200,17 +194,18 @@ def write_folds(folds: Sequence[Fold], folder: str | os.PathLike[str]) -> None:
         If the folder cannot be written.
     """
     for fold in folds:
-        place = Path(folder) / fold.name
+        target = Path(folder) / fold.name
         try:
-            place.mkdir(parents=True, exist_ok=True)
+            target.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{place}: cannot be made ({error.strerror})") from error
+            raise InputError(f"{target}: cannot be made ({error.strerror})") from error
         for part in PARTS:
-            with written_beside(place / f"{part}.txt") as beside, beside.open("w", encoding="utf-8") as file:
+            with written_beside(target / f"{part}.txt") as beside, beside.open("w", encoding="utf-8") as file:
                 file.writelines(_lines(getattr(fold, part)))
 
 
 def _lines(queries: Queries) -> list[str]:
+    """Return svmlight lines, a document each."""
     features = queries.features.toarray() if hasattr(queries.features, "tocsr") else queries.features
     lines = []
     for row, values in enumerate(features.tolist()):

@@ -1,4 +1,4 @@
-"""The methods of the five papers by name: what each trains, and the grid that a validation set chooses from."""
+"""The methods of the five papers by name, each with its grid of candidates (`METHODS`)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """A way to train that a paper proposes or compares with.
+    """A method of training that a paper proposes or compares with.
 
     Attributes
     ----------
     name : str
     source : str
-        The paper that it is from.
+        The paper that proposes it.
     model : {"linear", "trees"}
     aim : {"NDCG", "MAP"}
-        What it is trained and chosen for.
+        The measure that it is trained for, and that validation uses.
+    grid : callable
+        Yields the candidates for a `Setting`.
     cost : float
-        About how long it takes against the others; the longest begin first.
+        Rough time relative to other methods; the longest begin first.
     """
 
     name: str
@@ -41,15 +43,15 @@ class Method:
     cost: float = 1.0
 
     def candidates(self, setting: Setting) -> Iterator[Candidate]:
-        """Yield the points of the grid: the paper's where that is asked for and the paper tells one."""
+        """Yield the candidates of the grid; of the paper's own, if `setting` asks for it and the paper states it."""
         grid = PAPER_GRIDS.get(self.name) if setting.grid == "papers" else None
         return (grid or self.grid)(setting)
 
 
 ANNEALINGS = ((1.0, 2.5), (2.5, 5.0, 10.0))
-"""Sharpness of the stages per unit of the spread of scores: stopped early, and gone through."""
-PULLS = (0.03, 0.1, 0.3)
-"""How strongly a model is pulled to its start."""
+"""Sharpness of the stages per unit of the spread of scores: stopped early, and complete."""
+PENALTIES = (0.03, 0.1, 0.3)
+"""Weights of the squared distance of a model from its start."""
 
 
 def climbed(
@@ -57,37 +59,38 @@ def climbed(
     loss: str,
     depths: Sequence[Any] = ("depth", None),
     annealings: Sequence[Any] = ANNEALINGS,
-    pulls: Sequence[float] = PULLS,
+    penalties: Sequence[float] = PENALTIES,
     max_iter: int = 30,
 ) -> Iterator[Candidate]:
-    """Yield linear models that climb a loss: by start, pull, annealing, and how many positions count in training."""
+    """Yield linear models that maximise a loss: by start, depth of training (k), penalty and annealing."""
     from dcglearn import losses
     from dcglearn.rankers.linear import LinearRanker
 
     kind = getattr(losses, loss)
     if setting.quick:
-        depths, annealings, pulls, max_iter = depths[:1], annealings[-1:], pulls[-2:][:1], max_iter // 2
-    for (start, coefficients), k, l2, annealing in product(setting.starts.items(), depths, pulls, annealings):
-        options = {} if k == "depth" else {"k": k}
-        climb = {"annealing": annealing, "start": coefficients, "l2": l2, "max_iter": max_iter}
-        words = [f"start {start}", f"l2 {l2:g}"]
-        words += [] if annealing is None else ["annealing " + " ".join(f"{a:g}" for a in annealing)]
-        words += [f"k {'all' if k is None else k}"] if len(depths) > 1 else []
-        ranker = LinearRanker(_loss(kind, setting.dcg, options), metric=setting.dcg, seed=setting.seed, **climb)
-        yield Candidate(", ".join(words), ranker)
+        depths, annealings, penalties, max_iter = depths[:1], annealings[-1:], penalties[-2:][:1], max_iter // 2
+    for (start, coefficients), k, l2, annealing in product(setting.starts.items(), depths, penalties, annealings):
+        loss_options = {} if k == "depth" else {"k": k}
+        options = {"annealing": annealing, "start": coefficients, "l2": l2, "max_iter": max_iter, "seed": setting.seed}
+        label = f"start {start}, l2 {l2:g}"
+        label += "" if annealing is None else ", annealing " + " ".join(f"{a:g}" for a in annealing)
+        label += f", k {'all' if k is None else k}" if len(depths) > 1 else ""
+        ranker = LinearRanker(_loss(kind, setting.dcg, **loss_options), metric=setting.dcg, **options)
+        yield Candidate(label, ranker)
     yield from setting.start_candidates()
 
 
-def _loss(kind: Any, dcg: DCG, options: dict[str, Any]) -> Any:
+def _loss(kind: Any, dcg: DCG, **options: Any) -> Any:
+    """Return a loss of a class, of the DCG if it has one."""
     return kind(dcg, **options) if "dcg" in kind.__dataclass_fields__ else kind(**options)
 
 
 SHAPES = ((4, 0.1, 0.01), (8, 0.05, 0.02), (4, 0.03, 0.03))
-"""Leaves of a tree, learning rate, and the least share of all documents in a leaf."""
+"""Leaves of a tree, learning rate, and the smallest share of all documents in a leaf."""
 
 
 def boosted(setting: Setting, loss: str, with_start: bool = True) -> Iterator[Candidate]:
-    """Yield boosted trees against a loss: by shape, and whether they add to a linear model's scores."""
+    """Yield boosted trees that maximise a loss: by shape, and by the linear model to whose scores they add, if any."""
     from dcglearn import losses
     from dcglearn.rankers.trees import BoostedRanker
 
@@ -96,30 +99,27 @@ def boosted(setting: Setting, loss: str, with_start: bool = True) -> Iterator[Ca
     starts = starts if setting.quick and starts else {"none": None, **starts}
     shapes, n_trees = (SHAPES[:1], 50) if setting.quick else (SHAPES, 250)
     for (start, coefficients), (leaves, rate, share) in product(starts.items(), shapes):
-        least = max(round(share * setting.train.shape[0]), 1)
-        drawn: dict[str, Any] = {"feature_fraction": 0.3, "bagging_fraction": 0.7, "bagging_freq": 1, "num_threads": 1}
-        shape: dict[str, Any] = {
-            "num_leaves": leaves,
-            "learning_rate": rate,
-            "min_data_in_leaf": least,
-            "n_trees": n_trees,
-        }
         ranker = BoostedRanker(
-            _loss(kind, setting.dcg, {}),
+            _loss(kind, setting.dcg),
+            n_trees=n_trees,
+            learning_rate=rate,
+            num_leaves=leaves,
             metric=setting.dcg,
             follow="lambdas" if loss in ("GBRank", "Regression") else "gradient",  # some 60 queries: small steps
             seed=setting.seed,
             start=coefficients,
-            **shape,
-            **drawn,
+            min_data_in_leaf=max(round(share * setting.train.shape[0]), 1),
+            feature_fraction=0.3,
+            bagging_fraction=0.7,
+            bagging_freq=1,
+            num_threads=1,
         )
-        yield Candidate(
-            f"start {start}, {leaves} leaves, rate {rate:g}, {share:.0%} of documents in a leaf", ranker, True
-        )
+        label = f"start {start}, {leaves} leaves, rate {rate:g}, {share:.0%} of documents in a leaf"
+        yield Candidate(label, ranker, True)
 
 
 def sparse(setting: Setting) -> Iterator[Candidate]:
-    """Yield RSRank: paths to fewer features, and linear models pulled to their start."""
+    """Yield RSRank: paths to fewer features, and linear models with a penalty on the distance from their start."""
     from dcglearn.rankers.sparse import SparseRanker
 
     n_points = 8 if setting.quick else 25
@@ -130,10 +130,10 @@ def sparse(setting: Setting) -> Iterator[Candidate]:
 
 
 def softrank(setting: Setting) -> Iterator[Candidate]:
-    """Yield SoftRank: few and sharp stages, sharper for long queries, since time takes the cube of what overlaps."""
+    """Yield SoftRank: few and sharp stages, sharper for long queries, since its time is cubic in overlapping scores."""
     factor = max(1.0, float(setting.train.sizes.max()) / 320)
     annealing = (10.0 * factor,) if setting.quick else (5.0 * factor, 10.0 * factor)
-    for candidate in climbed(setting, "SoftRankNDCG", ("depth",), (annealing,), pulls=(0.1,), max_iter=8):
+    for candidate in climbed(setting, "SoftRankNDCG", ("depth",), (annealing,), penalties=(0.1,), max_iter=8):
         if not (setting.quick and candidate.label.startswith("start ridge, l2")):
             yield candidate
 
@@ -147,27 +147,26 @@ def svm(setting: Setting) -> Iterator[Candidate]:
 
 
 def ridge(setting: Setting) -> Iterator[Candidate]:
-    """Yield least squares by penalty, and whether relevant documents weigh as much as all others."""
+    """Yield least squares by penalty, with and without equal total weight of relevant and other documents."""
     from dcglearn.rankers.baselines import RidgeRanker
 
     for l2, reweighted in product((0.1, 1.0) if setting.quick else (0.01, 0.1, 0.3, 1.0, 3.0, 10.0), (True, False)):
-        words = f"l2 {l2:g}{', reweighted' if reweighted else ''}"
-        yield Candidate(words, RidgeRanker(setting.dcg, l2=l2, reweighted=reweighted))
+        label = f"l2 {l2:g}{', reweighted' if reweighted else ''}"
+        yield Candidate(label, RidgeRanker(setting.dcg, l2=l2, reweighted=reweighted))
 
 
 def adarank(setting: Setting, measure: str) -> Iterator[Candidate]:
-    """Yield AdaRank: rounds until the validation set has had enough, or a fixed number of them."""
+    """Yield AdaRank: the number of rounds chosen by validation, or fixed."""
     from dcglearn.rankers.adarank import AdaRankRanker
 
     for both_signs, in_a_row in product((True, False), (None, 1, 3)):
-        options: dict[str, Any] = {"measure": measure, "metric": setting.dcg, "both_signs": both_signs}
-        options["max_in_a_row"] = in_a_row
-        words = "" if both_signs else ", features upwards only"
-        words += "" if in_a_row is None else f", at most {in_a_row} in a row"
-        n_rounds = 50 if setting.quick else 300
-        yield Candidate(f"rounds by validation{words}", AdaRankRanker(n_rounds=n_rounds, **options), True)
+        options: dict[str, Any] = {"both_signs": both_signs, "max_in_a_row": in_a_row}
+        label = "" if both_signs else ", features upwards only"
+        label += "" if in_a_row is None else f", at most {in_a_row} in a row"
+        ranker = AdaRankRanker(measure, setting.dcg, n_rounds=50 if setting.quick else 300, **options)
+        yield Candidate(f"rounds by validation{label}", ranker, True)
         if not setting.quick:
-            yield Candidate(f"100 rounds{words}", AdaRankRanker(n_rounds=100, **options))
+            yield Candidate(f"100 rounds{label}", AdaRankRanker(measure, setting.dcg, n_rounds=100, **options))
 
 
 _ALL = (
@@ -190,7 +189,7 @@ _ALL = (
         "ListNet",
         "Cao et al. 2007",
         "linear",
-        partial(climbed, loss="ListNet", depths=("depth",), annealings=(None,), pulls=(0.01, 0.1, 0.3, 1.0)),
+        partial(climbed, loss="ListNet", depths=("depth",), annealings=(None,), penalties=(0.01, 0.1, 0.3, 1.0)),
     ),
     Method("AdaRank.NDCG", "Xu and Li 2007", "linear", partial(adarank, measure="ndcg"), cost=2),
     Method("AdaRank.MAP", "Xu and Li 2007", "linear", partial(adarank, measure="map"), "MAP", 2),
@@ -215,30 +214,30 @@ PAPER_GRIDS: dict[str, Callable[[Setting], Iterator[Candidate]]] = {
     "REG-SHF-SDCG": partial(paper_grids.wu, loss="RegSHFSDCG"),
     "RSRank": paper_grids.sun,
 }
-"""What the papers tell of their own grids."""
+"""Grids that the papers state."""
 
 METHODS = {method.name: method for method in _ALL}
-"""Every method by its name, in the order of tables."""
+"""Methods by name, in the order of the tables."""
 
 
 def method_named(name: str) -> Method:
-    """Return a method by its name, in any case, ``-`` and ``_`` for a blank or a dot.
+    """Return a method by its name; case, blanks and punctuation do not matter.
 
     Raises
     ------
     InputError
-        If there is none of that name.
+        If there is no method of that name.
 
     Examples
     --------
     >>> method_named("adarank-ndcg").source
     'Xu and Li 2007'
     """
-    known = {_plain(found): found for found in METHODS}
-    if _plain(name) not in known:
-        raise InputError(f"method {name!r} is none of {', '.join(METHODS)}")
-    return METHODS[known[_plain(name)]]
 
+    def plain(text: str) -> str:
+        return "".join(letter for letter in text.lower() if letter.isalnum())
 
-def _plain(name: str) -> str:
-    return "".join(letter for letter in name.lower() if letter.isalnum())
+    for known, method in METHODS.items():
+        if plain(known) == plain(name):
+            return method
+    raise InputError(f"method {name!r} is none of {', '.join(METHODS)}")

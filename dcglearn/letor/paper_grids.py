@@ -1,4 +1,4 @@
-"""The grids and procedures of the papers as they tell them, on raw scores and from their own starts."""
+"""Grids and procedures as the papers state them, on raw scores and from their own starts."""
 
 from __future__ import annotations
 
@@ -18,17 +18,11 @@ def qin(setting: Setting) -> Iterator[Candidate]:
     from dcglearn.losses import ApproxNDCG
     from dcglearn.rankers.linear import LinearRanker
 
-    climb: dict[str, Any] = {
-        "solver": "sgd",
-        "start": "random",
-        "annealing": None,
-        "l2": 0.0,
-        "tol": 1e-3,
-        "learning_rate": 0.01,
-    }
+    options: dict[str, Any] = {"solver": "sgd", "start": "random", "annealing": None, "l2": 0.0, "tol": 1e-3}
+    options |= {"n_restarts": 10, "max_iter": 30, "learning_rate": 0.01}
     for alpha, beta in product((50.0, 100.0, 150.0, 200.0, 250.0, 300.0), (1.0, 10.0, 20.0, 50.0, 100.0)):
         loss = ApproxNDCG(setting.dcg, alpha=alpha, beta=beta)
-        ranker = LinearRanker(loss, n_restarts=10, max_iter=30, metric=setting.dcg, seed=setting.seed, **climb)
+        ranker = LinearRanker(loss, metric=setting.dcg, seed=setting.seed, **options)
         yield Candidate(f"alpha {alpha:g}, beta {beta:g}", ranker)
 
 
@@ -45,7 +39,7 @@ def chapelle(setting: Setting) -> Iterator[Candidate]:
 
 
 def wu(setting: Setting, loss: str) -> Iterator[Candidate]:
-    """Yield boosted trees from no start: 250 of them, or fewer by validation (Wu et al. 2009)."""
+    """Yield 250 boosted trees, or fewer by validation, that add to no linear model (Wu et al. 2009)."""
     from dcglearn import losses
     from dcglearn.rankers.trees import BoostedRanker
 

@@ -1,4 +1,4 @@
-"""LETOR's five-fold protocol over all methods: resumable, over several processes (`letor_experiment`)."""
+"""LETOR's five-fold protocol over all methods: can be resumed, runs in several processes (`letor_experiment`)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import signal
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
 from dcglearn.foundation.files import read_json_object, written_beside
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.letor.candidates import GRIDS, Setting
+from dcglearn.letor.candidates import CHOICES, GRIDS, Setting
 from dcglearn.letor.folds import Fold, find_folds, read_fold
 from dcglearn.letor.measures import Convention
 from dcglearn.letor.methods import METHODS, method_named
-from dcglearn.letor.results import LetorResult, checked_choice
-from dcglearn.letor.trial import Trial, mark_of, run_trial
+from dcglearn.letor.results import LetorResult
+from dcglearn.letor.trial import Trial, fingerprint_of, run_trial
 
 if TYPE_CHECKING:
     import os
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is to be run: everything read and checked, nothing trained.
+    """An experiment before training: folds and settings, read and checked.
 
     Attributes
     ----------
     folds : tuple of Fold
-    marks : tuple of str
+    fingerprints : tuple of str
         Digest of each fold's files.
     methods : tuple of str
     convention : Convention
@@ -42,7 +42,7 @@ class Plan:
     """
 
     folds: tuple[Fold, ...]
-    marks: tuple[str, ...]
+    fingerprints: tuple[str, ...]
     methods: tuple[str, ...]
     convention: Convention
     grid: str
@@ -58,32 +58,32 @@ class Plan:
         n_features: int | None = None,
         seed: int = 0,
     ) -> Plan:
-        """Read the folds and check what is asked; parameters and errors are those of `letor_experiment`."""
+        """Read the folds and check the settings; for parameters and errors see `letor_experiment`."""
         if grid not in GRIDS:
             raise InputError(f"grid={grid!r}: give one of {', '.join(GRIDS)}")
-        names = METHODS if methods is None else dict.fromkeys(method_named(name).name for name in methods)
+        names = tuple(METHODS if methods is None else dict.fromkeys(method_named(name).name for name in methods))
         if any(METHODS[name].model == "trees" for name in names):
             _need_lightgbm(methods is None)
         files = find_folds(folder)
-        folds = tuple(read_fold(one, n_features) for one in files)
-        for fold, one in zip(folds, files, strict=True):
+        folds = tuple(read_fold(paths, n_features) for paths in files)
+        for fold, paths in zip(folds, files, strict=True):
             if fold.train.shape[1] != folds[0].train.shape[1]:
                 raise InputError(
-                    f"{one.train} has {fold.train.shape[1]} features, but {files[0].train} has "
+                    f"{paths.train} has {fold.train.shape[1]} features, but {files[0].train} has "
                     f"{folds[0].train.shape[1]}; give folds of one set of features, or, where zeros are left out, "
                     f"--features {max(f.train.shape[1] for f in folds)}"
                 )
         convention = Convention.named(metric, max(2, *(fold.n_grades for fold in folds)))
-        return cls(folds, tuple(one.mark() for one in files), tuple(names), convention, grid, seed)
+        return cls(folds, tuple(paths.fingerprint() for paths in files), names, convention, grid, seed)
 
     def tasks(self) -> list[tuple[Fold, str, str]]:
-        """Return fold, method and mark of each trial, those that take longest first."""
-        found = [
-            (fold, name, mark_of(mark, name, self.convention, self.grid, self.seed))
-            for fold, mark in zip(self.folds, self.marks, strict=True)
+        """Return fold, method and fingerprint of each trial, the longest trials first."""
+        trials = [
+            (fold, name, fingerprint_of(fingerprint, name, self.convention, self.grid, self.seed))
+            for fold, fingerprint in zip(self.folds, self.fingerprints, strict=True)
             for name in self.methods
         ]
-        return sorted(found, key=lambda task: -METHODS[task[1]].cost)
+        return sorted(trials, key=lambda task: -METHODS[task[1]].cost)
 
     def __str__(self) -> str:
         lines = [
@@ -116,21 +116,22 @@ def letor_experiment(
     methods : sequence of str, optional
         Names in `dcglearn.letor.methods.METHODS`; all by default.
     metric : str
-        ``letor``, ``standard``, ``GAIN-DISCOUNT[@K]``, or a DCG's file: what is trained for, chosen by and measured,
+        ``letor``, ``standard``, ``GAIN-DISCOUNT[@K]``, or a DCG's file: the metric of training, validation and test,
         see `Convention`.
     grid : {"default", "quick", "papers"}
-        Of candidates: regularised and from good starts; a few of these; or as the papers tell theirs, where they do.
+        Candidates: regularised ones from good starts; a few of these; or the papers' own, for the papers that state
+        them.
     choice : {"blend", "best"}
-        Which scores are shown: the mean of all candidates within one standard error of the best on the validation
-        file, or those of the best one.
+        Which result is shown: of the mean scores of all candidates within one standard error of the best on the
+        validation file, or of the best candidate.
     output : path, optional
-        A folder that keeps each trial as it ends, and the tables.
+        Folder to write each trial to as it ends, and the tables.
     resume : bool
-        Take what `output` holds already; the result is the same as without an interruption.
+        Skip the trials that `output` holds already; the result is the same as without an interruption.
     n_features : int, optional
         Number of features, for files that leave zeros out.
     jobs : int
-        Processes; with more than one, a script needs ``if __name__ == "__main__"``.
+        Number of processes; with more than one, a script needs ``if __name__ == "__main__"``.
     seed : int
         Same seed, same result, whatever the number of processes.
     progress : bool, optional
@@ -152,104 +153,103 @@ def letor_experiment(
     >>> from dcglearn.simulate import letor_queries
     >>> with TemporaryDirectory() as folder:
     ...     write_folds(letor_folds(letor_queries(15, n_features=6, sizes=(10, 20), seed=0), 3), folder)
-    ...     found = letor_experiment(folder, ["ridge", "RankSVM"], grid="quick")
-    >>> found.mean("ridge", "NDCG@10") > 0.3
+    ...     result = letor_experiment(folder, ["ridge", "RankSVM"], grid="quick")
+    >>> result.mean("ridge", "NDCG@10") > 0.3
     True
     """
-    checked_choice(choice)
+    if choice not in CHOICES:
+        raise InputError(f"choice={choice!r}: give one of {', '.join(CHOICES)}")
     whole_number(jobs, "jobs")
     if resume and output is None:
-        raise InputError("resume: name the output folder whose results are to be taken up")
+        raise InputError("resume: name the output folder that holds the results so far")
     plan = Plan.of(folder, methods, metric, grid, n_features, seed)
     trials = run_plan(plan, None if output is None else Path(output), resume, jobs, progress)
-    found = LetorResult(trials, plan.convention, choice, published=metric == "letor")
+    result = LetorResult(trials, plan.convention, choice, published=metric == "letor")
     if output is not None:
-        found.save(Path(output))
-    return found
+        result.save(Path(output))
+    return result
 
 
 def run_plan(plan: Plan, output: Path | None, resume: bool, jobs: int, progress: bool | None) -> tuple[Trial, ...]:
-    """Run what is not there yet, keeping each trial as it ends; return all, by fold and method."""
+    """Run the trials that `output` does not hold, and write each as it ends; return all, by method and fold."""
     tasks = plan.tasks()
-    done = {} if output is None else _kept(output, tasks, resume)
+    done = {} if output is None else _saved_trials(output, tasks, resume)
     left = [task for task in tasks if (task[0].name, task[1]) not in done]
     hidden = None if progress is None else not progress
     with tqdm(total=len(tasks), initial=len(done), disable=hidden, unit="trial", leave=False) as bar:
-        for trial in _ended(left, plan, min(jobs, max(len(left), 1))):
+        for trial in _trials(left, plan, min(jobs, max(len(left), 1))):
             done[trial.fold, trial.method] = trial
             if output is not None:
-                _keep(output, trial)
+                file = file_of(output, trial.fold, trial.method)
+                file.parent.mkdir(exist_ok=True)
+                with written_beside(file) as beside:
+                    beside.write_text(json.dumps(trial.to_dict(), allow_nan=False), encoding="utf-8")
             bar.set_postfix_str(f"{trial.method}, {trial.fold}")
             bar.update()
     return tuple(done[fold.name, name] for name in plan.methods for fold in plan.folds)
 
 
-def _ended(tasks: list[tuple[Fold, str, str]], plan: Plan, jobs: int) -> Iterator[Trial]:
+def _trials(tasks: list[tuple[Fold, str, str]], plan: Plan, jobs: int) -> Iterator[Trial]:
     """Yield trials as they end."""
-    calls = [(fold, name, plan.convention, plan.grid, plan.seed, mark) for fold, name, mark in tasks]
+    calls = [(fold, name, plan.convention, plan.grid, plan.seed, fingerprint) for fold, name, fingerprint in tasks]
     if jobs == 1:
         for call in calls:
             yield run_trial(*call)
         return
-    # Spawned, since a forked copy of threads that hold locks hangs; each result is the same in any process.
+    # Spawned, since a fork of a process whose threads hold locks hangs.
     others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _leave_interrupts_to_the_parent)
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _ignore_interrupts)
     try:
         left = {pool.submit(run_trial, *call) for call in calls}
-        while left:  # woken each second: a wait without end is deaf to interrupts once Polars is loaded
+        while left:  # a wait without timeout ignores interrupts once Polars is loaded
             done, left = wait(left, timeout=1.0, return_when=FIRST_COMPLETED)
             yield from (future.result() for future in done)
     except BaseException:
         for child in set(multiprocessing.active_children()) - others:
-            child.terminate()  # rather than wait for trials of a minute
+            child.terminate()  # a trial may take a minute
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _leave_interrupts_to_the_parent() -> None:
+def _ignore_interrupts() -> None:
+    """Ignore SIGINT in a worker: the parent ends its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def place_of(output: Path, fold: str, method: str) -> Path:
-    """Return the file that keeps a trial."""
+def file_of(output: Path, fold: str, method: str) -> Path:
+    """Return the file of a trial in an output folder."""
     return output / fold / f"{method.replace(' ', '-')}.json"
 
 
-def _keep(output: Path, trial: Trial) -> None:
-    place = place_of(output, trial.fold, trial.method)
-    place.parent.mkdir(exist_ok=True)
-    with written_beside(place) as beside:
-        beside.write_text(json.dumps(trial.to_dict(), allow_nan=False), encoding="utf-8")
-
-
-def _kept(output: Path, tasks: list[tuple[Fold, str, str]], resume: bool) -> dict[tuple[str, str], Trial]:
-    """Return the trials that the output folder holds; make the folder where it is not there."""
+def _saved_trials(output: Path, tasks: list[tuple[Fold, str, str]], resume: bool) -> dict[tuple[str, str], Trial]:
+    """Return the trials that the output folder holds, by fold and method; make the folder if it does not exist."""
     if output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; results are a folder, name another")
     if not output.parent.is_dir():
         raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
     output.mkdir(exist_ok=True)
-    there = {(fold.name, name): mark for fold, name, mark in tasks if place_of(output, fold.name, name).exists()}
-    if there and not resume:
-        raise InputError(f"{output} holds {len(there)} results; --resume takes them up, or name another folder")
-    found: dict[tuple[str, str], Trial] = {}
-    for (fold, name), mark in there.items():
-        place = place_of(output, fold, name)
+    tasks = [task for task in tasks if file_of(output, task[0].name, task[1]).exists()]
+    if tasks and not resume:
+        raise InputError(f"{output} holds {len(tasks)} results; keep them with --resume, or name another folder")
+    trials: dict[tuple[str, str], Trial] = {}
+    for fold, name, fingerprint in tasks:
+        file = file_of(output, fold.name, name)
         try:
-            trial = Trial.from_dict(read_json_object(place))
+            trial = Trial.from_dict(read_json_object(file))
         except InputError as error:
-            raise InputError(f"{place}: {error}; remove it to train anew") from error
-        if trial.mark != mark:
+            raise InputError(f"{file}: {error}; remove it to train anew") from error
+        if trial.fingerprint != fingerprint:
             raise InputError(
-                f"{place} is of other data or settings (metric, grid, seed, version); name another folder, or give "
-                "back what it was made with"
+                f"{file} is of other data or settings (metric, grid, seed, version); name another folder, or use the "
+                "data and settings that it was made with"
             )
-        found[fold, name] = trial
-    return found
+        trials[fold.name, name] = trial
+    return trials
 
 
 def _need_lightgbm(all_methods: bool) -> None:
+    """Raise InputError if LightGBM is not installed."""
     from importlib.util import find_spec
 
     if find_spec("lightgbm") is None:
@@ -258,7 +258,7 @@ def _need_lightgbm(all_methods: bool) -> None:
         raise InputError(f"LightGBM is not installed: pip install 'dcglearn[trees]', {remedy}")
 
 
-def candidates_of(plan: Plan) -> dict[str, Any]:
-    """Return how many candidates each method's grid has."""
+def candidates_of(plan: Plan) -> dict[str, int]:
+    """Return the number of candidates of each method."""
     setting = Setting(plan.folds[0].train, plan.convention.dcg, plan.grid, plan.seed)
     return {name: sum(1 for _ in METHODS[name].candidates(setting)) for name in plan.methods}

@@ -1,49 +1,23 @@
-"""Published results on LETOR 3.0's OHSUMED, five-fold test means, to stand beside one's own."""
+"""Published results on LETOR 3.0's OHSUMED, five-fold test means, to compare one's own with."""
+
+_TABLE = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")
+_WU = (*(f"NDCG@{k}" for k in range(1, 6)), *(f"P@{k}" for k in range(1, 6)), "MAP")
 
 PUBLISHED: dict[str, dict[str, float]] = {
-    "ApproxNDCG": {"NDCG@1": 0.5771, "NDCG@3": 0.5037, "NDCG@5": 0.4794, "NDCG@10": 0.4620},
-    "REG-SHF-SDCG": {
-        "NDCG@1": 0.5517,
-        "NDCG@2": 0.5110,
-        "NDCG@3": 0.4802,
-        "NDCG@4": 0.4716,
-        "NDCG@5": 0.4634,
-        "P@1": 0.6333,
-        "P@2": 0.6152,
-        "P@3": 0.5893,
-        "P@4": 0.5716,
-        "P@5": 0.5574,
-        "MAP": 0.4506,
-    },
-    "SHF-SDCG": {
-        "NDCG@1": 0.5409,
-        "NDCG@2": 0.5022,
-        "NDCG@3": 0.4743,
-        "NDCG@4": 0.4701,
-        "NDCG@5": 0.4598,
-        "P@1": 0.6333,
-        "P@2": 0.6141,
-        "P@3": 0.5922,
-        "P@4": 0.5790,
-        "P@5": 0.5593,
-        "MAP": 0.4503,
-    },
-    "AdaRank.NDCG": {"NDCG@1": 0.5330, "NDCG@3": 0.4790, "NDCG@5": 0.4673, "NDCG@10": 0.4496},
-    "ListNet": {"NDCG@1": 0.5326, "NDCG@3": 0.4732, "NDCG@5": 0.4432, "NDCG@10": 0.4410},
-    "SoftRank": {"NDCG@1": 0.5229, "NDCG@3": 0.4732, "NDCG@5": 0.4580, "NDCG@10": 0.4539},
-    "SDCG": {
-        "NDCG@1": 0.5012,
-        "NDCG@2": 0.4750,
-        "NDCG@3": 0.4714,
-        "NDCG@4": 0.4533,
-        "NDCG@5": 0.4420,
-        "P@1": 0.6152,
-        "P@2": 0.5816,
-        "P@3": 0.5802,
-        "P@4": 0.5461,
-        "P@5": 0.5313,
-        "MAP": 0.4501,
-    },
-    "RankSVM": {"NDCG@1": 0.4958, "NDCG@3": 0.4207, "NDCG@5": 0.4164, "NDCG@10": 0.4140},
+    method: dict(zip(measures, values, strict=True))
+    for method, measures, values in (
+        ("ApproxNDCG", _TABLE, (0.5771, 0.5037, 0.4794, 0.4620)),
+        (
+            "REG-SHF-SDCG",
+            _WU,
+            (0.5517, 0.5110, 0.4802, 0.4716, 0.4634, 0.6333, 0.6152, 0.5893, 0.5716, 0.5574, 0.4506),
+        ),
+        ("SHF-SDCG", _WU, (0.5409, 0.5022, 0.4743, 0.4701, 0.4598, 0.6333, 0.6141, 0.5922, 0.5790, 0.5593, 0.4503)),
+        ("AdaRank.NDCG", _TABLE, (0.5330, 0.4790, 0.4673, 0.4496)),
+        ("ListNet", _TABLE, (0.5326, 0.4732, 0.4432, 0.4410)),
+        ("SoftRank", _TABLE, (0.5229, 0.4732, 0.4580, 0.4539)),
+        ("SDCG", _WU, (0.5012, 0.4750, 0.4714, 0.4533, 0.4420, 0.6152, 0.5816, 0.5802, 0.5461, 0.5313, 0.4501)),
+        ("RankSVM", _TABLE, (0.4958, 0.4207, 0.4164, 0.4140)),
+    )
 }
 """By method and measure: Qin, Liu and Li 2010 (table of NDCG); Wu et al. 2009; RankSVM is LETOR's, not converged."""

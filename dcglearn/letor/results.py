@@ -1,4 +1,4 @@
-"""Results of the five-fold protocol: means over folds beside published rows, paired tests, files."""
+"""Results of the five-fold protocol: means over folds beside published rows, paired tests, files (`LetorResult`)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import numpy as np
 from dcglearn.evaluation.compare_systems import SystemComparison, compared
 from dcglearn.evaluation.evaluate import Evaluation
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.validation import InputError
-from dcglearn.letor.candidates import CHOICES
 from dcglearn.letor.measures import MEASURES, SUMMARY, Convention
 from dcglearn.letor.published import PUBLISHED
 from dcglearn.letor.trial import Trial
@@ -33,19 +31,18 @@ SHOWN = (*SUMMARY, "MAP")
 
 @dataclass(frozen=True, eq=False)
 class LetorResult:
-    """What each method reached on the test queries of each fold; prints as a table.
+    """Results of each method on the test queries of each fold; prints as a table.
 
     Attributes
     ----------
     trials : tuple of Trial
-        One a fold and method.
+        One of each fold and method.
     convention : Convention
-        How rankings were judged.
+        How rankings were measured.
     choice : {"blend", "best"}
-        Which scores are shown: the mean of all candidates within one standard error of the best on the validation
-        file, or those of the best one.
+        Which result is shown, see `letor_experiment`.
     published : bool
-        Whether published rows stand below one's own.
+        Whether published rows are shown below one's own.
     """
 
     trials: tuple[Trial, ...]
@@ -66,22 +63,24 @@ class LetorResult:
     @cached_property
     def by_fold(self) -> Floats:
         """Mean over the test queries that count, shape (methods, folds, 21)."""
-        place = {(trial.method, trial.fold): trial for trial in self.trials}
-        return np.array(
-            [
-                [self.convention.means(place[method, fold].measures[self.choice]) for fold in self.folds]
-                for method in self.methods
-            ]
-        )
+        means = {
+            (trial.method, trial.fold): self.convention.means(trial.measures[self.choice]) for trial in self.trials
+        }
+        return np.array([[means[method, fold] for fold in self.folds] for method in self.methods])
 
     @property
     def means(self) -> Floats:
-        """Mean of the folds' means, as LETOR has it, shape (methods, 21)."""
-        found: Floats = self.by_fold.mean(axis=1)
-        return found
+        """Mean of the folds' means, as LETOR defines it, shape (methods, 21)."""
+        means: Floats = self.by_fold.mean(axis=1)
+        return means
+
+    @property
+    def queries(self) -> list[str]:
+        """The test queries of all folds, as ``FOLD:QUERY``."""
+        return [f"{t.fold}:{query}" for t in self.trials if t.method == self.methods[0] for query in t.queries]
 
     def mean(self, method: str, measure: str) -> float:
-        """Return one number of the table."""
+        """Return the mean of a method by a measure."""
         return float(self.means[self.methods.index(method), MEASURES.index(measure)])
 
     def tests(self, baseline: str | None = None, measures: Sequence[str] = ("NDCG@10",)) -> SystemComparison:
@@ -90,7 +89,7 @@ class LetorResult:
         Parameters
         ----------
         baseline : str, optional
-            ``ridge`` where it is there, else the first method.
+            ``ridge`` if it is among the methods, else the first method.
         measures : sequence of str
             Some of `MEASURES`.
 
@@ -106,15 +105,9 @@ class LetorResult:
             method: np.concatenate([trial.measures[self.choice] for trial in self.trials if trial.method == method])
             for method in self.methods
         }
-        queries = [
-            f"{trial.fold}:{query}"
-            for trial in self.trials
-            if trial.method == self.methods[0]
-            for query in trial.queries
-        ]
         values = np.stack([rows[method][:, columns].T for method in self.methods])
-        found = Evaluation(values, self.methods, tuple(measures), tuple(queries), "skip", np.zeros(len(rows)))
-        return compared(found, baseline, 0.95, "holm", 10_000, 0)
+        evaluation = Evaluation(values, self.methods, tuple(measures), tuple(self.queries), "skip", np.zeros(len(rows)))
+        return compared(evaluation, baseline, 0.95, "holm", 10_000, 0)
 
     def frame(self) -> pl.DataFrame:
         """Return columns ``method``, ``fold``, ``measure``, ``value``; rows of fold ``mean`` are means over folds."""
@@ -133,39 +126,39 @@ class LetorResult:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the table, the tests and what was chosen, as plain Python values."""
-        found: dict[str, Any] = {
+        """Return the table, the tests and the chosen candidates, as plain Python values."""
+        frame = self.frame()
+        values: dict[str, Any] = {
             "metric": self.convention.name,
             "choice": self.choice,
             "folds": list(self.folds),
-            "n_queries": sum(len(trial.queries) for trial in self.trials if trial.method == self.methods[0]),
+            "n_queries": len(self.queries),
             "methods": {
                 method: dict(zip(MEASURES, row.tolist(), strict=True))
                 for method, row in zip(self.methods, self.means, strict=True)
             },
             "published": {method: PUBLISHED[method] for method in self.methods if method in PUBLISHED},
-            "by_fold": self.frame().filter(self.frame()["fold"] != "mean").to_dicts(),
+            "by_fold": frame.filter(frame["fold"] != "mean").to_dicts(),
             "chosen": [
                 {"method": t.method, "fold": t.fold, "seconds": t.seconds, "candidates": t.chosen} for t in self.trials
             ],
         }
         if len(self.methods) > 1:
-            found["tests"] = self.tests().frame.to_dicts()
-        return found
+            values["tests"] = self.tests().frame.to_dicts()
+        return values
 
     def rows(self) -> list[list[str]]:
-        """Return the table as texts, the head first: each method, and below it the published row where there is one."""
+        """Return the cells of the table, the head first: each method, and below it its published row, if any."""
         head = ["method", *SHOWN, "mean of NDCG"]
         return [head, *(row for method in self.methods for row in self._rows_of(method))]
 
     def _rows_of(self, method: str) -> list[list[str]]:
         own = {measure: self.mean(method, measure) for measure in SHOWN}
         rows = [[method, *_cells(own), f"{np.mean([own[measure] for measure in SUMMARY]):.4f}"]]
-        there = PUBLISHED.get(method) if self.published else None
-        if there is not None:
-            both = [measure for measure in SUMMARY if measure in there]
-            ahead = np.mean([own[measure] - there[measure] for measure in both])
-            rows.append(["  published", *_cells(there), f"ours {ahead:+.4f}"])
+        published = PUBLISHED.get(method) if self.published else None
+        if published is not None:
+            ahead = np.mean([own[measure] - published[measure] for measure in SUMMARY if measure in published])
+            rows.append(["  published", *_cells(published), f"ours {ahead:+.4f}"])
         return rows
 
     def to_markdown(self) -> str:
@@ -184,18 +177,18 @@ class LetorResult:
         return "\n".join([*lines, *self.notes()])
 
     def notes(self) -> list[str]:
-        """Return what a reader of the table must know."""
-        n = sum(len(trial.queries) for trial in self.trials if trial.method == self.methods[0])
+        """Return notes on the table: number of queries, metric, choice, source of published rows, queries left out."""
         how = "the best candidate on the validation file"
         if self.choice == "blend":
             how = "a blend of all candidates within one standard error of the best on the validation file"
-        words = [f"({n} test queries in {len(self.folds)} folds; metric {self.convention.name}; {how})"]
+        n = len(self.queries)
+        notes = [f"({n} test queries in {len(self.folds)} folds; metric {self.convention.name}; {how})"]
         if self.published and any(method in PUBLISHED for method in self.methods):
-            words.append("(published: LETOR 3.0 OHSUMED, one chosen model; other data cannot be held against it)")
+            notes.append("(published: LETOR 3.0 OHSUMED, one chosen model; other data cannot be compared with it)")
         empty = sum(int(np.isnan(t.measures["best"][:, 0]).sum()) for t in self.trials if t.method == self.methods[0])
         if empty:
-            words.append(f"({empty} test queries without a relevant document are left out)")
-        return words
+            notes.append(f"({empty} test queries without a relevant document are left out)")
+        return notes
 
     def save(self, folder: Path) -> None:
         """Write ``letor.json``, ``letor.csv`` and ``letor.md`` into a folder."""
@@ -207,19 +200,6 @@ class LetorResult:
         for name, text in texts.items():
             with written_beside(folder / name) as beside:
                 beside.write_text(text, encoding="utf-8")
-
-
-def checked_choice(choice: str) -> str:
-    """Return a choice that exists.
-
-    Raises
-    ------
-    InputError
-        If it is none of `CHOICES`.
-    """
-    if choice not in CHOICES:
-        raise InputError(f"choice={choice!r}: give one of {', '.join(CHOICES)}")
-    return choice
 
 
 def _cells(values: dict[str, float]) -> list[str]:

@@ -1,4 +1,4 @@
-"""One method on one fold: its grid trained, chosen from on the validation file, and measured on the test file."""
+"""One method on one fold: train its grid, choose on the validation file, measure on the test file (`run_trial`)."""
 
 from __future__ import annotations
 
@@ -30,27 +30,26 @@ FORMAT, VERSION = "dcglearn.letor", 1
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What a method reached on a fold.
+    """The results of a method on a fold.
 
     Attributes
     ----------
     fold, method : str
-    mark : str
-        A digest of data and settings: what a kept result must agree with.
+    fingerprint : str
+        Digest of data and settings; a saved result is used again only if its fingerprint is the same.
     queries : list of str
         The test queries.
     measures : dict of str to ndarray, shape (m, 21)
-        By choice: the one candidate that is best on the validation file, or the blend, see `run_trial`. Columns
-        are `MEASURES`; NaN where a query does not count.
+        For each of `CHOICES`, see `run_trial`. Columns are `MEASURES`; NaN where a query does not count.
     candidates : list of (str, float, bool)
-        Each point of the grid in words, its value on the validation file, and whether it is blended; best first.
+        Label, value on the validation file, and whether it is blended, of each candidate; best first.
     seconds : float
-        Of a processor, for training and judging.
+        Processor time of training and measuring.
     """
 
     fold: str
     method: str
-    mark: str
+    fingerprint: str
     queries: list[str]
     measures: dict[str, Floats]
     candidates: list[tuple[str, float, bool]]
@@ -58,7 +57,7 @@ class Trial:
 
     @property
     def chosen(self) -> list[tuple[str, float]]:
-        """The candidates that are blended, the best first."""
+        """Labels and values of the candidates that are blended, best first."""
         return [(label, value) for label, value, blended in self.candidates if blended]
 
     def to_dict(self) -> dict[str, Any]:
@@ -67,7 +66,7 @@ class Trial:
             name: [[None if np.isnan(x) else x for x in row] for row in table.tolist()]
             for name, table in self.measures.items()
         }
-        head: dict[str, Any] = {"format": FORMAT, "version": VERSION, "mark": self.mark}
+        head: dict[str, Any] = {"format": FORMAT, "version": VERSION, "mark": self.fingerprint}
         head |= {"fold": self.fold, "method": self.method, "seconds": self.seconds, "columns": list(MEASURES)}
         return head | {"candidates": [list(row) for row in self.candidates], "queries": self.queries} | tables
 
@@ -78,7 +77,7 @@ class Trial:
         Raises
         ------
         InputError
-            If it is of another kind or version, or something is missing.
+            If the values are of another kind or version, or something is missing.
         """
         if values.get("format") != FORMAT or values.get("version") != VERSION:
             raise InputError(f'not a result of this version ("format" {values.get("format")!r})')
@@ -86,7 +85,7 @@ class Trial:
             tables = {
                 name: np.array([[np.nan if x is None else x for x in row] for row in values[name]]) for name in CHOICES
             }
-            found = cls(
+            trial = cls(
                 str(values["fold"]),
                 str(values["method"]),
                 str(values["mark"]),
@@ -97,29 +96,30 @@ class Trial:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"the result is damaged ({error!r})") from error
-        if any(table.shape != (len(found.queries), len(MEASURES)) for table in found.measures.values()):
+        if any(table.shape != (len(trial.queries), len(MEASURES)) for table in trial.measures.values()):
             raise InputError("the result is damaged: not a row a query")
-        return found
+        return trial
 
 
-def mark_of(data: str, method: str, convention: Convention, grid: str, seed: int) -> str:
-    """Return the digest of all that a trial's numbers depend on; `data` is that of the fold's files."""
-    words = [data, method, grid, seed, __version__, convention.counts_empty, repr(convention.dcg.to_dict())]
-    return hashlib.sha256(repr(words).encode()).hexdigest()
+def fingerprint_of(data: str, method: str, convention: Convention, grid: str, seed: int) -> str:
+    """Return the digest of all that a trial's numbers depend on; `data` is the fingerprint of the fold's files."""
+    settings = [data, method, grid, seed, __version__, convention.counts_empty, repr(convention.dcg.to_dict())]
+    return hashlib.sha256(repr(settings).encode()).hexdigest()
 
 
-def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: int, mark: str = "") -> Trial:
+def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: int, fingerprint: str = "") -> Trial:
     """Train a method's grid on a fold, choose on its validation queries, measure on its test queries.
 
-    Candidates are ranked by validation NDCG@10, or MAP for methods that aim at that. NDCG@1 of some twenty queries
-    would be a lottery, and so is the best of many candidates: beside it, all whose mean is within one standard error of
-    the best's (of the differences by query) are blended: their scores are averaged, each in units of its spread within
-    validation queries. No test query is looked at before.
+    Candidates are ranked by validation NDCG@10, or by MAP if the method aims at MAP; NDCG@1 of some twenty queries is
+    mostly noise. The best of many candidates is a noisy choice too, so there are two choices: ``best`` is the best
+    candidate, and ``blend`` the mean of the scores of all candidates within one standard error of the best (the error
+    of the mean difference over queries), each in units of its spread within validation queries. Test queries are used
+    for the final measures alone.
 
     Raises
     ------
     InputError
-        If there is no such method, or nothing can be learned from the training queries.
+        If there is no method of this name, or nothing can be learned from the training queries.
     """
     method = method_named(name)
     started = time.process_time()
@@ -129,22 +129,22 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
     valid: list[Floats] = []
     scores: list[Floats] = []
     with one_blas_thread(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="no leaf can be split")  # such a shape will not be chosen
+        warnings.filterwarnings("ignore", message="no leaf can be split")  # validation rejects these
         for candidate in method.candidates(setting):
             ranker = candidate.fit(fold.train, fold.vali)
             labels.append(candidate.label)
-            found = ranker.predict(fold.vali)
-            valid.append(convention.measures(fold.vali, found)[:, column])
-            scores.append(ranker.predict(fold.test) / (spread_of_scores(found, fold.vali.offsets) or 1.0))
+            vali_scores = ranker.predict(fold.vali)
+            valid.append(convention.measures(fold.vali, vali_scores)[:, column])
+            scores.append(ranker.predict(fold.test) / (spread_of_scores(vali_scores, fold.vali.offsets) or 1.0))
     means, used = within_error(np.array(valid))
-    order = np.argsort(-means, kind="stable")  # of equals, the first of the grid
+    order = np.argsort(-means, kind="stable")  # of equal means, the first of the grid
     chosen = {"blend": sum(scores[i] for i in order if used[i]), "best": scores[order[0]]}
     return Trial(
         fold.name,
         method.name,
-        mark,
+        fingerprint,
         [str(query) for query in fold.test.names],
-        {choice: convention.measures(fold.test, np.asarray(kept)) for choice, kept in chosen.items()},
+        {choice: convention.measures(fold.test, np.asarray(blend)) for choice, blend in chosen.items()},
         [(labels[i], float(means[i]), bool(used[i])) for i in order],
         time.process_time() - started,
     )
@@ -156,12 +156,13 @@ def within_error(values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     Parameters
     ----------
     values : ndarray, shape (candidates, queries)
-        By validation query; NaN, in whole columns, where a query does not count.
+        Value of each validation query; columns of queries that do not count are NaN.
 
     Returns
     -------
     means, used : ndarray, shape (candidates,)
-        The error is that of the mean difference over queries, so that what all find hard does not blur it.
+        The error is that of the mean difference to the best over queries; queries that are hard for all candidates do
+        not enlarge it.
 
     Examples
     --------

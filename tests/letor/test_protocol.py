@@ -280,7 +280,7 @@ class TestRuns:
     def test_results_of_other_data_are_refused(self, folder, tmp_path):
         out = tmp_path / "out"
         letor_experiment(folder, ["ridge"], grid="quick", output=out)
-        with pytest.raises(InputError, match="holds 5 results; --resume"):
+        with pytest.raises(InputError, match="holds 5 results; keep them with --resume"):
             letor_experiment(folder, ["ridge"], grid="quick", output=out)
         for changed in ({"metric": "standard"}, {"seed": 1}, {"grid": "default"}):
             with pytest.raises(InputError, match="is of other data or settings"):
