@@ -1,6 +1,6 @@
-"""The careful pass over a log: every line by itself, so that a bad one can be named, or set aside.
+"""The careful pass over a log: line by line, so that a bad line can be named or set aside.
 
-It defines what a log may say. The fast pass of `dcglearn.logs.fast_pass` may only ever agree with it.
+It defines what a log may contain; the fast pass of `dcglearn.logs.fast_pass` returns the same or leaves the log to it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ import numpy as np
 
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size
-from dcglearn.logs.line_formats import BLANK, NUMBER, Role, Source, shown
+from dcglearn.logs.line_formats import BLANK, NUMBER, Source, shown
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
+
+    from dcglearn.logs.line_formats import Role
 
     Table = dict[str, Any]
 
@@ -28,18 +30,23 @@ MAX_LABEL = 200
 """Longest query or rater label: numpy keeps every label as wide as the longest."""
 
 REASONS_KEPT = 3
+"""Bad lines of which the reason is kept."""
+
 WINNERS = {"a": 0, "left": 0, "b": 1, "right": 1, "tie": 2, "draw": 2, "equal": 2, "open": 3}
+"""Words for a winner, in lower case, and their codes."""
+
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
+"""Texts that stand for an unknown grade, -1."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What grades and lists are accepted: the scale and the depth.
+    """Which lists of grades are accepted: the options of `read_preferences`.
 
     Raises
     ------
     InputError
-        If the scale, `n_grades` or `depth` make no sense.
+        If an option is not valid by itself, or `scale` and `n_grades` contradict each other.
     """
 
     n_grades: int | None = None
@@ -63,23 +70,28 @@ class Rules:
             raise InputError(f"scale={scale!r} must be a list of grade names, worst first")
         self.names.update({name.strip(BLANK).lower(): grade for grade, name in enumerate(scale)})
         if len(self.names) < len(scale) or not self.names:
-            raise InputError(f"scale={list(scale)} must name every grade, each by another name")
+            raise InputError(f"scale={list(scale)} must name every grade, each by a different name")
         if self.n_grades not in (None, len(scale)):
             raise InputError(f"scale names {len(scale)} grades, but n_grades={self.n_grades}; give one of the two")
         scale_size(len(scale), 0, "the number of grades in scale")
 
     @property
+    def n_known(self) -> int | None:
+        """The number of grades, None if no option says."""
+        return len(self.names) or self.n_grades
+
+    @property
     def top(self) -> int:
-        """The number that every grade must stay below."""
-        return len(self.names) or self.n_grades or MAX_GRADES
+        """The number of grades, or the most that are supported if no option says."""
+        return self.n_known or MAX_GRADES
 
     def grades(self, values: Any, role: str) -> bytes:
-        """Return a list of grades, an int8 a byte, cut to the depth asked.
+        """Return a list of grades as the bytes of int8, cut to the depth.
 
         Raises
         ------
         InputError
-            If it is no list, empty, or one of its values is no grade.
+            If it is not a list, is empty, or holds a value that is not a grade.
         """
         if not isinstance(values, list):
             raise InputError(f"{role} is {shown(values)}, not a list of grades such as [3, 2, 0]")
@@ -100,8 +112,8 @@ class Rules:
         if isinstance(value, float) and not value.is_integer():
             raise InputError(f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade")
         if not -1 <= value < self.top:
-            given = self.names or self.n_grades
-            remedy = f"raise n_grades={self.top} (--grades) or mend the line" if given else "at most 127 are supported"
+            larger_scale = f"raise n_grades={self.top} (--grades) or correct the line"
+            remedy = larger_scale if self.n_known else "at most 127 are supported"
             raise InputError(f"{role} holds the grade {shown(value)}, outside -1..{self.top - 1}; {remedy}")
         return int(value)
 
@@ -121,33 +133,37 @@ class Rules:
 
 
 def read_carefully(
-    name: str, source: Source, roles: Mapping[str, Role], rules: Rules, skip_bad: str | os.PathLike[str] | None
+    name: str, source: Source, rules: Rules, skip_bad: str | os.PathLike[str] | None
 ) -> tuple[Table, dict[str, int]]:
-    """Read line by line; return the columns as `readers` wants them and the counts of what was left out.
+    """Read line by line; return the columns by role, and the counts of the lines left out.
 
     Parameters
     ----------
     name : str
         What messages call the file.
+    source : Source
+        Its lines.
+    rules : Rules
+        Which grades and lists are accepted.
     skip_bad : path, optional
-        Where bad lines are written, once all lines are read; without it the first one is an error.
+        Where bad lines are written once all lines are read; without it the first bad line is an error.
 
     Returns
     -------
     table : dict of str to ndarray
         ``grades``: int8 (n, K); ``winner``: 0 = a, 1 = b, 2 = tie; numbers: float64 (n,); labels: object (n,).
-        An optional column that no line gives is left out.
+        An optional column without a value on any line is left out.
     dropped : dict of str to int
         ``"bad lines"`` and the first few reasons; empty if no line was bad.
 
     Raises
     ------
     InputError
-        Naming the first bad line, or if there is no good one.
+        If a line is bad and `skip_bad` is None, naming the line; or if no line is good.
     """
     if skip_bad is not None:
         refuse_existing(skip_bad, force=True)
-    good = _Good(roles, rules)
+    good = _GoodLines(source.roles, rules)
     bad: list[bytes] = []
     reasons: list[str] = []
     for number, item in source:
@@ -168,8 +184,8 @@ def read_carefully(
     return good.table(), {"bad lines": len(bad), **dict.fromkeys(reasons, 1)}
 
 
-class _Good:
-    """The good lines so far, and what the first of them settles for the rest."""
+class _GoodLines:
+    """The good lines so far, and the depth and columns that the first of them sets for all."""
 
     def __init__(self, roles: Mapping[str, Role], rules: Rules) -> None:
         self._roles, self._rules = roles, rules
@@ -179,7 +195,7 @@ class _Good:
         self.n = 0
 
     def add(self, record: Mapping[str, Any], place: str) -> None:
-        """Check a line and keep it, or raise InputError and keep nothing of it."""
+        """Check a line and keep it; a bad one raises InputError and leaves no trace."""
         values = {role: self._checked(role, record.get(role)) for role in self._roles}
         lists = [role for role in values if self._roles[role].kind == "grades"]
         depth = self._depth or len(values[lists[0]])
@@ -192,11 +208,11 @@ class _Good:
                         "fill shorter lists with unknown grades, or depth= (--depth) to cut longer ones"
                     )
             self._depth = depth
-        given = [values[role] is not None for role in self._uniform]
-        if self._first and given != self._first[1]:
-            role = next(r for r, now, then in zip(self._uniform, given, self._first[1], strict=True) if now != then)
+        present = [values[role] is not None for role in self._uniform]
+        if self._first and present != self._first[1]:
+            role = next(r for r, now, then in zip(self._uniform, present, self._first[1], strict=True) if now != then)
             raise InputError(f"{role} {shown(record.get(role))}: give it on every line or on none ({self._first[0]})")
-        self._first = self._first or (place, given)
+        self._first = self._first or (place, present)
         for role, value in values.items():
             self._columns[role].append(value)
         self.n += 1
@@ -213,8 +229,8 @@ class _Good:
 
     def table(self) -> Table:
         """Return the columns as arrays."""
-        made = {role: self._array(self._roles[role], values) for role, values in self._columns.items()}
-        return {role: values for role, values in made.items() if values is not None}
+        arrays = {role: self._array(self._roles[role], values) for role, values in self._columns.items()}
+        return {role: array for role, array in arrays.items() if array is not None}
 
     def _array(self, about: Role, values: list[Any]) -> Any:
         if about.kind == "grades":
@@ -267,6 +283,6 @@ def _number(value: Any, role: str, kind: str) -> float:
 
 
 def is_same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Whether two paths, of which either may be missing, are one file."""
+    """Whether two paths name the same existing file."""
     first, second = Path(path), Path(other)
     return first.exists() and second.exists() and first.samefile(second)

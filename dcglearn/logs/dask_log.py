@@ -16,14 +16,17 @@ from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
 from dcglearn.foundation.files import expand_paths, is_path
 from dcglearn.foundation.threads import bounds, one_thread
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.parquet_pieces import PARQUET, ReadAs, pieces, read_piece
+from dcglearn.logs.parquet_pieces import PARQUET, pieces, read_piece, rules_of_parts
 from dcglearn.logs.parts import PartedLog, checked_scale, facts_of, on_scale
 from dcglearn.logs.preferences import Preferences, as_preferences
+from dcglearn.logs.readers import preferences_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from distributed import Client, Future
+
+    from dcglearn.logs.careful_pass import Rules
 
 
 PART = 1 << 18
@@ -129,23 +132,23 @@ class DaskLog(PartedLog):
         scale: Sequence[str] | None = None,
         partitions: int | None = None,
     ) -> None:
-        how = ReadAs(n_grades, depth, pad, None if scale is None else tuple(scale))
+        rules = rules_of_parts(n_grades, depth, pad, scale)
+        n_known, grade_names = rules.n_known, rules.scale
+        if isinstance(log, Preferences):
+            log = as_preferences(log, n_grades)
+            n_known, grade_names = log.n_grades, log.grade_names
         self._closing = contextlib.ExitStack()
         self.client = connected(engine, self._closing)
         try:
             with cluster_errors(self.client):
-                futures, names = _parts(log, self.client, how, partitions)
-            if isinstance(log, Preferences):
-                n_grades, scale = log.n_grades, log.grade_names
-            elif scale is not None:
-                n_grades = len(scale)
+                futures, names = _parts(log, self.client, rules, partitions)
             raw = DaskParts(self.client, futures)
-            facts, size = checked_scale(raw.gathered(facts_of), names, n_grades)
+            facts, size = checked_scale(raw.gathered(facts_of), names, n_known)
             parts = raw.mapped(partial(on_scale, n_grades=size, depth=facts.depths[0]))
         except BaseException:
             self.close()
             raise
-        super().__init__(parts, facts, size, None if scale is None else tuple(scale))
+        super().__init__(parts, facts, size, grade_names)
 
     def close(self) -> None:
         """Release the parts, and end the cluster if it was started here."""
@@ -167,23 +170,23 @@ def _added(*sums: Any) -> Any:
     return reduce(add, sums)
 
 
-def _parts(log: Any, client: Client, how: ReadAs, partitions: int | None) -> tuple[list[Future], list[str]]:
+def _parts(log: Any, client: Client, rules: Rules, partitions: int | None) -> tuple[list[Future], list[str]]:
     """Return the futures of a log's parts and what to call them."""
     if isinstance(log, Preferences):
-        return _cut(as_preferences(log, how.n_grades), client, partitions)
+        return _cut(log, client, partitions)
     if is_path(log):
         files = expand_paths(log, PARQUET)
         todo = pieces(files)
         if partitions is not None:
             todo = pieces(files, max(-(-sum(piece.n for piece in todo) // partitions), 1))
-        return [client.submit(read_piece, piece, how, pure=False) for piece in todo], [piece.name for piece in todo]
+        return [client.submit(read_piece, piece, rules, pure=False) for piece in todo], [piece.name for piece in todo]
     if hasattr(log, "to_delayed"):
         if partitions is not None:
             log = log.repartition(npartitions=partitions)
         futures = client.compute(log.to_delayed())
         names = [f"partition {i}" for i in range(len(futures))]
         tables = zip(futures, names, strict=True)
-        return [client.submit(_of_table, table, name, how, pure=False) for table, name in tables], names
+        return [client.submit(_of_table, table, name, rules, pure=False) for table, name in tables], names
     raise InputError(
         f"a log of type {type(log).__name__} cannot be spread over a cluster; give Preferences, Parquet files or a "
         "Dask dataframe"
@@ -201,10 +204,10 @@ def _cut(log: Preferences, client: Client, partitions: int | None) -> tuple[list
     return futures, [f"pairs {start}..{stop}" for start, stop in pairwise(ends)]
 
 
-def _of_table(table: Any, name: str, how: ReadAs) -> Preferences:
+def _of_table(table: Any, name: str, rules: Rules) -> Preferences:
     """Return the log in a pandas table; an empty one gets its depth later, from `on_scale`."""
     import polars as pl
 
     if not len(table):
         return Preferences(np.zeros((0, 1), np.int8), np.zeros((0, 1), np.int8))
-    return how.log(pl.from_pandas(table), name)
+    return preferences_of(pl.from_pandas(table), name, rules)

@@ -1,4 +1,4 @@
-"""The fast pass over a log: with polars, for logs whose lines are all alike and all good."""
+"""The fast pass over a log, with polars: for logs whose lines are all alike and all good."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.logs.careful_pass import MAX_LABEL, WINNERS, Rules
-from dcglearn.logs.line_formats import BLANK, JsonLines, ParquetRows, Role, TextLines, by_role
+from dcglearn.logs.careful_pass import MAX_LABEL, WINNERS
+from dcglearn.logs.line_formats import BLANK, JsonLines, ParquetRows, TextLines, by_role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,60 +17,55 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats, Grades, Integers
-    from dcglearn.logs.careful_pass import Table
+    from dcglearn.logs.careful_pass import Rules, Table
+    from dcglearn.logs.line_formats import Role, Source
 
 _GRADE = "(-1|[0-9]{1,3})"
-
 _PLAIN_LISTS = rf"^({_GRADE}( {_GRADE})*|\[{_GRADE}(, {_GRADE})*\])$"
-
 _PLAIN_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
 
 
-def read_fast(
-    source: JsonLines | TextLines | ParquetRows,
-    data: bytes,
-    frame: pl.DataFrame | None,
-    roles: Mapping[str, Role],
-    rules: Rules,
-) -> Table | None:
-    """Return the columns if every line is plain and good, None if the careful pass must decide."""
+def read_fast(source: Source, rules: Rules) -> Table | None:
+    """Return the columns by role if every line is plain and good, None if the careful pass must decide."""
     import polars as pl
 
+    frame = None
     try:
         if isinstance(source, JsonLines):
-            frame = _plain_json(source, data, roles)
+            frame = _plain_json(source)
         elif isinstance(source, TextLines):
-            frame = _plain_text(source, data)
-        elif frame is not None:
-            frame = frame.select(pl.col(column).alias(role) for role, column in source.columns.items())
-        return None if frame is None else _columns(frame, roles, rules)
+            frame = _plain_text(source)
+        elif isinstance(source, ParquetRows):
+            frame = source.frame.select(pl.col(column).alias(role) for role, column in source.columns.items())
+        return None if frame is None else _columns(frame, source.roles, rules)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
 
 
-def _plain_json(source: JsonLines, data: bytes, roles: Mapping[str, Role]) -> pl.DataFrame | None:
-    """Read JSON lines that all have the keys of the first, each once and no role's value null; else return None.
+def _plain_json(source: JsonLines) -> pl.DataFrame | None:
+    """Read JSON lines that all have the keys of the first line, each once, with no null among the roles; else None.
 
-    Polars ignores keys that it was not told of, takes the first of two and makes text of anything. Without backslashes
-    and blanks before colons, ``"key":`` in the bytes is that key and nothing else, so counting settles which keys
-    occur: if each of the first line's occurs once a line, and no other colon follows a quote, there are no others. That
-    no line has one twice, and another none, follows from the values, which must all be there.
+    Polars ignores keys outside its schema, takes the first of two equal keys and makes text of any value, so the keys
+    are counted in the bytes. If there is no backslash, and no blank between a quote and a colon, then ``"key":`` is
+    that key and nothing else. If each key of the first line occurs once a line on average, and no other quote is
+    followed by a colon, there are no other keys. If then no value is null, no line lacks a key and none has one twice.
     """
     import polars as pl
 
     try:
         first = next(iter(source))[1]
-        keys, roles_here = list(json.loads(first)), source.record(first)
+        keys, values = list(json.loads(first)), source.record(first)
     except (ValueError, RecursionError, TypeError):
-        return None  # the careful pass will say what is wrong with it
+        return None  # the careful pass says what is wrong
+    data = source.data
     if b"\\" in data or any(mark in data for mark in (b'" :', b'"\t:', b'"\r:')):
         return None
-    columns = by_role(keys, roles)
+    columns = by_role(keys, source.roles)
     types = {"grades": pl.List(pl.Int8), "winner": pl.String, "number": pl.Float64, "positive": pl.Float64}
     schema: dict[str, Any] = {}
     for role, column in columns.items():
-        is_text = isinstance(roles_here[role], str)
-        schema[column] = types.get(roles[role].kind, pl.String if is_text else pl.Int64)
+        label = pl.String if isinstance(values[role], str) else pl.Int64
+        schema[column] = types.get(source.roles[role].kind, label)
     frame = pl.read_ndjson(data, schema=schema)
     n = len(frame)
     if data.count(b'":') != n * len(keys) or any(data.count(f'"{key}":'.encode()) != n for key in keys):
@@ -83,19 +78,19 @@ def _plain_json(source: JsonLines, data: bytes, roles: Mapping[str, Role]) -> pl
 
 
 def _n_quoted(data: bytes, key: str) -> int:
-    """Count the values of a key that are text: polars makes text of numbers, too."""
+    """Return the number of values of a key that are text: polars makes text of numbers, too."""
     return sum(data.count(f'"{key}":{blank}"'.encode()) for blank in ("", " "))
 
 
-def _plain_text(source: TextLines, data: bytes) -> pl.DataFrame | None:
-    """Read CSV or TSV without quotes, blank or ragged lines; else return None. All values are text or null."""
+def _plain_text(source: TextLines) -> pl.DataFrame | None:
+    """Read CSV or TSV without quotes, blank or ragged lines, all values as text or null; else return None."""
     import polars as pl
 
-    n_columns = len(source.names)
+    data, n_columns = source.data, len(source.names)
     if b'"' in data or data.count(b"\r") != data.count(b"\r\n") or n_columns == 1 or source.header_line > 1:
         return None
     n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
-    # Polars fills a short line with nulls and refuses a long one, so the number of delimiters tells of short ones.
+    # Polars refuses a long line but fills a short one with nulls, so delimiters are counted to find short lines.
     if data.count(source.delimiter.encode()) != (n_columns - 1) * n_lines or n_lines == 1:
         return None
     index = {source.names[i].strip(BLANK): f"c{i}" for i in reversed(range(n_columns))}
@@ -114,7 +109,7 @@ def _plain_text(source: TextLines, data: bytes) -> pl.DataFrame | None:
 
 
 def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], rules: Rules) -> Table | None:
-    """Return the columns of a frame as `read_carefully` would, None if it must be asked."""
+    """Return the columns of a frame as `read_carefully` does, or None if the careful pass must decide."""
     table: Table = {}
     for role, about in roles.items():
         if role not in frame.columns or (not about.required and frame[role].null_count() == len(frame)):
@@ -133,7 +128,7 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], rules: Rules) -> Ta
 
 
 def _grades(column: pl.Series, rules: Rules) -> Grades | None:
-    """Return lists of integers, or of text that looks like it, all of one length; shape (n, K)."""
+    """Return lists of integers, or plain text of such lists, if all have one length; shape (n, K)."""
     import polars as pl
 
     if column.dtype == pl.String:

@@ -1,4 +1,4 @@
-"""The lines of a log as records: JSON lines, CSV or TSV, rows of Parquet."""
+"""The lines of a log as records of values by role: JSON lines, CSV or TSV, rows of Parquet."""
 
 from __future__ import annotations
 
@@ -18,21 +18,18 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    Table = dict[str, Any]
-
 BLANK = " \t\n\r\x0b\x0c"
-"""What is stripped from a field of text; spelled out, since Python and polars differ on rarer white space."""
+"""Characters stripped from a field of text; listed, since Python and polars differ on other white space."""
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True)
 class Role:
-    """What a column is for: the kind of its values, the names it may have, whether lines may lack it.
+    """The meaning of a column: kind of its values, accepted names, and whether lines may lack it.
 
-    `kind` is one of grades, winner, label, number, positive; a `uniform` column is given on every line or on none.
+    `kind` is one of grades, winner, label, number, positive; a `uniform` column has a value on every line or on none.
     """
 
     kind: str
@@ -42,10 +39,11 @@ class Role:
 
 
 class Source(Protocol):
-    """Where lines come from: iterate over (number, item), then ask for an item's values or its raw line."""
+    """The lines of a log: iterate over (number, item), then get the values or the raw line of an item."""
 
     unit: str
     header: bytes
+    roles: Mapping[str, Role]
 
     def __iter__(self) -> Iterator[tuple[int, Any]]: ...
 
@@ -53,7 +51,7 @@ class Source(Protocol):
         """Return the values by role; raises InputError."""
 
     def raw(self, item: Any) -> bytes:
-        """Return the line as it can be mended and read again."""
+        """Return the line as it can be corrected and read again."""
 
 
 class JsonLines:
@@ -63,13 +61,13 @@ class JsonLines:
     header = b""
 
     def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
-        self._data, self._roles = data, roles
-        self._seen: dict[tuple[str, ...], dict[str, str]] = {}
+        self.data, self.roles = data, roles
+        self._columns: dict[tuple[str, ...], dict[str, str]] = {}
         self._accepted = {name for role in roles.values() for name in role.names}
         self._decoder = json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=self._once)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        return _lines(self._data)
+        return _lines(self.data)
 
     def raw(self, item: bytes) -> bytes:
         """Return the line itself."""
@@ -86,31 +84,31 @@ class JsonLines:
         if not isinstance(value, dict):
             raise InputError(f"a JSON {type(value).__name__}, expected an object such as {{...}}; one object a line")
         keys = tuple(value)
-        if keys not in self._seen:
-            self._seen[keys] = by_role(keys, self._roles)
-        return {role: value[key] for role, key in self._seen[keys].items()}
+        if keys not in self._columns:
+            self._columns[keys] = by_role(keys, self.roles)
+        return {role: value[key] for role, key in self._columns[keys].items()}
 
     def _once(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        values = dict(pairs)
+        if len(values) < len(pairs):
             keys = [key.lower() for key, _ in pairs]
             twice = next((key for key in keys if key in self._accepted and keys.count(key) > 1), None)
             if twice:
                 raise InputError(f"the key {twice!r} occurs twice; keep one")
-        return found
+        return values
 
 
 class TextLines:
-    """A header and a record a line, separated by tabs if the header has one, by commas otherwise.
+    """A header line and a record a line, separated by tabs if the header has one, by commas otherwise.
 
-    A record never spans lines, so that one stray quote cannot swallow the rest of the file.
+    A record never spans lines, so one stray quote spoils one line only.
     """
 
     unit = "line"
 
     def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
+        self.data, self.roles = data, roles
         self._lines = _lines(data)
-        self._roles = roles
         self.header_line, self.header = next(self._lines)
         try:
             text = decoded(self.header)
@@ -136,27 +134,27 @@ class TextLines:
                 f"{len(fields)} fields where the header has {len(self.names)}; "
                 "write lists as 3 2 0, or in quotes where they hold commas"
             )
-        return {role: from_text(self._roles[role].kind, fields[i]) for role, i in self._index.items()}
+        return {role: from_text(self.roles[role].kind, fields[i]) for role, i in self._index.items()}
 
     def _fields(self, text: str) -> list[str]:
         try:
             return next(csv.reader([text], delimiter=self.delimiter, strict=True))
         except csv.Error as error:
-            raise InputError(f"not a line of CSV ({error}): {shown(text)}; mend the quotes") from error
+            raise InputError(f"not a line of CSV ({error}): {shown(text)}; correct the quotes") from error
 
 
 class ParquetRows:
-    """The rows of a frame, counted from `first`; one that is set aside is written as a JSON line."""
+    """The rows of a frame, counted from `first`; a bad one is set aside as a JSON line."""
 
     unit = "row"
     header = b""
 
     def __init__(self, frame: pl.DataFrame, roles: Mapping[str, Role], first: int = 1) -> None:
-        self._frame, self._roles, self._first = frame, roles, first
+        self.frame, self.roles, self._first = frame, roles, first
         self.columns = by_role(frame.columns, roles)
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        return enumerate(self._frame.iter_rows(named=True), self._first)
+        return enumerate(self.frame.iter_rows(named=True), self._first)
 
     def raw(self, item: dict[str, Any]) -> bytes:
         """Return the row as a JSON line."""
@@ -166,33 +164,33 @@ class ParquetRows:
         """Return the values by role."""
         values = {role: item[column] for role, column in self.columns.items()}
         return {
-            role: from_text(self._roles[role].kind, value) if isinstance(value, str) else value
+            role: from_text(self.roles[role].kind, value) if isinstance(value, str) else value
             for role, value in values.items()
         }
 
 
 def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> dict[str, str]:
-    """Return the column of each role that is there, recognised by its name whatever the case.
+    """Return the name of each role's column, recognised in any case; roles without a column are left out.
 
     Raises
     ------
     InputError
         If two columns have one role, or a required one is missing.
     """
-    found = {}
+    columns = {}
     for role, about in roles.items():
-        columns = [name for name in names if name.lower() in about.names]
-        if len(columns) > 1:
-            raise InputError(f"{' and '.join(columns)} both give the {role!r} of a line; rename or drop one of them")
-        if columns:
-            found[role] = columns[0]
+        matches = [name for name in names if name.lower() in about.names]
+        if len(matches) > 1:
+            raise InputError(f"{' and '.join(matches)} both give the {role!r} of a line; rename or drop one of them")
+        if matches:
+            columns[role] = matches[0]
         elif about.required:
             raise InputError(f"no {role!r} (accepted names: {', '.join(about.names)}); found {', '.join(names) or '-'}")
-    return found
+    return columns
 
 
 def from_text(kind: str, text: str) -> Any:
-    """Return what a field of text says, in the types that JSON has; None if it is blank."""
+    """Return the value of a field of text in the types of JSON; None if it is blank."""
     text = text.strip(BLANK)
     if not text:
         return None

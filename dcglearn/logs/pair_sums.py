@@ -1,9 +1,9 @@
-"""The kernel of the QP: sums over pairs of graded lists, straight from int8 grades.
+"""The kernel of the QP: sums over pairs of graded lists, computed from int8 grades.
 
-With ``d_i = s(a_i) - s(b_i)`` the difference of two lists' binary encodings (K x L, never formed), weights
-``v_i`` and shortfalls ``xi_i = max(0, m_i - <W, d_i>)`` from margins ``m_i``, everything that a squared hinge
-needs is linear in the pairs: ``sum v xi^2``, ``sum v xi m``, ``sum v xi d`` and ``sum v d d^T`` over the pairs with
-``xi_i > 0``. So sums over parts of a log add up to the sums over the log.
+Let ``d_i = s(a_i) - s(b_i)`` be the difference of two lists' binary encodings (K x L, never formed), ``v_i`` the weight
+of the pair, ``m_i`` its margin and ``xi_i = max(0, m_i - <W, d_i>)`` its shortfall. A squared hinge needs
+``sum v xi^2``, ``sum v xi m``, ``sum v xi d``, and ``sum v d d^T`` over the pairs with ``xi_i > 0``. Sums over parts of
+a log add up to the sums over the log.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 
 BLOCK = 2048
+"""Pairs whose codes are gathered before they are counted."""
+
 MAX_TABLE = 1 << 19
-"""Largest table of joint counts (entries a chunk); wider scales scatter into the Hessian itself."""
+"""Maximum entries of a chunk's table of joint counts; on wider scales each pair is added to the Hessian directly."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class PairSums:
     moment : ndarray, shape (K, L)
         ``sum v xi d``.
     curvature : ndarray, shape (K*L, K*L)
-        ``sum v d d^T`` over the pairs with ``xi > 0``; of shape (0, 0) where it was not asked for.
+        ``sum v d d^T`` over the pairs with ``xi > 0``; shape (0, 0) if it was not computed.
     """
 
     loss: float
@@ -76,7 +78,7 @@ def pair_sums(
     weights : ndarray, shape (K, L)
         W.
     curvature : bool
-        Whether to sum ``v d d^T`` too, which costs some ten times the rest.
+        Whether to compute ``sum v d d^T``, which takes about ten times as long as the rest.
 
     Returns
     -------
@@ -84,8 +86,8 @@ def pair_sums(
 
     Notes
     -----
-    Linear in n and, but for one fixed-size table a chunk, free of temporary memory. The same bytes
-    come out whatever the number of threads: chunks are fixed and added in order.
+    Linear in n; the only temporary memory is one table of fixed size a chunk. The result is the same to the byte for
+    any number of threads: chunks depend on n alone and are added in order.
     """
     n = len(first)
     if n == 0:
@@ -112,8 +114,8 @@ def _chunk_sums(
     depth, width = table.shape
     n_codes = width * width
     sign = _code_signs(width)
-    pulled = np.zeros((depth, n_codes))
-    loss, slope = _hinge(first, second, margin, weight, table, start, stop, pulled)
+    shortfalls = np.zeros((depth, n_codes))
+    loss, slope = _hinge(first, second, margin, weight, table, start, stop, shortfalls)
     hessian = np.zeros((0, 0))
     if curvature:
         n_joint = depth * (depth - 1) // 2
@@ -124,17 +126,17 @@ def _chunk_sums(
         _count(first, second, margin, weight, table, start, stop, single, joint, scattered)
         known = np.arange(depth * width) % width > 0
         hessian = (_contract(single, joint, sign) if counted else scattered)[np.ix_(known, known)]
-    return PairSums(loss, slope, (pulled @ sign)[:, 1:], hessian)
+    return PairSums(loss, slope, (shortfalls @ sign)[:, 1:], hessian)
 
 
 def _code_signs(width: int) -> Floats:
-    """Return what each code a * width + b adds to its position of d: +1 at a, -1 at b; shape (width^2, width)."""
+    """Return the row of d of each code a * width + b: +1 at a, -1 at b; shape (width^2, width)."""
     unit = np.eye(width)
     return (unit[:, None, :] - unit[None, :, :]).reshape(width * width, width)
 
 
 def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
-    """Turn counts of codes at one and at two positions into ``sum v d d^T``."""
+    """Return ``sum v d d^T`` from the counts of codes at one position and of pairs of codes at two."""
     depth, width = len(single), sign.shape[1]
     blocks = np.zeros((depth, depth, width, width))
     blocks[np.arange(depth), np.arange(depth)] = np.einsum("cl,kc,cm->klm", sign, single, sign, optimize=True)
@@ -148,7 +150,7 @@ def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
 
 @njit(inline="always")
 def _shortfall(first, second, margin, flat, width, i):
-    """Return m - <W, d> of pair i; unsigned indices spare the check for negative ones, half of the time."""
+    """Return m - <W, d> of pair i; unsigned indices need no check for negative ones, which takes half the time."""
     ahead = 0.0
     behind = 0.0
     for k in range(first.shape[1]):
@@ -158,30 +160,30 @@ def _shortfall(first, second, margin, flat, width, i):
 
 
 @njit(cache=True, nogil=True)
-def _hinge(first, second, margin, weight, table, start, stop, pulled):
-    """Return loss and slope; add ``v xi`` by position and code into `pulled`, shape (K, width^2)."""
+def _hinge(first, second, margin, weight, table, start, stop, shortfalls):
+    """Return loss and slope; add ``v xi`` by position and code to `shortfalls`, shape (K, width^2)."""
     depth, width = table.shape
-    flat, pulls = table.ravel(), pulled.ravel()
+    flat, sums = table.ravel(), shortfalls.ravel()
     loss = 0.0
     slope = 0.0
     for i in range(start, stop):
         xi = _shortfall(first, second, margin, flat, width, i)
         if xi > 0.0:
-            pull = xi * (weight[i] if len(weight) > 1 else weight[0])
-            loss += pull * xi
-            slope += pull * (margin[i] if len(margin) > 1 else margin[0])
+            weighted = xi * (weight[i] if len(weight) > 1 else weight[0])
+            loss += weighted * xi
+            slope += weighted * (margin[i] if len(margin) > 1 else margin[0])
             for k in range(depth):
                 code = (first[i, k] + 1) * width + second[i, k] + 1
-                pulls[np.uint64(k * width * width + code)] += pull
+                sums[np.uint64(k * width * width + code)] += weighted
     return loss, slope
 
 
 @njit(cache=True, nogil=True)
 def _count(first, second, margin, weight, table, start, stop, single, joint, scattered):
-    """Add ``v`` of pairs that fall short by code into `single`, by two codes into `joint`, or d d^T into `scattered`.
+    """Add the ``v`` of pairs that fall short by code to `single`, by two codes to `joint`, or v d d^T to `scattered`.
 
     Pairs are gathered in blocks and counted two positions at a time, so that each table of joint counts
-    stays in the nearest cache. An empty `joint` or `scattered` is left out.
+    stays in the nearest cache. One of `joint` and `scattered` is empty and not filled.
     """
     depth, width = table.shape
     flat = table.ravel()
@@ -206,19 +208,19 @@ def _count(first, second, margin, weight, table, start, stop, single, joint, sca
 def _count_block(codes, v, held, single, joint):
     pair = 0
     for k in range(codes.shape[0]):
-        one, alone = codes[k], single[k]
+        here, at_one = codes[k], single[k]
         for i in range(held):
-            alone[one[i]] += v[i]
+            at_one[here[i]] += v[i]
         for j in range(k):
-            other, together = codes[j], joint[pair]
+            there, at_both = codes[j], joint[pair]
             for i in range(held):
-                together[one[i], other[i]] += v[i]
+                at_both[here[i], there[i]] += v[i]
             pair += 1
 
 
 @njit(cache=True, nogil=True)
 def _scatter(codes, v, held, width, scattered):
-    """Add every d d^T itself, for scales too wide to count joint codes."""
+    """Add v d d^T of each pair, on scales too wide for a table of joint counts."""
     depth = codes.shape[0]
     for i in range(held):
         for k in range(depth):

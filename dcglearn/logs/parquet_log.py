@@ -15,7 +15,7 @@ import psutil
 from dcglearn.foundation.files import expand_paths
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.line_formats import by_role
-from dcglearn.logs.parquet_pieces import PARQUET, PIECE, ReadAs, batches, opened, pieces
+from dcglearn.logs.parquet_pieces import PARQUET, PIECE, batches, opened, pieces, rules_of_parts
 from dcglearn.logs.parts import PartedLog, checked_scale, facts_of
 from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.readers import PREFERENCE
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dcglearn.foundation.files import Paths
+    from dcglearn.logs.careful_pass import Rules
     from dcglearn.logs.parquet_pieces import Piece
     from dcglearn.logs.parts import Facts
 
@@ -286,13 +287,12 @@ class ParquetLog(PartedLog):
         folder: str | os.PathLike[str] | None = None,
         progress: bool = False,
     ) -> None:
-        names = None if scale is None else tuple(scale)
-        how = ReadAs(n_grades, depth, pad, names)
+        rules = rules_of_parts(n_grades, depth, pad, scale)
         files = expand_paths(log, PARQUET)
         todo = pieces(files)
         n = sum(piece.n for piece in todo)
         place = tempfile.gettempdir() if folder is None else os.fspath(folder)
-        needed = n * bytes_per_pair(todo[0], how, files)
+        needed = n * bytes_per_pair(todo[0], rules, files)
         limit = psutil.virtual_memory().available * 3 // 4 if memory is None else n_bytes(memory)
         self.on_disk = needed + WORKING > limit
         if self.on_disk:
@@ -303,27 +303,27 @@ class ParquetLog(PartedLog):
             else (lambda shape, dtype: MemoryColumn(n, shape, dtype))
         )
         try:
-            facts, size = self._filled(todo, how, n_grades if scale is None else len(scale), progress)
+            facts, size = self._filled(todo, rules, progress)
         except BaseException:
             self._store.close()
             raise
         self._store.n_grades = size
-        super().__init__(StoredParts(self._store), facts, size, names)
+        super().__init__(StoredParts(self._store), facts, size, rules.scale)
 
-    def _filled(self, todo: Sequence[Piece], how: ReadAs, n_grades: int | None, progress: bool) -> tuple[Facts, int]:
+    def _filled(self, todo: Sequence[Piece], rules: Rules, progress: bool) -> tuple[Facts, int]:
         """Read all pieces into the store; return the facts of the log and its number of grades."""
         from tqdm import tqdm
 
         whole, size, n = None, 1, sum(piece.n for piece in todo)
         with tqdm(total=n, desc="reading", unit="pair", unit_scale=True, disable=not progress, leave=False) as bar:
             for piece in todo:
-                for name, log in batches(piece, how):
+                for name, log in batches(piece, rules):
                     bar.update(len(log))
                     facts, names = [facts_of(log)], [name]
                     if whole is not None:
                         facts, names = [whole, *facts], ["the part before", name]
                     if any(part.n for part in facts):
-                        whole, size = checked_scale(facts, names, n_grades)
+                        whole, size = checked_scale(facts, names, rules.n_known)
                     else:
                         whole = reduce(add, facts)
                     self._store.append(log, name)
@@ -341,9 +341,9 @@ class ParquetLog(PartedLog):
         self._store.close()
 
 
-def bytes_per_pair(first: Piece, how: ReadAs, files: Sequence[str]) -> int:
+def bytes_per_pair(first: Piece, rules: Rules, files: Sequence[str]) -> int:
     """Return the bytes that the codes of a pair take: one a grade, and those of the columns that any file has."""
-    depth = next(batches(first, how))[1].depth
+    depth = next(batches(first, rules))[1].depth
     present: set[str] = {"tie"}
     for path in files:
         with opened(path) as file:

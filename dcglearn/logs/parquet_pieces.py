@@ -8,15 +8,17 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.logs.careful_pass import Rules
 from dcglearn.logs.line_formats import by_role
 from dcglearn.logs.parts import checked_scale, facts_of, joined
-from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.readers import PREFERENCE, preferences_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import pyarrow.parquet as pq
+
+    from dcglearn.logs.preferences import Preferences
 
 PARQUET = "**/*.parquet"
 """The files of a folder that belong to a log."""
@@ -26,36 +28,6 @@ PIECE = 1 << 20
 
 BATCH = 1 << 16
 """Rows decoded at a time: Parquet's lists of 64-bit integers take eight times the memory of their codes."""
-
-
-@dataclass(frozen=True)
-class ReadAs:
-    """The options of `read_preferences` that apply to a log in parts.
-
-    Attributes
-    ----------
-    n_grades, depth : int, optional
-        L and K.
-    pad : bool
-        Whether shorter lists are filled; needs `depth`, since no part knows the longest list of the others.
-    scale : tuple of str, optional
-        Grade names, worst first.
-    """
-
-    n_grades: int | None = None
-    depth: int | None = None
-    pad: bool = False
-    scale: tuple[str, ...] | None = None
-
-    def __post_init__(self) -> None:
-        if self.pad and self.depth is None:
-            raise InputError("pad of a log in many parts needs a depth (depth=, --depth) to fill the lists to")
-
-    def log(self, frame: Any, name: str, first_row: int = 1) -> Preferences:
-        """Return the log in a polars table."""
-        return preferences_of(
-            frame, name, self.n_grades, depth=self.depth, pad=self.pad, scale=self.scale, first_row=first_row
-        )
 
 
 @dataclass(frozen=True)
@@ -78,6 +50,19 @@ class Piece:
         """What messages call it: file and first row."""
         path, _, before = self.slices[0]
         return path if not before else f"{path} from row {before + 1:,} on"
+
+
+def rules_of_parts(n_grades: int | None, depth: int | None, pad: bool, scale: Sequence[str] | None) -> Rules:
+    """Return the options of `read_preferences`, checked, for a log that is read in parts.
+
+    Raises
+    ------
+    InputError
+        If an option is not valid, or `pad` lacks a `depth`: no part knows the longest list of the others.
+    """
+    if pad and depth is None:
+        raise InputError("pad of a log in many parts needs a depth (depth=, --depth) to fill the lists to")
+    return Rules(n_grades, depth, pad, scale)
 
 
 def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
@@ -139,7 +124,7 @@ def opened(path: str) -> pq.ParquetFile:
     return file
 
 
-def batches(piece: Piece, how: ReadAs) -> Iterator[tuple[str, Preferences]]:
+def batches(piece: Piece, rules: Rules) -> Iterator[tuple[str, Preferences]]:
     """Yield the log in a piece, up to `BATCH` rows at a time, each batch after the name of its file.
 
     Raises
@@ -160,22 +145,23 @@ def batches(piece: Piece, how: ReadAs) -> Iterator[tuple[str, Preferences]]:
                     batch = next(source, None)
                 except (pa.ArrowException, OSError) as error:
                     raise InputError(
-                        f"{path}: damaged in the rows from {row + 1:,} on ({error}); mend or leave out the file"
+                        f"{path}: damaged in the rows from {row + 1:,} on ({error}); restore the file or leave it out"
                     ) from error
                 if batch is None:
                     break
                 if batch.num_rows:
-                    yield path, how.log(pl.from_arrow(batch), path, row + 1)
+                    frame: Any = pl.from_arrow(batch)
+                    yield path, preferences_of(frame, path, rules, row + 1)
                 row += batch.num_rows
 
 
-def read_piece(piece: Piece, how: ReadAs) -> Preferences:
+def read_piece(piece: Piece, rules: Rules) -> Preferences:
     """Return the whole log in a piece; see `batches`."""
-    names, logs = zip(*batches(piece, how), strict=True)
+    names, logs = zip(*batches(piece, rules), strict=True)
     facts = [facts_of(log) for log in logs]
     held = [log for log in logs if len(log)] or [logs[0]]
     if len(held) > 1:
         checked_scale(facts, names, None)
-    log = held[0] if len(held) == 1 else joined(held, max(log.n_grades for log in held), how.scale)
+    log = held[0] if len(held) == 1 else joined(held, max(log.n_grades for log in held), rules.scale)
     log.dropped = reduce(add, facts).dropped
     return log

@@ -121,15 +121,15 @@ class PartedLog:
         Of the whole log.
     n_grades : int
         L.
-    grade_names : tuple of str, optional
+    grade_names : sequence of str, optional
         Names of the grades, worst first.
     """
 
-    def __init__(self, parts: Parts, facts: Facts, n_grades: int, grade_names: tuple[str, ...] | None = None) -> None:
+    def __init__(self, parts: Parts, facts: Facts, n_grades: int, grade_names: Sequence[str] | None = None) -> None:
         self.parts = parts
         self.facts = facts
         self.n_grades = n_grades
-        self.grade_names = grade_names
+        self.grade_names = None if grade_names is None else tuple(grade_names)
         self.depth = facts.depths[0]
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Rated lists: of every two with different ratings, the higher rated is preferred."""
+"""Logs of rated lists: of every two lists with different ratings, the higher rated is preferred."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ RATING = {
     "group": Role("label", ("group", "user", "session", "rater"), uniform=True),
     "weight": Role("positive", ("weight", "count")),
 }
-
+"""The columns of a log of ratings."""
 
 MAX_PAIRS = 100_000_000
-"""Distinct pairs that `read_ratings` agrees to make; each takes 2 K + 16 bytes, and as much again on the way."""
+"""Maximum number of distinct pairs of a log of ratings; each takes 2 K + 16 bytes, and as much again while reading."""
 
 BLOCK = 1 << 22
 """Pairs compared at a time."""
@@ -47,11 +47,11 @@ def read_ratings(
     skip_bad: str | os.PathLike[str] | None = None,
     equal_groups: bool = False,
 ) -> Preferences:
-    """Read a log of rated lists: of every two with different ratings, the higher rated is preferred.
+    """Read a log of rated lists: of every two lists with different ratings, the higher rated is preferred.
 
     A line is ``{"list": [3, 0, 1], "rating": 4, "group": "user 7", "weight": 2}``, in any format that
-    `read_preferences` reads. Lists are compared within a group, or all with all where no line has a group; a weight
-    counts the line so often. Columns may also be called list: grades, results; rating: satisfaction, score; group:
+    `read_preferences` reads. Lists are compared within their group, or all with all if no line has a group. A line of
+    weight w counts as w lines. Columns may also be called list: grades, results; rating: satisfaction, score; group:
     user, session, rater; weight: count.
 
     Parameters
@@ -59,19 +59,20 @@ def read_ratings(
     path, n_grades, depth, pad, scale, skip_bad
         As in `read_preferences`.
     equal_groups : bool
-        Scale the weights within each group to sum to 1, so that a busy user counts no more than another.
+        Scale the weights within each group to sum to 1, so that every user counts the same.
 
     Returns
     -------
     Preferences
-        Each distinct ordered pair once per group, its weight the number of pairs of lines that say so; the group is
-        the `rater`. `dropped` counts ``pairs of equal lists`` (rated differently), ``pairs rated equally``,
+        Each distinct ordered pair once per group; its weight is the number of pairs of lines that imply it, its
+        `rater` the group. `dropped` counts ``pairs of equal lists`` (rated differently), ``pairs rated equally``,
         ``groups without a pair`` and ``bad lines``, where there are any.
 
     Raises
     ------
     InputError
-        Naming file, line, value and remedy; or if no two lists are rated differently.
+        If the file cannot be read, or a line is bad (the message names file, line, value and remedy); if no two lists
+        of a group are rated differently, or there are more than `MAX_PAIRS` pairs.
     """
     rules = Rules(n_grades, depth, pad, scale)
     table, dropped = read_columns(path, RATING, rules, skip_bad)
@@ -83,28 +84,29 @@ def read_ratings(
     _, first, number = unique_rows(packed(table["list"]))
     lists = table["list"][first]
     cells = _Cells(group, number, table["rating"], table.get("weight", np.ones(len(number))))
-    found, counts = cells.pairs(str(path))
-    if not len(found):
-        raise InputError(f"{path}: {_why_no_pair(len(lists), table['rating'])}")
-    weight = found[:, 3].view(np.float64)
+    pairs, counts = cells.pairs(str(path))
+    if not len(pairs):
+        raise InputError(f"{path}: {_why_no_pair(len(lists), table['rating'])}, so no list is preferred to another")
+    group_of, preferred, other = pairs[:, :3].T
+    weight = pairs[:, 3].view(np.float64)
     if equal_groups:
-        weight = weight / np.bincount(found[:, 0], weight)[found[:, 0]]
+        weight = weight / np.bincount(group_of, weight)[group_of]
     log = Preferences(
-        lists[found[:, 1]],
-        lists[found[:, 2]],
+        lists[preferred],
+        lists[other],
         n_grades=n_grades if n_grades is not None or scale is not None else int(max(lists.max(), 0)) + 1,
         weight=weight,
-        rater=None if groups is None else groups[found[:, 0]],
+        rater=None if groups is None else groups[group_of],
         grade_names=scale,
     )
     if groups is not None:
-        counts["groups without a pair"] = len(groups) - len(np.unique(found[:, 0]))
+        counts["groups without a pair"] = len(groups) - len(np.unique(group_of))
     log.dropped = dropped | {name: count for name, count in counts.items() if count}
     return log
 
 
 class _Cells:
-    """Distinct (group, list, rating), with their weights, ordered by group, then rating; and the pairs they make."""
+    """The distinct (group, list, rating) of a log with their weights, ordered by group, then rating."""
 
     def __init__(self, group: Integers, number: NDArray[np.intp], rating: Floats, weight: Any) -> None:
         rank = np.unique(rating, return_inverse=True)[1]
@@ -115,7 +117,7 @@ class _Cells:
         self.size = np.diff(self.start, append=len(keys))
 
     def pairs(self, name: str) -> tuple[Integers, dict[str, int]]:
-        """Return rows (group, preferred list, other list, bits of the weight), ordered, and what makes no pair."""
+        """Return ordered rows (group, preferred list, other list, bits of the weight), and counts of the other pairs."""
         compared = self.size * (self.size - 1) // 2
         distinct = np.bincount(unique_rows(np.column_stack([self.group, self.list]))[0][:, 0])
         total = int(np.minimum(compared, distinct * (distinct - 1)).sum())
@@ -126,13 +128,12 @@ class _Cells:
             )
         large = np.flatnonzero(compared > BLOCK)
         parts = [self._level_by_level(g) for g in large]
-        parts += [self._all_at_once(some) for some in _blocks(np.flatnonzero(compared <= BLOCK), compared)]
-        found = np.concatenate(parts) if parts else np.empty((0, 4), dtype=np.int64)
-        order = np.lexsort(found[:, :3].T[::-1])
-        return found[order], self._left_out()
+        parts += [self._all_at_once(groups) for groups in _blocks(np.flatnonzero(compared <= BLOCK), compared)]
+        pairs = np.concatenate(parts) if parts else np.empty((0, 4), dtype=np.int64)
+        return pairs[np.lexsort(pairs[:, :3].T[::-1])], self._left_out()
 
     def _all_at_once(self, groups: NDArray[np.intp]) -> Integers:
-        """Compare each cell of some groups with all before it in its group; ratings ascend, so it is not lower."""
+        """Compare each cell of some groups with those before it in its group, whose ratings are not higher."""
         size, start = self.size[groups], self.start[groups]
         place = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
         cell = np.repeat(start, size) + place
@@ -146,10 +147,10 @@ class _Cells:
         return np.column_stack([keys[:, 0], keys[:, 1] // n, keys[:, 1] % n, weight.view(np.int64)])
 
     def _level_by_level(self, g: np.intp) -> Integers:
-        """Go up the ratings of one large group, each list beating all that were rated lower, lists x lists at once."""
+        """Compare the lists of one large group, rating by rating, in a table of lists x lists."""
         here = slice(self.start[g], self.start[g] + self.size[g])
         lists, row = np.unique(self.list[here], return_inverse=True)
-        wins, lower = np.zeros((len(lists), len(lists))), np.zeros(len(lists))
+        wins, lower = np.zeros((len(lists), len(lists))), np.zeros(len(lists))  # lower: weight of each list so far
         levels = np.flatnonzero(np.diff(self.rank[here])) + 1
         for rows, weight in zip(np.split(row, levels), np.split(self.weight[here], levels), strict=True):
             wins[rows] += weight[:, None] * lower
@@ -160,6 +161,7 @@ class _Cells:
         return np.column_stack([group, lists[better], lists[worse], wins[better, worse].view(np.int64)])
 
     def _left_out(self) -> dict[str, int]:
+        """Return the numbers of pairs of lines, in one group, that are no preference."""
         rated = _sums(self.weight, self.group, self.rank)
         lists = _sums(self.weight, self.group, self.list)
         cells = _sums(self.weight**2, self.group, self.list)
@@ -170,7 +172,7 @@ class _Cells:
 
 
 def _sums(weight: Any, *keys: Integers) -> Any:
-    """Return the weight of each distinct combination of keys."""
+    """Return the total weight of each distinct combination of keys."""
     return np.bincount(unique_rows(np.column_stack(keys))[2], weight)
 
 
@@ -182,7 +184,7 @@ def _blocks(groups: NDArray[np.intp], compared: Integers) -> list[NDArray[np.int
 
 def _why_no_pair(n_lists: int, rating: Floats) -> str:
     if n_lists == 1:
-        return "every line has the same list, so nothing is preferred to anything"
+        return "every line has the same list"
     if (rating == rating[0]).all():
-        return f"every rating is {rating[0]:g}, so nothing is preferred to anything"
-    return "no two different lists of one group have different ratings, so nothing is preferred to anything"
+        return f"every rating is {rating[0]:g}"
+    return "no two different lists of one group have different ratings"

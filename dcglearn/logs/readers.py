@@ -1,7 +1,7 @@
 """Logs from files: JSON lines, CSV, TSV or Parquet, plain or compressed.
 
-A fast pass reads a log whose lines are all alike and all good, with polars. Polars names no lines and is lenient in
-places, so anything unusual leaves the log to the careful pass of `dcglearn.logs.careful_pass`, which decides.
+`dcglearn.logs.fast_pass` reads logs whose lines are all alike and all good, with polars. Polars does not number the
+lines and accepts some bad ones, so `dcglearn.logs.careful_pass` reads every other log.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from dcglearn.logs.preferences import Preferences
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     import polars as pl
 
     from dcglearn.foundation.arrays import Grades
     from dcglearn.logs.careful_pass import Table
+    from dcglearn.logs.line_formats import Source
 
 PREFERENCE = {
     "a": Role("grades", ("a", "left", "list_a", "grades_a"), required=True),
@@ -37,6 +39,7 @@ PREFERENCE = {
     "strength": Role("positive", ("strength",)),
     "margin": Role("number", ("margin",), uniform=True),
 }
+"""The columns of a log of preferences."""
 
 
 def read_preferences(
@@ -61,7 +64,7 @@ def read_preferences(
     - query: query_id, qid, q_id; rater: user, judge, assessor, annotator.
 
     Case does not matter, and other columns are ignored. A missing weight or strength is 1, a missing query or rater
-    the empty text; a margin is given on every line or on none.
+    the empty text; either every line has a margin or none.
 
     Parameters
     ----------
@@ -76,33 +79,24 @@ def read_preferences(
     scale : sequence of str, optional
         Names of the grades, worst first, for logs that write "Good" rather than 2.
     skip_bad : path, optional
-        Write bad lines there, as they are, instead of stopping at the first; the file may be mended and read. It is
-        not touched if every line is good.
+        File for the bad lines, written as they are, instead of an error at the first; it can be corrected and read.
+        It is not written if every line is good.
 
     Returns
     -------
     Preferences
-        The winners first. Its `dropped` counts the bad lines, and says why the first few are bad.
+        The preferred lists first. Its `dropped` counts the bad lines, and gives the reasons of the first three.
 
     Raises
     ------
     InputError
-        Naming file, line, value and remedy.
+        If the file cannot be read, or a line is bad; the message names file, line, value and remedy.
     """
     rules = Rules(n_grades, depth, pad, scale)
-    return _as_log(*read_columns(path, PREFERENCE, rules, skip_bad), n_grades, scale)
+    return _as_log(*read_columns(path, PREFERENCE, rules, skip_bad), rules)
 
 
-def preferences_of(
-    frame: pl.DataFrame,
-    name: str,
-    n_grades: int | None = None,
-    *,
-    depth: int | None = None,
-    pad: bool = False,
-    scale: Sequence[str] | None = None,
-    first_row: int = 1,
-) -> Preferences:
+def preferences_of(frame: pl.DataFrame, name: str, rules: Rules, first_row: int = 1) -> Preferences:
     """Return the log in a table, a row a judgement, with the columns that `read_preferences` reads.
 
     Parameters
@@ -111,10 +105,10 @@ def preferences_of(
         Not empty.
     name : str
         What messages call it.
-    n_grades, depth, pad, scale
-        As in `read_preferences`.
+    rules : Rules
+        The options of `read_preferences`.
     first_row : int
-        Number of the table's first row in what `name` names.
+        Number of the table's first row, for messages.
 
     Returns
     -------
@@ -123,29 +117,22 @@ def preferences_of(
     Raises
     ------
     InputError
-        Naming row, value and remedy.
+        If a row is bad; the message names row, value and remedy.
     """
-    rules = Rules(n_grades, depth, pad, scale)
-    frame = plain_types(frame)
-    try:
-        source = ParquetRows(frame, PREFERENCE, first_row)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from error
-    table = read_fast(source, b"", frame, PREFERENCE, rules)
-    read = (table, {}) if table is not None else read_carefully(name, source, PREFERENCE, rules, None)
-    return _as_log(*read, n_grades, scale)
+    source = _opened(name, ParquetRows, plain_types(frame), PREFERENCE, first_row)
+    return _as_log(*_columns(name, source, rules, None), rules)
 
 
-def _as_log(table: Table, dropped: dict[str, int], n_grades: int | None, scale: Sequence[str] | None) -> Preferences:
-    """Return the columns by role as a log, the winners first, open questions left out and counted."""
+def _as_log(table: Table, dropped: dict[str, int], rules: Rules) -> Preferences:
+    """Return the columns by role as a log, the preferred lists first; open questions are left out and counted."""
     winner, a, b = table.pop("winner"), table.pop("a"), table.pop("b")
     swap = (winner == WINNERS["b"])[:, None]
     log = Preferences(
         np.where(swap, b, a),
         np.where(swap, a, b),
-        n_grades=n_grades,
+        n_grades=rules.n_grades,
         tie=winner == WINNERS["tie"] if (winner == WINNERS["tie"]).any() else None,
-        grade_names=scale,
+        grade_names=rules.scale,
         **table,
     )
     is_open = winner == WINNERS["open"]
@@ -163,7 +150,7 @@ def read_questions(
     pad: bool = False,
     scale: Sequence[str] | None = None,
 ) -> Grades:
-    """Read pairs of lists that could be judged; a winner, if any, is not looked at.
+    """Read pairs of lists that could be judged; a winner, if any, is ignored.
 
     Parameters
     ----------
@@ -177,30 +164,38 @@ def read_questions(
     Raises
     ------
     InputError
-        Naming file, line, value and remedy.
+        If the file cannot be read, or a line is bad; the message names file, line, value and remedy.
     """
-    table, _ = read_columns(
-        path, {role: PREFERENCE[role] for role in ("a", "b")}, Rules(n_grades, depth, pad, scale), None
-    )
+    lists = {role: PREFERENCE[role] for role in ("a", "b")}
+    table, _ = read_columns(path, lists, Rules(n_grades, depth, pad, scale), None)
     return np.stack([table["a"], table["b"]], axis=1)
 
 
 def read_columns(
     path: str | os.PathLike[str], roles: Mapping[str, Role], rules: Rules, skip_bad: str | os.PathLike[str] | None
 ) -> tuple[Table, dict[str, int]]:
-    """Return the columns by role, as `read_carefully` does."""
+    """Return the columns of a file by role, and the counts of what was left out; see `read_carefully`."""
     if skip_bad is not None and is_same_file(path, skip_bad):
         raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
     name, data = content(path)
     kind = kind_of(Path(path).name.lower(), data)
-    frame = parquet_rows(name, data) if kind == "parquet" else None
+    if kind == "parquet":
+        source = _opened(name, ParquetRows, parquet_rows(name, data), roles)
+    else:
+        source = _opened(name, JsonLines if kind == "json" else TextLines, data, roles)
+    return _columns(name, source, rules, skip_bad)
+
+
+def _opened(name: str, make: Callable[..., Source], *arguments: Any) -> Source:
+    """Return ``make(*arguments)``; an error about its header or columns names the file."""
     try:
-        source: JsonLines | TextLines | ParquetRows
-        if frame is not None:
-            source = ParquetRows(frame, roles)
-        else:
-            source = JsonLines(data, roles) if kind == "json" else TextLines(data, roles)
+        return make(*arguments)
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
-    table = read_fast(source, data, frame, roles, rules)
-    return (table, {}) if table is not None else read_carefully(name, source, roles, rules, skip_bad)
+
+
+def _columns(
+    name: str, source: Source, rules: Rules, skip_bad: str | os.PathLike[str] | None
+) -> tuple[Table, dict[str, int]]:
+    table = read_fast(source, rules)
+    return (table, {}) if table is not None else read_carefully(name, source, rules, skip_bad)

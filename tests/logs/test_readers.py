@@ -342,7 +342,7 @@ def test_unknown_grades_and_scale(tmp_path):
     ("options", "message"),
     [
         ({"scale": "Bad,Good"}, "must be a list of grade names"),
-        ({"scale": ["Bad", "bad "]}, "each by another name"),
+        ({"scale": ["Bad", "bad "]}, "each by a different name"),
         ({"scale": []}, "must name every grade"),
         ({"scale": ["Bad", "Good"], "n_grades": 3}, "names 2 grades, but n_grades=3"),
         ({"n_grades": 0}, "n_grades=0: give 1 to 127"),
@@ -646,7 +646,7 @@ def test_ratings_equal_the_expansion(tmp_path, rows, grouped, equal_groups, bloc
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ratings, "BLOCK", max(block, 1))  # 1: every group level by level, or a block of its own
         if not pairs:
-            with pytest.raises(InputError, match="so nothing is preferred to anything"):
+            with pytest.raises(InputError, match="so no list is preferred to another"):
                 read_ratings(path, equal_groups=equal_groups)
             return
         log = read_ratings(path, equal_groups=equal_groups)
