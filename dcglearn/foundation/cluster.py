@@ -71,7 +71,7 @@ def connected(engine: Any, closing: contextlib.ExitStack) -> Client:
             closing.callback(cluster.close)
             client = closing.enter_context(Client(cluster))
     else:
-        raise InputError(f"engine={engine!r} is no Dask client, scheduler's address or number of processes")
+        raise InputError(f"engine={engine!r} is not a Dask client, a scheduler's address or a number of processes")
     if client.asynchronous:
         raise InputError("engine: an asynchronous client cannot be waited for; give one without asynchronous=True")
     check_versions(client)
@@ -151,7 +151,7 @@ def cluster_errors(client: Client) -> Any:
         yield
     except KilledWorker as error:
         raise ClusterLost(
-            f"{error.task}: every worker that took it died ({error}); does it fit their memory?"
+            f"{error.task}: every worker that took it died ({error}); check that it fits in their memory"
         ) from error
     except (CancelledError, CommClosedError, ClosedClientError) as error:
         address = getattr(client.scheduler, "address", None) or "the cluster"

@@ -38,11 +38,9 @@ class SmoothDiscount:
     kind : int
         One of four closed forms, or `TABLE`.
     numbers : ndarray
-        ``[factor]`` or ``[factor, p]`` of a closed form; for a table its (K, 4) polynomial pieces, raveled.
+        ``[factor]`` or ``[factor, log p]`` of a closed form; the (K, 4) polynomial pieces of a table, raveled.
     knots : ndarray, shape (K,)
         The values at ranks 1..K.
-    description : str
-        How the function was made from the vector, as text.
 
     Notes
     -----
@@ -58,14 +56,11 @@ class SmoothDiscount:
     --------
     >>> SmoothDiscount.of([1, 1, 0.5]).knots.round(5)
     array([1.00033, 1.     , 0.5    ])
-    >>> print(SmoothDiscount.of([3, 1.5, 1]).description)
-    closed form 3 * 1/r
     """
 
     kind: int
     numbers: Floats
     knots: Floats
-    description: str
 
     @classmethod
     def of(cls, discounts: ArrayLike) -> SmoothDiscount:
@@ -88,11 +83,10 @@ class SmoothDiscount:
         c = finite_array(discounts, "discounts", 1)
         closed = _closed_form(c)
         if closed is not None:
-            kind, numbers, name = closed
-            return cls(kind, frozen(np.array(numbers)), c, f"closed form {numbers[0]:g} * {name}")
-        knots, changes = _strictly_decreasing(c)
-        pieces = _pieces(knots)
-        return cls(TABLE, frozen(pieces.ravel()), frozen(knots), f"piecewise cubic through {len(c)} discounts{changes}")
+            kind, numbers = closed
+            return cls(kind, frozen(np.array(numbers)), c)
+        knots = _strictly_decreasing(c)
+        return cls(TABLE, frozen(_pieces(knots).ravel()), frozen(knots))
 
     def __call__(self, ranks: ArrayLike) -> Floats:
         """Return the discounts at real-valued ranks >= 1, any shape."""
@@ -111,41 +105,32 @@ class SmoothDiscount:
         return self(np.arange(1.0, depth + 1))
 
 
-def _closed_form(c: Floats) -> tuple[int, list[float], str] | None:
-    """Return kind, numbers and name of the textbook form that `c` is a multiple of."""
+def _closed_form(c: Floats) -> tuple[int, list[float]] | None:
+    """Return kind and numbers of the closed form that `c` is a multiple of, or None."""
     if c[0] <= 0:
         return None
-    for kind, name, formula in (
-        (LOG2, "log2", "1/log2(r+1)"),
-        (RECIPROCAL, "reciprocal", "1/r"),
-        (SQRT, "sqrt", "1/sqrt(r)"),
-    ):
+    for kind, name in ((LOG2, "log2"), (RECIPROCAL, "reciprocal"), (SQRT, "sqrt")):
         if np.allclose(c, c[0] * textbook_discounts(name, len(c)), rtol=SAME, atol=0):
-            return kind, [c[0]], formula
+            return kind, [c[0]]
     if len(c) > 2:
         p = c[1] / c[0]
         if 0 < p < 1 and np.allclose(c, c[0] * p ** np.arange(len(c)), rtol=SAME, atol=0):
-            return GEOMETRIC, [c[0] / p, math.log(p)], f"{p:g}^r"
+            return GEOMETRIC, [c[0] / p, math.log(p)]
     return None
 
 
-def _strictly_decreasing(c: Floats) -> tuple[Floats, str]:
-    """Return the nearest non-increasing vector with drops of at least TILT / K of its largest, and the changes."""
-    changes = ""
-    if c.min() < 0:
-        c = np.maximum(c, 0.0)
-        changes += ", negative ones made 0"
+def _strictly_decreasing(c: Floats) -> Floats:
+    """Return the nearest non-increasing non-negative vector, with drops of at least TILT / K of its largest."""
+    c = np.maximum(c, 0.0)
     if (np.diff(c) > 0).any():
         from scipy.optimize import isotonic_regression
 
         c = isotonic_regression(c, increasing=False).x
-        changes += ", made non-increasing (isotonic regression)"
     least = TILT * c[0] / len(c)
     drops = -np.diff(c, append=0.0)
     if (drops < least).any():
         c = np.cumsum(np.maximum(drops, least)[::-1])[::-1]
-        changes += f", plateaus tilted (by at most {TILT:g} of the first discount)"
-    return c.copy(), changes
+    return c.copy()
 
 
 def _pieces(c: Floats) -> Floats:

@@ -192,9 +192,9 @@ def test_workers_without_the_package_or_with_another_version_are_refused(client,
 @pytest.mark.parametrize(
     ("engine", "words"),
     [
-        (0, "no Dask client"),
-        (True, "no Dask client"),
-        (2.5, "no Dask client"),
+        (0, "is not a Dask client"),
+        (True, "is not a Dask client"),
+        (2.5, "is not a Dask client"),
         ("tcp://127.0.0.1:1", "no Dask scheduler"),
     ],
 )
