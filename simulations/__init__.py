@@ -1,1 +1,1 @@
-"""The experiments of Zhou et al. 2008, and noise studies beyond them; ``python -m simulations`` runs them."""
+"""Simulations of Zhou et al. 2008 and of papers on ranking objectives; ``python -m simulations`` runs them."""

@@ -1,10 +1,10 @@
-"""Run the experiments, keep what is there from the same options, and write the page of claims.
+"""Run the simulations, skip those whose results exist, and write the page of claims.
 
-python -m simulations                  list the programs, then run all
-python -m simulations figures          the paper's figures
-python -m simulations studies          the studies beyond the paper
-python -m simulations training         rankers against learned metrics
-python -m simulations theory           what the rankers' papers show of their objectives
+python -m simulations                  list all programs, then run them
+python -m simulations figures          figures of Zhou et al. 2008
+python -m simulations studies          studies beyond that paper
+python -m simulations training         rankers trained on learned metrics
+python -m simulations theory           figures of the papers on ranking objectives
 python -m simulations figure_09 --quick --folder /tmp
 """
 
@@ -34,35 +34,35 @@ KINDS = {
 
 
 def programs(kind: str = "all") -> list[Program]:
-    """Return the programs of a kind, or the one of this name."""
+    """Return the programs of a kind, or the program of this name."""
     names = sorted(module.name for module in pkgutil.iter_modules(simulations.__path__))
     chosen = [name for name in names if name == kind or name.startswith(KINDS.get(kind, ()))]
     chosen = [name for name in chosen if name.startswith(KINDS["all"])]
     if not chosen:
-        raise dl.InputError(f"{kind!r} is none of {', '.join([*KINDS, *programs_names()])}")
+        raise dl.InputError(f"{kind!r} is none of {', '.join([*KINDS, *program_names()])}")
     return [cast(Program, importlib.import_module(f"simulations.{name}")) for name in chosen]
 
 
-def programs_names() -> list[str]:
+def program_names() -> list[str]:
     """Return the names of all programs."""
     return [module.__name__.rpartition(".")[2] for module in programs()]
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the programs asked for, and write the page of claims from every table that is there."""
+    """Run the chosen programs, and write the page of claims from all existing tables."""
     chosen = programs(arguments.programs)
     if arguments.programs == "all":
         print("\n".join(f"{module.STEM:<28} {(module.__doc__ or '').splitlines()[0]}" for module in chosen))
     for module in tqdm(chosen, disable=not sys.stderr.isatty(), unit="program"):
         for claim in produce(module, arguments):
             print(claim, flush=True)
-    there = [module for module in programs() if complete(arguments.folder, module.STEM)]
-    ours = arguments.folder == Path("figures") and Path("docs").is_dir()
-    target = Path("docs/claims.md") if ours else arguments.folder / "claims.md"
-    claims = {module.STEM: list(module.claims(read(arguments.folder, module.STEM))) for module in there}
-    beside = target.with_suffix(".new")
-    beside.write_text(page(claims), encoding="utf-8")
-    beside.replace(target)
+    finished = [module for module in programs() if complete(arguments.folder, module.STEM)]
+    in_project = arguments.folder == Path("figures") and Path("docs").is_dir()
+    target = Path("docs/claims.md") if in_project else arguments.folder / "claims.md"
+    claims = {module.STEM: list(module.claims(read(arguments.folder, module.STEM))) for module in finished}
+    temporary = target.with_suffix(".new")
+    temporary.write_text(page(claims), encoding="utf-8")
+    temporary.replace(target)
     print(f"wrote: {target}", file=sys.stderr)
 
 
@@ -70,7 +70,7 @@ def main() -> None:
     """Parse the command line; bad settings end with status 2 and one line."""
     options = parser(__doc__ or "")
     options.add_argument(
-        "programs", nargs="?", default="all", help="all, figures, studies, training, theory, or a program's name"
+        "programs", nargs="?", default="all", help="all, figures, studies, training, theory, or the name of a program"
     )
     try:
         run(options.parse_args())
@@ -78,7 +78,7 @@ def main() -> None:
         print(f"simulations: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        print("simulations: interrupted; the same command goes on with what is missing", file=sys.stderr)
+        print("simulations: interrupted; run the same command again to make the missing results", file=sys.stderr)
         sys.exit(130)
 
 

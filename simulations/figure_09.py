@@ -1,18 +1,18 @@
-"""Figure 9: pairs of the optimal list and a permutation of it teach nothing: precision does not grow."""
+"""Zhou et al., figure 9: precision does not grow with pairs of the optimal list and a permutation of it."""
 
 import sys
 
 import numpy as np
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, at, curves, legend, main, recovery, repeated, shown
+from simulations.run import TRUTHS, Claim, at, curves, legend, main, mean_and_error, recovery, repeated, shown, signed
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_09", 50, 1, (4.2, 3.2)
 SIZES = tuple(range(20, 201, 20))
 
 
-def one(rng, truth, n, n_test):
-    """Learn from n pairs of which one list is the optimal one; test on pairs of random permutations."""
+def trial(rng, truth, n, n_test):
+    """Learn from n pairs that each contain the optimal list; test on pairs of random permutations."""
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
     train = dl.simulate.preference_pairs(true, n, lists="optimal", seed=rng)
@@ -20,43 +20,40 @@ def one(rng, truth, n, n_test):
 
 
 def simulate(seed, repeats, quick, jobs, progress):
-    """Yield a record a truth, number of pairs and repeat."""
+    """Yield one record per true DCG, number of pairs and repeat."""
     sizes, n_test = ((20, 60, 100, 140, 200), 1000) if quick else (SIZES, 5000)
     settings = [{"truth": t, "n": n, "n_test": n_test} for t in TRUTHS for n in sizes]
-    yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 
 def plot(table, axes):
     """Draw precision against the number of pairs."""
     curves(table, axes, "n", "precision")
-    axes.set(xlabel="training pairs, one list of each optimal", ylabel="precision on unseen pairs", ylim=(0.45, 1.0))
-    legend(axes, "truth")
+    axes.set(xlabel="training pairs, each with the optimal list", ylabel="precision on test pairs", ylim=(0.45, 1.0))
+    legend(axes, "true DCG")
 
 
 def slope(table, truth):
-    """Return the rise of the precision per 100 pairs, and its standard error over repeats."""
-    rows = table.filter(truth=truth).partition_by("repeat")
-    found = [100 * np.polyfit(repeat["n"], repeat["precision"], 1)[0] for repeat in rows]
-    return float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(len(found)))
+    """Return the mean slope of precision per 100 pairs over repeats, and its standard error."""
+    repeats = table.filter(truth=truth).partition_by("repeat")
+    return mean_and_error(np.array([100 * np.polyfit(rows["n"], rows["precision"], 1)[0] for rows in repeats]))
 
 
 def claims(table):
-    """Return what the table says of the paper's claim."""
+    """Yield the paper's claim, with the table's numbers and verdict."""
     slopes = {truth: slope(table, truth) for truth in TRUTHS}
-    level = {truth: at(table, "precision", truth=truth, n=table["n"].max()) for truth in TRUTHS}
-    number = "; ".join(
-        f"{t}: rise per 100 pairs {rise:+.4f} ± {error:.4f}, {shown(level[t])} at the end"
-        for t, (rise, error) in slopes.items()
-    )
+    last = table["n"].max()
+    level = {truth: at(table, "precision", truth=truth, n=last) for truth in TRUTHS}
+    numbers = "; ".join(f"{t}: {signed(slopes[t])} per 100 pairs, {shown(level[t])} at {last} pairs" for t in TRUTHS)
     flat = all(abs(mean) <= 2 * error for mean, error in slopes.values())
     slight = all(abs(mean) < 0.02 for mean, _ in slopes.values())
     yield Claim(
         "9",
-        "pairs with the optimal list of the same grades teach nothing: precision does not grow",
-        number,
+        "pairs with the optimal list of the same grades carry no information: precision does not grow",
+        numbers,
         "holds" if flat else "holds with a condition" if slight else "does not hold",
-        "The level is not one half: that better grades belong higher is all that such pairs say, and every DCG with "
-        "increasing gains says it too.",
+        "Precision is above one half because these pairs show that better grades belong higher. They show nothing "
+        "else, since every DCG with increasing gains agrees with them.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Figure 10: the optimal list against lists with other grades: precision grows, slower than in figure 1."""
+"""Zhou et al., figure 10: with pairs of the optimal list and a list of other grades, precision grows slowly."""
 
 import sys
 
@@ -13,8 +13,8 @@ TRAINED = {"optimal-free": "one list optimal", "permutations": "random permutati
 TESTED = {"precision": "permutations, as in figure 1", "precision_free": "free lists"}
 
 
-def one(rng, truth, n, n_test, lists):
-    """Learn from n pairs of a kind; test on pairs of permutations and on pairs of free lists."""
+def trial(rng, truth, n, n_test, lists):
+    """Learn from n pairs of one kind of lists; test on pairs of permutations and on pairs of free lists."""
     true = dl.simulate.ground_truth(truth)
     tests = (dl.simulate.preference_pairs(true, n_test, lists=kind, seed=rng) for kind in ("permutations", "free"))
     tests = dict(zip(TESTED, tests, strict=True))
@@ -24,36 +24,36 @@ def one(rng, truth, n, n_test, lists):
 
 
 def simulate(seed, repeats, quick, jobs, progress):
-    """Yield a record a truth, kind of training lists, number of pairs and repeat."""
+    """Yield one record per true DCG, kind of training lists, number of pairs and repeat."""
     sizes, n_test = ((20, 200), 1000) if quick else (SIZES, 5000)
     settings = [
         {"truth": t, "n": n, "n_test": n_test, "lists": kind} for t in TRUTHS for kind in TRAINED for n in sizes
     ]
-    yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 
 def plot(table, axes):
-    """Draw precision against the number of pairs, a panel a kind of test pairs."""
+    """Draw precision against the number of pairs, one panel per kind of test pairs."""
     lines = table.with_columns(line=pl.col("truth") + ", " + pl.col("lists").replace_strict(TRAINED))
     for ax, (name, tested) in zip(axes, TESTED.items(), strict=True):
         curves(lines, ax, "n", name, lines="line")
-        ax.set(xlabel="training pairs", ylabel="precision on unseen pairs", title=f"tested on {tested}")
+        ax.set(xlabel="number of training pairs", ylabel="precision on test pairs", title=f"Tested on {tested}")
     legend(axes[0], fontsize=7)
 
 
 def growth(table, name, truth, lists):
-    """Return the growth of a precision from the fewest to the most pairs, and its standard error over repeats."""
+    """Return the mean growth of precision from the smallest to the largest number of pairs, and its standard error."""
     rows = table.filter(truth=truth, lists=lists).sort("n", "repeat")
     first, last = (rows.filter(n=rows["n"][i])[name] for i in (0, -1))
     return paired(last, first)
 
 
 def claims(table):
-    """Return what the table says of the paper's claim."""
+    """Yield the paper's claim, with the table's numbers and verdict."""
     last = table["n"].max()
     grown = {(name, t, kind): growth(table, name, t, kind) for name in TESTED for t in TRUTHS for kind in TRAINED}
     ends = {(t, kind): at(table, "precision", truth=t, lists=kind, n=last) for t in TRUTHS for kind in TRAINED}
-    number = "; ".join(
+    numbers = "; ".join(
         f"{t}, {TRAINED[kind]}: grows by {shown(grown['precision', t, kind])} to {shown(ends[t, kind])}"
         for t in TRUTHS
         for kind in TRAINED
@@ -63,16 +63,16 @@ def claims(table):
         name: all(grown[name, t, "optimal-free"][0] < grown[name, t, "permutations"][0] for t in TRUTHS)
         for name in TESTED
     }
-    holds = "holds" if all(slower.values()) else "holds with a condition"
+    verdict = "holds" if all(slower.values()) else "holds with a condition"
     free = {t: at(table, "precision_free", truth=t, lists="optimal-free", n=last) for t in TRUTHS}
     yield Claim(
         "10",
-        "pairs of the optimal list and lists with other grades teach, but less than random pairs",
-        number,
-        holds if grows and slower["precision"] else "does not hold",
-        "Tested on pairs of permutations. Tested on pairs of free lists the order turns round ("
+        "pairs of the optimal list and a list of other grades are informative, but less than random pairs",
+        numbers,
+        "does not hold" if not grows or not slower["precision"] else verdict,
+        "Tested on pairs of permutations. On pairs of free lists the order reverses ("
         + "; ".join(f"{t}: {shown(value)}" for t, value in free.items())
-        + "), since only lists that differ in their mix of grades show the level of gains and discounts.",
+        + "), because only lists with different mixes of grades identify the level of gains and discounts.",
     )
 
 

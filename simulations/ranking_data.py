@@ -1,7 +1,7 @@
-"""Queries to train rankers on: a synthetic set of LETOR's shape, and real ones where the user names their folder.
+"""Queries to train rankers on: a synthetic set in the shape of LETOR, and optionally real queries.
 
-The environment variable DCGLEARN_LAMBDARANK names a folder with training and test files (and a validation file, if
-any) in svmlight format: LightGBM's lambdarank example, or a fold of LETOR. Their queries are split anew in each repeat.
+The environment variable DCGLEARN_LAMBDARANK names a folder with training and test files, and perhaps a validation
+file, in svmlight format: LightGBM's lambdarank example, or a fold of LETOR. Each repeat splits its queries anew.
 """
 
 import os
@@ -17,13 +17,13 @@ PARTS = ("train", "vali", "test")
 
 
 def lambdarank_folder():
-    """Return the folder of real queries, None where there is none."""
+    """Return the folder of real queries, or None if the environment names none."""
     return os.environ.get("DCGLEARN_LAMBDARANK")
 
 
 @cache
 def lambdarank():
-    """Return the features, grades and group labels of all queries of the folder."""
+    """Return all queries of the folder."""
     folder = Path(lambdarank_folder())
     names = sorted(path for path in folder.iterdir() if path.suffix != ".query")
     files = [path for part in PARTS for path in names if part in path.name]
@@ -36,30 +36,35 @@ def lambdarank():
     return dl.Queries.from_groups(features, np.concatenate([part.grades for part in parts]), sizes)
 
 
-def there(quick):
-    """Return the names of the data sets at hand; real ones only in full runs."""
+def available(quick):
+    """Return the names of the available data sets; quick runs use the synthetic one alone."""
     return [name for name in DATA if name == "LETOR-shaped" or (lambdarank_folder() and not quick)]
 
 
 def split(rng, data, quick, **options):
-    """Return training, validation and test queries; options go to the maker of synthetic queries."""
+    """Return training, validation and test queries; options go to `dcglearn.simulate.letor_queries`."""
     if data == "LETOR-shaped":
         sizes, counts = ((10, 30), (20, 10, 20)) if quick else ((35, 120), (60, 20, 100))
         queries = dl.simulate.letor_queries(sum(counts), **{"sizes": sizes, "seed": rng, **options})
         return queries[: counts[0]], queries[counts[0] : -counts[2]], queries[-counts[2] :]
     queries = lambdarank()
     order = rng.permutation(len(queries))
-    cuts = [int(0.6 * len(queries)), int(0.8 * len(queries))]
-    return tuple(queries[np.sort(part)] for part in np.split(order, cuts))
+    ends = [int(0.6 * len(queries)), int(0.8 * len(queries))]
+    return tuple(queries[np.sort(part)] for part in np.split(order, ends))
 
 
 def rows(table, axes):
-    """Yield the name, the part of the table and the axes of each data set, a row each; say so where one is missing."""
+    """Yield the name, the part of the table and the row of axes of each available data set."""
     for line, data in zip(axes, DATA, strict=True):
         part = table.filter(data=data)
         if len(part):
             yield data, part, line
-            continue
-        for ax in line:
-            ax.set_axis_off()
-        line[0].set_title(f"{data}: the data were not here")
+        else:
+            for ax in line:
+                leave_empty(ax, data)
+
+
+def leave_empty(ax, data):
+    """Draw only a title where a data set is not available."""
+    ax.set_axis_off()
+    ax.set_title(f"{data}: data not available")

@@ -1,7 +1,7 @@
-"""Every learner on real logs of rated lists that it has not seen: means over random splits, in one table.
+"""Compare all learners on real logs of rated lists: held-out shares, as means over random splits, in one table.
 
 python -m simulations.real_logs satisfaction.jsonl other.jsonl --splits 10
-python -m simulations.real_logs users.jsonl --pad --depth 10         (with groups: raters are held out, else lists)
+python -m simulations.real_logs users.jsonl --pad --depth 10     (holds out raters if the log has groups, else lists)
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 from tqdm import tqdm
 
 import dcglearn as dl
+from simulations.run import paired
 
 
 def shares(log: dl.Preferences, share: float, seed: int) -> dict[str, float]:
@@ -39,49 +39,49 @@ def shares(log: dl.Preferences, share: float, seed: int) -> dict[str, float]:
 
 
 def table(logs: dict[str, dl.Preferences], share: float, splits: int, seed: int) -> pl.DataFrame:
-    """Return a row a log and learner: mean share, and how far it is ahead of the textbook DCG chosen in training."""
+    """Return one row per log and learner: its mean share, and its lead over the textbook DCG chosen in training."""
     rows = []
     for name, log in logs.items():
-        found = [shares(log, share, seed + i) for i in tqdm(range(splits), desc=name, disable=not sys.stderr.isatty())]
-        for learner in found[0]:
-            values = np.array([one[learner] for one in found])
-            ahead = values - np.array([one["best textbook in training"] for one in found])
-            error = ahead.std(ddof=1) / np.sqrt(splits)
-            means = {"share": values.mean(), "ahead": ahead.mean(), "error": error}
-            rows.append({"log": name, "learner": learner, **means})
+        progress = tqdm(range(splits), desc=name, disable=not sys.stderr.isatty())
+        by_split = pl.DataFrame([shares(log, share, seed + i) for i in progress])
+        for learner in by_split.columns:
+            ahead, error = paired(by_split[learner], by_split["best textbook in training"])
+            rows.append(
+                {"log": name, "learner": learner, "share": by_split[learner].mean(), "ahead": ahead, "error": error}
+            )
     return pl.DataFrame(rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the logs that are there, print the table."""
+    """Read the logs that exist and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("logs", nargs="+", metavar="LOG", help="files that `dcglearn learn --ratings` reads")
     parser.add_argument("--splits", type=int, default=10, help="random splits (default 10)")
-    parser.add_argument("--share", type=float, default=0.8, help="share of lists or raters to learn from (default 0.8)")
+    parser.add_argument("--share", type=float, default=0.8, help="share of lists or raters in training (default 0.8)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--grades", type=int)
     parser.add_argument("--depth", type=int)
     parser.add_argument("--pad", action="store_true")
-    parser.add_argument("-o", "--output", type=Path, help="write the table here too, as CSV")
+    parser.add_argument("-o", "--output", type=Path, help="also write the table to this CSV file")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", UserWarning)
     logs = {}
     for path in options.logs:
         if not Path(path).exists():
-            print(f"{path} is not here: left out", file=sys.stderr)
+            print(f"{path} does not exist and is left out", file=sys.stderr)
             continue
         logs[Path(path).stem] = dl.read_ratings(path, options.grades, depth=options.depth, pad=options.pad)
     if not logs:
-        print("no log is here; nothing to do", file=sys.stderr)
+        print("none of the logs exists; nothing to compare", file=sys.stderr)
         return
     if options.splits < 2:
-        raise dl.InputError(f"--splits {options.splits}: at least 2 are needed")
-    found = table(logs, options.share, options.splits, options.seed)
-    print(f"{'log':<12}{'learner':<28}{'share':>8}   ahead of the best textbook DCG in training")
-    for row in found.iter_rows(named=True):
+        raise dl.InputError(f"--splits {options.splits}: must be at least 2")
+    results = table(logs, options.share, options.splits, options.seed)
+    print(f"{'log':<12}{'learner':<28}{'share':>8}   lead over the textbook DCG that is best in training")
+    for row in results.iter_rows(named=True):
         print(f"{row['log']:<12}{row['learner']:<28}{row['share']:>8.4f}   {row['ahead']:+.4f} ± {row['error']:.4f}")
     if options.output is not None:
-        found.write_csv(options.output)
+        results.write_csv(options.output)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What every simulation shares: repeats over processes, tables, files, and the command line."""
+"""Parts that all simulations share: repeats over processes, tables, drawing, files, and the command line."""
 
 from __future__ import annotations
 
@@ -26,19 +26,27 @@ import dcglearn as dl
 STYLES = dl.plots.LINE_STYLES
 SUFFIXES = (".csv", ".png", ".pdf")
 TRUTHS = ("D1", "D2")
+"""Names of the true DCGs of `dcglearn.simulate.ground_truth`."""
+
+MEASURES = {
+    "precision": "precision on clean test pairs",
+    "similarity": "similarity (Zhou et al.)",
+    "gauge_free": "identifiable similarity",
+}
+"""Axis labels of the columns that `recovery` computes."""
 
 
 class Program(Protocol):
-    """What a program of this folder defines: `run` and ``python -m simulations`` rely on these names."""
+    """Names that each program of this folder defines, for `run` and ``python -m simulations``."""
 
     __doc__: str | None
     __name__: str
     STEM: str
-    """Name of its files, without a suffix."""
+    """File name of the table and the pictures, without suffix."""
     REPEATS: int
-    """Repeats of each setting."""
+    """Default number of repeats of each setting."""
     PANELS: int | tuple[int, int]
-    """Number of panels in a row, or rows and columns."""
+    """Number of panels in one row, or numbers of rows and columns."""
     FIGSIZE: tuple[float, float]
     """Width and height of the figure, in inches."""
 
@@ -49,22 +57,25 @@ class Program(Protocol):
         """Draw the table on axes."""
 
     def claims(self, table: pl.DataFrame) -> Iterator[Claim]:
-        """Yield what the table says of each claim."""
+        """Yield the claims, with the table's numbers and verdicts."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim, our number for it, and the verdict: holds, holds with a condition, or does not hold."""
+    """A claim, the numbers that test it, the verdict, and the condition or reason.
+
+    The verdict is "holds", "holds with a condition" or "does not hold".
+    """
 
     figure: str
     text: str
-    number: str
+    numbers: str
     verdict: str
     reason: str
 
     def __str__(self) -> str:
         kind = "study" if self.figure.isalpha() else "figure"
-        return f"{kind} {self.figure}: {self.text}\n  {self.verdict.upper()}: {self.number}. {self.reason}"
+        return f"{kind} {self.figure}: {self.text}\n  {self.verdict.upper()}: {self.numbers}. {self.reason}"
 
 
 def repeated(
@@ -76,20 +87,21 @@ def repeated(
     jobs: int | str = 1,
     progress: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the records of a function run `repeats` times in each setting.
+    """Run a function `repeats` times in each setting and yield its records.
 
     Parameters
     ----------
     function : callable
-        Of a module, so that processes find it; ``function(rng=Generator, **setting)`` returns a record or a list.
+        A module-level function, so that processes can import it; ``function(rng=Generator, **setting)`` returns one
+        record or a list of records.
     settings : sequence of mappings
-        Keyword arguments; they stand in the record too.
+        Keyword arguments of the function, copied into its records.
     repeats, seed : int
-        Repeat r draws from ``default_rng([seed, r])`` in every setting, so that curves share their lists.
+        Repeat r draws from ``default_rng([seed, r])`` in every setting, so that settings share their random lists.
     jobs : int or str
-        Processes, or the address of a Dask scheduler. Records and their order do not depend on it.
+        Number of processes, or the address of a Dask scheduler. Records and their order do not depend on it.
     progress : bool
-        Show a bar.
+        Show a progress bar.
 
     Yields
     ------
@@ -99,29 +111,29 @@ def repeated(
     Raises
     ------
     InputError
-        If there are fewer than 2 repeats (which have no error) or 1 job, or the seed is negative.
+        If `repeats` is less than 2 (the fewest with a standard error), `jobs` less than 1, or `seed` negative.
     """
     processes = jobs if isinstance(jobs, int) else 1
     for name, value, least in (("repeats", repeats, 2), ("jobs", processes, 1), ("seed", seed, 0)):
         if value < least:
-            raise dl.InputError(f"{name}={value}: at least {least} is needed")
+            raise dl.InputError(f"{name}={value}: must be at least {least}")
     tasks = [(dict(setting), repeat) for setting in settings for repeat in range(repeats)]
-    one = partial(_one, function, seed)
+    run_task = partial(_run_task, function, seed)
     with tqdm(total=len(tasks), disable=not progress, leave=False) as bar:
         if jobs == 1:
-            for records in map(one, tasks):
+            for records in map(run_task, tasks):
                 yield from records
                 bar.update()
             return
         with _pool(jobs) as pool:
-            for records in pool.map(one, tasks, chunksize=4):
+            for records in pool.map(run_task, tasks, chunksize=4):
                 yield from records
                 bar.update()
 
 
 @contextmanager
 def _pool(jobs: int | str) -> Iterator[Executor]:
-    """Yield processes on this machine, or the workers of a Dask cluster, which must have this folder to import from."""
+    """Yield a pool of local processes, or the workers of a Dask cluster, which must be able to import `simulations`."""
     if isinstance(jobs, int):
         with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
             yield pool
@@ -133,15 +145,15 @@ def _pool(jobs: int | str) -> Iterator[Executor]:
     try:
         client = Client(jobs, timeout=10)
     except (OSError, ValueError) as error:
-        raise dl.InputError(f"--dask {jobs}: no scheduler answers there ({error})") from error
+        raise dl.InputError(f"--dask {jobs}: no scheduler answers at this address ({error})") from error
     with client, client.get_executor(pure=False) as pool:
         yield pool
 
 
-def _one(function: Callable[..., Any], seed: int, task: tuple[dict[str, Any], int]) -> list[dict[str, Any]]:
+def _run_task(function: Callable[..., Any], seed: int, task: tuple[dict[str, Any], int]) -> list[dict[str, Any]]:
     setting, repeat = task
-    found = function(rng=np.random.default_rng([seed, repeat]), **setting)
-    records = found if isinstance(found, list) else [found]
+    result = function(rng=np.random.default_rng([seed, repeat]), **setting)
+    records = result if isinstance(result, list) else [result]
     return [{**setting, "repeat": repeat, **record} for record in records]
 
 
@@ -153,37 +165,56 @@ def summary(table: pl.DataFrame, by: Sequence[str], values: Sequence[str]) -> pl
 
 
 def curves(table: pl.DataFrame, axes: Axes, x: str, y: str, lines: str = "truth", **labels: str) -> None:
-    """Draw the mean of `y` against `x` with standard errors, one line for each value of the column `lines`."""
+    """Draw the mean of `y` against `x` with standard errors, one line per value of the column `lines`."""
     means = summary(table, [lines, x], [y])
     for style, name in zip(STYLES, table[lines].unique(maintain_order=True), strict=False):
         part = means.filter(pl.col(lines) == name)
-        label = labels.get(str(name), str(name))
-        axes.errorbar(part[x], part[y], part[f"{y}_error"], label=label, capsize=2, markersize=4, lw=1.3, **style)
+        draw_means(axes, part, x, y, style, label=labels.get(str(name), str(name)))
+
+
+def draw_means(axes: Axes, means: pl.DataFrame, x: str, y: str, style: Mapping[str, Any], **options: Any) -> None:
+    """Draw the means that `summary` returns of `y` against `x`, with standard errors."""
+    look = {"capsize": 2, "markersize": 4, "lw": 1.3, **style, **options}
+    axes.errorbar(means[x], means[y], means[f"{y}_error"], **look)
+
+
+def draw_measures(table: pl.DataFrame, axes: Sequence[Axes], x: str, xlabel: str) -> None:
+    """Draw each of `MEASURES` against `x`, in a panel each, one line per true DCG."""
+    for ax, (measure, label) in zip(axes, MEASURES.items(), strict=True):
+        curves(table, ax, x, measure)
+        ax.set(xlabel=xlabel, ylabel=label)
+    legend(axes[0], "true DCG")
 
 
 def legend(axes: Axes, title: str | None = None, **options: Any) -> None:
-    """Draw the legend, which also says what the error bars are."""
-    said = "bars: ± 1 standard error"
-    axes.legend(title=f"{title}\n({said})" if title else said, **{"fontsize": 8, "title_fontsize": 7, **options})
+    """Draw the legend, with the meaning of the error bars below its title."""
+    bars = "bars: ± 1 standard error"
+    axes.legend(title=f"{title}\n({bars})" if title else bars, **{"fontsize": 8, "title_fontsize": 7, **options})
 
 
 def at(table: pl.DataFrame, value: str, **where: Any) -> tuple[float, float]:
     """Return the mean of a value over repeats, and its standard error, in the rows where columns have these values."""
-    return _mean_and_error(table.filter(*(pl.col(name) == wanted for name, wanted in where.items()))[value].to_numpy())
+    return mean_and_error(table.filter(*(pl.col(name) == wanted for name, wanted in where.items()))[value].to_numpy())
 
 
 def paired(first: pl.Series, second: pl.Series) -> tuple[float, float]:
     """Return the mean of first - second over repeats in the same order, and its standard error."""
-    return _mean_and_error(first.to_numpy() - second.to_numpy())
+    return mean_and_error(first.to_numpy() - second.to_numpy())
 
 
-def _mean_and_error(values: Any) -> tuple[float, float]:
+def mean_and_error(values: Any) -> tuple[float, float]:
+    """Return the mean of an array and its standard error."""
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def shown(mean_and_error: tuple[float, float]) -> str:
-    """Return ``.938 ± .002``."""
-    return f"{mean_and_error[0]:.3f} ± {mean_and_error[1]:.3f}"
+def shown(mean: tuple[float, float]) -> str:
+    """Return a mean and its standard error as ``0.938 ± 0.002``."""
+    return f"{mean[0]:.3f} ± {mean[1]:.3f}"
+
+
+def signed(difference: tuple[float, float]) -> str:
+    """Return a mean difference and its standard error as ``+0.0123 ± 0.0045``."""
+    return f"{difference[0]:+.4f} ± {difference[1]:.4f}"
 
 
 def validated(
@@ -192,7 +223,7 @@ def validated(
     grid: Sequence[float] = tuple(10.0**p for p in range(-5, 6)),
     **parameters: Any,
 ) -> dl.UtilityLearner:
-    """Return the learner whose C orders an independent validation set best (the smallest of equals)."""
+    """Return the learner with the best C on an independent validation set (the smallest C among equals)."""
     learners: list[dl.UtilityLearner] = []
     for C in grid:
         start = learners[-1].utility_ if learners else None
@@ -201,12 +232,18 @@ def validated(
 
 
 def recovery(learner: dl.UtilityLearner, truth: dl.DCG, test: dl.Preferences) -> dict[str, float]:
-    """Return the paper's precision and similarity (section 6.2), and the similarity of what such test pairs can see."""
+    """Return the paper's precision and similarity (section 6.2), and the similarity that the test pairs identify."""
     return {
         "precision": test.agreement(learner.utility_).precision,
         "similarity": dl.similarity(learner.utility_, truth),
         "gauge_free": dl.identifiable_similarity(learner.utility_, truth, test.visible()),
     }
+
+
+def wrong_grades(log: dl.Preferences, rng: np.random.Generator, **noise: Any) -> dl.Preferences:
+    """Return the log with `dcglearn.simulate.noisy_grades` in its lists; the preferred list of each pair stays."""
+    pairs = np.stack([log.preferred, log.other], axis=1)
+    return dl.Preferences(dl.simulate.noisy_grades(pairs, seed=rng, **noise), n_grades=5)
 
 
 def main(module: Program, arguments: Sequence[str] | None = None) -> None:
@@ -225,53 +262,61 @@ def main(module: Program, arguments: Sequence[str] | None = None) -> None:
 
 def parser(description: str) -> argparse.ArgumentParser:
     """Return the options that every program has."""
-    found = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    found.add_argument("--seed", type=int, default=0, help="same seed, same bytes (default 0)")
-    found.add_argument("--repeats", type=int, help="repeats of each setting (default: the program's)")
-    found.add_argument("--quick", action="store_true", help="a few repeats of small settings, to see that it runs")
-    found.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: all cores)")
-    found.add_argument(
-        "--dask", metavar="ADDRESS", help="a Dask scheduler whose workers repeat, such as tcp://host:8786"
-    )
-    found.add_argument("--folder", type=Path, default=Path("figures"), help="where to write (default: figures)")
-    found.add_argument("--force", action="store_true", help="run again what is there already")
-    return found
+    options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = options.add_argument
+    add("--seed", type=int, default=0, help="the same seed gives the same bytes (default 0)")
+    add("--repeats", type=int, help="repeats of each setting (default: the program's own number)")
+    add("--quick", action="store_true", help="few repeats of small settings, to check that the program runs")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="number of processes (default: all cores)")
+    add("--dask", metavar="ADDRESS", help="run the repeats on the workers of a Dask scheduler, tcp://host:8786")
+    add("--folder", type=Path, default=Path("figures"), help="folder of tables and pictures (default: figures)")
+    add("--force", action="store_true", help="run again and replace existing results")
+    add("--redraw", action="store_true", help="draw the pictures again from the existing table, without simulating")
+    return options
 
 
 def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
-    """Make a program's table and pictures, unless they are there from the same options; return its claims.
+    """Return a program's claims; make its table and pictures first unless they exist, made with the same options.
 
     Raises
     ------
     InputError
-        If a setting is impossible, or the folder holds results of other options and there is no ``--force``.
+        If a setting is impossible, the folder holds results of other options and there is no ``--force``, or there is
+        no table to draw with ``--redraw``.
     """
     check_folder(options.folder)
+    if options.redraw:
+        table_file = options.folder / f"{module.STEM}.csv"
+        if not table_file.is_file():
+            raise dl.InputError(f"{table_file} does not exist; run without --redraw to make it")
+        _save(module, table_file.read_text(), options.folder)
+        return list(module.claims(read(options.folder, module.STEM)))
     repeats = options.repeats if options.repeats is not None else 3 if options.quick else module.REPEATS
     head = f"# seed={options.seed} repeats={repeats} quick={options.quick}"
-    there = complete(options.folder, module.STEM)
-    if there is not None and there != head and not options.force:
+    existing = complete(options.folder, module.STEM)
+    if existing is not None and existing != head and not options.force:
         raise dl.InputError(
-            f"{options.folder / module.STEM}.csv holds results of other options ({there[2:]}); "
+            f"{options.folder / module.STEM}.csv holds results of other options ({existing[2:]}); "
             "give another --folder, or --force to replace them"
         )
-    if options.force or there is None:
-        how = {"seed": options.seed, "repeats": repeats, "quick": options.quick, "jobs": options.dask or options.jobs}
-        records = module.simulate(**how, progress=sys.stderr.isatty())
-        _save(module, rounded(pl.DataFrame(list(records), infer_schema_length=None)), options.folder, head)
+    if options.force or existing is None:
+        size = {"seed": options.seed, "repeats": repeats, "quick": options.quick}
+        records = module.simulate(**size, jobs=options.dask or options.jobs, progress=sys.stderr.isatty())
+        table = rounded(pl.DataFrame(list(records), infer_schema_length=None))
+        _save(module, f"{head}\n{table.write_csv()}", options.folder)
     return list(module.claims(read(options.folder, module.STEM)))
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that is missing or cannot be written, before any work is done."""
+    """Raise InputError if the folder is missing or not writable."""
     if not folder.is_dir():
-        raise dl.InputError(f"the folder {folder} does not exist; make it first")
+        raise dl.InputError(f"the folder {folder} does not exist; create it first")
     if not os.access(folder, os.W_OK):
-        raise dl.InputError(f"the folder {folder} cannot be written")
+        raise dl.InputError(f"the folder {folder} is not writable")
 
 
 def complete(folder: Path, stem: str) -> str | None:
-    """Return the options (first line of the table) that table and pictures were made with, None if one is missing."""
+    """Return the first line of the table, which holds its options, or None unless table and pictures all exist."""
     if not all((folder / f"{stem}{suffix}").is_file() for suffix in SUFFIXES):
         return None
     with (folder / f"{stem}.csv").open() as file:
@@ -279,30 +324,31 @@ def complete(folder: Path, stem: str) -> str | None:
 
 
 def read(folder: Path, stem: str) -> pl.DataFrame:
-    """Return the table that a program wrote."""
+    """Return a program's table from its CSV file."""
     return pl.read_csv(folder / f"{stem}.csv", comment_prefix="#", infer_schema_length=None)
 
 
 def rounded(table: pl.DataFrame) -> pl.DataFrame:
-    """Return the table with six significant digits, which do not depend on the machine's rounding."""
+    """Return the table with six significant digits, so that it does not depend on the machine's rounding."""
     return table.with_columns(pl.col(pl.Float64).round_sig_figs(6))
 
 
-def _save(module: Program, table: pl.DataFrame, folder: Path, head: str) -> None:
-    """Write table and pictures beside, then rename all three: an earlier result is whole or replaced."""
-    beside = [folder / f".{module.STEM}.{os.getpid()}{suffix}" for suffix in SUFFIXES]
+def _save(module: Program, csv: str, folder: Path) -> None:
+    """Write the table and its pictures under temporary names, then rename all three, so that none is left half done."""
+    stem = f".{module.STEM}.{os.getpid()}"
+    temporary = [folder / f"{stem}{suffix}" for suffix in SUFFIXES]
     try:
-        beside[0].write_text(f"{head}\n{table.write_csv()}")
+        temporary[0].write_text(csv)
         with rc_context(dl.plots.PRINT_STYLE):
             figure = Figure(figsize=module.FIGSIZE, layout="constrained")
             shape = (1, module.PANELS) if isinstance(module.PANELS, int) else module.PANELS
-            module.plot(table, figure.subplots(*shape))
-            figure.savefig(beside[1])
-            figure.savefig(beside[2], metadata={"CreationDate": None})
-        for path, suffix in zip(beside, SUFFIXES, strict=True):
+            module.plot(read(folder, stem), figure.subplots(*shape))
+            figure.savefig(temporary[1])
+            figure.savefig(temporary[2], metadata={"CreationDate": None})
+        for path, suffix in zip(temporary, SUFFIXES, strict=True):
             path.replace(folder / f"{module.STEM}{suffix}")
     except OSError as error:
         raise dl.InputError(f"{folder / module.STEM}: not written ({error.strerror}); nothing was changed") from error
     finally:
-        for path in beside:
+        for path in temporary:
             path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""How do depth K and the number of grades L change what 200 pairs teach?"""
+"""Study d: how does precision after 200 pairs depend on the depth K and the number of grades L?"""
 
 import sys
 
@@ -12,8 +12,8 @@ DEPTHS = (3, 5, 10, 20)
 GRADES = (2, 3, 4, 5, 6, 7)
 
 
-def one(rng, truth, n, depth, n_grades, n_test):
-    """Learn from n pairs of free lists, which exist for every K and L; permutations of one multiset do not."""
+def trial(rng, truth, n, depth, n_grades, n_test):
+    """Learn from n pairs of free lists, which exist for all K and L, unlike permutations of one multiset."""
     true = dl.simulate.ground_truth(truth, n_grades, depth)
     test = dl.simulate.preference_pairs(true, n_test, lists="free", seed=rng)
     train = dl.simulate.preference_pairs(true, n, lists="free", seed=rng)
@@ -21,7 +21,7 @@ def one(rng, truth, n, depth, n_grades, n_test):
 
 
 def simulate(seed, repeats, quick, jobs, progress):
-    """Yield a record a truth, depth or number of grades, and repeat."""
+    """Yield one record per true DCG, depth, number of grades and repeat."""
     depths, grades, n_test = ((3, 20), (2, 7), 1000) if quick else (DEPTHS, GRADES, 5000)
     shapes = {(depth, 5) for depth in depths} | {(10, n_grades) for n_grades in grades}
     settings = [
@@ -29,29 +29,29 @@ def simulate(seed, repeats, quick, jobs, progress):
         for t in TRUTHS
         for depth, n_grades in sorted(shapes)
     ]
-    yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 
 def plot(table, axes):
     """Draw precision against depth, and against the number of grades."""
     curves(table.filter(pl.col("n_grades") == 5), axes[0], "depth", "precision")
     curves(table.filter(pl.col("depth") == 10), axes[1], "n_grades", "precision")
-    axes[0].set(xlabel="depth K (five grades, 200 pairs)", ylabel="precision on unseen pairs")
-    axes[1].set(xlabel="number of grades L (depth 10, 200 pairs)", ylabel="precision on unseen pairs")
-    legend(axes[0], "truth")
+    axes[0].set(xlabel="depth K (five grades, 200 pairs)", ylabel="precision on test pairs")
+    axes[1].set(xlabel="number of grades L (depth 10, 200 pairs)", ylabel="precision on test pairs")
+    legend(axes[0], "true DCG")
 
 
 def claims(table):
-    """Return what the table says."""
+    """Yield the claims, with the table's numbers and verdicts."""
     by_depth = {t: [at(table, "precision", truth=t, depth=k, n_grades=5) for k in (3, 20)] for t in TRUTHS}
     by_grades = {t: [at(table, "precision", truth=t, depth=10, n_grades=level) for level in (2, 7)] for t in TRUTHS}
-    for what, ends, found in (("positions", "3 and 20", by_depth), ("grades", "2 and 7", by_grades)):
+    for unit, ends, means in (("positions", "3 and 20", by_depth), ("grades", "2 and 7", by_grades)):
         yield Claim(
             "d",
-            f"the same pairs teach less about more {what}",
-            "; ".join(f"{t}: {shown(few)} and {shown(many)} with {ends} {what}" for t, (few, many) in found.items()),
-            "holds" if all(few[0] > many[0] for few, many in found.values()) else "does not hold",
-            "Free lists, 200 pairs, C = 1: there are K (L - 1) directions to learn.",
+            f"precision after 200 pairs falls with the number of {unit}",
+            "; ".join(f"{t}: {shown(low)} and {shown(high)} with {ends} {unit}" for t, (low, high) in means.items()),
+            "holds" if all(low[0] > high[0] for low, high in means.values()) else "does not hold",
+            "Free lists, 200 pairs, C = 1: the utility has K (L - 1) identifiable parameters.",
         )
 
 

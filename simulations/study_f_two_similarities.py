@@ -1,4 +1,4 @@
-"""Why does the paper's similarity stall near .89 where the utility is learned ever better?"""
+"""Study f: why does the paper's similarity stall near 0.89 while the learned utility keeps improving?"""
 
 import sys
 
@@ -13,8 +13,8 @@ SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000)
 LISTS = ("permutations", "free")
 
 
-def one(rng, truth, lists, n, n_test):
-    """Learn from n clean pairs with a large C, so that only what the pairs cannot show is left open."""
+def trial(rng, truth, lists, n, n_test):
+    """Learn from n clean pairs with a large C, so that only the part that pairs do not identify stays open."""
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, lists=lists, seed=rng)
     train = dl.simulate.preference_pairs(true, n, lists=lists, seed=rng)
@@ -22,17 +22,17 @@ def one(rng, truth, lists, n, n_test):
 
 
 def simulate(seed, repeats, quick, jobs, progress):
-    """Yield a record a truth, kind of lists, number of pairs and repeat."""
+    """Yield one record per true DCG, kind of lists, number of pairs and repeat."""
     sizes, n_test = ((100, 1000, 5000), 1000) if quick else (SIZES, 5000)
     settings = [{"truth": t, "lists": kind, "n": n, "n_test": n_test} for t in TRUTHS for kind in LISTS for n in sizes]
-    yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 
-def level(truth):
-    """Return where the paper's similarity ends on permutations: the cosine of the discounts and the same less the last.
+def similarity_limit(truth):
+    """Return the limit of the paper's similarity on permutations.
 
-    Of all utilities that order permutations alike, the QP returns the one of least norm that is still monotone at
-    every position. That lowers all discounts until the last is 0, and leaves the gains alone.
+    Of all utilities with the same order of permutations, the QP returns the monotone one of least norm. That subtracts
+    the last discount from all discounts and keeps the gains, so the limit is the cosine of discounts before and after.
     """
     discounts = dl.simulate.ground_truth(truth).discounts
     lowered = discounts - discounts.min()
@@ -40,50 +40,52 @@ def level(truth):
 
 
 def plot(table, axes):
-    """Draw both similarities against the number of pairs, a panel a kind of lists."""
+    """Draw both similarities against the number of pairs, one panel per kind of lists."""
     long = pl.concat(
         table.select("lists", "n", value=name, line=pl.col("truth") + label)
-        for name, label in (("similarity", ", the paper's"), ("gauge_free", ", visible part"))
+        for name, label in (("similarity", ", Zhou et al."), ("gauge_free", ", identifiable"))
     )
-    titles = {"permutations": "permutations of one list", "free": "free lists"}
+    titles = {"permutations": "Permutations of one list", "free": "Free lists"}
     for ax, kind in zip(axes, LISTS, strict=True):
         curves(long.filter(pl.col("lists") == kind), ax, "n", "value", lines="line")
         ax.set(
-            xlabel="training pairs (logarithmic)",
+            xlabel="number of training pairs",
             ylabel="similarity",
             xscale="log",
             title=titles[kind],
             ylim=(0.83, 1.01),
         )
-    # D1 and D2 have the same discounts, hence the same level.
-    axes[0].axhline(level(TRUTHS[0]), color="black", lw=0.8, ls=(0, (6, 3)))
-    axes[0].text(100, level(TRUTHS[0]) - 0.003, "discounts lowered until the last is 0", va="top", fontsize=7)
+    # D1 and D2 have the same discounts, hence the same limit.
+    axes[0].axhline(similarity_limit(TRUTHS[0]), color="black", lw=0.8, ls=(0, (6, 3)))
+    axes[0].text(100, similarity_limit(TRUTHS[0]) - 0.003, "limit: discounts minus the last one", va="top", fontsize=7)
     legend(axes[1], fontsize=7, loc="lower right")
 
 
 def claims(table):
-    """Return what the table says."""
+    """Yield the claims, with the table's numbers and verdicts."""
     last = table["n"].max()
     for kind in LISTS:
         paper = {t: at(table, "similarity", truth=t, lists=kind, n=last) for t in TRUTHS}
-        visible = {t: at(table, "gauge_free", truth=t, lists=kind, n=1000) for t in TRUTHS}
+        identifiable = {t: at(table, "gauge_free", truth=t, lists=kind, n=1000) for t in TRUTHS}
         stalls = all(value[0] < 0.92 for value in paper.values())
-        reaches = all(value[0] > 0.99 for value in visible.values())
+        reaches = all(value[0] > 0.99 for value in identifiable.values())
         permutations = kind == "permutations"
         yield Claim(
             "f",
-            "on permutations of one list the paper's similarity stalls while the visible part is learned"
+            "on permutations of one list the paper's similarity stalls while the identifiable similarity approaches 1"
             if permutations
             else "on free lists both similarities reach 1",
             "; ".join(
-                f"{t}: the paper's {shown(paper[t])} at {last:,} pairs, the visible part's {shown(visible[t])} at 1,000"
+                f"{t}: the paper's similarity {shown(paper[t])} at {last:,} pairs, "
+                f"identifiable similarity {shown(identifiable[t])} at 1,000 pairs"
                 for t in TRUTHS
             ),
             "holds" if reaches and stalls == permutations else "does not hold",
-            "Permutations do not show the level of discounts. The least-norm monotone solution lowers them until the "
-            f"last is 0, and the cosine between those and the true ones is {level(TRUTHS[0]):.4f}, whatever the gains."
+            "Permutations do not identify the level of discounts. The monotone solution of least norm subtracts the "
+            "last discount from all; the cosine of the result and the true discounts is "
+            f"{similarity_limit(TRUTHS[0]):.4f} for any gains."
             if permutations
-            else "Free lists differ in their mix of grades, which shows the level of the discounts.",
+            else "Free lists differ in their mix of grades, which identifies the level of discounts.",
         )
 
 

@@ -1,4 +1,4 @@
-"""The question the paper leaves open: would a margin nearer the true DCG difference help, where Hamming's does not?"""
+"""Study g: does a margin close to the true DCG difference help, although the Hamming margin does not?"""
 
 import sys
 
@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.run import TRUTHS, Claim, curves, legend, main, paired, recovery, repeated, validated
+from simulations.run import MEASURES, TRUTHS, Claim, curves, legend, main, paired, recovery, repeated, signed, validated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_g_margins", 40, 2, (8.5, 3.4)
 SIZES = (20, 40, 60, 100, 200)
@@ -14,14 +14,14 @@ WRONG = {"D1": "exponential", "D2": "linear"}
 
 
 def blurred(truth, rng):
-    """Return a DCG near the truth: its steps from grade to grade and rank to rank each off by about 30%."""
+    """Return a DCG whose steps between grades and between ranks each differ from the true ones by about 30%."""
     gains = np.cumsum(np.diff(truth.gains, prepend=0) * np.exp(0.3 * rng.normal(size=truth.n_grades)))
     steps = -np.diff(truth.discounts, append=0) * np.exp(0.3 * rng.normal(size=truth.depth))
     return dl.DCG(gains, np.cumsum(steps[::-1])[::-1])
 
 
-def one(rng, truth, n, flip_rate, n_test):
-    """Learn from the same pairs with each margin, C chosen on a set as large and as noisy; a record each."""
+def trial(rng, truth, n, flip_rate, n_test):
+    """Learn from the same pairs with each margin, C chosen on an equally noisy set; return one record per margin."""
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
     flips = round(flip_rate * n)
@@ -33,61 +33,60 @@ def one(rng, truth, n, flip_rate, n_test):
         "DCG off by 30%": blurred(true, rng),
         "wrong gains": dl.DCG.standard(5, 10, WRONG[truth], "log2"),
     }
-    found = {name: validated(train, validation, margin=margin) for name, margin in margins.items()}
+    learners = {name: validated(train, validation, margin=margin) for name, margin in margins.items()}
     return [
-        {"margin": name, **recovery(learner, true, test), "alone": alone(margins[name], test)}
-        for name, learner in found.items()
+        {"margin": name, **recovery(learner, true, test), "alone": margin_precision(margins[name], test)}
+        for name, learner in learners.items()
     ]
 
 
-def alone(margin, test):
-    """Return the precision of the margin's own DCG, which learned nothing; None where the margin is no DCG."""
+def margin_precision(margin, test):
+    """Return the precision of the margin's own DCG, without learning, or None if the margin is not a DCG."""
     return test.agreement(margin).precision if isinstance(margin, dl.DCG) else None
 
 
 def simulate(seed, repeats, quick, jobs, progress):
-    """Yield a record a truth, number of pairs, share of flips, margin and repeat."""
+    """Yield one record per true DCG, number of pairs, share of flips, margin and repeat."""
     sizes, n_test = ((20, 100), 1000) if quick else (SIZES, 5000)
     settings = [
         {"truth": t, "n": n, "flip_rate": rate, "n_test": n_test} for t in TRUTHS for rate in (0.0, 0.1) for n in sizes
     ]
-    yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 
 def plot(table, axes):
-    """Draw precision against the number of pairs, a line a margin, both truths together."""
-    for ax, rate, title in zip(axes, (0.0, 0.1), ("clean", "10% flipped"), strict=True):
+    """Draw precision against the number of pairs, one line per margin, as means over both true DCGs."""
+    for ax, rate, title in zip(axes, (0.0, 0.1), ("Clean pairs", "10% flipped pairs"), strict=True):
         curves(table.filter(pl.col("flip_rate") == rate), ax, "n", "precision", lines="margin")
-        ax.set(xlabel="training pairs", ylabel="precision on unseen clean pairs", title=f"{title}, D1 and D2")
+        ax.set(xlabel="number of training pairs", ylabel=MEASURES["precision"], title=f"{title} (mean of D1 and D2)")
     legend(axes[1], "margin")
 
 
 def gain(table, margin, rate, n):
-    """Return the gain in precision over the unit margin, with the standard error of the paired difference."""
+    """Return the mean paired difference in precision from the unit margin, and its standard error."""
     rows = table.filter(flip_rate=rate, n=n).sort("truth", "repeat")
     unit, other = (rows.filter(margin=name)["precision"] for name in ("unit", margin))
     return paired(other, unit)
 
 
 def claims(table):
-    """Return what the table says."""
+    """Yield the claims, with the table's numbers and verdicts."""
     sizes, rates = sorted(table["n"].unique()), (0.0, 0.1)
     for margin in ("Hamming", "true DCG", "DCG off by 30%", "wrong gains"):
         gains = {(n, rate): gain(table, margin, rate, n) for n in (sizes[0], 100, sizes[-1]) for rate in rates}
         better = [mean > 2 * error for mean, error in gains.values()]
-        number = "; ".join(
-            f"{n} pairs: {gains[n, 0.0][0]:+.4f} ± {gains[n, 0.0][1]:.4f} clean, "
-            f"{gains[n, 0.1][0]:+.4f} ± {gains[n, 0.1][1]:.4f} with 10% flips"
+        numbers = "; ".join(
+            f"{n} pairs: {signed(gains[n, 0.0])} clean, {signed(gains[n, 0.1])} with 10% flips"
             for n in dict.fromkeys(n for n, _ in gains)
         )
-        own = table.filter(margin=margin)["alone"].mean()
+        precision = table.filter(margin=margin)["alone"].mean()
         yield Claim(
             "g",
-            f"another margin than 1 gains precision: {margin}",
-            number,
+            f"a margin other than 1 improves precision: {margin}",
+            numbers,
             "holds" if all(better) else "holds with a condition" if any(better) else "does not hold",
-            "Gain over the unit margin on the same pairs, D1 and D2 together."
-            + ("" if own is None else f" That DCG by itself, nothing learned, has a precision of {own:.3f}."),
+            "Differences from the unit margin on the same pairs, D1 and D2 together."
+            + ("" if precision is None else f" Without learning, the margin's DCG has precision {precision:.3f}."),
         )
 
 

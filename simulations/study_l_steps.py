@@ -1,4 +1,4 @@
-"""What does the prior for smooth curves cost where the truth has steps, or no shape at all?"""
+"""Study l: what does the smoothness prior cost when the true gains and discounts are not smooth?"""
 
 import sys
 
@@ -9,64 +9,61 @@ from simulations.run import Claim, at, curves, legend, main, repeated, shown
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_l_steps", 20, 2, (8.5, 3.4)
 SIZES = (30, 100, 300, 1000)
-KINDS = ("binary2-log2", "any shape")
+KINDS = {"binary2-log2": "binary2-log2", "any shape": "random steps"}
+"""Labels of the true DCGs, by their names in the table."""
 
 
-def shapeless(rng):
-    """Return a DCG whose steps are drawn independently, some near 0, some large."""
+def random_steps(rng):
+    """Return a DCG with independent random steps, some near 0 and some large."""
     steps, falls = rng.exponential(size=4) ** 2, rng.exponential(size=10) ** 2
     return dl.DCG(np.concatenate([[0], np.cumsum(steps)]), np.cumsum(falls[::-1])[::-1])
 
 
-def one(rng, kind, n, n_test):
-    """Learn with a weak, the default and a strong prior, and by the QP, from pairs of which 10% are flipped."""
-    true = shapeless(rng) if kind == "any shape" else dl.DCG.from_name(kind, 5)
+def trial(rng, kind, n, n_test):
+    """Learn with a weak, the default and a strong prior, and with the QP, from pairs of which 10% are flipped."""
+    true = random_steps(rng) if kind == "any shape" else dl.DCG.from_name(kind, 5)
     test = dl.simulate.preference_pairs(true, n_test, lists="free", seed=rng)
     log = dl.simulate.preference_pairs(true, n, lists="free", n_flips=n // 10, seed=rng)
-    found = {f"direct, ridge {ridge:g}": dl.DCGLearner(ridge=ridge).fit(log).dcg_ for ridge in (0.1, 2.0, 20.0)}
-    found["QP + SVD, C = 0.1"] = dl.UtilityLearner(C=0.1).fit(log).factor().dcg
-    return [{"learner": name, "share": test.agreement(metric).share} for name, metric in found.items()]
+    metrics = {f"direct, ridge {ridge:g}": dl.DCGLearner(ridge=ridge).fit(log).dcg_ for ridge in (0.1, 2.0, 20.0)}
+    metrics["QP + SVD, C = 0.1"] = dl.UtilityLearner(C=0.1).fit(log).factor().dcg
+    return [{"learner": name, "share": test.agreement(metric).share} for name, metric in metrics.items()]
 
 
 def simulate(seed, repeats, quick, jobs, progress):
-    """Yield a record a kind of truth, number of pairs, learner and repeat."""
+    """Yield one record per true DCG, number of pairs, learner and repeat."""
     sizes, n_test = ((30, 100), 1000) if quick else (SIZES, 5000)
     settings = [{"kind": kind, "n": n, "n_test": n_test} for kind in KINDS for n in sizes]
-    yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 
 def plot(table, axes):
-    """Draw the share respected against the number of pairs, a line a learner."""
-    for ax, kind in zip(axes, KINDS, strict=True):
+    """Draw the share of respected test pairs against the number of pairs, one line per learner."""
+    for ax, (kind, label) in zip(axes, KINDS.items(), strict=True):
         curves(table.filter(kind=kind), ax, "n", "share", lines="learner")
-        ax.set(
-            xscale="log",
-            xlabel="training pairs, 10% flipped",
-            ylabel="share of unseen clean pairs",
-            title=f"truth: {kind}",
-        )
+        ax.set(xscale="log", xlabel="number of training pairs (10% flipped)", title=f"True DCG: {label}")
+        ax.set_ylabel("share of clean test pairs respected")
     legend(axes[1], "learner", loc="lower right")
 
 
 def claims(table):
-    """Return what the table says."""
+    """Yield the claims, with the table's numbers and verdicts."""
     sizes = sorted(table["n"].unique())
-    for kind in KINDS:
-        found = {
+    for kind, label in KINDS.items():
+        shares = {
             (name, n): at(table, "share", kind=kind, learner=name, n=n)
             for name in table["learner"].unique(maintain_order=True)
             for n in sizes
         }
-        ahead = all(found["direct, ridge 2", n][0] > found["QP + SVD, C = 0.1", n][0] for n in sizes)
+        ahead = all(shares["direct, ridge 2", n][0] > shares["QP + SVD, C = 0.1", n][0] for n in sizes)
         yield Claim(
             "l",
-            f"the prior for smooth curves does no harm on a truth with steps: {kind}",
+            f"the smoothness prior does no harm when the true DCG has steps: {label}",
             "; ".join(
-                f"{n} pairs: " + ", ".join(f"{name} {shown(value)}" for (name, m), value in found.items() if m == n)
+                f"{n} pairs: " + ", ".join(f"{name} {shown(value)}" for (name, m), value in shares.items() if m == n)
                 for n in (sizes[0], sizes[-1])
             ),
             "holds" if ahead else "holds with a condition",
-            "Against the QP's factors; bends are charged by a Huber loss, so a few sharp ones are cheap.",
+            "Compared with the QP's factors. The prior is a Huber loss of bends, so a few sharp bends cost little.",
         )
 
 

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 import dcglearn as dl
-from simulations.ranking_data import rows, split, there
+from simulations.ranking_data import available, rows, split
 from simulations.run import STYLES, Claim, at, main, paired, repeated, shown, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_annealing", 20, (2, 3), (13.0, 6.8)
@@ -61,7 +61,7 @@ def one(rng, data, quick):
 
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield the records of each data set and repeat; the points of the lines of the first repeat alone."""
-    settings = [{"data": data, "quick": quick} for data in there(quick)]
+    settings = [{"data": data, "quick": quick} for data in available(quick)]
     for record in repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress):
         if record["what"] != "line" or record["repeat"] == 0:
             yield record

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.ranking_data import rows, split, there
+from simulations.ranking_data import available, rows, split
 from simulations.run import STYLES, Claim, at, curves, main, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_approximation", 20, (2, 5), (17.5, 6.4)
@@ -113,7 +113,7 @@ def one(rng, data, quick):
 
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield the records of each data set and repeat."""
-    settings = [{"data": data, "quick": quick} for data in there(quick)]
+    settings = [{"data": data, "quick": quick} for data in available(quick)]
     yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 

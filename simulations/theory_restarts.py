@@ -3,7 +3,7 @@
 import sys
 
 import dcglearn as dl
-from simulations.ranking_data import rows, split, there
+from simulations.ranking_data import available, rows, split
 from simulations.run import Claim, at, curves, main, paired, repeated, shown
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_restarts", 20, (2, 2), (11.0, 6.6)
@@ -31,7 +31,7 @@ def one(rng, data, alpha, quick):
 
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield a record a data set, sharpness, number of restarts and repeat."""
-    settings = [{"data": data, "alpha": alpha, "quick": quick} for data in there(quick) for alpha in ALPHAS]
+    settings = [{"data": data, "alpha": alpha, "quick": quick} for data in available(quick) for alpha in ALPHAS]
     yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 

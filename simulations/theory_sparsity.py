@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.ranking_data import rows, split, there
+from simulations.ranking_data import available, rows, split
 from simulations.run import STYLES, Claim, at, main, repeated, shown, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_sparsity", 20, (2, 3), (14.0, 6.8)
@@ -45,7 +45,7 @@ def one(rng, data, quick):
 
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield the points of the path, and the chosen model at each depth, for each data set and repeat."""
-    settings = [{"data": data, "quick": quick} for data in there(quick)]
+    settings = [{"data": data, "quick": quick} for data in available(quick)]
     yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 

@@ -4,7 +4,7 @@ import sys
 from itertools import product
 
 import dcglearn as dl
-from simulations.ranking_data import DATA, split, there
+from simulations.ranking_data import DATA, available, split
 from simulations.run import STYLES, Claim, main, paired, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_truncation", 20, (2, 3), (14.0, 6.8)
@@ -30,7 +30,7 @@ def one(rng, data, loss, quick):
 
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield a record a data set, loss, depth of training, depth of judgement and repeat."""
-    names = [NO_CONFLICT, *there(quick)]
+    names = [NO_CONFLICT, *available(quick)]
     settings = [{"data": data, "loss": loss, "quick": quick} for data in names for loss in LOSSES]
     yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 

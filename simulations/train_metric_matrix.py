@@ -11,7 +11,7 @@ from itertools import permutations
 import numpy as np
 
 import dcglearn as dl
-from simulations.ranking_data import DATA, split, there
+from simulations.ranking_data import DATA, available, split
 from simulations.run import Claim, main, paired, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_metric_matrix", 20, 4, (17.0, 4.2)
@@ -58,7 +58,7 @@ def one(rng, data, truth, quick):
 
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield a record a data set, ranker, judge and repeat."""
-    settings = [{"data": name, "truth": truth, "quick": quick} for name in there(quick) for truth in TRUTHS]
+    settings = [{"data": name, "truth": truth, "quick": quick} for name in available(quick) for truth in TRUTHS]
     yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 

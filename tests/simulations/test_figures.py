@@ -1,4 +1,4 @@
-"""The experiments: each runs with --quick, shows what it claims as orderings and ranges, and leaves no half results."""
+"""Each simulation runs with --quick, shows its claims as orderings and ranges, and leaves no partial results."""
 
 import importlib
 import json
@@ -48,7 +48,7 @@ def mean(table, value, **where):
 
 @pytest.mark.parametrize("truth", run.TRUTHS)
 class TestThePapersFigures:
-    """The claims of the paper, section 9 of the mathematics."""
+    """The claims of Zhou et al. 2008."""
 
     def test_1_and_2(self, quick, truth):
         table = quick("figure_01_02")
@@ -76,15 +76,15 @@ class TestThePapersFigures:
 
     def test_9_and_10(self, quick, truth):
         module = importlib.import_module("simulations.figure_09")
-        nothing, little = quick("figure_09"), quick("figure_10")
-        rise, error = module.slope(nothing, truth)
+        optimal, mixed = quick("figure_09"), quick("figure_10")
+        rise, error = module.slope(optimal, truth)
         assert abs(rise) < max(4 * error, 0.03)
-        ends = [mean(little, "precision", truth=truth, lists="optimal-free", n=n) for n in (20, 200)]
-        assert ends[0] < ends[1] < mean(little, "precision", truth=truth, lists="permutations", n=200) - 0.05
+        ends = [mean(mixed, "precision", truth=truth, lists="optimal-free", n=n) for n in (20, 200)]
+        assert ends[0] < ends[1] < mean(mixed, "precision", truth=truth, lists="permutations", n=200) - 0.05
         free = [
-            mean(little, "precision_free", truth=truth, lists=kind, n=200) for kind in ("optimal-free", "permutations")
+            mean(mixed, "precision_free", truth=truth, lists=kind, n=200) for kind in ("optimal-free", "permutations")
         ]
-        assert free[0] > free[1]  # on free lists the order turns round
+        assert free[0] > free[1]  # on free lists the order reverses
 
     def test_11_and_12(self, quick, truth):
         table = quick("figure_11_12")
@@ -94,20 +94,20 @@ class TestThePapersFigures:
 
     def test_13(self, quick, truth):
         table = quick("figure_13")
-        course = [mean(table, "precision", truth=truth, n=n) for n in (20, 200, 1000)]
-        assert course == sorted(course)
-        assert course[-1] > 0.9
+        curve = [mean(table, "precision", truth=truth, n=n) for n in (20, 200, 1000)]
+        assert curve == sorted(curve)
+        assert curve[-1] > 0.9
 
 
 class TestTheStudies:
-    """What they find beyond the paper."""
+    """The claims of the studies beyond the paper."""
 
     def test_a_smaller_c_under_noise(self, quick):
         table = quick("study_a_chosen_c")
         assert mean(table, "log10_C", flip_rate=0.3) < mean(table, "log10_C", flip_rate=0.0)
         assert mean(table, "chosen", flip_rate=0.3) > mean(table, "C_1", flip_rate=0.3)
 
-    def test_b_more_pairs_make_up_for_flips(self, quick):
+    def test_b_more_pairs_compensate_for_flips(self, quick):
         table = quick("study_b_flips_and_pairs")
         assert mean(table, "precision", n=200, flip_rate=0.0) > mean(table, "precision", n=200, flip_rate=0.4)
         assert mean(table, "gauge_free", n=1000, flip_rate=0.4) > mean(table, "gauge_free", n=200, flip_rate=0.4)
@@ -145,11 +145,11 @@ class TestTheStudies:
             )
             assert direct > qp + 0.02
 
-    def test_i_questions_teach(self, quick):
+    def test_i_actively_chosen_pairs_teach_more(self, quick):
         table = quick("study_i_active")
-        asked, random = (mean(table, "precision", how=how, n=40, flip_rate=0.0) for how in ("asked", "random"))
-        assert asked > random - 0.005
-        assert asked > 0.97
+        active, random = (mean(table, "precision", how=how, n=40, flip_rate=0.0) for how in ("asked", "random"))
+        assert active > random - 0.005
+        assert active > 0.97
 
     def test_j_p_values_are_shares(self, quick):
         table = quick("study_j_position_test")
@@ -168,12 +168,12 @@ class TestTheStudies:
             assert small < large + 0.02
             assert large > mean(table, "share", kind=kind, learner="QP + SVD, C = 0.1", n=100) - 0.02
 
-    def test_the_metric_one_trains_on_matters(self, quick):
+    def test_the_training_metric_matters(self, quick):
         table = quick("train_metric_matrix")
         for name, other in (("binary1-log2", "true"), ("true", "binary1-log2")):
             assert mean(table, "ndcg", trained=name, judge=name) > mean(table, "ndcg", trained=other, judge=name)
 
-    def test_trees_follow_the_metric_they_are_given(self, quick):
+    def test_trees_improve_their_training_metric(self, quick):
         pytest.importorskip("lightgbm")
         table = quick("train_trees")
         for shape in table["shape"].unique():
@@ -183,7 +183,7 @@ class TestTheStudies:
             assert first < last < 1
             assert mean(table, "ndcg", trees=20, follow="gradient", **where) < last + 0.02
 
-    def test_the_mixture_turns_from_pointwise_to_listwise(self, quick):
+    def test_the_mixture_moves_from_pointwise_to_listwise(self, quick):
         pytest.importorskip("lightgbm")
         table = quick("train_transition")
         for follow in ("gradient", "exchange"):
@@ -197,7 +197,7 @@ class TestTheStudies:
 
 
 class TestTheRankersPapers:
-    """What Qin et al., Chapelle and Wu, Sun et al. and Wu et al. show of their objectives."""
+    """The claims of Qin et al., Chapelle and Wu, Sun et al. and Wu et al. on their objectives."""
 
     def test_sharper_approximations_are_closer_and_within_their_bounds(self, quick):
         table = quick("theory_approximation")
@@ -214,18 +214,18 @@ class TestTheRankersPapers:
             assert (rows["kept"] == 1).all()
             assert (rows["measured"] <= rows["printed"] + 1e-12).all()
 
-    def test_annealing_learns_the_training_queries_as_the_objective_grows_rough(self, quick):
+    def test_annealing_improves_training_ndcg_while_the_objective_becomes_rough(self, quick):
         table = quick("theory_annealing")
         assert mean(table, "value", what="train", x=-10) > mean(table, "value", what="train", x=6) + 0.05
         peaks = [mean(table, "value", what="peaks", line=line) for line in ("sigma = 2^6", "sigma = 2^-8", "NDCG")]
         assert peaks[0] < 2 < peaks[1] < peaks[2]
         ends = [table.filter(what="line", line=line)["value"] for line in ("sigma = 2^-8", "NDCG")]
-        assert abs(ends[0].max() - ends[1].max()) < 0.02  # sharp, it is the metric
+        assert abs(ends[0].max() - ends[1].max()) < 0.02  # a sharp objective equals the metric
 
-    def test_sharp_objectives_need_restarts_and_the_best_objective_only_grows(self, quick):
+    def test_sharp_objectives_need_restarts_and_the_best_objective_grows(self, quick):
         table = quick("theory_restarts")
-        one, all_of_them = (mean(table, "objective", alpha=100, restarts=k) for k in (1, 5))
-        assert one < all_of_them
+        single, best_of_five = (mean(table, "objective", alpha=100, restarts=k) for k in (1, 5))
+        assert single < best_of_five
         assert mean(table, "train", alpha=300, restarts=1) < mean(table, "train", alpha=10, restarts=1) - 0.05
 
     def test_the_lemma_the_limit_and_the_gap(self, quick):
@@ -240,14 +240,14 @@ class TestTheRankersPapers:
         assert gaps[0] < gaps[1]
         assert mean(table, "value", what="gap", line="n = 40", x=2.0**-8) < gaps[1]
 
-    def test_truncation_is_a_choice_of_what_to_fit(self, quick):
+    def test_the_depth_of_training_changes_the_fit(self, quick):
         table = quick("theory_truncation")
         assert table["ndcg"].is_between(0, 1).all()
-        own, deep = (mean(table, "fitted", data="LETOR-shaped", judged=1, k=k) for k in (1, 50))
-        assert abs(own - deep) < 0.3
+        shallow, deep = (mean(table, "fitted", data="LETOR-shaped", judged=1, k=k) for k in (1, 50))
+        assert abs(shallow - deep) < 0.3
         assert set(table["data"].unique()) == {"LETOR-shaped", "LETOR-shaped, no conflict"}
 
-    def test_a_stronger_pull_leaves_fewer_features(self, quick):
+    def test_a_larger_penalty_leaves_fewer_features(self, quick):
         table = quick("theory_sparsity")
         path = run.summary(table.filter(what="path"), ["g"], ["features", "train"])
         assert path["features"].is_sorted(descending=True)
@@ -257,7 +257,7 @@ class TestTheRankersPapers:
         chosen = table.filter(what="chosen", k=10)
         assert (chosen["features"] <= 1).all()
 
-    def test_hinge_ranks_are_the_papers_and_pull_far_wrong_pairs(self, quick):
+    def test_hinge_ranks_equal_the_papers_and_correct_badly_ordered_pairs(self, quick):
         table = quick("theory_hinge_ranks")
         assert table.filter(what="function")["apart"].max() < 1e-12
         for gap in (0, 3):
@@ -267,7 +267,7 @@ class TestTheRankersPapers:
             assert ends[1] > 0.99
 
 
-def test_real_queries_come_from_the_folder_that_the_user_names(tmp_path, monkeypatch):
+def test_real_queries_come_from_the_folder_of_the_environment(tmp_path, monkeypatch):
     import dcglearn as dl
 
     data = importlib.import_module("simulations.ranking_data")
@@ -278,7 +278,7 @@ def test_real_queries_come_from_the_folder_that_the_user_names(tmp_path, monkeyp
     for name, queries in (("train", (1, 2, 3)), ("vali", (4,)), ("test", (5,))):
         lines = [f"{i % 2} qid:{query} 1:0.{i} 2:0.5" for query in queries for i in (1, 2)]
         (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
-    assert data.there(False) == ["LETOR-shaped", "lambdarank"]
+    assert data.available(False) == ["LETOR-shaped", "lambdarank"]
     parts = data.split(np.random.default_rng(0), "lambdarank", False)
     data.lambdarank.cache_clear()
     assert [len(part) for part in parts] == [3, 1, 1]
@@ -291,34 +291,34 @@ def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
     lists = rng.integers(0, 3, (60, 4))
     ratings = (lists @ [4, 3, 2, 1]) // 3
     lines = [
-        json.dumps({"list": one.tolist(), "rating": int(rating)}) for one, rating in zip(lists, ratings, strict=True)
+        json.dumps({"list": row.tolist(), "rating": int(rating)}) for row, rating in zip(lists, ratings, strict=True)
     ]
     (tmp_path / "mine.jsonl").write_text("\n".join(lines))
     out = tmp_path / "table.csv"
     real_logs.main([str(tmp_path / "mine.jsonl"), "nowhere.jsonl", "--splits", "2", "-o", str(out)])
-    shown = capsys.readouterr()
-    assert "nowhere.jsonl is not here" in shown.err
-    assert "direct (default)" in shown.out and "QP + SVD" in shown.out
+    printed = capsys.readouterr()
+    assert "nowhere.jsonl does not exist" in printed.err
+    assert "direct (default)" in printed.out and "QP + SVD" in printed.out
     assert len(out.read_text().splitlines()) == 9
     real_logs.main(["nowhere.jsonl"])
-    assert "nothing to do" in capsys.readouterr().err
+    assert "nothing to compare" in capsys.readouterr().err
 
 
-def test_a_cluster_repeats_to_the_same_bytes(tmp_path, monkeypatch):
+def test_a_cluster_gives_the_same_bytes(tmp_path, monkeypatch):
     from dcglearn import InputError
 
     distributed = pytest.importorskip("distributed")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     module = importlib.import_module("simulations.figure_09")
-    for folder in ("here", "there"):
+    for folder in ("local", "cluster"):
         (tmp_path / folder).mkdir()
-    run.produce(module, options(tmp_path / "here", "--quick", "--repeats", "2"))
+    run.produce(module, options(tmp_path / "local", "--quick", "--repeats", "2"))
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
-        far = ["--quick", "--repeats", "2", "--dask", cluster.scheduler_address]
-        run.produce(module, options(tmp_path / "there", *far))
-    assert (tmp_path / "here/figure_09.csv").read_bytes() == (tmp_path / "there/figure_09.csv").read_bytes()
+        dask = ["--quick", "--repeats", "2", "--dask", cluster.scheduler_address]
+        run.produce(module, options(tmp_path / "cluster", *dask))
+    assert (tmp_path / "local/figure_09.csv").read_bytes() == (tmp_path / "cluster/figure_09.csv").read_bytes()
     with pytest.raises(InputError, match="no scheduler answers"):
-        run.produce(module, options(tmp_path / "there", "--quick", "--force", "--dask", "tcp://127.0.0.1:1"))
+        run.produce(module, options(tmp_path / "cluster", "--quick", "--force", "--dask", "tcp://127.0.0.1:1"))
 
 
 def test_every_program_is_tested_here():
@@ -326,19 +326,17 @@ def test_every_program_is_tested_here():
     assert all(f'"{name}"' in text for name in FIGURES + STUDIES + THEORY + TRAINING)
 
 
-def test_same_seed_same_bytes_whatever_the_processes(tmp_path):
+def test_same_seed_same_bytes_for_any_number_of_processes(tmp_path):
     module = importlib.import_module("simulations.figure_09")
-    tables = []
+    results = []
     for folder, jobs in (("one", "1"), ("again", "1"), ("two", "2")):
         (tmp_path / folder).mkdir()
         run.produce(module, options(tmp_path / folder, "--quick", "--repeats", "2", "--jobs", jobs))
-        tables.append((tmp_path / folder / "figure_09.csv").read_bytes())
-        pictures = [(tmp_path / folder / f"figure_09{suffix}").read_bytes() for suffix in (".png", ".pdf")]
-        tables[-1] += b"".join(pictures)
-    assert tables[0] == tables[1] == tables[2]
+        results.append([(tmp_path / folder / f"figure_09{suffix}").read_bytes() for suffix in run.SUFFIXES])
+    assert results[0] == results[1] == results[2]
 
 
-def test_an_interrupted_run_goes_on_with_what_is_missing(tmp_path, monkeypatch):
+def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(tmp_path, monkeypatch):
     module = importlib.import_module("simulations.figure_13")
     run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -351,10 +349,24 @@ def test_an_interrupted_run_goes_on_with_what_is_missing(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         run.produce(module, options(tmp_path, "--quick", "--repeats", "2", "--force"))
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))  # all there: nothing is run
+    run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))  # results exist: nothing runs
     (tmp_path / "figure_13.pdf").unlink()
     with pytest.raises(KeyboardInterrupt):
         run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))
+
+
+def test_pictures_are_drawn_again_from_the_table(tmp_path, monkeypatch):
+    import dcglearn as dl
+
+    module = importlib.import_module("simulations.figure_09")
+    with pytest.raises(dl.InputError, match=r"figure_09\.csv does not exist; run without --redraw"):
+        run.produce(module, options(tmp_path, "--redraw"))
+    claims = run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    (tmp_path / "figure_09.png").unlink()
+    monkeypatch.setattr(module, "simulate", None)
+    assert run.produce(module, options(tmp_path, "--redraw")) == claims
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_results_of_other_options_are_kept_unless_forced(tmp_path):
@@ -370,23 +382,23 @@ def test_results_of_other_options_are_kept_unless_forced(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
-        (["figure_09", "--repeats", "0"], "repeats=0: at least 2"),
-        (["figure_09", "--seed", "-1"], "seed=-1: at least 0"),
-        (["figure_09", "--jobs", "0"], "jobs=0: at least 1"),
+        (["figure_09", "--repeats", "0"], "repeats=0: must be at least 2"),
+        (["figure_09", "--seed", "-1"], "seed=-1: must be at least 0"),
+        (["figure_09", "--jobs", "0"], "jobs=0: must be at least 1"),
         (["figure_09", "--folder", "/nowhere"], "does not exist"),
         (["figure_9"], "none of all, figures, studies"),
     ],
 )
-def test_bad_settings_end_with_status_2(arguments, words, tmp_path):
+def test_bad_settings_end_with_status_2(arguments, message, tmp_path):
     if "--folder" not in arguments:
         arguments = [*arguments, "--folder", str(tmp_path)]
     done = subprocess.run(
         [sys.executable, "-m", "simulations", *arguments], capture_output=True, text=True, cwd=ROOT, check=False
     )
     assert done.returncode == 2
-    assert words in done.stderr
+    assert message in done.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -406,12 +418,12 @@ def test_impossible_experiments_are_refused():
 def test_the_page_of_claims_is_that_of_the_committed_tables():
     from simulations.claims import page
 
-    there = [m for m in everything.programs() if run.complete(ROOT / "figures", m.STEM)]
-    claims = {module.STEM: list(module.claims(run.read(ROOT / "figures", module.STEM))) for module in there}
+    finished = [m for m in everything.programs() if run.complete(ROOT / "figures", m.STEM)]
+    claims = {module.STEM: list(module.claims(run.read(ROOT / "figures", module.STEM))) for module in finished}
     text = (ROOT / "docs" / "claims.md").read_text()
     assert text == page(claims)
     assert all(row.count("|") == 6 for row in text.splitlines() if row.startswith("| ["))
-    assert [module.STEM for module in there] == FIGURES + STUDIES + THEORY + TRAINING
+    assert [module.STEM for module in finished] == FIGURES + STUDIES + THEORY + TRAINING
 
 
 @pytest.mark.parametrize("name", FIGURES + STUDIES + THEORY + TRAINING)
@@ -419,12 +431,12 @@ def test_committed_tables_have_full_repeats(name):
     module = importlib.import_module(f"simulations.{name}")
     with (ROOT / "figures" / f"{name}.csv").open() as file:
         assert file.readline() == f"# seed=0 repeats={module.REPEATS} quick=False\n"
-    assert (6 if name == "train_trees" else 20) <= module.REPEATS  # which grows 78 forests a repeat, for hours
+    assert (6 if name == "train_trees" else 20) <= module.REPEATS  # train_trees grows 78 ensembles per repeat
     table = run.read(ROOT / "figures", name)
     assert np.unique(table["repeat"]).size == module.REPEATS
 
 
-def test_they_import_only_public_names():
+def test_simulations_import_only_public_names():
     for path in (ROOT / "simulations").glob("*.py"):
         text = path.read_text()
         assert "from dcglearn" not in text
