@@ -102,6 +102,26 @@ def expand_paths(paths: Paths, inside: str) -> list[str]:
     return list(dict.fromkeys(files))
 
 
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or cannot be read.
+    """
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist; check the name") from error
+    except IsADirectoryError as error:
+        raise InputError(f"{path} is a folder; name a file in it") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise InputError(f"{str(path)!r} cannot be the name of a file ({error})") from error
+
+
 def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the JSON object in a file; NaN, Infinity and repeated keys are refused.
 
@@ -111,13 +131,9 @@ def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
         If the file cannot be read or is not one strict JSON object.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+        text = read_bytes(path).decode()
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start}); is it a dcglearn JSON file?") from error
-    except ValueError as error:
-        raise InputError(f"{str(path)!r} cannot be the name of a file ({error})") from error
     try:
         value = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_unique_keys)
     except ValueError as error:

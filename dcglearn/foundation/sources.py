@@ -10,6 +10,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dcglearn.foundation.files import read_bytes
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -41,17 +42,7 @@ def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
     if str(path) == "-":
         name, data = "standard input", sys.stdin.buffer.read()
     else:
-        name = str(path)
-        try:
-            data = Path(path).read_bytes()
-        except FileNotFoundError as error:
-            raise InputError(f"{name} does not exist; check the name") from error
-        except IsADirectoryError as error:
-            raise InputError(f"{name} is a folder; name a file in it") from error
-        except OSError as error:
-            raise InputError(f"{name}: cannot be read ({error.strerror})") from error
-        except ValueError as error:
-            raise InputError(f"{name!r} cannot be the name of a file ({error})") from error
+        name, data = str(path), read_bytes(path)
     data = decompressed(name, data)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{name} is UTF-16 text; save it as UTF-8")

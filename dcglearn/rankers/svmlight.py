@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.files import read_bytes
 from dcglearn.foundation.sources import decompressed
 from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.queries import Queries, group_labels
@@ -98,11 +99,7 @@ class _Lines:
 
 
 def _bytes(path: Path) -> bytes:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    data = decompressed(str(path), data)
+    data = decompressed(str(path), read_bytes(path))
     if not data.strip():
         raise InputError(f"{path} is empty; expected a document a line, such as: 2 qid:1 1:0.3 2:1.5")
     return data.removeprefix(b"\xef\xbb\xbf")

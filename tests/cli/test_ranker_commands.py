@@ -87,7 +87,7 @@ def test_dry_run_writes_nothing(dcglearn, data):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("train", "none.svm", "-o", "m"), "none.svm: cannot be read"),
+        (("train", "none.svm", "-o", "m"), "none.svm does not exist; check the name"),
         (("train", "train.svm", "-o", "a/b/m"), "the folder a/b does not exist"),
         (("train", "train.svm", "-o", "dcg.json"), "is a file; a model is a folder"),
         (("train", "train.svm", "-o", "m", "--metric", "nDCG"), "neither a file nor GAIN-DISCOUNT"),
@@ -99,7 +99,7 @@ def test_dry_run_writes_nothing(dcglearn, data):
         (("train", "train.svm", "-o", "m", "--resume"), "m/checkpoint.npz: no checkpoint to resume from"),
         (("train", "train.svm", "-o", "m", "--groups", "two.json"), "has qid, so its queries are known"),
         (("train", "bare.svm", "-o", "m"), "bare.svm has no qid"),
-        (("rank", "none", "train.svm"), "none/model.json: cannot be read"),
+        (("rank", "none", "train.svm"), "none/model.json does not exist; check the name"),
         (("rank", "m", "train.svm", "--tag", "two words"), "a run's name is one word"),
     ],
 )

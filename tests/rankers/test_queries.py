@@ -185,8 +185,8 @@ class TestReading:
         (tmp_path / "bad.xz").write_bytes(lzma.compress(SVM.encode())[:-20])
         for name, message in (
             ("bad.xz", "truncated or damaged"),
-            ("none.svm", "cannot be read"),
-            ("", "cannot be read"),
+            ("none.svm", "none.svm does not exist; check the name"),
+            ("", "is a folder; name a file in it"),
         ):
             with pytest.raises(InputError, match=message):
                 read_queries(tmp_path / name)
