@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from array import array
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcglearn.foundation.files import refuse_existing, written_beside
-from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size
+from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size, whole_number
 from dcglearn.logs.line_formats import BLANK, NUMBER, Source, shown
 
 if TYPE_CHECKING:
@@ -56,10 +55,8 @@ class Rules:
     names: dict[str, int] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        if self.depth is not None and (isinstance(self.depth, bool) or not isinstance(self.depth, int | np.integer)):
-            raise InputError(f"depth={self.depth!r} is not an integer")
-        if self.depth is not None and self.depth < 1:
-            raise InputError(f"depth={self.depth} must be at least 1")
+        if self.depth is not None:
+            whole_number(self.depth, "depth")
         if self.n_grades is not None:
             scale_size(self.n_grades, 0)
         if self.scale is not None:
@@ -137,16 +134,8 @@ def read_carefully(
 ) -> tuple[Table, dict[str, int]]:
     """Read line by line; return the columns by role, and the counts of the lines left out.
 
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-    source : Source
-        Its lines.
-    rules : Rules
-        Which grades and lists are accepted.
-    skip_bad : path, optional
-        Where bad lines are written once all lines are read; without it the first bad line is an error.
+    Bad lines are written to `skip_bad` once all lines are read; without it the first one is an error. Messages call the
+    file `name`.
 
     Returns
     -------
@@ -280,9 +269,3 @@ def _number(value: Any, role: str, kind: str) -> float:
     if kind == "positive" and number <= 0:
         raise InputError(f"{role} is {number:g}; it must be positive: leave the line out, or the {role}")
     return number
-
-
-def is_same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Whether two paths name the same existing file."""
-    first, second = Path(path), Path(other)
-    return first.exists() and second.exists() and first.samefile(second)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 PAIR_COLUMNS = ("preferred", "other", "weight", "tie", "strength", "margin", "rater", "query")
 """The columns with one entry a pair; all but the first two may be None."""
 
+MISSING = {"weight": 1.0, "tie": False, "strength": 1.0, "rater": "", "query": ""}
+"""The values of pairs that lack a column which other pairs have; a margin has none."""
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:

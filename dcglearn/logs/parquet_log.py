@@ -7,13 +7,14 @@ import shutil
 import tempfile
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import psutil
 
 from dcglearn.foundation.files import expand_paths
 from dcglearn.foundation.validation import InputError
+from dcglearn.logs.columns import MISSING
 from dcglearn.logs.line_formats import by_role
 from dcglearn.logs.parquet_pieces import PARQUET, PIECE, batches, opened, pieces, rules_of_parts
 from dcglearn.logs.parts import PartedLog, checked_scale, facts_of
@@ -37,19 +38,6 @@ WORKING = 700 << 20
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-class Column(Protocol):
-    """Values that are appended in batches and read in chunks."""
-
-    def append(self, values: Any) -> None:
-        """Put values at the end."""
-
-    def read(self, start: int, stop: int) -> Any:
-        """Return some of the values, valid until the next read."""
-
-    def close(self) -> None:
-        """Release the memory or the file."""
-
-
 class MemoryColumn:
     """A column in memory, of a capacity known before; the system provides its pages as they are filled."""
 
@@ -63,7 +51,7 @@ class MemoryColumn:
         self._n += len(values)
 
     def read(self, start: int, stop: int) -> Any:
-        """Return a view of some of the values."""
+        """Return some of the values."""
         return self._values[start:stop]
 
     def close(self) -> None:
@@ -103,7 +91,7 @@ class FileColumn:
             ) from error
 
     def read(self, start: int, stop: int) -> Any:
-        """Return some of the values in the column's buffer."""
+        """Return some of the values, valid until the next read."""
         if len(self._buffer) < stop - start:
             self._buffer = np.empty((stop - start, *self._shape), self._dtype)
         values = self._buffer[: stop - start]
@@ -119,6 +107,9 @@ class FileColumn:
     def close(self) -> None:
         """Close the file, and so delete it."""
         self._file.close()
+
+
+Column: TypeAlias = MemoryColumn | FileColumn
 
 
 class StoredParts:
@@ -149,14 +140,8 @@ class StoredParts:
         return reduce(add, (function(part, *arguments) for part in self))
 
 
-COLUMNS = {
-    "tie": (bool, False),
-    "weight": (float, 1.0),
-    "strength": (float, 1.0),
-    "margin": (float, np.nan),
-    "rater": (np.int32, ""),
-}
-"""Type of the columns beside the lists, and the value of pairs that lack the column."""
+TYPES = {"tie": bool, "weight": float, "strength": float, "margin": float, "rater": np.int32}
+"""The columns that are stored beside the lists, and their types; raters are numbered."""
 
 
 class CodeStore:
@@ -192,7 +177,7 @@ class CodeStore:
             self._columns = {name: self._new_column((log.depth,), np.int8) for name in ("preferred", "other")}
         for side in ("preferred", "other"):
             self._columns[side].append(getattr(log, side))
-        for column, (dtype, _) in COLUMNS.items():
+        for column, dtype in TYPES.items():
             values = getattr(log, column)
             if values is not None and column not in self._columns:
                 self._columns[column] = self._new_column((), dtype)
@@ -223,10 +208,9 @@ class CodeStore:
 
     def _fill(self, column: str, n: int) -> None:
         """Append the value of n pairs that lack a column."""
-        dtype, missing = COLUMNS[column]
-        value = self._number(missing) if column == "rater" else missing
+        value = self._number(MISSING[column]) if column == "rater" else MISSING[column]
         for start in range(0, n, CHUNK):
-            self._columns[column].append(np.full(min(CHUNK, n - start), value, dtype))
+            self._columns[column].append(np.full(min(CHUNK, n - start), value, TYPES[column]))
 
     def _number(self, rater: Any) -> int:
         return self._raters.setdefault(str(rater), len(self._raters))
@@ -348,7 +332,7 @@ def bytes_per_pair(first: Piece, rules: Rules, files: Sequence[str]) -> int:
     for path in files:
         with opened(path) as file:
             present |= set(by_role(file.schema_arrow.names, PREFERENCE))
-    return 2 * depth + sum(np.dtype(dtype).itemsize for name, (dtype, _) in COLUMNS.items() if name in present)
+    return 2 * depth + sum(np.dtype(dtype).itemsize for name, dtype in TYPES.items() if name in present)
 
 
 def n_bytes(memory: str | int) -> int:

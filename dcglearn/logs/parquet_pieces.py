@@ -36,13 +36,13 @@ class Piece:
 
     Attributes
     ----------
-    slices : tuple of (str, tuple of int, int)
+    slices : tuple of (str, list of int, int)
         File, numbers of row groups, and the number of rows before the first of them.
     n : int
         Rows.
     """
 
-    slices: tuple[tuple[str, tuple[int, ...], int], ...]
+    slices: tuple[tuple[str, list[int], int], ...]
     n: int
 
     @property
@@ -74,7 +74,7 @@ def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
         If a file is not Parquet, damaged, or lacks a column that a log needs, naming it.
     """
     cut: list[Piece] = []
-    slices: dict[str, tuple[list[int], int]] = {}
+    slices: list[tuple[str, list[int], int]] = []
     held = 0
     for path in files:
         with opened(path) as file:
@@ -82,20 +82,18 @@ def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
         before = 0
         for group, n in enumerate(sizes):
             if held and held + n > size:
-                cut.append(_piece(slices, held))
-                slices, held = {}, 0
+                cut.append(Piece(tuple(slices), held))
+                slices, held = [], 0
             if n:
-                slices.setdefault(path, ([], before))[0].append(group)
+                if not slices or slices[-1][0] != path:
+                    slices.append((path, [], before))
+                slices[-1][1].append(group)
             held, before = held + n, before + n
     if held:
-        cut.append(_piece(slices, held))
+        cut.append(Piece(tuple(slices), held))
     if not cut:
         raise InputError(f"{files[0]}{' and the others hold' if len(files) > 1 else ' holds'} no row")
     return cut
-
-
-def _piece(slices: dict[str, tuple[list[int], int]], n: int) -> Piece:
-    return Piece(tuple((path, tuple(groups), before) for path, (groups, before) in slices.items()), n)
 
 
 def opened(path: str) -> pq.ParquetFile:
@@ -138,21 +136,17 @@ def batches(piece: Piece, rules: Rules) -> Iterator[tuple[str, Preferences]]:
     for path, groups, before in piece.slices:
         with opened(path) as file:
             columns = list(by_role(file.schema_arrow.names, PREFERENCE).values())
-            source = file.iter_batches(BATCH, row_groups=list(groups), columns=columns, use_threads=False)
             row = before
-            while True:
-                try:
-                    batch = next(source, None)
-                except (pa.ArrowException, OSError) as error:
-                    raise InputError(
-                        f"{path}: damaged in the rows from {row + 1:,} on ({error}); restore the file or leave it out"
-                    ) from error
-                if batch is None:
-                    break
-                if batch.num_rows:
-                    frame: Any = pl.from_arrow(batch)
-                    yield path, preferences_of(frame, path, rules, row + 1)
-                row += batch.num_rows
+            try:
+                for batch in file.iter_batches(BATCH, row_groups=groups, columns=columns, use_threads=False):
+                    if batch.num_rows:
+                        frame: Any = pl.from_arrow(batch)
+                        yield path, preferences_of(frame, path, rules, row + 1)
+                    row += batch.num_rows
+            except (pa.ArrowException, OSError) as error:
+                raise InputError(
+                    f"{path}: damaged in the rows from {row + 1:,} on ({error}); restore the file or leave it out"
+                ) from error
 
 
 def read_piece(piece: Piece, rules: Rules) -> Preferences:

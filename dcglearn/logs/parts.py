@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.logs.columns import MISSING, PAIR_COLUMNS, Columns
 from dcglearn.logs.counting import Agreement
 from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.unique_rows import packed
-from dcglearn.logs.visibility import Visibility, blind_mixture, gram_matrix, is_blind, mixture_sums, visibility
+from dcglearn.logs.visibility import (
+    Visibility,
+    blind_mixture,
+    grade_counts,
+    gram_matrix,
+    is_blind,
+    mixture_sums,
+    visibility,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,7 +104,6 @@ class Facts:
 
 def facts_of(log: Preferences) -> Facts:
     """Return the facts of one part."""
-    counts = sum(np.bincount(x.ravel().view(np.uint8), minlength=256) for x in (log.preferred, log.other))
     unlike = log.differing
     n = len(log)
     return Facts(
@@ -104,7 +112,7 @@ def facts_of(log: Preferences) -> Facts:
         n - int(unlike.sum()),
         0 if log.tie is None else int((log.tie & unlike).sum()),
         float(unlike.sum()) if log.weight is None else float(log.weight[unlike].sum()),
-        np.asarray(counts, dtype=np.int64),
+        grade_counts(log.preferred, log.other),
         None if log.rater is None or not n else frozenset(map(str, np.unique(log.rater[unlike]))),
         dict(log.dropped),
     )
@@ -210,24 +218,23 @@ def _every(log: Preferences, step: int, first: int) -> Preferences:
 
 
 def joined(logs: Sequence[Preferences], n_grades: int, grade_names: Sequence[str] | None) -> Preferences:
-    """Concatenate logs of one depth; a missing weight or strength is 1, a missing rater or query the empty text."""
+    """Concatenate logs of one depth; pairs that lack a column get its `MISSING` value."""
 
-    def column(name: str, missing: Any) -> Any:
+    def column(name: str) -> Any:
         values = [getattr(log, name) for log in logs]
-        if all(value is None for value in values):
+        lacking = [value is None for value in values]
+        if all(lacking) or (any(lacking) and name == "margin"):
             return None
-        filled = [np.full(len(log), missing) if x is None else x for log, x in zip(logs, values, strict=True)]
-        return np.concatenate(filled)
+        return np.concatenate(
+            [
+                np.full(len(log), MISSING[name]) if value is None else value
+                for log, value in zip(logs, values, strict=True)
+            ]
+        )
 
-    missing = {"weight": 1.0, "tie": False, "strength": 1.0, "rater": "", "query": ""}
-    return Preferences(
-        np.concatenate([log.preferred for log in logs]),
-        np.concatenate([log.other for log in logs]),
-        n_grades=n_grades,
-        margin=None if any(log.margin is None for log in logs) else np.concatenate([log.margin for log in logs]),
-        grade_names=grade_names,
-        **{name: column(name, value) for name, value in missing.items()},
-    )
+    names = None if grade_names is None else tuple(grade_names)
+    columns = {name: column(name) for name in PAIR_COLUMNS}
+    return Preferences(Columns(n_grades=n_grades, grade_names=names, **columns))
 
 
 def _gram(log: Preferences, shape: tuple[int, int]) -> Floats:

@@ -117,7 +117,7 @@ class _Cells:
         self.size = np.diff(self.start, append=len(keys))
 
     def pairs(self, name: str) -> tuple[Integers, dict[str, int]]:
-        """Return ordered rows (group, preferred list, other list, bits of the weight), and counts of the other pairs."""
+        """Return rows (group, preferred, other, bits of the weight), ordered, and the numbers of pairs left out."""
         compared = self.size * (self.size - 1) // 2
         distinct = np.bincount(unique_rows(np.column_stack([self.group, self.list]))[0][:, 0])
         total = int(np.minimum(compared, distinct * (distinct - 1)).sum())

@@ -13,7 +13,7 @@ import numpy as np
 
 from dcglearn.foundation.sources import content, kind_of, parquet_rows, plain_types
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.careful_pass import WINNERS, Rules, is_same_file, read_carefully
+from dcglearn.logs.careful_pass import WINNERS, Rules, read_carefully
 from dcglearn.logs.fast_pass import read_fast
 from dcglearn.logs.line_formats import JsonLines, ParquetRows, Role, TextLines
 from dcglearn.logs.preferences import Preferences
@@ -97,22 +97,9 @@ def read_preferences(
 
 
 def preferences_of(frame: pl.DataFrame, name: str, rules: Rules, first_row: int = 1) -> Preferences:
-    """Return the log in a table, a row a judgement, with the columns that `read_preferences` reads.
+    """Return the log in a table that is not empty, a row a judgement, with the columns that `read_preferences` reads.
 
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        Not empty.
-    name : str
-        What messages call it.
-    rules : Rules
-        The options of `read_preferences`.
-    first_row : int
-        Number of the table's first row, for messages.
-
-    Returns
-    -------
-    Preferences
+    Messages call the table `name` and count its rows from `first_row`.
 
     Raises
     ------
@@ -175,7 +162,7 @@ def read_columns(
     path: str | os.PathLike[str], roles: Mapping[str, Role], rules: Rules, skip_bad: str | os.PathLike[str] | None
 ) -> tuple[Table, dict[str, int]]:
     """Return the columns of a file by role, and the counts of what was left out; see `read_carefully`."""
-    if skip_bad is not None and is_same_file(path, skip_bad):
+    if skip_bad is not None and Path(path).exists() and Path(skip_bad).exists() and Path(path).samefile(skip_bad):
         raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
     name, data = content(path)
     kind = kind_of(Path(path).name.lower(), data)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from dcglearn.foundation.arrays import Floats, Grades
+    from dcglearn.foundation.arrays import Floats, Grades, Integers
     from dcglearn.logs.pair_sums import PairSums
 
 
@@ -123,10 +123,6 @@ def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = T
     graded : bool
         False where the columns are documents.
 
-    Returns
-    -------
-    Visibility
-
     Notes
     -----
     The Gram matrix of a sample is enough if no pair of the log shows a direction that the sample does not.
@@ -153,10 +149,6 @@ def visibility(gram: Floats, shape: tuple[int, int], occurring: Sequence[int], *
         The grades that occur anywhere in the log.
     graded : bool
         False where the columns are documents.
-
-    Returns
-    -------
-    Visibility
 
     Notes
     -----
@@ -228,11 +220,15 @@ def is_blind(sums: PairSums, n: int) -> bool:
     return max(abs(sums.slope - n), abs(sums.loss - n)) <= 1e-12 * n
 
 
+def grade_counts(first: Grades, second: Grades) -> Integers:
+    """Return how often each grade occurs, as uint8 (255 = unknown), shape (256,)."""
+    counts = [np.bincount(lists.ravel().view(np.uint8), minlength=256) for lists in (first, second)]
+    return counts[0] + counts[1]
+
+
 def _occurring(first: Grades, second: Grades, n_grades: int) -> list[int]:
     """Return the grades that occur; the first lists often hold all of them."""
-    for lists in ((first[:SAMPLE], second[:SAMPLE]), (first, second)):
-        counts = np.sum([np.bincount(x.ravel().view(np.uint8), minlength=256) for x in lists], axis=0)
-        occurring = np.flatnonzero(counts[:n_grades])
-        if len(occurring) == n_grades:
-            break
-    return [int(grade) for grade in occurring]
+    occurring = np.flatnonzero(grade_counts(first[:SAMPLE], second[:SAMPLE])[:n_grades])
+    if len(occurring) < n_grades:
+        occurring = np.flatnonzero(grade_counts(first, second)[:n_grades])
+    return occurring.tolist()

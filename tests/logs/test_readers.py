@@ -346,7 +346,7 @@ def test_unknown_grades_and_scale(tmp_path):
         ({"scale": []}, "must name every grade"),
         ({"scale": ["Bad", "Good"], "n_grades": 3}, "names 2 grades, but n_grades=3"),
         ({"n_grades": 0}, "n_grades=0: give 1 to 127"),
-        ({"depth": 0}, "depth=0 must be at least 1"),
+        ({"depth": 0}, "depth=0: give 1 or more"),
         ({"depth": 2.0}, "depth=2.0 is not an integer"),
     ],
 )
