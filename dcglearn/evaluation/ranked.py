@@ -1,4 +1,4 @@
-"""Runs and judgements brought together: the grades of each query's documents in the order a system ranked them."""
+"""Join runs with judgements: the grades of each query's documents in the order in which a run ranks them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.evaluation.trec import Judgements, Run
-    from dcglearn.foundation.arrays import Grades, Integers
+    from dcglearn.foundation.arrays import Floats, Grades, Integers
 
 
 Ties = Literal["docno-desc", "stable", "average"]
@@ -23,20 +23,20 @@ TIES: tuple[str, ...] = get_args(Ties)
 
 @dataclass(frozen=True, eq=False)
 class RankedGrades:
-    """What a system put where.
+    """The grades that a run puts at each position.
 
     Attributes
     ----------
     run : str
-        The system.
+        Name of the run.
     queries : tuple of str
         The judged queries, in order of their names.
     grades : ndarray of int8, shape (Q, K)
-        By position; -1 where the document is not judged or nothing was ranked.
+        By position; -1 where the document is not judged or no document is ranked.
     lengths : ndarray of int, shape (Q,)
-        How many documents were ranked, 0 where the run does not have the query.
+        Number of documents ranked, 0 where the run does not have the query.
     groups : ndarray of int, shape (Q, K), or None
-        Equal numbers stand where documents of one score do; None where each has its own place.
+        Positions with equal numbers hold documents with equal scores; None where ties are broken.
     """
 
     run: str
@@ -47,22 +47,29 @@ class RankedGrades:
 
     @property
     def ranked(self) -> NDArray[np.bool_]:
-        """Whether a document stands at the position, shape (Q, K)."""
-        filled: NDArray[np.bool_] = np.arange(self.grades.shape[1]) < self.lengths[:, None]
-        return filled
+        """Whether a document is ranked at the position, shape (Q, K)."""
+        ranked: NDArray[np.bool_] = np.arange(self.grades.shape[1]) < self.lengths[:, None]
+        return ranked
 
 
 def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...], Integers]:
-    """Return the judged queries, in order, and how many documents of each has each grade, shape (Q, L).
+    """Return the judged queries, in order, and the number of documents of each grade, shape (Q, L).
 
     Grades below 0 count as 0.
     """
     queries = judgements.frame["query"].unique().sort()
-    places = judgements.frame["query"].replace_strict(queries, np.arange(len(queries))).to_numpy()
+    rows = judgements.frame["query"].replace_strict(queries, np.arange(len(queries))).to_numpy()
     grades = judgements.frame["grade"].clip(0).to_numpy()
     counts = np.zeros((len(queries), n_grades), dtype=np.int64)
-    np.add.at(counts, (places, grades), 1)
+    np.add.at(counts, (rows, grades), 1)
     return tuple(queries), counts
+
+
+def averaged(gains: Floats, groups: Integers) -> Floats:
+    """Return each gain's mean over the entries with the same number in `groups`, shape (Q, K)."""
+    sizes = np.maximum(np.bincount(groups.ravel()), 1)
+    means: Floats = (np.bincount(groups.ravel(), gains.ravel()) / sizes)[groups]
+    return means
 
 
 def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ties: str = "docno-desc") -> RankedGrades:
@@ -71,15 +78,15 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
     Parameters
     ----------
     run : Run
-        The system.
+        The ranked documents.
     judgements : Judgements
         The grades.
     depth : int, optional
-        K; by default the run's longest list.
+        K; by default the length of the run's longest list.
     ties : {"docno-desc", "stable", "average"}
-        Documents of equal score (as float32, which is how trec_eval compares) stand in descending order of their names,
-        as in trec_eval, or as in the file, or share their positions, which then carry one number in `groups`. The
-        column of ranks is not looked at.
+        Documents with equal scores (as float32, which is how trec_eval compares) are ranked in descending order of
+        their names, as in trec_eval, or keep the order of the file, or share their positions (see `groups`). The column
+        of ranks is ignored.
 
     Returns
     -------
@@ -95,60 +102,61 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
     if ties not in TIES:
         raise InputError(f"ties={ties!r}: give one of {', '.join(TIES)}")
     queries = judgements.frame["query"].unique().sort()
-    places = pl.DataFrame({"query": queries, "place": np.arange(len(queries))})
-    found = run.frame.select("query").join(places, on="query", how="left", maintain_order="left")["place"]
-    rows = np.flatnonzero(found.is_not_null().to_numpy())
-    if not len(rows):
+    numbers = pl.DataFrame({"query": queries, "number": np.arange(len(queries))})
+    query_of_line = run.frame.select("query").join(numbers, on="query", how="left", maintain_order="left")["number"]
+    lines = np.flatnonzero(query_of_line.is_not_null().to_numpy())
+    if not len(lines):
         raise InputError(f"run {run.name} has no query of the {len(queries)} that are judged; do the names agree?")
-    place = found.gather(rows).to_numpy()
-    score = run.frame["score"].gather(rows).cast(pl.Float32).to_numpy()
-    order = _by_score(place, score)
+    query = query_of_line.gather(lines).to_numpy()
+    score = run.frame["score"].gather(lines).cast(pl.Float32).to_numpy()
+    order = _by_score(query, score)
     if ties == "docno-desc":
-        order = _names_descending(order, place, score, rows, run.frame["document"])
-    place, score, rows = place[order], score[order], rows[order]
-    starts = np.flatnonzero(np.diff(place, prepend=-1))
-    ranks = np.arange(len(place)) - np.repeat(starts, np.diff(starts, append=len(place)))
+        order = _names_descending(order, query, score, lines, run.frame["document"])
+    query, score, lines = query[order], score[order], lines[order]
+    starts = np.flatnonzero(np.diff(query, prepend=-1))
+    ranks = np.arange(len(query)) - np.repeat(starts, np.diff(starts, append=len(query)))
     grades = np.full((len(queries), depth or int(ranks.max()) + 1), -1, dtype=np.int8)
-    kept = ranks < grades.shape[1]  # only what counts is looked up in the judgements
-    top = run.frame.select(pl.col("query", "document").gather(rows[kept]))
+    kept = ranks < grades.shape[1]  # only these documents are looked up in the judgements
+    top = run.frame.select(pl.col("query", "document").gather(lines[kept]))
     known = top.join(judgements.frame, on=["query", "document"], how="left", maintain_order="left")["grade"]
-    grades[place[kept], ranks[kept]] = known.clip(0).fill_null(-1).to_numpy()
-    groups = _groups(place, score, ranks, grades.shape) if ties == "average" else None
-    return RankedGrades(run.name, tuple(queries), grades, np.bincount(place, minlength=len(queries)), groups)
+    grades[query[kept], ranks[kept]] = known.clip(0).fill_null(-1).to_numpy()
+    groups = _groups(query, score, ranks, grades.shape) if ties == "average" else None
+    return RankedGrades(run.name, tuple(queries), grades, np.bincount(query, minlength=len(queries)), groups)
 
 
-def _by_score(place: Integers, score: NDArray[np.float32]) -> NDArray[np.intp]:
-    """Return rows by query and falling score, equal ones as they stand; most files are in that order within a query."""
-    order = np.argsort(place, kind="stable")
-    sorted_place, sorted_score = place[order], score[order]
-    rises = (sorted_score[1:] > sorted_score[:-1]) & (sorted_place[1:] == sorted_place[:-1])
-    return np.lexsort((-score, place)) if rises.any() else order
+def _by_score(query: Integers, score: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Return the stable order by query and descending score; most files need no sorting within a query."""
+    order = np.argsort(query, kind="stable")
+    sorted_query, sorted_score = query[order], score[order]
+    rises = (sorted_score[1:] > sorted_score[:-1]) & (sorted_query[1:] == sorted_query[:-1])
+    return np.lexsort((-score, query)) if rises.any() else order
 
 
-def _groups(place: Integers, score: NDArray[np.float32], ranks: Integers, shape: tuple[int, int]) -> Integers:
-    """Return a number for each run of equal scores; positions with nothing on them have numbers of their own."""
-    found = np.arange(shape[0] * shape[1]).reshape(shape)
-    new = (np.diff(place, prepend=-1) != 0) | (np.diff(score, prepend=np.nan) != 0)
+def _groups(query: Integers, score: NDArray[np.float32], ranks: Integers, shape: tuple[int, int]) -> Integers:
+    """Return a number for each run of equal scores, shape (Q, K); an empty position has a number of its own."""
+    groups = np.arange(shape[0] * shape[1]).reshape(shape)
+    new = (np.diff(query, prepend=-1) != 0) | (np.diff(score, prepend=np.nan) != 0)
     first = np.flatnonzero(new)[np.cumsum(new) - 1]
     kept = ranks < shape[1]
-    found[place[kept], ranks[kept]] = found[place[first[kept]], np.minimum(ranks[first[kept]], shape[1] - 1)]
-    return found
+    groups[query[kept], ranks[kept]] = groups[query[first[kept]], np.minimum(ranks[first[kept]], shape[1] - 1)]
+    return groups
 
 
 def _names_descending(
     order: NDArray[np.intp],
-    place: Integers,
+    query: Integers,
     score: NDArray[np.float32],
-    rows: NDArray[np.intp],
+    lines: NDArray[np.intp],
     names: pl.Series,
 ) -> NDArray[np.intp]:
-    """Put documents that a query's scores tie in descending order of their names, by bytes."""
-    same = (np.diff(place[order]) == 0) & (np.diff(score[order]) == 0)
+    """Sort the documents with equal scores in a query by descending name, byte by byte."""
+    same = (np.diff(query[order]) == 0) & (np.diff(score[order]) == 0)
     if not same.any():
         return order
     tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
     group = np.cumsum(np.insert(~same, 0, True))[tied]
-    ranked = names.gather(rows[order[tied]]).rank("dense").to_numpy().astype(np.int64)  # polars compares texts by bytes
+    # polars compares texts by bytes
+    ranked = names.gather(lines[order[tied]]).rank("dense").to_numpy().astype(np.int64)
     order = order.copy()
     order[tied] = order[tied][np.lexsort((-ranked, group))]
     return order

@@ -1,4 +1,4 @@
-"""The kernel of evaluation on arrays: which grades stand at the first positions, tied documents shared among theirs."""
+"""Numba kernel of evaluation on arrays: the share of each grade at each of the first positions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 @njit(cache=True, nogil=True)
-def mean_positions(
-    scores: Floats, grades: Grades, depth: int, start: int, stop: int, shares: Floats, counts: Floats
+def grade_shares(
+    scores: Floats, grades: Grades, depth: int, shares: Floats, counts: Floats, start: int, stop: int
 ) -> None:
-    """Write, for the queries start..stop, the share of each grade at each position, and the count of each grade.
+    """Write the share of each grade at each of the first positions, and the count of each grade, of some queries.
 
-    Documents of one score share their positions: each stands at each of them to the same part.
+    Documents with equal scores share their positions: each stands at each of them with the same probability.
 
     Parameters
     ----------
@@ -25,12 +25,12 @@ def mean_positions(
         Grade -1: no document.
     depth : int
         K.
-    start, stop : int
-        Queries to look at.
     shares : ndarray, shape (Q, K, L)
         Zeros, written to.
     counts : ndarray, shape (Q, L)
         Zeros, written to.
+    start, stop : int
+        The queries.
     """
     heap = np.empty(depth)
     places = np.empty(depth, dtype=np.int64)
@@ -49,7 +49,7 @@ def mean_positions(
 
 @njit(cache=True, nogil=True)
 def _highest(scores: Floats, grades: Grades, heap: Floats, counts: Floats) -> int:
-    """Keep the highest scores in a heap whose least stands first, and count grades; return how many scores it holds."""
+    """Keep the highest scores in a heap, the lowest of them first, and count grades; return the size of the heap."""
     size = 0
     for i in range(len(scores)):
         if grades[i] < 0:
@@ -64,7 +64,7 @@ def _highest(scores: Floats, grades: Grades, heap: Floats, counts: Floats) -> in
 
 @njit(cache=True, nogil=True)
 def _places_above(scores: Floats, grades: Grades, least: float, places: Integers) -> tuple[int, int]:
-    """Write where scores above `least` stand; return how many there are, and how many are equal to it."""
+    """Write the places of scores above `least`; return how many there are, and how many scores are equal to it."""
     above, tied = 0, 0
     for i in range(len(scores)):
         if grades[i] >= 0:
@@ -94,7 +94,7 @@ def _share_above(scores: Floats, grades: Grades, places: Integers, shares: Float
 
 @njit(cache=True, nogil=True)
 def _pushed(heap: Floats, size: int, value: float) -> int:
-    """Put a value into a heap whose least stands first; return its new size."""
+    """Add a value to a min-heap; return its new size."""
     child = size
     while child > 0 and heap[(child - 1) // 2] > value:
         heap[child] = heap[(child - 1) // 2]
@@ -105,7 +105,7 @@ def _pushed(heap: Floats, size: int, value: float) -> int:
 
 @njit(cache=True, nogil=True)
 def _replaced(heap: Floats, size: int, value: float) -> None:
-    """Replace the least value of a heap."""
+    """Replace the least value of a min-heap."""
     parent = 0
     while True:
         child = 2 * parent + 1
