@@ -1,8 +1,7 @@
-"""TREC files in: runs (what systems ranked) and judgements (the grades of documents)."""
+"""Read TREC files: runs (the documents that systems ranked) and judgements (the grades of documents)."""
 
 from __future__ import annotations
 
-import lzma
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -34,9 +33,9 @@ class Judgements:
     Attributes
     ----------
     frame : polars.DataFrame
-        ``query``, ``document`` (text) and ``grade`` (0 = worst; below 0 as in the file), a row a judged document.
+        ``query``, ``document`` (text) and ``grade`` (0 = worst; below 0 as in the file), one row per judged document.
     name : str
-        Where they come from.
+        The file, or what else to call them in messages.
     """
 
     frame: pl.DataFrame
@@ -54,14 +53,14 @@ class Judgements:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What a system ranked.
+    """The documents that a system ranked.
 
     Attributes
     ----------
     frame : polars.DataFrame
         ``query``, ``document`` (text) and ``score`` (float), in the order of the file.
     name : str
-        The system.
+        Name of the system.
     """
 
     frame: pl.DataFrame
@@ -72,13 +71,13 @@ class Run:
 
 
 def trec_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "error") -> Judgements:
-    """Read TREC judgements (qrels): ``query iteration document grade`` on a line.
+    """Read TREC judgements (qrels), one ``query iteration document grade`` per line.
 
     Parameters
     ----------
     path : path-like
-        Any white space between columns, lines beginning with ``#`` left out, also .gz, .zst and .xz; - is standard
-        input.
+        Text with any white space between columns, also .gz, .zst and .xz; lines beginning with ``#`` are skipped; - is
+        standard input.
     duplicates : {"error", "first", "last"}
         What to do with a document judged twice for one query.
 
@@ -89,9 +88,9 @@ def trec_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "e
     Raises
     ------
     InputError
-        If a line is malformed (it is named), a document is judged twice, or the file cannot be read.
+        If a line is malformed (the message names it), a document is judged twice, or the file cannot be read.
     """
-    name, data = _content(path)
+    name, data = content(path)
     frame = _table(name, data, JUDGEMENT_COLUMNS, "grade")
     over = np.flatnonzero((frame["grade"] >= MAX_GRADES).to_numpy())
     if len(over):
@@ -100,12 +99,12 @@ def trec_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "e
 
 
 def trec_runs(path: str | os.PathLike[str], *, duplicates: Duplicates = "error") -> list[Run]:
-    """Read TREC runs: ``query Q0 document rank score run`` on a line; a file may hold several runs.
+    """Read TREC runs, one ``query Q0 document rank score run`` per line; a file may hold several runs.
 
     Parameters
     ----------
     path : path-like
-        As `trec_judgements` takes it.
+        See `trec_judgements`.
     duplicates : {"error", "first", "last"}
         What to do with a document ranked twice for one query.
 
@@ -117,34 +116,25 @@ def trec_runs(path: str | os.PathLike[str], *, duplicates: Duplicates = "error")
     Raises
     ------
     InputError
-        If a line is malformed (it is named), a document is ranked twice, or the file cannot be read.
+        If a line is malformed (the message names it), a document is ranked twice, or the file cannot be read.
     """
-    name, data = _content(path)
+    name, data = content(path)
     frame = _table(name, data, RUN_COLUMNS, "score")
     frame = without_duplicates(name, frame, ["run", "query", "document"], duplicates)
     parts = frame.partition_by("run", maintain_order=True) if frame["run"].n_unique() > 1 else [frame]
     return [Run(part.drop("run"), str(part["run"][0])) for part in parts]
 
 
-def _content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
-    name, data = content(path)
-    if data[:6] != b"\xfd7zXZ\x00":
-        return name, data
-    try:
-        return name, lzma.decompress(data)
-    except (lzma.LZMAError, EOFError) as error:
-        raise InputError(f"{name}: cannot be decompressed ({error}); it is truncated or damaged") from error
-
-
 def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> pl.DataFrame:
-    """Return the columns that are used; fast where a single blank or tab stands between them, else after tidying."""
+    """Return the columns in use; a second attempt first replaces all white space by single blanks."""
     import polars as pl
 
     first = data[: data.find(b"\n") + 1] or data
     separator = "\t" if first.count(b"\t") == len(columns) - 1 else " "
     for tidy in (False, True):
         if tidy:
-            data, separator = re.sub(rb"[ \t\r\f\v]*\n[ \t\r\f\v]*|[ \t\r\f\v]+", _tidied, data.strip()), " "
+            single = re.sub(rb"[ \t\r\f\v]*\n[ \t\r\f\v]*", b"\n", data.strip())
+            data, separator = re.sub(rb"[ \t\r\f\v]+", b" ", single), " "
         try:
             frame = _parsed(data, columns, number, separator)
         except pl.exceptions.PolarsError:
@@ -152,10 +142,6 @@ def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> pl.Da
         if _whole(frame, number):
             return frame
     raise _first_bad_line(name, data, columns, number)
-
-
-def _tidied(found: re.Match[bytes]) -> bytes:
-    return b"\n" if b"\n" in found.group() else b" "
 
 
 def _parsed(data: bytes, columns: Sequence[str], number: str, separator: str) -> pl.DataFrame:
@@ -186,12 +172,12 @@ def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str)
     except UnicodeDecodeError as error:
         place = data[: error.start].count(b"\n") + 1
         return InputError(f"{name} line {place}: byte {data[error.start]:#x} is not UTF-8 text; save the file as UTF-8")
-    seen = 0
+    seen = False
     for place, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
         cells = line.split()
         if not cells or line.startswith("#"):
             continue
-        seen += 1
+        seen = True
         if len(cells) != len(columns):
             return InputError(f"{name} line {place}: {len(cells)} columns, expected {len(columns)}: {expected}")
         value: Any = cells[columns.index(number)]
@@ -208,12 +194,12 @@ def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str)
 
 
 def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicates: Duplicates) -> pl.DataFrame:
-    """Return a table whose keys occur once.
+    """Return the table with one row per key.
 
     Raises
     ------
     InputError
-        If `duplicates` is "error" and they do not.
+        If a key occurs again and `duplicates` is "error".
     """
     if duplicates not in ("error", "first", "last"):
         raise InputError(f"duplicates={duplicates!r}: give error, first or last")
@@ -226,9 +212,9 @@ def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicat
     once = frame.unique(keys, keep="first" if duplicates == "error" else duplicates, maintain_order=True)
     if len(once) < len(frame) and duplicates == "error":
         row = frame.filter(frame.select(keys).is_duplicated()).row(0, named=True)
-        words = " ".join(str(row[key]) for key in keys)
+        repeated = " ".join(str(row[key]) for key in keys)
         raise InputError(
-            f"{name}: {words} occurs more than once ({len(frame) - len(once):,} lines too many); "
-            'keep one by duplicates="first" or "last"'
+            f"{name}: {repeated} occurs more than once ({len(frame) - len(once):,} lines too many); "
+            'keep one of them with duplicates="first" or "last"'
         )
     return once
