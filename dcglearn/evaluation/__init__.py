@@ -1,4 +1,5 @@
-"""Runs and judgements in; (N)DCG of every query, tests between systems, preferences between runs out.
+"""Evaluate runs by judgements: (N)DCG of every query, paired tests between systems.
 
-Read `evaluate.py` first.
+Read `evaluate.py` first: it joins the runs and judgements of `tables.py` and `trec.py` by `ranked.py`. `arrays.py`
+evaluates plain arrays, `compare_systems.py` tests differences.
 """

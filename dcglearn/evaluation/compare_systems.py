@@ -1,4 +1,4 @@
-"""Paired tests and intervals of their differences, under one metric or many."""
+"""Paired tests of systems against a baseline, with intervals of their differences, under one metric or several."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ COLUMNS = ("run", "baseline", "measure", "mean", "difference", "low", "high", "p
 
 @dataclass(frozen=True, eq=False)
 class SystemComparison:
-    """Differences of systems from a baseline; prints as a table.
+    """Differences between systems and a baseline; prints as a table.
 
     Attributes
     ----------
     frame : polars.DataFrame
-        A row a run and measure: ``run``, ``baseline``, ``measure``, ``mean``, ``difference`` (of means), ``low`` and
-        ``high`` (bootstrap interval of the difference), ``p_t`` (paired t-test), ``p_permutation`` (of signs),
-        ``p_corrected`` (the latter, corrected for the number of rows).
+        One row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``, ``difference`` (of means), ``low``
+        and ``high`` (bootstrap interval of the difference), ``p_t`` (paired t-test), ``p_permutation`` (sign
+        permutations), ``p_corrected`` (the latter, corrected for the number of rows).
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     correction : str
-        How p-values are corrected.
+        Correction of the p-values for multiple tests.
     n_queries : int
-        Queries that were compared.
+        Number of queries compared.
     """
 
     frame: pl.DataFrame
@@ -45,70 +45,43 @@ class SystemComparison:
     correction: str
     n_queries: int
 
-    def _cells(self) -> list[list[str]]:
-        rows = []
+    @property
+    def _rows(self) -> list[list[str]]:
+        """Cells as text, the head first."""
+        head = ["run", "measure", "mean", f"minus {self.frame['baseline'][0]}", f"{self.level:.0%} interval"]
+        rows = [[*head, "p (t)", "p (perm.)", "p corrected"]]
         for row in self.frame.iter_rows(named=True):
-            interval = f"{row['low']:+.4f} to {row['high']:+.4f}"
-            tests = [f"{row[name]:.4f}" for name in ("p_t", "p_permutation", "p_corrected")]
-            rows.append(
-                [row["run"], row["measure"], f"{row['mean']:.4f}", f"{row['difference']:+.4f}", interval, *tests]
-            )
+            differences = [f"{row['difference']:+.4f}", f"{row['low']:+.4f} to {row['high']:+.4f}"]
+            p_values = [f"{row[name]:.4f}" for name in ("p_t", "p_permutation", "p_corrected")]
+            rows.append([row["run"], row["measure"], f"{row['mean']:.4f}", *differences, *p_values])
         return rows
 
-    @property
-    def _head(self) -> list[str]:
-        baseline = self.frame["baseline"][0]
-        return [
-            "run",
-            "measure",
-            "mean",
-            f"minus {baseline}",
-            f"{self.level:.0%} interval",
-            "p (t)",
-            "p (perm.)",
-            "p corrected",
-        ]
-
     def __str__(self) -> str:
-        table = [self._head, *self._cells()]
-        widths = [max(len(row[i]) for row in table) for i in range(len(self._head))]
+        rows = self._rows
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join(
                 cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in table
+            ).rstrip()
+            for row in rows
         ]
-        how = (
-            "not corrected"
-            if self.correction == "none"
-            else f"corrected ({self.correction}) over {len(table) - 1} rows"
-        )
-        return "\n".join([*(line.rstrip() for line in lines), f"({self.n_queries} queries; permutation test {how})"])
+        corrected = f"corrected ({self.correction}) over {len(self.frame)} rows"
+        how = "not corrected" if self.correction == "none" else corrected
+        return "\n".join([*lines, f"({self.n_queries} queries; permutation test {how})"])
 
     def to_markdown(self) -> str:
         """Return the table as Markdown."""
-        rows = [self._head, ["---"] * len(self._head), *self._cells()]
-        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        head, *rows = self._rows
+        return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (booktabs)."""
-        escaped = [
-            [cell.replace("_", r"\_").replace("%", r"\%").replace("&", r"\&") for cell in row]
-            for row in (self._head, *self._cells())
-        ]
-        lines = [" & ".join(row) + r" \\" for row in escaped]
-        spec = "ll" + "r" * (len(self._head) - 2)
-        return "\n".join(
-            [
-                rf"\begin{{tabular}}{{{spec}}}",
-                r"\toprule",
-                lines[0],
-                r"\midrule",
-                *lines[1:],
-                r"\bottomrule",
-                r"\end{tabular}",
-            ]
+        head, *lines = (
+            " & ".join(cell.replace("_", r"\_").replace("%", r"\%").replace("&", r"\&") for cell in row) + r" \\"
+            for row in self._rows
         )
+        top = [rf"\begin{{tabular}}{{ll{'r' * (head.count(' & ') - 1)}}}", r"\toprule", head, r"\midrule"]
+        return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}"])
 
 
 def compare_systems(
@@ -123,22 +96,22 @@ def compare_systems(
     seed: int = 0,
     **settings: Any,
 ) -> SystemComparison:
-    """Compare systems with a baseline, query by query.
+    """Compare systems with a baseline by paired tests over queries.
 
     Parameters
     ----------
     runs, judgements, metrics, **settings
-        As `evaluate` takes them; two systems or more.
+        See `evaluate`; two systems or more.
     baseline : str, optional
-        The run that the others are compared with; the first by default.
+        The run with which the others are compared; the first by default.
     level : float
-        Of the bootstrap intervals (percentiles of means of resampled queries).
+        Confidence level of the bootstrap intervals (percentiles of means of resampled queries).
     correction : {"holm", "bh", "none"}
-        For testing many runs and metrics: Holm's (family-wise error), Benjamini and Hochberg's (false discoveries).
+        Correction for multiple tests: Holm's (family-wise error rate), Benjamini and Hochberg's (false discovery rate).
     n_resamples : int
-        Of the bootstrap, and of the permutation test where there are more sign patterns than this.
+        Number of bootstrap samples, and of sign permutations where there are more than this.
     seed : int
-        Same seed, same numbers.
+        Seed of the bootstrap and of the permutations.
 
     Returns
     -------
@@ -147,15 +120,15 @@ def compare_systems(
     Raises
     ------
     InputError
-        As `evaluate` does; if there are fewer than two systems or two queries, or the baseline is none of them.
+        As in `evaluate`; if there are fewer than two systems or two queries, or the baseline is not one of the runs.
 
     Examples
     --------
     >>> judged = {f"q{i}": {"a": 1, "b": 0, "c": 2} for i in range(8)}
     >>> good = {f"q{i}": {"a": 2.0, "b": i % 3, "c": 4.0} for i in range(8)}
     >>> poor = {f"q{i}": {"a": 2.0, "b": 3.0, "c": i % 3} for i in range(8)}
-    >>> found = compare_systems({"poor": poor, "good": good}, judged)
-    >>> found.frame.select("run", "difference").row(0)[0], found.frame["p_permutation"][0] < 0.05
+    >>> comparison = compare_systems({"poor": poor, "good": good}, judged)
+    >>> comparison.frame["run"][0], comparison.frame["p_permutation"][0] < 0.05
     ('good', True)
     """
     if correction not in CORRECTIONS:
@@ -163,66 +136,53 @@ def compare_systems(
     if not 0 < level < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1")
     whole_number(n_resamples, "n_resamples", 100)
-    found = evaluate(runs, judgements, metrics, **settings)
-    return compared(found, baseline, level, correction, n_resamples, seed)
+    return compared(evaluate(runs, judgements, metrics, **settings), baseline, level, correction, n_resamples, seed)
 
 
 def compared(
-    found: Evaluation, baseline: str | None, level: float, correction: str, n_resamples: int, seed: int
+    evaluation: Evaluation, baseline: str | None, level: float, correction: str, n_resamples: int, seed: int
 ) -> SystemComparison:
     """Return the comparison of evaluated systems, see `compare_systems`."""
     import polars as pl
 
-    if len(found.runs) < 2:
+    if len(evaluation.runs) < 2:
         raise InputError("a comparison needs two systems or more")
-    base = found.runs[0] if baseline is None else baseline
-    if base not in found.runs:
-        raise InputError(f"baseline={base!r} is none of the runs {', '.join(found.runs)}")
-    b = found.runs.index(base)
+    base = evaluation.runs[0] if baseline is None else baseline
+    if base not in evaluation.runs:
+        raise InputError(f"baseline={base!r} is none of the runs {', '.join(evaluation.runs)}")
+    b = evaluation.runs.index(base)
     rows = []
-    for m, measure in enumerate(found.metrics):
-        for r, run in enumerate(found.runs):
-            if r == b:
-                continue
-            pairs = found.filled[r, m] - found.filled[b, m]
-            tests = _tests(pairs[~np.isnan(pairs)], level, n_resamples, seed)
-            rows.append({"run": run, "baseline": base, "measure": measure, "mean": found.means[r, m], **tests})
+    for m, measure in enumerate(evaluation.metrics):
+        for r, run in enumerate(evaluation.runs):
+            if r != b:
+                differences = evaluation.filled[r, m] - evaluation.filled[b, m]
+                tests = _tests(differences[~np.isnan(differences)], level, n_resamples, seed)
+                mean = evaluation.means[r, m]
+                rows.append({"run": run, "baseline": base, "measure": measure, "mean": mean, **tests})
     frame = pl.DataFrame(rows)
     corrected = _corrected(frame["p_permutation"].to_numpy(), correction)
-    return SystemComparison(
-        frame.with_columns(p_corrected=corrected).select(COLUMNS), level, correction, len(found.queries)
-    )
+    frame = frame.with_columns(p_corrected=corrected).select(COLUMNS)
+    return SystemComparison(frame, level, correction, len(evaluation.queries))
 
 
 def _tests(differences: Floats, level: float, n_resamples: int, seed: int) -> dict[str, float]:
+    """Return the mean difference, its bootstrap interval, and p-values of a t-test and of sign permutations."""
     from scipy.stats import bootstrap, permutation_test, ttest_1samp
 
-    mean = float(differences.mean()) if len(differences) else 0.0
     if len(differences) < 2:
         raise InputError(f"{len(differences)} queries in common are too few to compare")
+    mean = float(differences.mean())
     if np.ptp(differences) <= 1e-12:  # no spread: nothing to resample
-        p = 1.0 if abs(mean) <= 1e-12 else 0.0
-        return {
-            "difference": mean,
-            "low": mean,
-            "high": mean,
-            "p_t": p,
-            "p_permutation": max(p, 2.0 ** (1 - len(differences))),
-        }
-    drawn = {"n_resamples": n_resamples, "rng": np.random.default_rng(seed)}
-    interval = bootstrap(
-        (differences,), np.mean, confidence_level=level, method="percentile", **drawn
-    ).confidence_interval
-    signs = permutation_test(
-        (differences,), np.mean, permutation_type="samples", n_resamples=n_resamples, rng=np.random.default_rng(seed)
-    )
-    return {
-        "difference": mean,
-        "low": float(interval.low),
-        "high": float(interval.high),
-        "p_t": float(ttest_1samp(differences, 0.0).pvalue),
-        "p_permutation": float(signs.pvalue),
-    }
+        p_t = 1.0 if abs(mean) <= 1e-12 else 0.0
+        low, high, p_permutation = mean, mean, max(p_t, 2.0 ** (1 - len(differences)))
+    else:
+        draws = {"n_resamples": n_resamples, "rng": np.random.default_rng(seed)}
+        interval = bootstrap((differences,), np.mean, confidence_level=level, method="percentile", **draws)
+        low, high = (float(end) for end in interval.confidence_interval)
+        p_t = float(ttest_1samp(differences, 0.0).pvalue)
+        draws["rng"] = np.random.default_rng(seed)
+        p_permutation = float(permutation_test((differences,), np.mean, permutation_type="samples", **draws).pvalue)
+    return {"difference": mean, "low": low, "high": high, "p_t": p_t, "p_permutation": p_permutation}
 
 
 def _corrected(values: Floats, correction: str) -> Floats:
@@ -234,6 +194,6 @@ def _corrected(values: Floats, correction: str) -> Floats:
         return np.asarray(false_discovery_control(values))
     order = np.argsort(values, kind="stable")
     stepped = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
-    found = np.empty_like(values)
-    found[order] = np.minimum(stepped, 1.0)
-    return found
+    corrected = np.empty_like(values)
+    corrected[order] = np.minimum(stepped, 1.0)
+    return corrected

@@ -1,4 +1,4 @@
-"""Runs and judgements in, DCG and NDCG of every query under any number of metrics out."""
+"""Evaluate runs by judgements: DCG and NDCG of every query under any number of metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from dcglearn.evaluation.from_ir_measures import measured
-from dcglearn.evaluation.ranked import RankedGrades, judged_counts, ranked_grades
+from dcglearn.evaluation.ranked import RankedGrades, averaged, judged_counts, ranked_grades
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, is_metric_file, normalised_values
@@ -35,18 +35,18 @@ UNJUDGED = ("worst", "best", "drop")
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What every query of every run is worth under every metric; prints as a table of means.
+    """Values of every query of every run under every metric; prints as a table of means.
 
     Attributes
     ----------
     values : ndarray, shape (R, M, Q)
         By run, metric and query; NaN where the run does not have the query.
     runs, metrics, queries : tuple of str
-        What the axes are called.
+        Names along the axes.
     missing : {"zero", "skip"}
-        Whether a query that a run does not have counts as 0 in its mean.
+        Whether a query that a run does not have counts as 0 in its mean or is left out.
     unjudged : ndarray, shape (R,)
-        Share of the positions looked at where the document is not judged.
+        Share of documents that are not judged, among those above the depth of the deepest metric.
     """
 
     values: Floats
@@ -58,18 +58,18 @@ class Evaluation:
 
     @property
     def filled(self) -> Floats:
-        """Values with 0 for missing queries, where they count as that, shape (R, M, Q)."""
+        """Values with 0 for missing queries if these count as 0, shape (R, M, Q)."""
         return np.nan_to_num(self.values, nan=0.0) if self.missing == "zero" else self.values
 
     @property
     def means(self) -> Floats:
         """Mean over queries, shape (R, M)."""
-        found: Floats = np.nanmean(self.filled, axis=2)
-        return found
+        means: Floats = np.nanmean(self.filled, axis=2)
+        return means
 
     @property
     def n_missing(self) -> NDArray[np.intp]:
-        """How many judged queries each run does not have, shape (R,)."""
+        """Number of judged queries that each run does not have, shape (R,)."""
         count: NDArray[np.intp] = np.isnan(self.values[:, 0]).sum(axis=1)
         return count
 
@@ -77,20 +77,20 @@ class Evaluation:
         """Return columns ``run``, ``query_id``, ``measure``, ``value``; rows of query ``all`` are means."""
         import polars as pl
 
-        parts = [(*self.queries, "all")] if by_query else [("all",)]
-        table = np.concatenate([self.filled, self.means[:, :, None]], axis=2) if by_query else self.means[:, :, None]
-        n = len(parts[0])
+        queries = (*self.queries, "all") if by_query else ("all",)
+        table = np.concatenate([self.filled, self.means[:, :, None]], axis=2)[:, :, -len(queries) :]
+        n = len(queries)
         return pl.DataFrame(
             {
                 "run": np.repeat(self.runs, len(self.metrics) * n),
-                "query_id": np.tile(parts[0], len(self.runs) * len(self.metrics)),
+                "query_id": np.tile(queries, len(self.runs) * len(self.metrics)),
                 "measure": np.tile(np.repeat(self.metrics, n), len(self.runs)),
                 "value": table.ravel(),
             }
         ).filter(pl.col("value").is_not_nan())
 
     def ordered(self) -> Evaluation:
-        """Return the same with the runs in order of their means under the first metric, best first."""
+        """Return the same evaluation with the runs sorted by their means under the first metric, best first."""
         best = np.argsort(-self.means[:, 0], kind="stable")
         names = tuple(self.runs[i] for i in best)
         return replace(self, values=self.values[best], runs=names, unjudged=self.unjudged[best])
@@ -129,25 +129,25 @@ def evaluate(
     Parameters
     ----------
     runs : Run, path, data frame, dict, or several
-        What systems ranked, as `read_runs` takes it.
+        The ranked documents, see `read_runs`.
     judgements : Judgements, path, data frame or dict
-        The grades, as `read_judgements` takes them.
+        The grades, see `read_judgements`.
     metrics : mapping of str to DCG, DCG, or names
-        ``nDCG@10`` (linear gain, log2, as trec_eval has it) or ``GAIN-DISCOUNT[@K]``; without K, down to the last
-        document ranked or judged. Other names (``AP``, ``P@10``) are computed by ir_measures.
+        ``nDCG@10`` (linear gain, log2, as in trec_eval) or ``GAIN-DISCOUNT[@K]``; without K, down to the last document
+        ranked or judged. Other names (``AP``, ``P@10``) are computed by ir_measures.
     normalise : bool
         Divide by the best DCG that the query's documents allow (NDCG); else plain DCG.
     ties : {"docno-desc", "stable", "average"}
-        How documents of one score are ordered, see `ranked_grades`; "average" lets each stand at each of their
-        positions to the same part, as scikit-learn does.
+        How documents with equal scores are ranked, see `ranked_grades`; with "average" they share the mean of their
+        gains at all their positions, as in scikit-learn.
     unjudged : {"worst", "best", "drop"} or float
-        What a document without a judgement counts as: the worst grade, the best, nothing (those below move up), or
-        this gain. "worst" and "best" are the bounds of what judging everything could give.
+        How a document without a judgement counts: as the worst grade, as the best, with this gain, or not at all
+        (documents below it move up). "worst" and "best" bound the value that judging everything would give.
     missing : {"zero", "skip"}
-        Whether judged queries that a run does not have count as 0 in its mean.
+        Whether judged queries that a run does not have count as 0 in its mean or are left out.
     ideal : {"judgements", "list"}
-        The documents that the best ranking is made of: all that are judged (and, past these, documents that are not,
-        where they have a gain), or those in the run's own list. With ``unjudged="best"`` a list may beat the former.
+        Documents of the best ranking: all that are judged (followed by unjudged ones if these have a gain), or those in
+        the run's own list. With ``unjudged="best"`` a list may beat the best ranking of the judgements.
     empty : float
         NDCG of a query whose best ranking is worth nothing.
     duplicates : {"error", "first", "last"}
@@ -173,42 +173,31 @@ def evaluate(
     """
     _check_settings(unjudged, missing, ideal, ties)
     judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
-    chosen = as_metrics(metrics, judged, systems)
-    dcgs = {name: dcg for name, dcg in chosen.items() if isinstance(dcg, DCG)}
+    by_name = as_metrics(metrics, judged, systems)
+    dcgs = {m: dcg for m, dcg in enumerate(by_name.values()) if isinstance(dcg, DCG)}
+    others = {m: name for m, name in enumerate(by_name.values()) if isinstance(name, str)}
     depth = max((dcg.depth for dcg in dcgs.values()), default=1)
     n_grades = min((dcg.n_grades for dcg in dcgs.values()), default=judged.n_grades)
     if judged.n_grades > n_grades:
         raise InputError(f"{judged.name}: grade {judged.n_grades - 1} has no gain in a metric of {n_grades} grades")
     queries, counts = judged_counts(judged, n_grades)
-    tops = {name: dcg.ideal_of_counts(_padded(counts, dcg), _filler(dcg, unjudged)) for name, dcg in dcgs.items()}
-    values = np.empty((len(systems), len(chosen), len(queries)))
-    share = np.empty(len(systems))
+    ideals = {m: _judged_ideal(dcg, counts, unjudged) for m, dcg in dcgs.items()}
+    values = np.empty((len(systems), len(by_name), len(queries)))
+    share_unjudged = np.empty(len(systems))
     whole = unjudged == "drop" or ties == "average" or ideal == "list"
     for r, system in enumerate(systems):
         ranked = ranked_grades(system, judged, None if whole else depth, ties)
-        share[r] = 1 - float((ranked.grades[:, :depth] >= 0).sum() / np.minimum(ranked.lengths, depth).sum())
-        for m, name in enumerate(chosen):
-            if name in dcgs:
-                top = (
-                    (tops[name] if ideal == "judgements" else _own_ideal(dcgs[name], ranked, unjudged))
-                    if normalise
-                    else None
-                )
-                values[r, m] = _worth(dcgs[name], ranked, unjudged, top, empty)
-    others = [m for m, name in enumerate(chosen) if name not in dcgs]
+        n_judged = (ranked.grades[:, :depth] >= 0).sum()
+        share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
+        for m, dcg in dcgs.items():
+            value = _dcg_of_queries(dcg, ranked, unjudged)
+            if normalise:
+                top = ideals[m] if ideal == "judgements" else _own_ideal(dcg, ranked, unjudged)
+                value = normalised_values(value, top, empty)
+            values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
     if others:
-        values[:, others] = measured([str(list(chosen.values())[m]) for m in others], systems, judged, queries)
-    return Evaluation(values, tuple(run.name for run in systems), tuple(chosen), queries, missing, share)
-
-
-def _worth(dcg: DCG, ranked: RankedGrades, unjudged: str | float, top: Floats | None, empty: float) -> Floats:
-    """Return the DCG of every query, divided by `top` where given; NaN where the run does not have the query."""
-    gains = _gains(dcg, ranked, unjudged)
-    width = min(dcg.depth, gains.shape[1])
-    value = gains[:, :width] @ dcg.discounts[:width]
-    if top is not None:
-        value = normalised_values(value, top, empty)
-    return np.where(ranked.lengths > 0, value, np.nan)
+        values[:, list(others)] = measured(list(others.values()), systems, judged, queries)
+    return Evaluation(values, tuple(run.name for run in systems), tuple(by_name), queries, missing, share_unjudged)
 
 
 def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) -> None:
@@ -218,24 +207,24 @@ def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) 
         if value not in known:
             raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
     if unjudged == "drop" and ties == "average":
-        raise InputError('unjudged="drop" and ties="average" do not go together: what moves up leaves its equals')
+        raise InputError(
+            'unjudged="drop" and ties="average" do not go together: documents that move up leave their ties'
+        )
 
 
-def _gains(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
-    """Return the gain at each position, shape (Q, K)."""
-    grades = ranked.grades
+def _dcg_of_queries(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
+    """Return the DCG of every query, shape (Q,)."""
+    gain_of_grade = np.append(dcg.gains, _gain_of_unjudged(dcg, unjudged))
     if unjudged == "drop":
-        grades = np.take_along_axis(grades, np.argsort(grades < 0, axis=1, kind="stable"), axis=1)
-    gains = np.append(dcg.gains, _gain_of_unjudged(dcg, unjudged))[grades]
-    gains = np.where(ranked.ranked, gains, 0.0) if unjudged != "drop" else gains
-    return gains if ranked.groups is None else _averaged(gains, ranked.groups)
-
-
-def _averaged(gains: Floats, groups: Integers) -> Floats:
-    """Return gains averaged over the documents of one score, which `groups` numbers."""
-    sums = np.bincount(groups.ravel(), gains.ravel())
-    found: Floats = (sums / np.maximum(np.bincount(groups.ravel()), 1))[groups]
-    return found
+        judged_first = np.argsort(ranked.grades < 0, axis=1, kind="stable")
+        gains = gain_of_grade[np.take_along_axis(ranked.grades, judged_first, axis=1)]
+    else:
+        gains = np.where(ranked.ranked, gain_of_grade[ranked.grades], 0.0)
+    if ranked.groups is not None:
+        gains = averaged(gains, ranked.groups)
+    width = min(dcg.depth, gains.shape[1])
+    values: Floats = gains[:, :width] @ dcg.discounts[:width]
+    return values
 
 
 def _gain_of_unjudged(dcg: DCG, unjudged: str | float) -> float:
@@ -243,12 +232,14 @@ def _gain_of_unjudged(dcg: DCG, unjudged: str | float) -> float:
     return float(own[unjudged] if isinstance(unjudged, str) else unjudged)
 
 
-def _filler(dcg: DCG, unjudged: str | float) -> float:
-    """Return what the best ranking of judged documents goes on with: documents that are not judged, if they gain."""
-    return 0.0 if unjudged == "best" else max(_gain_of_unjudged(dcg, unjudged), 0.0)
+def _judged_ideal(dcg: DCG, counts: Integers, unjudged: str | float) -> Floats:
+    """Return the largest DCG of the judged documents, followed by unjudged ones if these have a gain, shape (Q,)."""
+    padded = np.pad(counts, ((0, 0), (0, dcg.n_grades - counts.shape[1])))
+    return dcg.ideal_of_counts(padded, 0.0 if unjudged == "best" else max(_gain_of_unjudged(dcg, unjudged), 0.0))
 
 
 def _own_ideal(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
+    """Return the largest DCG of the documents in the run's own lists, shape (Q,)."""
     counts = [(ranked.grades == grade).sum(axis=1) for grade in range(dcg.n_grades)]
     if unjudged == "drop":
         return dcg.ideal_of_counts(np.stack(counts, axis=1))
@@ -257,18 +248,13 @@ def _own_ideal(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
     return wider.ideal_of_counts(np.stack(counts, axis=1))
 
 
-def _padded(counts: Integers, dcg: DCG) -> Integers:
-    """Return counts of as many grades as the metric has."""
-    return np.pad(counts, ((0, 0), (0, dcg.n_grades - counts.shape[1])))
-
-
 def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()) -> dict[str, DCG | str]:
-    """Return metrics by name; names that are not of ours stay names, for ir_measures.
+    """Return metrics by name; names that are not those of a DCG stay strings, for ir_measures.
 
     Raises
     ------
     InputError
-        If there is none, or one is neither a DCG nor a name.
+        If there is no metric, or one is neither a DCG nor a name.
     """
     if isinstance(metrics, DCG):
         return {"DCG": metrics}
@@ -284,9 +270,9 @@ def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = (
 
 
 def named(name: str, judgements: Judgements, runs: Sequence[Run] = ()) -> DCG | str:
-    """Return the DCG of a file, ``nDCG[@K]`` (as in trec_eval) or ``GAIN-DISCOUNT[@K]``, and other names as they are.
+    """Return the DCG of a file, ``nDCG[@K]`` (as in trec_eval) or ``GAIN-DISCOUNT[@K]``, and other names unchanged.
 
-    Without K the metric reaches down to the longest list of the runs, and of the documents judged for a query.
+    Without K, the depth is that of the longest list of a run, or of the judged documents of a query.
     """
     if is_metric_file(name):
         return DCG.load(name)

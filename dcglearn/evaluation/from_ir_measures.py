@@ -1,4 +1,4 @@
-"""Measures that ir_measures computes: average precision, precision at k, reciprocal rank, and its others."""
+"""Evaluate runs by measures of ir_measures: average precision, precision at k, reciprocal rank and others."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats
 
 
-OURS = "nDCG[@K] nor GAIN-DISCOUNT[@K]"
+DCG_NAMES = "nDCG[@K] nor GAIN-DISCOUNT[@K]"
+"""For messages: names that stand for a DCG."""
 
 
 def measured(names: Sequence[str], runs: Sequence[Run], judgements: Judgements, queries: Sequence[str]) -> Floats:
-    """Return measures by their ir_measures names (``AP``, ``P@10``, ``RR(rel=2)``), shape (R, M, Q).
+    """Return the values of measures with ir_measures' names (``AP``, ``P@10``, ``RR(rel=2)``), shape (R, M, Q).
 
     Parameters
     ----------
     names : sequence of str
-        The measures.
-    runs, judgements
-        What is evaluated.
+        Names of the measures.
+    runs : sequence of Run
+        The ranked documents.
+    judgements : Judgements
+        The grades.
     queries : sequence of str
-        The judged queries; NaN where a run does not have one.
+        The judged queries; values are NaN where a run does not have the query.
 
     Raises
     ------
@@ -39,21 +42,21 @@ def measured(names: Sequence[str], runs: Sequence[Run], judgements: Judgements, 
         import ir_measures
     except ImportError as error:
         raise InputError(
-            f"metric {names[0]!r} is neither a file nor {OURS}; for ir_measures' names: pip install 'dcglearn[ir]'"
+            f"metric {names[0]!r} is neither a file nor {DCG_NAMES}; for ir_measures' names: pip install 'dcglearn[ir]'"
         ) from error
-    asked = []
+    parsed = []
     for name in names:
         try:
-            asked.append(ir_measures.parse_measure(name))
+            parsed.append(ir_measures.parse_measure(name))
         except (NameError, ValueError, KeyError, SyntaxError) as error:
-            raise InputError(f"metric {name!r} is neither a file nor {OURS}, nor known to ir_measures") from error
+            raise InputError(f"metric {name!r} is neither a file nor {DCG_NAMES}, nor known to ir_measures") from error
     judged: dict[str, dict[str, int]] = {}
     for query, document, grade in judgements.frame.iter_rows():
         judged.setdefault(query, {})[document] = grade
     places = {query: q for q, query in enumerate(queries)}
-    values = np.full((len(runs), len(asked), len(queries)), np.nan)
-    # One measure at a call: versions up to 0.4.3 mix up nDCG with and without gains in one.
-    evaluators = [ir_measures.evaluator([measure], judged) for measure in asked]
+    values = np.full((len(runs), len(parsed), len(queries)), np.nan)
+    # One measure per evaluator: in one call, versions up to 0.4.3 confuse nDCG with and without gains.
+    evaluators = [ir_measures.evaluator([measure], judged) for measure in parsed]
     for r, run in enumerate(runs):
         scores: dict[str, dict[str, float]] = {}
         for query, document, score in run.frame.iter_rows():

@@ -1,11 +1,11 @@
-"""A DCG as a measure of ir_measures; imported only where that is installed."""
+"""A DCG as a measure of ir_measures; imported only if ir_measures is installed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import ir_measures
-from ir_measures import Metric, measures, providers, util
+from ir_measures import Metric, providers, util
 
 from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.foundation.validation import InputError
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from dcglearn.metric.dcg import DCG
 
 
-class LearnedMeasure(measures.Measure):
-    """A DCG or NDCG of one's own; each metric is a class of its own under its name."""
+class LearnedMeasure(ir_measures.measures.Measure):
+    """A learned DCG or NDCG; `measure_of` makes a subclass for each metric."""
 
     SUPPORTED_PARAMS: ClassVar[dict[str, Any]] = {}
     dcg: ClassVar[DCG]
@@ -25,44 +25,44 @@ class LearnedMeasure(measures.Measure):
 
 
 class Evaluator(providers.Evaluator):
-    """Evaluates runs, all queries in one call."""
+    """Evaluates all queries of a run in one call."""
 
-    def __init__(self, asked: Iterable[LearnedMeasure], qrels: Any) -> None:
+    def __init__(self, measures: Iterable[LearnedMeasure], qrels: Any) -> None:
         self.judged: dict[str, dict[str, int]] = util.QrelsConverter(qrels).as_dict_of_dict()
-        super().__init__(list(asked), self.judged.keys())
+        super().__init__(list(measures), self.judged.keys())
 
     def _iter_calc(self, run: Any) -> Iterator[Metric]:
         scores = util.RunConverter(run).as_dict_of_dict()
         for measure in self.measures:
-            found = evaluate({"run": scores}, self.judged, {"": measure.dcg}, normalise=measure.normalise)
-            for query, value in zip(found.queries, found.filled[0, 0], strict=True):
+            evaluation = evaluate({"run": scores}, self.judged, {"": measure.dcg}, normalise=measure.normalise)
+            for query, value in zip(evaluation.queries, evaluation.filled[0, 0], strict=True):
                 yield Metric(query_id=query, measure=measure, value=float(value))
 
 
 class Provider(providers.Provider):
-    """Gives ir_measures the measures of this file."""
+    """Provides ir_measures with the measures of this module."""
 
     NAME = "dcglearn"
 
     def supports(self, measure: Any) -> bool:
-        """Say whether a measure is one of ours."""
+        """Return whether a measure is a `LearnedMeasure`."""
         return isinstance(measure, LearnedMeasure)
 
-    def _evaluator(self, asked: Iterable[Any], qrels: Any) -> Evaluator:
-        return Evaluator(asked, qrels)
+    def _evaluator(self, measures: Iterable[Any], qrels: Any) -> Evaluator:
+        return Evaluator(measures, qrels)
 
 
 def measure_of(dcg: DCG, name: str, normalise: bool) -> LearnedMeasure:
-    """Return a registered measure; for errors see `exports.ir_measure`."""
-    known = measures.registry.get(name)
+    """Register a DCG as a measure of ir_measures and return it; for errors see `exports.ir_measure`."""
+    known = ir_measures.measures.registry.get(name)
     if not name.isidentifier() or not (known is None or isinstance(known, LearnedMeasure)):
         raise InputError(f"name={name!r} is not a plain name, or one that ir_measures has for another measure")
-    words = f"{'NDCG' if normalise else 'DCG'} with gains and discounts of one's own (dcglearn)."
+    doc = f"{'NDCG' if normalise else 'DCG'} with learned gains and discounts (dcglearn)."
     kind = type(
-        name, (LearnedMeasure,), {"__name__": name, "NAME": name, "__doc__": words, "dcg": dcg, "normalise": normalise}
+        name, (LearnedMeasure,), {"__name__": name, "NAME": name, "__doc__": doc, "dcg": dcg, "normalise": normalise}
     )
     measure: LearnedMeasure = kind()
-    measures.register(measure)
+    ir_measures.measures.register(measure)
     if Provider.NAME not in providers.registry:
         provider = providers.register(Provider())
         ir_measures.DefaultPipeline.providers.insert(0, provider)

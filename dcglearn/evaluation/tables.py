@@ -1,4 +1,4 @@
-"""Runs and judgements as people hold them: TREC files, JSON, Parquet, CSV, data frames, nested dictionaries."""
+"""Read runs and judgements from TREC files, JSON, Parquet, CSV, data frames and nested dictionaries."""
 
 from __future__ import annotations
 
@@ -33,25 +33,26 @@ ALIASES = {
     "score": ("score", "sim", "pred", "prediction"),
     "run": ("run", "run_id", "tag", "system"),
 }
+"""Names that a table's columns may have, in lower case."""
 
 
 def read_judgements(judgements: JudgementsLike, duplicates: Duplicates = "error") -> Judgements:
-    """Return judgements, read where a path is given.
+    """Return judgements, reading them if a path is given.
 
     Parameters
     ----------
     judgements : Judgements, path, data frame or dict
         Tables have columns for query, document and grade, under any of the usual names (``query_id, doc_id,
         relevance``; ``qid, docno, label``; ...); data frames may be polars', pandas', or any with ``columns``;
-        ``{query: {document: grade}}`` as pytrec_eval takes them. Paths ending in .jsonl, .json, .csv, .tsv or .parquet
-        are such tables, all others TREC files.
+        dictionaries are ``{query: {document: grade}}``, as in pytrec_eval. Paths ending in .jsonl, .json, .csv, .tsv or
+        .parquet are read as tables, all others as TREC files.
     duplicates : {"error", "first", "last"}
         What to do with a document judged twice for one query.
 
     Raises
     ------
     InputError
-        If a column is missing, a value is none of its kind, or a file cannot be read.
+        If a column is missing, a value has the wrong type, or a file cannot be read.
     """
     if isinstance(judgements, Judgements):
         return judgements
@@ -66,51 +67,49 @@ def read_judgements(judgements: JudgementsLike, duplicates: Duplicates = "error"
 
 
 def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
-    """Return runs, read where paths are given.
+    """Return runs, reading them if paths are given.
 
     Parameters
     ----------
     runs : Run, path, data frame, dict, or a list of these
-        As `read_judgements` takes them, with a column of scores in place of grades and, if there are several, one of
-        runs; ``{query: {document: score}}``, or ``{run: {query: {document: score}}}``.
+        As for `read_judgements`, with scores instead of grades; a table of several runs also has a column of their
+        names; dictionaries are ``{query: {document: score}}`` or ``{run: {query: {document: score}}}``.
     duplicates : {"error", "first", "last"}
         What to do with a document ranked twice for one query.
 
     Raises
     ------
     InputError
-        If there is none, two have one name, a column is missing, or a file cannot be read.
+        If there is no run, two have the same name, a column is missing, or a file cannot be read.
     """
-    given: Sequence[Any] = runs if isinstance(runs, (list, tuple)) else [runs]
-    found = [run for i, one in enumerate(given) for run in _runs(one, f"run {i + 1}", duplicates)]
-    if not found:
+    sources: Sequence[Any] = runs if isinstance(runs, (list, tuple)) else [runs]
+    by_source = [(source, _runs(source, f"run {i + 1}", duplicates)) for i, source in enumerate(sources)]
+    names = [run.name for _, read in by_source for run in read]
+    if not names:
         raise InputError("there is no run to evaluate")
-    names = [run.name for run in found]
     repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated and all(map(_is_path, given)):
-        found = [
-            Run(run.frame, f"{Path(path).name} {run.name}" if run.name in repeated else run.name)
-            for path in given
-            for run in _runs(path, str(path), duplicates)
-        ]
-    elif repeated:
+    if repeated and not all(map(_is_path, sources)):
         raise InputError(f"several runs are called {repeated[0]}: give each its own name")
-    return found
+    return [
+        Run(run.frame, f"{Path(source).name} {run.name}") if run.name in repeated else run
+        for source, read in by_source
+        for run in read
+    ]
 
 
-def _runs(one: Any, name: str, duplicates: Duplicates) -> list[Run]:
-    if isinstance(one, Run):
-        return [one]
-    if isinstance(one, dict):
-        several = any(isinstance(v, dict) for part in one.values() if isinstance(part, dict) for v in part.values())
-        parts = one if several else {name: one}
+def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
+    if isinstance(source, Run):
+        return [source]
+    if isinstance(source, dict):
+        several = any(isinstance(v, dict) for part in source.values() if isinstance(part, dict) for v in part.values())
+        parts = source if several else {name: source}
         return [run for key, part in parts.items() for run in _table_runs(_nested(part, "score"), str(key), duplicates)]
-    if _is_path(one):
-        if not _is_table(one):
-            return trec_runs(one, duplicates=duplicates)
-        path, frame = _file_table(one, "score")
+    if _is_path(source):
+        if not _is_table(source):
+            return trec_runs(source, duplicates=duplicates)
+        path, frame = _file_table(source, "score")
         return _table_runs(frame, Path(path).name, duplicates)
-    return _table_runs(_polars(one, name), name, duplicates)
+    return _table_runs(_polars(source, name), name, duplicates)
 
 
 def _is_path(value: Any) -> bool:
@@ -173,14 +172,15 @@ def _polars(table: Any, name: str) -> pl.DataFrame:
 
 
 def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> Judgements:
-    found = _columns(frame, name, "grade")
-    wrong = (found["grade"] != found["grade"].floor()) | (found["grade"] >= MAX_GRADES)
-    if wrong.any():
-        place = int(wrong.arg_true()[0])
-        raise InputError(f"{name} row {place + 1}: grade {found['grade'][place]:g} is not a whole number up to 126")
     import polars as pl
 
-    whole = found.with_columns(pl.col("grade").cast(pl.Int64))
+    columns = _columns(frame, name, "grade")
+    grade = columns["grade"]
+    wrong = (grade != grade.floor()) | (grade >= MAX_GRADES)
+    if wrong.any():
+        row = int(wrong.arg_true()[0])
+        raise InputError(f"{name} row {row + 1}: grade {grade[row]:g} is not a whole number up to {MAX_GRADES - 1}")
+    whole = columns.with_columns(grade.cast(pl.Int64))
     return Judgements(without_duplicates(name, whole, ["query", "document"], duplicates), name)
 
 
@@ -195,32 +195,31 @@ def _table_runs(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> list[
     ]
 
 
-def _alias(frame: pl.DataFrame, what: str) -> str | None:
+def _alias(frame: pl.DataFrame, role: str) -> str | None:
     lower = {column.lower(): column for column in frame.columns}
-    return next((lower[alias] for alias in ALIASES[what] if alias in lower), None)
+    return next((lower[alias] for alias in ALIASES[role] if alias in lower), None)
 
 
 def _columns(frame: pl.DataFrame, name: str, number: str) -> pl.DataFrame:
-    """Return query and document as text and the number as a float, each row whole."""
+    """Return query and document as text and the number as a float; raise InputError if a cell is missing."""
     import polars as pl
 
-    found = {what: _alias(frame, what) for what in ("query", "document", number)}
-    for what, column in found.items():
+    kinds = {"query": pl.String, "document": pl.String, number: pl.Float64}
+    columns = {role: _alias(frame, role) for role in kinds}
+    for role, column in columns.items():
         if column is None:
             raise InputError(
-                f"{name} has no column for the {what}: its columns are {', '.join(frame.columns)}; "
-                f"expected one of {', '.join(ALIASES[what])}"
+                f"{name} has no column for the {role}: its columns are {', '.join(frame.columns)}; "
+                f"expected one of {', '.join(ALIASES[role])}"
             )
-    picked = frame.select(
-        pl.col(str(found["query"])).cast(pl.String).alias("query"),
-        pl.col(str(found["document"])).cast(pl.String).alias("document"),
-        pl.col(str(found[number])).cast(pl.Float64, strict=False).alias(number),
+    table = frame.select(
+        pl.col(str(columns[role])).cast(kind, strict=role != number).alias(role) for role, kind in kinds.items()
     )
-    if not len(picked):
+    if not len(table):
         raise InputError(f"{name} is empty")
-    whole = picked.select(pl.all_horizontal(pl.all().is_not_null()) & pl.col(number).is_not_nan()).to_series()
+    whole = table.select(pl.all_horizontal(pl.all().is_not_null()) & pl.col(number).is_not_nan()).to_series()
     if not whole.all():
-        place = int(np.flatnonzero(~whole.to_numpy())[0])
-        cell = frame[str(found[number])][place]
-        raise InputError(f"{name} row {place + 1}: query, document or {number} is missing ({number} {cell!r})")
-    return picked
+        row = int(np.flatnonzero(~whole.to_numpy())[0])
+        cell = frame[str(columns[number])][row]
+        raise InputError(f"{name} row {row + 1}: query, document or {number} is missing ({number} {cell!r})")
+    return table
