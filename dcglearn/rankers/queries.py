@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.renamed import current_word
 from dcglearn.foundation.validation import MAX_GRADES, InputError, frozen, scale_size
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Queries:
 
 
 def ndcg_by_query(
-    dcg: DCG, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, ties: str = "input", empty: float = 0.0
+    dcg: DCG, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, ties: str = "stable", empty: float = 0.0
 ) -> Floats:
     """Return the normalised DCG of each query when its documents are ranked by score.
 
@@ -145,8 +146,8 @@ def ndcg_by_query(
         Score and grade of each document.
     offsets : array_like of int, shape (m + 1,)
         Query q holds documents ``offsets[q]:offsets[q + 1]``.
-    ties : {"input", "worst"}
-        Documents of equal score rank in the order they came in, or worst grade first (no credit for luck).
+    ties : {"stable", "worst"}
+        Documents with equal scores keep their order, or rank worst grade first (no credit for luck).
     empty : float
         The value where no ranking is worth anything (no relevant document).
 
@@ -161,6 +162,7 @@ def ndcg_by_query(
     >>> ndcg_by_query(dcg, [0.2, 0.7, 0.1, 0.3], [0, 2, 1, 0], [0, 3, 4]).round(3)
     array([0.857, 0.   ])
     """
+    ties = current_word(ties, "ties", {"input": "stable"})
     ranked, place = _ranked(scores, grades, offsets, dcg.n_grades, ties, "the DCG's scale")
     offsets = np.asarray(offsets, dtype=np.int64)
     sizes = np.diff(offsets)
@@ -186,8 +188,8 @@ def _ranked(
     scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, n_grades: int, ties: str, scale: str
 ) -> tuple[Grades, Integers]:
     """Return the grades of each query's documents as ranked, and their positions from 0, both of shape (n,)."""
-    if ties not in ("input", "worst"):
-        raise InputError(f'ties={ties!r}: give "input" or "worst"')
+    if ties not in ("stable", "worst"):
+        raise InputError(f'ties={ties!r}: give "stable" or "worst"')
     values, ends = np.asarray(scores, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
     marks = checked_grades(grades, ends[-1], n_grades, scale)
     if values.shape != marks.shape:
@@ -196,13 +198,13 @@ def _ranked(
         raise InputError(f"scores[{np.isnan(values).argmax()}] is NaN; nothing can be ranked by it")
     sizes = np.diff(ends)
     query = np.repeat(np.arange(len(sizes)), sizes)
-    last = np.arange(len(values)) if ties == "input" else marks
+    last = np.arange(len(values)) if ties == "stable" else marks
     ranked = marks[np.lexsort((last, -values, query))]
     return ranked, np.arange(len(values)) - np.repeat(ends[:-1], sizes)
 
 
 def precision_by_query(
-    scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, ks: Sequence[int] = (), ties: str = "input"
+    scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, ks: Sequence[int] = (), ties: str = "stable"
 ) -> Floats:
     """Return precision at each k, and average precision, of each query when its documents are ranked by score.
 
@@ -226,6 +228,7 @@ def precision_by_query(
     >>> precision_by_query([0.2, 0.7, 0.1], [1, 0, 2], [0, 3], ks=[1, 3]).round(3)
     array([[0.   , 0.667, 0.583]])
     """
+    ties = current_word(ties, "ties", {"input": "stable"})
     ranked, place = _ranked(scores, grades, offsets, MAX_GRADES, ties, "the scale")
     ends = np.asarray(offsets, dtype=np.int64)
     relevant = (ranked > 0).astype(np.float64)
