@@ -1,5 +1,5 @@
-"""Evaluate runs by judgements: (N)DCG of every query, paired tests between systems.
+"""Evaluation of runs by judgements: (N)DCG of every query, paired tests between systems.
 
-Read `evaluate.py` first: it joins the runs and judgements of `tables.py` and `trec.py` by `ranked.py`. `arrays.py`
-evaluates plain arrays, `compare_systems.py` tests differences.
+Read `evaluate.py` first. `tables.py` and `trec.py` read the files, `ranked.py` joins runs with judgements, `arrays.py`
+evaluates plain arrays, and `compare_systems.py` tests differences.
 """
