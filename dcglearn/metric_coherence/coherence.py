@@ -1,16 +1,16 @@
-"""Can two metrics disagree? A proof that they cannot, or the very rankings on which they do."""
+"""Whether two metrics can disagree: a proof that they cannot, or the rankings on which they differ most."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dcglearn.foundation.validation import InputError, finite_array
-from dcglearn.metric_coherence.rankings import EXACT, Rankings, as_weights, comparable
-from dcglearn.metric_coherence.regret import Found, IntegerProgramme, LookAtAll, Search
+from dcglearn.metric_coherence.rankings import MAX_ENUMERATED, Rankings, as_weights, scaled_weights
+from dcglearn.metric_coherence.regret import NO_REGRET, ExhaustiveSearch, IntegerProgramme, LargestRegret, Search
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 NEGLIGIBLE = 1e-5
-"""A regret up to this share of a metric's span is no disagreement."""
+"""Regrets up to this share of a metric's span do not count as disagreement."""
 
-FEW = 300_000
-"""So few lists are looked at one by one at once."""
+ENUMERATED_FIRST = 300_000
+"""Up to this many lists are enumerated before integer programming is tried."""
 
-SHORT = 2.0
-"""Seconds that the integer programme gets before lists that could be looked at one by one are."""
+FIRST_TIME_LIMIT = 2.0
+"""Time limit of the integer programme if the lists can be enumerated instead, in seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +38,9 @@ class Witness:
     Attributes
     ----------
     lists : ndarray of int8, shape (2, K)
-        First the ranking that the first metric prefers, then the one that the second prefers.
+        The ranking that the first metric prefers and the one that the second metric prefers.
     first, second : ndarray, shape (2,)
-        What the two rankings are worth under the first and under the second metric, in its own units.
+        Values of the two rankings under the first and under the second metric, in its own units.
     """
 
     lists: Grades
@@ -55,24 +55,24 @@ class Coherence:
     Attributes
     ----------
     coherent : bool or None
-        None where the search ended without a proof.
+        None if the search ended without a proof.
     regret : float
-        The most that b can lose, as a share of b's span (best minus worst list), where a prefers a list by at least
-        `margin` of a's span and b prefers the other.
+        Largest loss of b, as a share of b's span (best minus worst list), over pairs of which a prefers one list by at
+        least `margin` of a's span and b prefers the other.
     regret_reverse : float
-        The same with the roles exchanged.
+        The same with the roles of a and b exchanged.
     bound, bound_reverse : float
-        What is proved: no pair has a larger regret.
+        Proven bounds: no pair has a larger regret.
     witness, witness_reverse : Witness or None
         The pairs with these regrets.
     margin : float
-        By how much the metric that prefers must do so, as a share of its span; 0 = at all.
+        Least preference of the metric that prefers, as a share of its span; 0 = any preference.
     method : str
-        How it was proved.
+        How the verdict was proved.
     rankings : Rankings
-        What was compared.
+        The lists compared.
     names : (str, str)
-        What the metrics are called.
+        Names of the metrics.
     """
 
     coherent: bool | None
@@ -86,18 +86,18 @@ class Coherence:
     method: str
     rankings: Rankings
     names: tuple[str, str]
-    _ties: Callable[[], Found] = field(repr=False)
+    _ties: Callable[[], LargestRegret] = field(repr=False)
 
     @property
     def proved(self) -> bool:
-        """Whether the regrets are the largest there are, not only the largest found."""
+        """Whether the regrets are proven to be the largest."""
         return self.bound - self.regret < NEGLIGIBLE and self.bound_reverse - self.regret_reverse < NEGLIGIBLE
 
     @cached_property
     def tie_regret(self) -> float:
-        """The most that b tells apart two lists that a ties, as a share of b's span; searched for when first asked.
+        """Largest difference under b of two lists that a ties, as a share of b's span; computed on first access.
 
-        Past 20 million lists what the search finds within its time limit: at least so much.
+        Past 20 million lists it is a lower bound, found within the time limit.
         """
         return self._ties().regret
 
@@ -120,27 +120,21 @@ class Coherence:
             ((b, a), self.witness_reverse, self.regret_reverse, self.bound_reverse),
         ):
             if witness is not None:
-                lines += ["", *_told(names, witness, by, regret, bound)]
+                lines += ["", *_witness_lines(names, witness, by, regret, bound)]
         return "\n".join([*lines, "", f"proof: {self.method}"])
 
 
-def _told(names: tuple[str, str], witness: Witness, by: str, regret: float, bound: float) -> list[str]:
-    (own, other), values = names, (witness.first, witness.second)
+def _witness_lines(names: tuple[str, str], witness: Witness, by: str, regret: float, bound: float) -> list[str]:
+    own, other = names
     best = "the largest" if bound - regret < NEGLIGIBLE else f"the largest found; at most {bound:.4f}"
     width = max(map(len, names))
     return [
         f"where {own} prefers{by}, {other} can lose {regret:.4f} of its span ({best}):",
         f"  {'':{width}}  preferred by {own:<{width}}  preferred by {other}",
-        "  " + f"{'grades':<{width}}  " + "  ".join(_digits(one) for one in witness.lists),
-        *(
-            f"  {name:<{width}}  {worth[0]:.6g} against {worth[1]:.6g}"
-            for name, worth in zip(names, values, strict=True)
-        ),
+        f"  {'grades':<{width}}  " + "  ".join(" ".join(map(str, grades)) for grades in witness.lists),
+        f"  {own:<{width}}  {witness.first[0]:.6g} against {witness.first[1]:.6g}",
+        f"  {other:<{width}}  {witness.second[0]:.6g} against {witness.second[1]:.6g}",
     ]
-
-
-def _digits(grades: Grades) -> str:
-    return " ".join(str(grade) for grade in grades)
 
 
 def coherence(
@@ -152,22 +146,22 @@ def coherence(
     time_limit: float = 60.0,
     names: tuple[str, str] = ("a", "b"),
 ) -> Coherence:
-    """Prove that two metrics never disagree, or show the pair of rankings on which they differ most.
+    """Prove that two metrics never disagree, or find the pair of rankings on which they differ most.
 
     Parameters
     ----------
     a, b : DCG, Utility, or array_like of shape (K, L)
-        The metrics; the one with fewer positions counts nothing below them. Gains and discounts may have any sign and
-        any order.
+        The metrics; positions below the depth of the shallower one have no weight in it. Gains and discounts may have
+        any sign and any order.
     grades : array_like of int, shape (N,), optional
-        The documents that are ranked, by grade (0 = worst), at least as many as positions; without them every list of
+        Grades of the documents that are ranked (0 = worst), at least as many as positions; by default every list of
         grades is a ranking.
     margin : float
-        Only where a metric prefers by at least this share of its span (best minus worst list).
+        Least preference that counts, as a share of a metric's span (best minus worst list).
     time_limit : float
-        Seconds for each of two searches by integer programming, where there are too many lists to look at.
+        Time limit of each of the two integer programmes, in seconds; used if there are too many lists to enumerate.
     names : (str, str)
-        What to call the metrics in print.
+        Names of the metrics in print.
 
     Returns
     -------
@@ -176,108 +170,50 @@ def coherence(
     Raises
     ------
     InputError
-        If the numbers of grades differ, the documents do not fill the positions, a metric is constant, or a setting is
-        impossible.
+        If the numbers of grades differ, the documents do not fill the positions, a metric is constant, or the margin is
+        not between 0 and 1.
 
     Notes
     -----
     Zhou et al. 2008, section 4, asks when metrics agree on all rankings. Here: ``max <W_b, y - x>`` over pairs of
     rankings with ``<W_a, x - y> >= margin``, each metric scaled to a span of 1. Metrics that differ by a factor and by
-    what no comparison can see are coherent at once; up to 300,000 lists are sorted, which is exact for any margin;
-    more are searched by integer programming (HiGHS), to which preferences below 2e-6 of the span are invisible, and,
-    where that does not end soon, sorted after all if there are at most 20 million. A regret up to 1e-5 counts as none.
+    terms that no comparison depends on are coherent without a search. Up to 300,000 lists are sorted, which is exact
+    for any margin. More are searched by integer programming (HiGHS), which ignores preferences below 2e-6 of the span;
+    if that takes long, up to 20 million lists are sorted after all. Regrets up to 1e-5 do not count.
 
     Examples
     --------
     >>> from dcglearn import DCG
     >>> linear, exponential = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
-    >>> found = coherence(linear, exponential, grades=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0])
-    >>> found.coherent, round(found.regret, 4)
+    >>> verdict = coherence(linear, exponential, grades=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0])
+    >>> verdict.coherent, round(verdict.regret, 4)
     (False, 0.337)
-    >>> found.witness.lists
+    >>> verdict.witness.lists
     array([[2, 3, 3, 2, 1, 1, 4, 4, 0, 0],
            [4, 0, 0, 4, 1, 1, 3, 3, 2, 2]], dtype=int8)
     """
     tau = _checked_margin(margin)
-    rankings, weights = comparable([a, b], names, grades)
-    if same_but_for_the_invisible(rankings, *weights):
-        none, method = Found(0.0, 0.0, None), "one is a multiple of the other, plus what no comparison sees"
-        return _verdict(a, b, names, rankings, margin, [none, none], method, lambda: none)
-    search, method = _first_search(rankings, weights, time_limit)
-    found = [search.regret(first, 1 - first, tau) for first in (0, 1)]
-    if isinstance(search, IntegerProgramme) and not _settled(found):
-        search, method = _second_search(rankings, weights, time_limit)
-        found = [search.regret(first, 1 - first, tau) for first in (0, 1)]
-    return _verdict(a, b, names, rankings, margin, found, method, lambda: _ties(rankings, weights, search))
-
-
-def _checked_margin(margin: float) -> float:
-    if not (np.isfinite(margin) and 0 <= margin <= 1):
-        raise InputError(f"margin={margin!r} must be a share from 0 to 1 of the span between best and worst list")
-    return float(margin)
-
-
-def same_but_for_the_invisible(rankings: Rankings, first: Floats, second: Floats) -> bool:
-    """Say whether one metric is a positive multiple of the other plus what no comparison of these rankings sees."""
-    a, b = (_visible(rankings, weights) for weights in (first, second))
-    factor = float(np.vdot(a, b) / np.vdot(a, a))
-    return factor > 0 and bool(np.abs(b - factor * a).max() <= 1e-12 * max(1.0, float(np.abs(second).max())))
-
-
-def _visible(rankings: Rankings, weights: Floats) -> Floats:
-    """Take away what every list has once: a constant a position and, where all documents are ranked, one a grade."""
-    seen = weights[:, rankings.present]
-    seen = seen - seen.mean(axis=1, keepdims=True)
-    return seen - seen.mean(axis=0) if rankings.full else seen
-
-
-def _first_search(rankings: Rankings, weights: list[Floats], time_limit: float) -> tuple[Search, str]:
-    if rankings.n_lists <= FEW:
-        return LookAtAll(rankings.everything(weights)), f"all {rankings.n_lists:,} lists were compared"
-    seconds = min(SHORT, time_limit) if rankings.n_lists <= EXACT else time_limit
-    return IntegerProgramme(rankings, weights, seconds), "integer programming (HiGHS), recomputed on the witness"
-
-
-def _second_search(rankings: Rankings, weights: list[Floats], time_limit: float) -> tuple[Search, str]:
-    if rankings.n_lists <= EXACT:
-        return LookAtAll(rankings.everything(weights)), f"all {rankings.n_lists:,} lists were compared"
-    return IntegerProgramme(rankings, weights, time_limit), "integer programming (HiGHS), stopped by its time limit"
-
-
-def _settled(found: list[Found]) -> bool:
-    return all(one.bound - one.regret < NEGLIGIBLE for one in found)
-
-
-def _ties(rankings: Rankings, weights: list[Floats], search: Search) -> Found:
-    if isinstance(search, IntegerProgramme) and rankings.n_lists <= EXACT:
-        search = LookAtAll(rankings.everything(weights))
-    return search.tie_regret(0, 1)
-
-
-def _verdict(
-    a: Metric,
-    b: Metric,
-    names: tuple[str, str],
-    rankings: Rankings,
-    margin: float,
-    found: list[Found],
-    method: str,
-    ties: Callable[[], Found],
-) -> Coherence:
-    one, other = found
+    rankings, weights = scaled_weights([a, b], names, grades)
+    ties: Callable[[], LargestRegret]
+    if _equivalent(rankings, *weights):
+        there, back, ties = NO_REGRET, NO_REGRET, lambda: NO_REGRET
+        method = "one is a multiple of the other, plus what no comparison sees"
+    else:
+        search, (there, back), method = _searched(rankings, weights, tau, time_limit)
+        ties = partial(_tie_regret, rankings, weights, search)
     coherent: bool | None = None
-    if max(one.regret, other.regret) > NEGLIGIBLE:
+    if max(there.regret, back.regret) > NEGLIGIBLE:
         coherent = False
-    elif max(one.bound, other.bound) <= NEGLIGIBLE:
+    elif max(there.bound, back.bound) <= NEGLIGIBLE:
         coherent = True
     return Coherence(
         coherent=coherent,
-        regret=one.regret,
-        regret_reverse=other.regret,
-        bound=one.bound,
-        bound_reverse=other.bound,
-        witness=_witness(a, b, one),
-        witness_reverse=_witness(b, a, other),
+        regret=there.regret,
+        regret_reverse=back.regret,
+        bound=there.bound,
+        bound_reverse=back.bound,
+        witness=_witness(a, b, there),
+        witness_reverse=_witness(b, a, back),
         margin=margin,
         method=method,
         rankings=rankings,
@@ -286,33 +222,75 @@ def _verdict(
     )
 
 
-def _witness(first: Metric, second: Metric, found: Found) -> Witness | None:
-    if found.pair is None or found.regret <= NEGLIGIBLE:
+def _checked_margin(margin: float) -> float:
+    if not (np.isfinite(margin) and 0 <= margin <= 1):
+        raise InputError(f"margin={margin!r} must be a share from 0 to 1 of the span between best and worst list")
+    return float(margin)
+
+
+def _equivalent(rankings: Rankings, first: Floats, second: Floats) -> bool:
+    """Return whether one metric is a positive multiple of the other plus terms that no comparison depends on."""
+    a, b = (_visible(rankings, weights) for weights in (first, second))
+    factor = float(np.vdot(a, b) / np.vdot(a, a))
+    return factor > 0 and bool(np.abs(b - factor * a).max() <= 1e-12 * max(1.0, float(np.abs(second).max())))
+
+
+def _visible(rankings: Rankings, weights: Floats) -> Floats:
+    """Subtract the terms that all lists share: a constant per position and, if all documents are ranked, per grade."""
+    visible = weights[:, rankings.present]
+    visible = visible - visible.mean(axis=1, keepdims=True)
+    return visible - visible.mean(axis=0) if rankings.full else visible
+
+
+def _searched(
+    rankings: Rankings, weights: list[Floats], tau: float, time_limit: float
+) -> tuple[Search, list[LargestRegret], str]:
+    """Return the search that was used last, the largest regret of b and of a, and how they were found."""
+    if rankings.n_lists > ENUMERATED_FIRST:
+        seconds = min(FIRST_TIME_LIMIT, time_limit) if rankings.n_lists <= MAX_ENUMERATED else time_limit
+        programme = IntegerProgramme(rankings, weights, seconds)
+        regrets = [programme.regret(first, 1 - first, tau) for first in (0, 1)]
+        if all(one.bound - one.regret < NEGLIGIBLE for one in regrets):
+            return programme, regrets, "integer programming (HiGHS), recomputed on the witness"
+        if rankings.n_lists > MAX_ENUMERATED:
+            return programme, regrets, "integer programming (HiGHS), stopped by its time limit"
+    search = ExhaustiveSearch(rankings.enumerated(weights))
+    regrets = [search.regret(first, 1 - first, tau) for first in (0, 1)]
+    return search, regrets, f"all {rankings.n_lists:,} lists were compared"
+
+
+def _tie_regret(rankings: Rankings, weights: list[Floats], search: Search) -> LargestRegret:
+    if isinstance(search, IntegerProgramme) and rankings.n_lists <= MAX_ENUMERATED:
+        search = ExhaustiveSearch(rankings.enumerated(weights))
+    return search.tie_regret(0, 1)
+
+
+def _witness(first: Metric, second: Metric, largest: LargestRegret) -> Witness | None:
+    if largest.pair is None or largest.regret <= NEGLIGIBLE:
         return None
-    values = [_worth(as_weights(metric, "metric"), found.pair) for metric in (first, second)]
-    return Witness(found.pair, *values)
+    return Witness(largest.pair, *(_values(as_weights(metric, "metric"), largest.pair) for metric in (first, second)))
 
 
-def _worth(weights: Floats, lists: Grades) -> Floats:
+def _values(weights: Floats, lists: Grades) -> Floats:
     ranks = np.arange(min(len(weights), lists.shape[1]))
-    worth: Floats = weights[ranks, lists[:, ranks]].sum(axis=1)
-    return worth
+    values: Floats = weights[ranks, lists[:, ranks]].sum(axis=1)
+    return values
 
 
 @dataclass(frozen=True, eq=False)
 class RegretCurve:
-    """The largest regret by margin: how sure one metric must be before the other agrees.
+    """Largest regret as a function of the margin by which one metric prefers a list.
 
     Attributes
     ----------
     margin : ndarray, shape (n,)
-        Shares of the span of the metric that prefers.
+        Margins, as shares of the span of the metric that prefers.
     regret, regret_reverse : ndarray, shape (n,)
-        Of b where a prefers by the margin, and the reverse.
+        Largest regret of b where a prefers by the margin, and the reverse.
     bound, bound_reverse : ndarray, shape (n,)
-        What is proved.
+        Proven bounds of these regrets.
     names : (str, str)
-        What the metrics are called.
+        Names of the metrics.
     """
 
     margin: Floats
@@ -349,15 +327,15 @@ def regret_curve(
     array([0.2804, 0.2265, 0.1328])
     """
     taus = [_checked_margin(margin) for margin in finite_array(margins, "margins", 1)]
-    rankings, weights = comparable([a, b], names, grades)
-    if same_but_for_the_invisible(rankings, *weights):
+    rankings, weights = scaled_weights([a, b], names, grades)
+    if _equivalent(rankings, *weights):
         zeros = np.zeros(len(taus))
         return RegretCurve(np.array(taus), zeros, zeros, zeros, zeros, names)
-    search: Search = (
-        LookAtAll(rankings.everything(weights))
-        if rankings.n_lists <= EXACT
-        else IntegerProgramme(rankings, weights, time_limit)
-    )
+    search: Search
+    if rankings.n_lists <= MAX_ENUMERATED:
+        search = ExhaustiveSearch(rankings.enumerated(weights))
+    else:
+        search = IntegerProgramme(rankings, weights, time_limit)
     there, back = ([search.regret(first, 1 - first, tau) for tau in taus] for first in (0, 1))
     return RegretCurve(
         margin=np.array(taus),

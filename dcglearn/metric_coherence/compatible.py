@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
-from dcglearn.metric_coherence.rankings import Rankings, on_one_shape
+from dcglearn.metric_coherence.rankings import Rankings, padded_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -133,7 +133,7 @@ def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Gr
            [2, 0, 1]], dtype=int8)
     """
     whole_number(limit, "limit", 1)
-    rankings, (weights,) = on_one_shape([metric], ["metric"], grades)
+    rankings, (weights,) = padded_weights([metric], ["metric"], grades)
     tolerance = 1e-12 * max(float(np.abs(weights).max()), 1e-300) * rankings.depth
     found = []
     for one in _best_lists(rankings, weights, tolerance):

@@ -1,4 +1,4 @@
-"""How often two metrics disagree: the share of pairs of rankings that they order differently."""
+"""Share of pairs of rankings that two metrics order differently, exact or sampled, for two metrics or many."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.metric_coherence.rankings import EXACT, Rankings, comparable, on_one_shape
+from dcglearn.metric_coherence.pair_counts import pair_counts
+from dcglearn.metric_coherence.rankings import MAX_ENUMERATED, Rankings, padded_weights, scaled_weights
 from dcglearn.metric_coherence.regret import TIE
 
 if TYPE_CHECKING:
@@ -17,33 +17,34 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.foundation.arrays import Floats, Grades, Integers
+    from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.metric_coherence.rankings import Metric
 
 
-Z95 = 1.959963984540054
+SAMPLED_LISTS = 5000
+"""Rankings drawn for a matrix of metrics when there are too many to enumerate."""
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """How two metrics order pairs of rankings; prints as a sentence and a table.
+    """How two metrics order pairs of different rankings; prints as a sentence and a table.
 
     Attributes
     ----------
     share : float
-        Of the pairs of different rankings, those that a and b order differently (neither ties them).
+        Share of the pairs that a and b order differently (neither ties them).
     agree, tie_a, tie_b, tie_both : float
-        Shares that both order alike, that only a ties, that only b ties, that both tie.
+        Shares of the pairs that both order alike, that only a ties, that only b ties, that both tie.
     interval : (float, float)
-        The share itself if every ranking was looked at, else a 95% Wilson interval.
+        95% Wilson interval of the share if pairs were sampled, else the share itself.
     n_pairs : int
-        Pairs looked at.
+        Number of pairs compared.
     exact : bool
-        Whether these are all there are.
+        Whether all pairs were compared.
     rankings : Rankings
-        Where they come from.
+        The rankings compared.
     names : (str, str)
-        What the metrics are called.
+        Names of the metrics.
     """
 
     share: float
@@ -72,8 +73,8 @@ class Disagreement:
             (f"tied by {b} only", self.tie_b),
             ("tied by both", self.tie_both),
         )
-        width = max(len(words) for words, _ in rows)
-        table = [f"  {words:<{width}}  {value:.6f}" for words, value in rows]
+        width = max(len(label) for label, _ in rows)
+        table = [f"  {label:<{width}}  {value:.6f}" for label, value in rows]
         return "\n".join([f"{a} and {b} order {self.share:.3%} of all pairs differently ({how})", *table])
 
 
@@ -91,15 +92,15 @@ def disagreement(
     Parameters
     ----------
     a, b : DCG, Utility, or array_like of shape (K, L)
-        The metrics; the one with fewer positions counts nothing below them.
+        The metrics; positions below the depth of the shallower one have no weight in it.
     grades : array_like of int, shape (N,), optional
-        The documents that are ranked, by grade; without them every list of grades is a ranking.
+        Grades of the documents that are ranked; by default every list of grades is a ranking.
     n_pairs : int
-        How many random pairs to look at where there are more than 20 million rankings; up to that many, all are.
+        Number of random pairs to compare if there are more than 20 million rankings; up to that many, all are compared.
     seed : int
-        Of the random pairs.
+        Seed of the random pairs.
     names : (str, str)
-        What to call the metrics in print.
+        Names of the metrics in print.
 
     Returns
     -------
@@ -108,13 +109,13 @@ def disagreement(
     Raises
     ------
     InputError
-        If the metrics cannot be compared (see `coherence`) or a setting is impossible.
+        If the metrics cannot be compared (see `coherence`), or `n_pairs` is not a positive integer.
 
     Notes
     -----
-    The number of pairs that two orders disagree on is Kendall's distance, counted by merging, O(n log n). Values closer
-    than 1e-12 of a metric's span are tied. Two rankings differ if the grades of all documents do, by position; where
-    not all documents have a position, those with the same top K are tied by both.
+    The number of pairs ordered differently is Kendall's distance, counted by merge sort, O(n log n). Values closer than
+    1e-12 of a metric's span are tied. Two rankings are different if the sequences of grades of all documents differ; if
+    there are more documents than positions, rankings with the same top K are tied by both.
 
     Examples
     --------
@@ -124,142 +125,67 @@ def disagreement(
     0.09989
     """
     whole_number(n_pairs, "n_pairs", 1)
-    rankings, weights = comparable([a, b], names, grades)
+    rankings, weights = scaled_weights([a, b], names, grades)
     if rankings.n_lists < 2:
         raise InputError(f"{rankings}: there is no pair to compare")
-    if rankings.n_lists <= EXACT:
-        everything = rankings.everything(weights)
-        first, second = everything.values
-        counts = pair_counts(first, second, everything.weight)
-        share = _shares(counts)
-        return Disagreement(*share, (share[0], share[0]), round(float(counts.sum())), True, rankings, names)
-    signs = _sampled_signs(rankings, weights, n_pairs, np.random.default_rng(seed))
-    counts = np.array([((signs[0] * signs[1]) == -1).sum(), ((signs[0] * signs[1]) == 1).sum(), 0, 0, 0])
-    zero = signs == 0
-    counts[2:] = (zero[0] & ~zero[1]).sum(), (zero[1] & ~zero[0]).sum(), zero.all(axis=0).sum()
-    share = _shares(counts.astype(np.float64))
-    return Disagreement(*share, wilson(share[0], n_pairs), n_pairs, False, rankings, names)
+    exact = rankings.n_lists <= MAX_ENUMERATED
+    if exact:
+        enumeration = rankings.enumerated(weights)
+        counts = pair_counts(enumeration.values[0], enumeration.values[1], enumeration.weight)
+        n_pairs = round(float(counts.sum()))
+    else:
+        first, second = _sampled_signs(rankings, weights, n_pairs, np.random.default_rng(seed))
+        tied_first, tied_second = first == 0, second == 0
+        cases = (
+            first * second == -1,
+            first * second == 1,
+            tied_first & ~tied_second,
+            tied_second & ~tied_first,
+            tied_first & tied_second,
+        )
+        counts = np.array([float(case.sum()) for case in cases])
+    share, agree, tie_a, tie_b, tie_both = (float(x) for x in counts / counts.sum())
+    interval = (share, share) if exact else _wilson(int(counts[0]), n_pairs)
+    return Disagreement(share, agree, tie_a, tie_b, tie_both, interval, n_pairs, exact, rankings, names)
 
 
-def _shares(counts: Floats) -> tuple[float, float, float, float, float]:
-    first, second, third, fourth, fifth = (float(x) for x in counts / counts.sum())
-    return first, second, third, fourth, fifth
+def _wilson(n_different: int, n_pairs: int) -> tuple[float, float]:
+    from scipy.stats import binomtest
+
+    low, high = binomtest(n_different, n_pairs).proportion_ci(method="wilson")
+    return float(low), float(high)
 
 
 def _sampled_signs(rankings: Rankings, weights: Sequence[Floats], n: int, rng: np.random.Generator) -> Grades:
-    """Return how each metric orders n random pairs of different rankings, shape (M, n)."""
+    """Return the signs with which each metric orders n random pairs of different rankings, shape (M, n)."""
     ranks = np.arange(rankings.depth)
-    found, missing = [], n
+    signs, missing = [], n
     while missing:
         size = min(missing, 1 << 17)
         pairs = rankings.sample(2 * size, rng).reshape(2, size, -1)
         pairs = pairs[:, (pairs[0] != pairs[1]).any(axis=1)]
         gaps = np.stack([w[ranks, pairs[0]].sum(axis=1) - w[ranks, pairs[1]].sum(axis=1) for w in weights])
-        found.append(np.where(np.abs(gaps) <= TIE, 0, np.sign(gaps)).astype(np.int8))
+        signs.append(np.where(np.abs(gaps) <= TIE, 0, np.sign(gaps)).astype(np.int8))
         missing -= pairs.shape[1]
-    return np.concatenate(found, axis=1)
-
-
-def wilson(share: float, n: int) -> tuple[float, float]:
-    """Return Wilson's 95% interval of a share seen in n trials."""
-    centre = share + Z95**2 / (2 * n)
-    half = Z95 * np.sqrt(share * (1 - share) / n + Z95**2 / (4 * n**2))
-    return float(max((centre - half) / (1 + Z95**2 / n), 0.0)), float(min((centre + half) / (1 + Z95**2 / n), 1.0))
-
-
-def pair_counts(first: Floats, second: Floats, weight: Floats | None = None) -> Floats:
-    """Count pairs by how two metrics order them.
-
-    Parameters
-    ----------
-    first, second : ndarray, shape (n,)
-        What each ranking is worth, on a span of 1.
-    weight : ndarray, shape (n,), optional
-        How many rankings each stands for; those of one entry are tied by both.
-
-    Returns
-    -------
-    ndarray, shape (5,)
-        Ordered differently, ordered alike, tied by the first only, by the second only, by both.
-    """
-    n_second, ranks = _ranks(second)
-    key = _ranks(first)[1] * n_second + ranks
-    unit = np.ones(len(key)) if weight is None else weight[np.argsort(key, kind="stable")]
-    key.sort()
-    pairs = _pairs_of(unit.sum())
-    tied_both = _pairs_in_runs(key, unit)
-    key, ranks = np.divmod(key, n_second)
-    tied_first = _pairs_in_runs(key, unit)
-    different = _inversions(ranks, unit)  # sorts ranks, and unit with them
-    tied_second = _pairs_in_runs(ranks, unit)
-    alike = pairs - different - tied_first - tied_second + tied_both
-    return np.array([different, alike, tied_first - tied_both, tied_second - tied_both, tied_both])
-
-
-def _ranks(values: Floats) -> tuple[int, Integers]:
-    """Return the number of different values, and the dense rank of each; what differs by rounding is the same."""
-    order = np.argsort(values, kind="stable")
-    steps = np.diff(values[order]) > TIE
-    ranks = np.empty(len(values), dtype=np.int64)
-    ranks[order[0]] = 0
-    ranks[order[1:]] = np.cumsum(steps)
-    return int(steps.sum()) + 1, ranks
-
-
-def _pairs_of(weight: Floats | float) -> float:
-    """Return the number of pairs within groups that stand for `weight` rankings each."""
-    return float(np.sum(np.asarray(weight) * (np.asarray(weight) - 1) / 2))
-
-
-def _pairs_in_runs(keys: Integers, unit: Floats) -> float:
-    starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
-    return _pairs_of(np.add.reduceat(unit, starts))
-
-
-@njit(cache=True, nogil=True)
-def _inversions(keys: Integers, unit: Floats) -> float:
-    """Sort both arrays by key, in place, and return the weight of pairs that stood in the wrong order."""
-    n = len(keys)
-    other, other_unit = np.empty_like(keys), np.empty_like(unit)
-    found = 0.0
-    width = 1
-    while width < n:
-        for start in range(0, n, 2 * width):
-            middle, stop = min(start + width, n), min(start + 2 * width, n)
-            left = 0.0
-            for i in range(start, middle):
-                left += unit[i]
-            i, j = start, middle
-            for out in range(start, stop):
-                if i < middle and (j == stop or keys[i] <= keys[j]):
-                    other[out], other_unit[out] = keys[i], unit[i]
-                    left -= unit[i]
-                    i += 1
-                else:
-                    other[out], other_unit[out] = keys[j], unit[j]
-                    found += left * unit[j]
-                    j += 1
-        keys[:], unit[:] = other, other_unit
-        width *= 2
-    return found
+    return np.concatenate(signs, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class DisagreementMatrix:
-    """How often each two of many metrics disagree.
+    """Shares of disagreement between several metrics.
 
     Attributes
     ----------
     names : tuple of str
-        The metrics.
+        Names of the metrics.
     share : ndarray, shape (M, M)
-        Share of pairs of rankings ordered differently.
+        Share of pairs of rankings that two metrics order differently.
     n_lists : int
-        Rankings compared, each with each.
+        Number of rankings, all pairs of which were compared.
     exact : bool
-        Whether these are all there are; else they were drawn at random.
+        Whether these are all rankings; else they are a random sample.
     constant : tuple of str
-        Metrics left out since every ranking is worth the same to them.
+        Metrics left out because all rankings are worth the same to them.
     """
 
     names: tuple[str, ...]
@@ -269,22 +195,22 @@ class DisagreementMatrix:
     constant: tuple[str, ...] = ()
 
     def order(self) -> NDArray[np.intp]:
-        """Return the metrics in an order that puts like beside like, shape (M,)."""
+        """Return the indices of the metrics in the order of the leaves of `tree`, shape (M,)."""
         from scipy.cluster.hierarchy import leaves_list
 
         if len(self.names) < 3:
             return np.arange(len(self.names))
-        found: NDArray[np.intp] = leaves_list(self.tree())
-        return found
+        leaves: NDArray[np.intp] = leaves_list(self.tree())
+        return leaves
 
     def tree(self) -> Floats:
-        """Return SciPy's linkage matrix of the metrics (average shares), shape (M - 1, 4)."""
+        """Return SciPy's linkage matrix of the metrics (average linkage of shares), shape (M - 1, 4)."""
         from scipy.cluster.hierarchy import linkage, optimal_leaf_ordering
         from scipy.spatial.distance import squareform
 
         condensed = squareform(self.share, checks=False)
-        found: Floats = optimal_leaf_ordering(linkage(condensed, "average"), condensed)
-        return found
+        linked: Floats = optimal_leaf_ordering(linkage(condensed, "average"), condensed)
+        return linked
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.names)
@@ -294,8 +220,8 @@ class DisagreementMatrix:
             for name, row in zip(self.names, self.share, strict=True)
         ]
         constant = f"; left out, all rankings being worth the same to them: {', '.join(self.constant)}"
-        words = f"(share of pairs ordered differently; {self.n_lists:,} rankings, {how}"
-        return "\n".join([*rows, words + (constant if self.constant else "") + ")"])
+        scope = f"share of pairs ordered differently; {self.n_lists:,} rankings, {how}"
+        return "\n".join([*rows, f"({scope}{constant if self.constant else ''})"])
 
 
 def disagreement_matrix(
@@ -306,20 +232,20 @@ def disagreement_matrix(
     seed: int = 0,
     progress: bool = False,
 ) -> DisagreementMatrix:
-    """Return how often each two of many metrics disagree.
+    """Return the share of pairs of rankings that two metrics order differently, for every pair of several metrics.
 
     Parameters
     ----------
     metrics : mapping of str to metric
-        Such as `textbook_dcgs(5, 10)`.
+        For example `textbook_dcgs(5, 10)`.
     grades : array_like of int, shape (N,), optional
-        The documents that are ranked; without them every list of grades is a ranking.
+        Grades of the documents that are ranked; by default every list of grades is a ranking.
     max_lists : int
-        Where there are more rankings, 5,000 random ones are compared, each with each.
+        If there are more rankings, a random sample of 5,000 is compared.
     seed : int
-        Of the random rankings.
+        Seed of the sample.
     progress : bool
-        Show a bar.
+        Show a progress bar.
 
     Returns
     -------
@@ -333,32 +259,33 @@ def disagreement_matrix(
     Examples
     --------
     >>> from dcglearn import textbook_dcgs
-    >>> found = disagreement_matrix(textbook_dcgs(3, 4), grades=[2, 2, 1, 0])
-    >>> found.share.shape, bool(found.share.max() < 0.5)
+    >>> matrix = disagreement_matrix(textbook_dcgs(3, 4), grades=[2, 2, 1, 0])
+    >>> matrix.share.shape, bool(matrix.share.max() < 0.5)
     ((30, 30), True)
     """
     from tqdm import tqdm
 
-    rankings, weights = on_one_shape(list(metrics.values()), list(metrics), grades) if metrics else (None, [])
-    scaled = {name: rankings.scaled(one) for name, one in zip(metrics, weights, strict=True)} if rankings else {}
-    names = tuple(name for name, one in scaled.items() if one is not None)
-    weights = [one for one in scaled.values() if one is not None]
-    if rankings is None or len(names) < 2:
+    scaled: dict[str, Floats | None] = {}
+    if metrics:
+        rankings, weights = padded_weights(list(metrics.values()), list(metrics), grades)
+        scaled = {name: rankings.scaled(table) for name, table in zip(metrics, weights, strict=True)}
+    kept = {name: table for name, table in scaled.items() if table is not None}
+    if len(kept) < 2:
         raise InputError(
-            f"{len(names)} of {len(metrics)} metrics order these rankings at all; a matrix needs two or more"
+            f"{len(kept)} of {len(metrics)} metrics order these rankings at all; a matrix needs two or more"
         )
     exact = rankings.n_lists <= whole_number(max_lists, "max_lists", 2)
     if exact:
-        everything = rankings.everything(weights)
-        values, unit = everything.values, everything.weight
+        enumeration = rankings.enumerated(list(kept.values()))
+        values, weight = enumeration.values, enumeration.weight
     else:
-        lists, unit = rankings.sample(5000, np.random.default_rng(seed)), None
+        lists, weight = rankings.sample(SAMPLED_LISTS, np.random.default_rng(seed)), None
         ranks = np.arange(rankings.depth)
-        values = np.stack([w[ranks, lists].sum(axis=1) for w in weights])
-    share = np.zeros((len(names), len(names)))
-    pairs = [(i, j) for i in range(len(names)) for j in range(i)]
+        values = np.stack([table[ranks, lists].sum(axis=1) for table in kept.values()])
+    share = np.zeros((len(kept), len(kept)))
+    pairs = [(i, j) for i in range(len(kept)) for j in range(i)]
     for i, j in tqdm(pairs, desc="comparing", disable=not progress):
-        counts = pair_counts(values[i], values[j], unit)
+        counts = pair_counts(values[i], values[j], weight)
         share[i, j] = share[j, i] = counts[0] / counts.sum()
-    constant = tuple(name for name, one in scaled.items() if one is None)
-    return DisagreementMatrix(names, share, values.shape[1], exact, constant)
+    constant = tuple(name for name in scaled if name not in kept)
+    return DisagreementMatrix(tuple(kept), share, values.shape[1], exact, constant)

@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 Metric: TypeAlias = "DCG | Utility | ArrayLike"
 """A DCG, a utility, or its weights, shape (K, L)."""
 
-EXACT = 20_000_000
-"""Up to so many lists are all looked at; four numbers each are kept."""
+MAX_ENUMERATED = 20_000_000
+"""Up to this many lists are enumerated, at four numbers each in memory."""
 
 
 @dataclass(frozen=True)
 class Rankings:
-    """All lists of K grades, or all that rank given documents.
+    """All lists of K grades, or all rankings of given documents down to position K.
 
     Attributes
     ----------
     depth, n_grades : int
         K and L.
     counts : tuple of int or None
-        How many documents have each grade; None where every position may have any grade.
+        Number of documents of each grade; None if every position may have any grade.
     """
 
     depth: int
@@ -50,7 +50,7 @@ class Rankings:
 
     @property
     def present(self) -> NDArray[np.intp]:
-        """The grades that occur."""
+        """The grades that may occur."""
         return np.arange(self.n_grades) if self.counts is None else np.flatnonzero(self.counts)
 
     @property
@@ -69,22 +69,22 @@ class Rankings:
         return f"all {self.n_lists:,} rankings of {sum(self.counts)} documents down to position {self.depth}"
 
     def best(self, weights: Floats) -> Grades:
-        """Return a list that is worth most under weights, shape (K, L)."""
+        """Return a list with the largest value under weights of shape (K, L)."""
         if self.counts is None:
             return weights.argmax(axis=1).astype(np.int8)
         documents = np.repeat(np.arange(self.n_grades), self.counts)
         rows, chosen = linear_sum_assignment(weights[:, documents], maximize=True)
-        found = np.empty(self.depth, dtype=np.int8)
-        found[rows] = documents[chosen]
-        return found
+        grades = np.empty(self.depth, dtype=np.int8)
+        grades[rows] = documents[chosen]
+        return grades
 
     def span(self, weights: Floats) -> float:
-        """Return what the best list is worth more than the worst one."""
+        """Return the value of the best list minus that of the worst."""
         ranks = np.arange(self.depth)
         return float(weights[ranks, self.best(weights)].sum() - weights[ranks, self.best(-weights)].sum())
 
     def scaled(self, weights: Floats) -> Floats | None:
-        """Return weights with a span of 1, shape (K, L), or None if all lists are worth the same."""
+        """Return the weights scaled to a span of 1, shape (K, L), or None if all lists are worth the same."""
         span = self.span(weights)
         return weights / span if span > 1e-12 * float(np.abs(weights).max()) else None
 
@@ -95,16 +95,16 @@ class Rankings:
         documents = np.repeat(np.arange(self.n_grades, dtype=np.int8), self.counts)
         return rng.permuted(np.tile(documents, (n, 1)), axis=1)[:, : self.depth]
 
-    def everything(self, weights: Sequence[Floats]) -> Enumeration:
-        """Return what every list is worth under each of the weights, in one fixed order.
+    def enumerated(self, weights: Sequence[Floats]) -> Enumeration:
+        """Return the values of all lists under each of the weights, in a fixed order.
 
         Raises
         ------
         InputError
-            If there are more than `EXACT` lists.
+            If there are more than `MAX_ENUMERATED` lists.
         """
-        if self.n_lists > EXACT:
-            raise InputError(f"{self}: more than {EXACT:,} are not looked at one by one")
+        if self.n_lists > MAX_ENUMERATED:
+            raise InputError(f"{self}: more than {MAX_ENUMERATED:,} are not enumerated")
         layers = np.stack(weights)
         start: tuple[int, ...] = self.counts or ()
         blocks, trail = {start: np.zeros((len(weights), 1))}, []
@@ -127,7 +127,7 @@ class Rankings:
         )
 
     def _multiplicity(self, blocks: dict[tuple[int, ...], Floats]) -> Floats | None:
-        """Return how many orders of all documents begin with each list, None where each has one."""
+        """Return the number of orders of all documents that begin with each list, or None if that is 1."""
         if self.counts is None or self.full:
             return None
         rest = sum(self.counts) - self.depth
@@ -137,16 +137,18 @@ class Rankings:
 
 @dataclass(frozen=True, eq=False)
 class Enumeration:
-    """The worth of every list.
+    """Values of all lists.
 
     Attributes
     ----------
     values : ndarray, shape (M, n)
         By metric and list.
     weight : ndarray, shape (n,), or None
-        How many orders of all documents begin with the list; None: one each.
-    trail, ends
-        What `list_at` walks back along.
+        Number of orders of all documents that begin with the list; None: one each.
+    trail : tuple of dict
+        For each position, the blocks of lists that each state (documents left) was extended from; for `list_at`.
+    ends : tuple of (tuple of int, int)
+        Final states and their numbers of lists, in order.
     """
 
     values: Floats
@@ -182,7 +184,7 @@ def as_weights(metric: Metric, name: str) -> Floats:
     Raises
     ------
     InputError
-        If it is none, or its numbers are not finite.
+        If it is not a metric, or its numbers are not finite.
     """
     if isinstance(metric, DCG):
         return metric.utility.weights
@@ -196,30 +198,32 @@ def as_weights(metric: Metric, name: str) -> Floats:
         raise InputError(f"{name} is neither a DCG nor a utility of shape (K, L): {error}") from error
 
 
-def comparable(
+def scaled_weights(
     metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
 ) -> tuple[Rankings, list[Floats]]:
-    """Return the rankings over which metrics are compared, and their weights, each scaled to a span of 1.
-
-    A metric that is less deep counts nothing at the positions below.
+    """Return the rankings over which metrics are compared, and the weights of each, scaled to a span of 1.
 
     Raises
     ------
     InputError
         If the numbers of grades differ, documents do not fill the positions, or a metric orders no two lists.
     """
-    rankings, weights = on_one_shape(metrics, names, grades)
-    scaled = [rankings.scaled(one) for one in weights]
-    for name, one in zip(names, scaled, strict=True):
-        if one is None:
+    rankings, weights = padded_weights(metrics, names, grades)
+    scaled = []
+    for name, table in zip(names, weights, strict=True):
+        scaled_table = rankings.scaled(table)
+        if scaled_table is None:
             raise InputError(f"{name} orders no two of {rankings}: they are all worth the same")
-    return rankings, [one for one in scaled if one is not None]
+        scaled.append(scaled_table)
+    return rankings, scaled
 
 
-def on_one_shape(
+def padded_weights(
     metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
 ) -> tuple[Rankings, list[Floats]]:
-    """Return the rankings over which metrics are compared, and their weights, all of shape (K, L).
+    """Return the rankings over which metrics are compared, and the weights of each, all of shape (K, L).
+
+    K is the largest depth; a shallower metric has zeros below its own.
 
     Raises
     ------
@@ -229,8 +233,8 @@ def on_one_shape(
     weights = [as_weights(metric, name) for metric, name in zip(metrics, names, strict=True)]
     sizes = {w.shape[1] for w in weights}
     if len(sizes) > 1:
-        found = ", ".join(f"{name} has {w.shape[1]}" for name, w in zip(names, weights, strict=True))
-        raise InputError(f"metrics of different numbers of grades cannot be compared: {found}")
+        differing = ", ".join(f"{name} has {w.shape[1]}" for name, w in zip(names, weights, strict=True))
+        raise InputError(f"metrics of different numbers of grades cannot be compared: {differing}")
     depth, n_grades = max(len(w) for w in weights), sizes.pop()
     rankings = Rankings(depth, n_grades, None if grades is None else _counts(grades, n_grades, depth))
     return rankings, [np.pad(w, ((0, depth - len(w)), (0, 0))) for w in weights]

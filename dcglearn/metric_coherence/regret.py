@@ -1,4 +1,4 @@
-"""The largest regret between two metrics, with its proof: by looking at every list, or by integer programming."""
+"""Search for the largest regret between two metrics, by enumeration of all lists or by integer programming."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ if TYPE_CHECKING:
 
 
 RESOLUTION = 2e-6
-"""Smaller shares of a metric's span the integer programme cannot tell from none (its feasibility tolerance is 1e-6)."""
+"""Least margin of the integer programme, as a share of a metric's span (its feasibility tolerance is 1e-6)."""
 
 TIE = 1e-12
-"""Differences up to this share of the span are rounding: a tie."""
+"""Largest difference of values that counts as a tie, as a share of the span; it is due to rounding."""
 
 NEAR_TIE = 1e-7
-"""What the integer programme, which cannot see `TIE`, takes for a tie."""
+"""Largest difference that the integer programme counts as a tie, as a share of the span."""
 
 
 @contextmanager
 def quiet_solver() -> Iterator[None]:
-    """Keep what the solver's library writes to standard output (HiGHS, some debugging words) out of a program's own.
+    """Suppress the debugging output that HiGHS writes to standard output.
 
-    It turns the process's standard output to the null device meanwhile, so programs use it, not the library.
+    The standard output of the whole process goes to the null device meanwhile, so programs call this, not the library.
     """
     sys.stdout.flush()
-    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    stdout, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, 1)
+        os.dup2(null, 1)
         yield
     finally:
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)
+        os.dup2(stdout, 1)
+        os.close(stdout)
+        os.close(null)
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What a search for the largest regret came to.
+class LargestRegret:
+    """The largest regret that a search found, as a share of the span.
 
     Attributes
     ----------
     regret : float
-        Of the pair, 0 where there is none.
+        Regret of the pair, 0 if there is none.
     bound : float
-        No pair has a larger regret.
+        Proven bound: no pair has a larger regret.
     pair : ndarray of int8, shape (2, K), or None
-        The list that the first metric prefers, and the one that the second metric prefers.
+        The list that the first metric prefers and the one that the second metric prefers.
     """
 
     regret: float
@@ -66,67 +66,71 @@ class Found:
     pair: Grades | None
 
 
-class Search(Protocol):
-    """Finds the largest regret by metric `second` over pairs that metric `first` orders by at least tau."""
+NO_REGRET = LargestRegret(0.0, 0.0, None)
+"""The result where the metrics never disagree."""
 
-    def regret(self, first: int, second: int, tau: float) -> Found:
+
+class Search(Protocol):
+    """Finds the largest regret of metric `second` over pairs of lists that metric `first` orders by at least tau."""
+
+    def regret(self, first: int, second: int, tau: float) -> LargestRegret:
         """Return the pair with the largest regret."""
 
-    def tie_regret(self, first: int, second: int) -> Found:
-        """Return the pair that `first` ties and `second` sees furthest apart."""
+    def tie_regret(self, first: int, second: int) -> LargestRegret:
+        """Return the pair that `first` ties and whose values under `second` differ most."""
 
 
-class LookAtAll:
-    """Every list, sorted.
+class ExhaustiveSearch:
+    """Search over all lists, sorted by value.
 
     Parameters
     ----------
-    everything : Enumeration
-        What every list is worth under the two metrics.
+    enumeration : Enumeration
+        Values of all lists under the two metrics.
     """
 
-    def __init__(self, everything: Enumeration) -> None:
-        self.everything = everything
-        self.orders = [np.argsort(values, kind="stable") for values in everything.values]
+    def __init__(self, enumeration: Enumeration) -> None:
+        self.enumeration = enumeration
+        self.orders = [np.argsort(values, kind="stable") for values in enumeration.values]
 
-    def regret(self, first: int, second: int, tau: float) -> Found:
-        """See `Search`: for every list, the best by `second` of those that `first` puts tau below it."""
+    def regret(self, first: int, second: int, tau: float) -> LargestRegret:
+        """See `Search`: for every list, the best by `second` of those at least tau below it by `first`."""
         order = self.orders[first]
-        a, b = self.everything.values[first][order], self.everything.values[second][order]
+        a, b = self.enumeration.values[first][order], self.enumeration.values[second][order]
         highest = np.maximum.accumulate(b)
         below = np.searchsorted(a, a - max(tau - TIE, TIE), side="right") - 1
         lost = np.where(below >= 0, highest[below] - b, -np.inf)
         worst = int(lost.argmax())
         if lost[worst] <= TIE:
-            return Found(0.0, 0.0, None)
-        other = int(b[: below[worst] + 1].argmax())
-        return Found(float(lost[worst]), float(lost[worst]), self._pair(order[worst], order[other]))
+            return NO_REGRET
+        return self._of_pair(lost[worst], order[worst], order[b[: below[worst] + 1].argmax()])
 
-    def tie_regret(self, first: int, second: int) -> Found:
-        """See `Search`: runs of equal values."""
+    def tie_regret(self, first: int, second: int) -> LargestRegret:
+        """See `Search`: the widest range by `second` within a run of equal values by `first`."""
         order = self.orders[first]
-        a, b = self.everything.values[first][order], self.everything.values[second][order]
+        a, b = self.enumeration.values[first][order], self.enumeration.values[second][order]
         starts = np.concatenate([[0], np.flatnonzero(np.diff(a) > TIE) + 1])
         spread = np.maximum.reduceat(b, starts) - np.minimum.reduceat(b, starts)
         widest = int(spread.argmax())
         if spread[widest] <= TIE:
-            return Found(0.0, 0.0, None)
-        stop = starts[widest + 1] if widest + 1 < len(starts) else len(b)
-        run = b[starts[widest] : stop]
-        low, high = starts[widest] + int(run.argmin()), starts[widest] + int(run.argmax())
-        return Found(float(spread[widest]), float(spread[widest]), self._pair(order[low], order[high]))
+            return NO_REGRET
+        start, stop = np.append(starts, len(b))[widest : widest + 2]
+        run = b[start:stop]
+        return self._of_pair(spread[widest], order[start + run.argmin()], order[start + run.argmax()])
 
-    def _pair(self, better: int, worse: int) -> Grades:
-        return np.stack([self.everything.list_at(int(better)), self.everything.list_at(int(worse))])
+    def _of_pair(self, regret: float, better: int, worse: int) -> LargestRegret:
+        """Return the regret of two lists, given by their indices; the first metric prefers `better` or ties them."""
+        lists = [self.enumeration.list_at(int(index)) for index in (better, worse)]
+        return LargestRegret(float(regret), float(regret), np.stack(lists))
 
 
 class IntegerProgramme:
-    """Two lists as 0/1 variables, solved by HiGHS.
+    """Search by an integer programme whose 0/1 variables are two lists, solved by HiGHS.
 
     Parameters
     ----------
     rankings : Rankings
-        The lists allowed.
+        The lists to search.
     weights : sequence of two ndarrays, shape (K, L)
         The metrics, each with a span of 1.
     time_limit : float
@@ -137,45 +141,43 @@ class IntegerProgramme:
         self.rankings, self.weights, self.time_limit = rankings, weights, time_limit
         self.rows, self.low, self.high = _assignment(rankings)
 
-    def regret(self, first: int, second: int, tau: float) -> Found:
+    def regret(self, first: int, second: int, tau: float) -> LargestRegret:
         """See `Search`."""
         return self._solved(first, second, max(tau, RESOLUTION), np.inf)
 
-    def tie_regret(self, first: int, second: int) -> Found:
-        """See `Search`; what differs by up to `NEAR_TIE` counts as tied."""
+    def tie_regret(self, first: int, second: int) -> LargestRegret:
+        """See `Search`; differences up to `NEAR_TIE` count as ties."""
         return self._solved(first, second, -NEAR_TIE, NEAR_TIE)
 
-    def _solved(self, first: int, second: int, least: float, most: float) -> Found:
+    def _solved(self, first: int, second: int, least: float, most: float) -> LargestRegret:
         a, b = self.weights[first].ravel(), self.weights[second].ravel()
         gap = csr_array(np.concatenate([a, -a])[None])
         constraint = LinearConstraint(vstack([self.rows, gap]), np.append(self.low, least), np.append(self.high, most))
         options = {"time_limit": self.time_limit, "mip_rel_gap": 1e-9}
         cost = np.concatenate([b, -b])
-        done: Any = milp(
+        solution: Any = milp(
             cost, integrality=np.ones(2 * a.size), bounds=Bounds(0, 1), constraints=constraint, options=options
         )
-        if done.status == 2:  # no two lists lie so far apart
-            return Found(0.0, 0.0, None)
-        bound = 1.0 if done.mip_dual_bound is None else min(max(-float(done.mip_dual_bound), 0.0), 1.0)
-        if done.x is None:
-            return Found(0.0, bound, None)
-        pair = done.x.reshape(2, self.rankings.depth, -1).argmax(axis=2).astype(np.int8)
-        gaps = [self._worth(metric, pair[0]) - self._worth(metric, pair[1]) for metric in (first, second)]
+        if solution.status == 2:  # infeasible: no pair of lists has such a difference
+            return NO_REGRET
+        bound = 1.0 if solution.mip_dual_bound is None else min(max(-float(solution.mip_dual_bound), 0.0), 1.0)
+        if solution.x is None:
+            return LargestRegret(0.0, bound, None)
+        pair = solution.x.reshape(2, self.rankings.depth, -1).argmax(axis=2).astype(np.int8)
+        worth = [w[np.arange(self.rankings.depth), pair].sum(axis=1) for w in self.weights]
+        gaps = [float(worth[metric][0] - worth[metric][1]) for metric in (first, second)]
         lost = -gaps[1]
         if lost <= TIE or gaps[0] < least - 2 * NEAR_TIE or gaps[0] > most + 2 * NEAR_TIE:
-            return Found(0.0, bound, None)
-        return Found(lost, max(bound, lost), pair)
-
-    def _worth(self, metric: int, one: Grades) -> float:
-        return float(self.weights[metric][np.arange(len(one)), one].sum())
+            return LargestRegret(0.0, bound, None)
+        return LargestRegret(lost, max(bound, lost), pair)
 
 
 def _assignment(rankings: Rankings) -> tuple[csr_array, Floats, Floats]:
-    """Return the constraints of two lists: a grade a position, no more documents of a grade than there are."""
+    """Return the constraints on two lists: one grade per position, and no more of a grade than there are documents."""
     depth, n_grades = rankings.depth, rankings.n_grades
     cells = np.arange(depth * n_grades)
-    one_grade = coo_array((np.ones(len(cells)), (cells // n_grades, cells)))
-    parts, low, high = [one_grade], [np.ones(depth)], [np.ones(depth)]
+    parts = [coo_array((np.ones(len(cells)), (cells // n_grades, cells)))]
+    low, high = [np.ones(depth)], [np.ones(depth)]
     if rankings.counts is not None:
         parts.append(coo_array((np.ones(len(cells)), (cells % n_grades, cells))))
         counts = np.array(rankings.counts, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Certificates against brute force: verdict, regret, witness; theory; optimal rankings; flips."""
+"""Coherence against brute force: verdict, regret, witness; theory; optimal rankings; flips."""
 
 import itertools
 import time
@@ -12,12 +12,12 @@ from scipy.optimize import OptimizeResult
 import dcglearn as dl
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.metric_coherence import coherence as certificates
+from dcglearn.metric_coherence import coherence as coherence_module
 from dcglearn.metric_coherence import regret
 from dcglearn.metric_coherence.coherence import coherence, regret_curve
 from dcglearn.metric_coherence.compatible import flip_points, is_compatible, optimal_rankings, two_grade_theorem
-from dcglearn.metric_coherence.rankings import Rankings, comparable
-from dcglearn.metric_coherence.regret import IntegerProgramme, LookAtAll
+from dcglearn.metric_coherence.rankings import Rankings, scaled_weights
+from dcglearn.metric_coherence.regret import ExhaustiveSearch, IntegerProgramme
 from tests.makers import PAPER_LIST
 
 LINEAR, EXPONENTIAL = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
@@ -96,12 +96,12 @@ def test_integer_programming_agrees_with_sorting_all_lists(case):
     metrics, documents, margin = case
     if not usable(metrics, documents):
         return
-    rankings, weights = comparable(metrics, ("a", "b"), documents)
+    rankings, weights = scaled_weights(metrics, ("a", "b"), documents)
     programme = IntegerProgramme(rankings, weights, 20.0)
-    everything = LookAtAll(rankings.everything(weights))
+    exhaustive = ExhaustiveSearch(rankings.enumerated(weights))
     for tau in {margin, 0.05}:
         for first in (0, 1):
-            exact = [everything.regret(first, 1 - first, t).regret for t in (tau + 4e-6, max(tau - 4e-6, 1e-12))]
+            exact = [exhaustive.regret(first, 1 - first, t).regret for t in (tau + 4e-6, max(tau - 4e-6, 1e-12))]
             solved = programme.regret(first, 1 - first, tau)
             assert min(exact) - 1e-5 <= solved.regret <= max(exact) + 1e-5
             assert solved.bound >= solved.regret
@@ -180,11 +180,11 @@ def test_a_search_that_hits_its_limit_proves_nothing(monkeypatch):
 
 
 def test_what_integer_programming_leaves_open_is_sorted(monkeypatch):
-    monkeypatch.setattr(certificates, "FEW", 10)
-    monkeypatch.setattr(certificates, "SHORT", 1e-3)
+    monkeypatch.setattr(coherence_module, "ENUMERATED_FIRST", 10)
+    monkeypatch.setattr(coherence_module, "FIRST_TIME_LIMIT", 1e-3)
     metrics = DCG.standard(4, 7, "linear"), DCG.standard(4, 7, "exponential")
     found = coherence(*metrics, grades=[3, 3, 2, 2, 1, 1, 0])
-    monkeypatch.setattr(certificates, "FEW", 10**6)
+    monkeypatch.setattr(coherence_module, "ENUMERATED_FIRST", 10**6)
     assert found.regret == pytest.approx(coherence(*metrics, grades=[3, 3, 2, 2, 1, 1, 0]).regret, abs=1e-6)
     assert found.proved and found.tie_regret >= 0
 
