@@ -69,8 +69,12 @@ def exchange(scores, classes, n_classes, gains, offsets, c, alpha, kind, damped,
     longest = 1
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    x, e, gain = np.empty(longest), np.empty(longest), np.empty(longest)
-    pulls, bends, pull, bent = np.empty(longest), np.empty(longest), np.empty(longest), np.empty(longest)
+    # Rows of one array, far apart: whether the compiled `_row` takes its vectorised loop, which adds in another order,
+    # depends on the distance of its arrays in memory, and so must not change between calls.
+    rows = np.empty((8, 3 * longest))
+    x, e, gain, level = rows[0, :longest], rows[1, :longest], rows[2, :longest], rows[3, :longest]
+    pulls, bends, pull, bent = rows[4, :longest], rows[5, :longest], rows[6, :longest], rows[7, :longest]
+    level[:] = c[:longest]
     order = np.empty(longest, np.int64)
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
@@ -92,7 +96,7 @@ def exchange(scores, classes, n_classes, gains, offsets, c, alpha, kind, damped,
             if wide:
                 for r in range(p, m):
                     e[r] = math.exp(max(x[r] - x[p], -WIDE))
-            up, curve, size = _row(x, e, gain, c, p, m, kind == HINGE, kind == LOGISTIC, pulls, bends)
+            up, curve, size = _row(x, e, gain, level, p, m, kind == HINGE, kind == LOGISTIC, pulls, bends)
             pull[p] += up
             bent[p] += curve
             total += size
