@@ -152,7 +152,7 @@ def test_whole_gains():
     assert exports.integer_gains(DCG.standard(5, 3)) == [0, 1, 3, 7, 15]
     assert exports.integer_gains(DCG([1, 1.5, 3], [1])) == [0, 250, 1000]
     assert exports.integer_gains(DCG([1, 1.5, 3], [1]), scale=4) == [0, 1, 4]
-    with pytest.raises(InputError, match="one number of different gains"):
+    with pytest.raises(InputError, match="makes different gains equal"):
         exports.integer_gains(DCG([0, 1e-9, 0.4], [1]))
     with pytest.raises(InputError, match="fall"):
         exports.integer_gains(DCG([0, 2, 1], [1]))

@@ -16,7 +16,7 @@ from dcglearn.evaluation.ranked import Ties
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, is_metric_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,8 +164,8 @@ def _exported(dcg: DCG, name: str, to: Tool, lossy: bool, scale: int | None) -> 
         "ir-measures": "measure = dcglearn.exports.ir_measure(dcg)",
         "scikit-learn": "scorer = dcglearn.exports.sklearn_scorer(dcg)",
     }
-    load = f"dcg = dcglearn.DCG.load({name!r})"
-    return {"tool": to, "python": ["import dcglearn", load, calls[to]], "lost": []}
+    load = f"load({name!r})" if is_metric_file(name) else f"parse({name!r}, n_grades={dcg.n_grades})"
+    return {"tool": to, "python": ["import dcglearn", f"dcg = dcglearn.DCG.{load}", calls[to]], "lost": []}
 
 
 def _gain(unjudged: str) -> str | float:

@@ -314,6 +314,15 @@ class TestOnTheCommandLine:
         for tool in ("xgboost", "ir-measures", "scikit-learn"):
             assert "dcglearn.exports" in dcglearn("export", "dcg.json", "--to", tool)[1]
 
+    @pytest.mark.parametrize("metric", ["dcg.json", "linear-log2", "linear-reciprocal@3", "linear-log2 --n-grades 3"])
+    def test_exported_code_runs(self, dcglearn, files, metric):
+        name, *options = metric.split()
+        code = json.loads(dcglearn("export", name, "--to", "xgboost", *options)[1])["python"]
+        names = {}
+        exec("\n".join(code), names)
+        expected = DCG.parse(name, n_grades=int(options[1]) if options else 5)
+        assert names["dcg"] == expected and callable(names["objective"])
+
 
 def test_runs_keep_their_names():
     (run,) = read_runs(Run(rows(SCORES, "score", ("query", "document")), "mine"))
