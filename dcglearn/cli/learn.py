@@ -225,6 +225,5 @@ def _unit_without_leaks(log: Preferences | PartedLog, ratings: bool) -> str:
 def _dry_run(log: Preferences | PartedLog, outputs: list[Path]) -> None:
     from dcglearn.cli.report import describe
 
-    dropped = [f"left out: {count:,} {reason}" for reason, count in log.dropped.items() if count]
     would = [f"would write: {path}" for path in outputs] or ["would write: the DCG to standard output"]
-    typer.echo("\n".join([*describe(log), *dropped, str(log.visible()), *would]))
+    typer.echo("\n".join([*describe(log, log.dropped), str(log.visible()), *would]))

@@ -31,30 +31,9 @@ if TYPE_CHECKING:
 class Report:
     """A learned DCG and what to know about it; prints as a page of text.
 
-    Attributes
-    ----------
-    learner : DCGLearner or UtilityLearner
-        Fitted on the whole log.
-    dcg : DCG
-        The learned gains and discounts.
-    factoring : Factoring or None
-        Of the QP's utility, where that was learned.
-    log : Preferences or PartedLog
-        The log it was learned from.
-    chosen : ChosenC or None
-        How C was chosen, where it was.
-    comparison : Comparison or None
-        Held-out shares of a model that did not see the held-out pairs, and of its rivals.
-    held_out_by : str or None
-        What was held out whole: pair, rater, query or list.
-    contradicted : float or None
-        Weight of pairs that other pairs contradict; None for a log in parts.
-    bands : Bands or None
-        Standard errors and bootstrap bands.
-    ranges : Ranges or None
-        Ranges over all DCGs that respect the log.
-    seconds : float
-        Time to learn, without reading the log.
+    `factoring` belongs to the QP and `chosen` to C="auto"; `comparison` holds shares of held-out pairs, under a model
+    that did not see them; `contradicted` is the weight of pairs that other pairs contradict (None for a log in parts);
+    `seconds` is the time to learn, without reading the log.
     """
 
     learner: DCGLearner | UtilityLearner
@@ -135,7 +114,7 @@ class Report:
         }
 
     def __str__(self) -> str:
-        lines = [*describe(self.log), *_dropped_lines({**self.log.dropped, **self.learner.dropped_})]
+        lines = describe(self.log, {**self.log.dropped, **self.learner.dropped_})
         if self.contradicted and isinstance(self.log, Preferences):
             share = self.contradicted / self.log.decided.total_weight
             lines.append(f"contradicted: {self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair")
@@ -181,38 +160,23 @@ def learn_report(
     resume: bool = False,
     **parameters: Any,
 ) -> Report:
-    """Learn a DCG from a log, and measure it on held-out pairs.
+    """Learn a DCG from a log, measure it on held-out pairs, and return the report.
 
     Parameters
     ----------
     log : Preferences or PartedLog
         The log. One in parts gives neither `holdout`, C="auto", `bands` nor `ranges`.
-    method : {"dcg", "qp"}
-        Gains and discounts directly, or the paper's QP and its factors.
-    C : float or "auto"
-        The QP's weight of violated pairs; "auto" chooses it by cross-validation.
-    holdout : float, optional
-        Share to hold out and measure on. The returned DCG is learned from the whole log in any case.
-    by : {"pair", "rater", "query", "list"}
-        What to hold out whole; see `Preferences.split`.
-    current : DCG or str
-        The metric used now, to compare with.
-    bands : int
-        Number of bootstrap samples for the bands of `DCGLearner`; 0 for none.
-    ranges : bool
-        Whether to compute the ranges over all DCGs that respect the log.
-    seed : int
-        Seed of the split, the folds and the bootstrap.
-    progress : bool
-        Show a progress bar.
+    method, C, **parameters
+        ``"dcg"`` with parameters of `DCGLearner`, or ``"qp"`` with those of `UtilityLearner`; C="auto" cross-validates.
+    holdout, by, current
+        Share to hold out and what to keep together (see `Preferences.split`); the metric used now, to compare with. The
+        returned DCG is learned from the whole log in any case.
+    bands, ranges
+        Number of bootstrap samples, 0 for none; whether to compute the ranges over all DCGs that respect the log.
+    seed, progress
+        Seed of the split, the folds and the bootstrap; whether to show a progress bar.
     checkpoint, resume
         For the fit on the whole log; see `UtilityLearner.fit`.
-    **parameters
-        Parameters of `DCGLearner` or `UtilityLearner`.
-
-    Returns
-    -------
-    Report
 
     Raises
     ------
@@ -229,9 +193,13 @@ def learn_report(
         learner, chosen = _fitted(train, method, C, by, seed, progress, parameters, {})
         reference_C = learner.C if isinstance(learner, UtilityLearner) else C if C != 1.0 else "auto"
         comparison = measured(_dcg(learner)[0], train, test, current=current, C=reference_C, seed=seed)
+    if bands and method != "dcg":
+        raise InputError('bands go with method="dcg"')
     checkpointing = {"checkpoint": checkpoint, "resume": resume}
     learner, chosen = _fitted(log, method, C, by, seed, progress, parameters, checkpointing)
     dcg, factoring = _dcg(learner)
+    pairs = log if isinstance(log, Preferences) else None
+    draws: dict[str, Any] = {"n_resamples": bands, "seed": seed, "progress": progress}
     return Report(
         learner=learner,
         dcg=dcg,
@@ -240,9 +208,9 @@ def learn_report(
         chosen=chosen,
         comparison=comparison,
         held_out_by=by if holdout is not None else None,
-        contradicted=log.n_contradicted() if isinstance(log, Preferences) else None,
-        bands=_bands(log, learner, bands, seed, progress) if bands and isinstance(log, Preferences) else None,
-        ranges=consistent_ranges(log, n_grades=learner.n_grades) if ranges and isinstance(log, Preferences) else None,
+        contradicted=pairs.n_contradicted() if pairs is not None else None,
+        bands=bootstrap_bands(pairs, learner, **draws) if pairs is not None and bands else None,
+        ranges=consistent_ranges(pairs, n_grades=learner.n_grades) if pairs is not None and ranges else None,
         seconds=time.perf_counter() - began,
     )
 
@@ -251,26 +219,20 @@ def _n_pairs(log: Preferences | PartedLog) -> int:
     return log.facts.n if isinstance(log, PartedLog) else len(log)
 
 
-def describe(log: Preferences | PartedLog) -> list[str]:
-    """Return a line that counts what a log holds."""
+def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]:
+    """Return a line that counts what a log holds, and a line for each reason to leave something out."""
     if isinstance(log, PartedLog):
         facts = log.facts
         counts = [f"{facts.n} pairs", *([f"{facts.n_ties} ties"] if facts.n_ties else [])]
-        counts += [f"{len(facts.raters)} raters"] if facts.raters is not None else []
-        return [f"read: {', '.join(counts)}; {log.depth} positions, {log.n_grades} grades"]
-    counts = [f"{len(log)} pairs"]
-    if log.weight is not None:
-        counts.append(f"total weight {log.total_weight:,.0f}")
-    if log.tie is not None:
-        counts.append(f"{int(log.tie.sum())} ties")
-    counts += [
-        f"{len(np.unique(x))} {name}" for name, x in (("raters", log.rater), ("queries", log.query)) if x is not None
-    ]
-    return [f"read: {', '.join(counts)}; {log.depth} positions, {log.n_grades} grades"]
-
-
-def _dropped_lines(dropped: dict[str, int]) -> list[str]:
-    return [f"left out: {count:,} {reason}" for reason, count in dropped.items() if count]
+        counts += [] if facts.raters is None else [f"{len(facts.raters)} raters"]
+    else:
+        counts = [f"{len(log)} pairs"]
+        counts += [] if log.weight is None else [f"total weight {log.total_weight:,.0f}"]
+        counts += [] if log.tie is None else [f"{int(log.tie.sum())} ties"]
+        labels = {"raters": log.rater, "queries": log.query}
+        counts += [f"{len(np.unique(values))} {name}" for name, values in labels.items() if values is not None]
+    read = f"read: {', '.join(counts)}; {log.depth} positions, {log.n_grades} grades"
+    return [read, *(f"left out: {count:,} {reason}" for reason, count in dropped.items() if count)]
 
 
 def _direct_lines(learner: DCGLearner) -> list[str]:
@@ -285,14 +247,6 @@ def _direct_lines(learner: DCGLearner) -> list[str]:
         lines.append("raters who err most: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))
     notes = [f"  - {note}" for note in learner.dcg_.notes]
     return [*lines, *(["", "what the log cannot tell:", *notes] if notes else []), "", learner.dcg_.table()]
-
-
-def _bands(
-    log: Preferences, learner: DCGLearner | UtilityLearner, n_resamples: int, seed: int, progress: bool
-) -> Bands:
-    if not isinstance(learner, DCGLearner):
-        raise InputError('bands go with method="dcg"')
-    return bootstrap_bands(log, learner, n_resamples=n_resamples, seed=seed, progress=progress)
 
 
 def _dcg(learner: DCGLearner | UtilityLearner) -> tuple[DCG, Factoring | None]:
