@@ -1,4 +1,4 @@
-"""Boosting of single features against a metric: AdaRank (`AdaRankRanker`)."""
+"""Boosting of single features for a metric: AdaRank (`AdaRankRanker`)."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ MEASURES = ("ndcg", "map")
 
 
 class AdaRankRanker(Ranker):
-    """Rank by a sum of features that were chosen one by one for the queries that are ranked badly so far.
+    """Rank by a weighted sum of features, chosen one by one for the queries that are ranked badly so far.
 
-    In each round every query weighs ``exp(-E)``, E what the ranking so far is worth there; the feature that is worth
-    most on the weighted queries is added with weight ``1/2 ln(sum P (1 + E) / sum P (1 - E))``.
+    In each round a query has weight P, proportional to ``exp(-E)``, where E is the measure of its ranking so far. The
+    feature with the best weighted mean E is added with weight ``1/2 ln(sum P (1 + E) / sum P (1 - E))``.
 
     Parameters
     ----------
     measure : {"ndcg", "map"}
         E: normalised DCG by `metric`, or average precision (grade 1 or better is relevant).
     metric : DCG, optional
-        The judge in `score`, and E for ``"ndcg"``; the textbook's by default.
+        The metric of `score`, and of E for ``"ndcg"``; the textbook DCG by default.
     n_rounds : int
-        Rounds at most; a feature may be chosen again.
+        Most rounds; a feature may be chosen again.
     both_signs : bool
-        Whether a feature may also count downwards.
+        Whether a feature may also have a negative weight.
     patience : int, optional
-        With a validation set: stop after so many rounds without a better value there.
+        With a validation set: stop after this many rounds without a better value on it.
     max_in_a_row : int, optional
-        A feature that was chosen so often in a row sits the next round out. Without a limit one good feature is often
-        chosen for ever, since the weights of queries only reach from ``1/e`` to 1 before they are divided by their sum.
+        A feature that was chosen this often in a row is left out of the next round. Without a limit one good feature is
+        often chosen in every round, since ``exp(-E)`` only ranges from ``1/e`` to 1.
 
     Attributes
     ----------
@@ -52,15 +52,15 @@ class AdaRankRanker(Ranker):
     chosen_ : list of int
         The feature of each round.
     history_ : list of dict
-        By round: the feature, its weight, what the ranking is worth in training, and on the validation set.
+        Of each round: the feature, its weight, and the mean measure on the training and the validation set.
     n_rounds_ : int
-        Rounds that are used: with a validation set, those up to the best value on it.
+        Rounds that are used: with a validation set, up to the best value on it.
 
     Notes
     -----
-    Xu and Li 2007, who set no limit to repetitions. Features are measured in units of their spread within queries, so
-    that units change no model. Documents of equal score rank worst first while training, since features of text are
-    often equal, 0, and the order of a file may know the grades.
+    Xu and Li 2007, without their unlimited repetitions if `max_in_a_row` is set. Features are divided by their spread
+    within queries, so that their units do not change the model. In training, documents of equal score rank worst first:
+    many features of text are 0, and the order of a file may reveal the grades.
 
     Examples
     --------
@@ -98,12 +98,12 @@ class AdaRankRanker(Ranker):
         y, qid : array_like, shape (n,)
             Grades and queries.
         eval_set : (X, y, qid) or Queries, optional
-            A validation set: the rounds up to the best value of `measure` on it are used.
+            Validation set: the rounds up to the best value of `measure` on it are used.
 
         Raises
         ------
         InputError
-            If a parameter has no meaning, or nothing can be learned from the data.
+            If a parameter is out of range, or nothing can be learned from the data.
         """
         if self.measure not in MEASURES:
             raise InputError(f"measure={self.measure!r}: give one of {', '.join(MEASURES)}")
@@ -120,37 +120,38 @@ class AdaRankRanker(Ranker):
             design.set_model(self, self._boosted(design, queries, valid))
         return self
 
-    def worth(self, queries: Queries, scores: Floats) -> Floats:
-        """Return what the ranking of each query is worth, shape (m,), equal scores worst first."""
+    def measured(self, queries: Queries, scores: Floats) -> Floats:
+        """Return the measure of each query's ranking, shape (m,), equal scores worst first."""
         if self.measure == "map":
             return precision_by_query(scores, queries.grades, queries.offsets, ties="worst")[:, -1]
         return queries.evaluate(scores, self.metric_, ties="worst")
 
     def _boosted(self, design: Design, queries: Queries, valid: Queries | None) -> Floats:
-        """Add features until nothing more is gained; return the scaled coefficients."""
+        """Add features for `n_rounds`, or until patience ends; return the scaled coefficients that are kept."""
         n_features = queries.shape[1]
         signs = (1.0, -1.0) if self.both_signs else (1.0,)
         columns = design.scaled()
         columns = columns.toarray() if hasattr(columns, "tocsr") else columns
-        table = np.array([self.worth(queries, sign * columns[:, k]) for sign in signs for k in range(n_features)])
+        table = np.array([self.measured(queries, sign * columns[:, k]) for sign in signs for k in range(n_features)])
         v, scores = np.zeros(n_features), np.zeros(len(columns))
         best, kept = -np.inf, v
         self.chosen_, self.history_, self.n_rounds_ = [], [], 0
         share = np.full(len(queries), 1 / len(queries))
         for step in range(1, self.n_rounds + 1):
-            found = self._next(table @ share, n_features)
-            feature, sign = found % n_features, signs[found // n_features]
-            weight = _weight(share, table[found])
+            row = self._next(table @ share, n_features)
+            feature, sign = row % n_features, signs[row // n_features]
+            mean = float(share @ table[row])
+            weight = 0.5 * float(np.log((1 + mean) / max(1 - mean, 1e-12)))  # finite if the feature is perfect
             v = v.copy()
             v[feature] += sign * weight
             scores = scores + sign * weight * columns[:, feature]
-            value = self.worth(queries, scores)
+            value = self.measured(queries, scores)
             record = {"feature": feature, "weight": sign * weight, "train": float(value.mean())}
             self.chosen_.append(feature)
             if valid is None:
                 kept, self.n_rounds_ = v, step
             else:
-                record["valid"] = float(self.worth(valid, valid.features @ (v / design.spread)).mean())
+                record["valid"] = float(self.measured(valid, valid.features @ (v / design.spread)).mean())
                 if record["valid"] > best:
                     best, kept, self.n_rounds_ = record["valid"], v, step
             self.history_.append(record)
@@ -160,15 +161,9 @@ class AdaRankRanker(Ranker):
                 break
         return kept
 
-    def _next(self, worth: Floats, n_features: int) -> int:
-        """Return the row of the feature, with its sign, that is worth most and may be chosen."""
+    def _next(self, means: Floats, n_features: int) -> int:
+        """Return the row (feature and sign) of the largest mean, of those that may be chosen."""
         last = self.chosen_[-self.max_in_a_row :] if self.max_in_a_row is not None else []
         if len(last) == self.max_in_a_row and len(set(last)) == 1 and n_features > 1:
-            worth[last[0] :: n_features] = -np.inf
-        return int(np.argmax(worth))
-
-
-def _weight(share: Floats, worth: Floats) -> float:
-    """Return the weight of a feature: ``1/2 ln(sum P (1 + E) / sum P (1 - E))``, finite where it is perfect."""
-    mean = float(share @ worth)
-    return 0.5 * float(np.log((1 + mean) / max(1 - mean, 1e-12)))
+            means[last[0] :: n_features] = -np.inf
+        return int(np.argmax(means))

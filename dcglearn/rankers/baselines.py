@@ -1,4 +1,4 @@
-"""Plain rankers, which are also the starts of the others: least squares on gains, and a converged RankSVM."""
+"""Baselines, at which other rankers start: least squares on gains (`RidgeRanker`) and RankSVM (`RankSVMRanker`)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError
+from dcglearn.losses.objective import positive
 from dcglearn.rankers.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.rankers.ranker import Design, Ranker, as_queries, check_training
 
@@ -29,12 +30,13 @@ class RidgeRanker(Ranker):
     Parameters
     ----------
     metric : DCG, optional
-        Whose gains are predicted, and who judges in `score`; by default grades are predicted and the textbook judges.
+        The metric whose gains are predicted, and that of `score`; by default, grades are predicted, and `score` uses
+        the textbook DCG.
     l2 : float
-        Weight of the squared coefficients (features in units of their spread within queries) against the mean
+        Weight of the squared coefficients (features in units of their spread within queries) relative to the mean
         squared error.
     reweighted : bool
-        Whether documents of the worst grade and all others have equal total weight (Chapelle and Wu's baseline).
+        Whether documents of the worst grade have the same total weight as all others (Chapelle and Wu's baseline).
 
     Attributes
     ----------
@@ -65,9 +67,9 @@ class RidgeRanker(Ranker):
         Raises
         ------
         InputError
-            If a parameter has no meaning, or nothing can be learned from the data.
+            If a parameter is out of range, or nothing can be learned from the data.
         """
-        _positive(self.l2, "l2")
+        positive(l2=self.l2)
         queries = as_queries(X, y, qid)
         self.metric_ = self._own_metric(queries)
         check_training(queries)
@@ -78,7 +80,7 @@ class RidgeRanker(Ranker):
 
 
 def least_squares(design: Design, queries: Queries, dcg: DCG | None, l2: float, reweighted: bool) -> Floats:
-    """Return intercept and scaled coefficients of the ridge regression on gains (on grades without a DCG)."""
+    """Return intercept and scaled coefficients of the ridge regression on gains, or on grades without a DCG."""
     from sklearn.linear_model import Ridge
 
     grades = queries.grades
@@ -93,11 +95,11 @@ def least_squares(design: Design, queries: Queries, dcg: DCG | None, l2: float, 
         if 0 < share < 1:
             weight = np.where(relevant, 0.5 / share, 0.5 / (1 - share)) / len(grades)
     with one_blas_thread():
-        found = Ridge(alpha=l2, tol=1e-10).fit(design.scaled(), target / unit, sample_weight=weight)
-    offset = found.intercept_
+        ridge = Ridge(alpha=l2, tol=1e-10).fit(design.scaled(), target / unit, sample_weight=weight)
+    offset = ridge.intercept_
     if hasattr(design.features, "tocsr"):  # sparse features are scaled, but not centred
-        offset += design.mean / design.spread @ found.coef_
-    return np.concatenate([[offset], found.coef_]) * unit
+        offset += design.mean / design.spread @ ridge.coef_
+    return np.concatenate([[offset], ridge.coef_]) * unit
 
 
 class RankSVMRanker(Ranker):
@@ -111,11 +113,11 @@ class RankSVMRanker(Ranker):
     C : float
         Weight of the pairs' mean loss.
     metric : DCG, optional
-        The judge in `score`; the textbook's by default.
+        The metric of `score`; the textbook DCG by default.
     tol : float
-        Gap to the optimum, relative to the objective, at which to stop.
+        Stop when the gap to the optimum, relative to the objective, is at most this.
     max_iter : int
-        Newton steps at most.
+        Most Newton steps.
 
     Attributes
     ----------
@@ -150,14 +152,14 @@ class RankSVMRanker(Ranker):
         Raises
         ------
         InputError
-            If a parameter has no meaning, or nothing can be learned from the data.
+            If a parameter is out of range, or nothing can be learned from the data.
 
         Warns
         -----
         ConvergenceWarning
             If `max_iter` is reached before `tol`.
         """
-        _positive(self.C, "C")
+        positive(C=self.C)
         queries = as_queries(X, y, qid)
         self.metric_ = self._own_metric(queries)
         check_training(queries)
@@ -178,13 +180,13 @@ class RankSVMRanker(Ranker):
             loss, slope = hinge_sums(scores, grades, offsets, order)
 
             def curvature(x: Floats) -> Floats:
-                bent = hinge_curvature(design.scores(x), scores, grades, offsets, order)
-                return x + strength * design.vjp(bent)
+                return x + strength * design.vjp(hinge_curvature(design.scores(x), scores, grades, offsets, order))
 
             return 0.5 * float(v @ v) + strength * loss, v + strength * design.vjp(slope), curvature
 
-        found = newton(evaluate, np.zeros(queries.shape[1]), self.tol, self.max_iter)
-        v, self.objective_, self.gap_, self.n_iter_ = found
+        v, self.objective_, self.gap_, self.n_iter_ = newton(
+            evaluate, np.zeros(queries.shape[1]), self.tol, self.max_iter
+        )
         if self.gap_ > self.tol:
             warnings.warn(
                 f"RankSVM stopped after {self.n_iter_} Newton steps with a gap of {self.gap_:.1e}; raise max_iter",
@@ -198,6 +200,13 @@ def newton(
     evaluate: Callable[[Floats], tuple[float, Floats, Callable[[Floats], Floats]]], v: Floats, tol: float, max_iter: int
 ) -> tuple[Floats, float, float, int]:
     """Minimise a 1-strongly convex, piecewise quadratic function by Newton's method with conjugate gradients.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Returns value, gradient and the product with the (generalised) Hessian at v.
+    v : ndarray, shape (d,)
+        The start.
 
     Returns
     -------
@@ -221,12 +230,7 @@ def newton(
                 break
             length /= 2
         else:
-            break  # rounding: no step improves any more, and the gap says how near this is
+            break  # no step improves, because of rounding
         v = v + length * direction
         value, slope, curvature = tried
     return v, value, gap, step
-
-
-def _positive(value: float, name: str) -> None:
-    if not (np.isfinite(value) and value > 0):
-        raise InputError(f"{name}={value} must be a positive number")

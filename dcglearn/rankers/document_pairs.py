@@ -1,8 +1,8 @@
 """Kernel: the squared hinge over all pairs of documents of a query, from sorted scores in O(n log n).
 
-For documents i, j of one query with ``grade_i > grade_j`` the loss is ``max(0, 1 - f_i + f_j)^2``. Sorted by score, the
-worse documents that fall short of a better one are a run from the top whose end only moves one way, so running counts
-and sums by grade give every sum over pairs; no pair is ever formed.
+For documents i, j of one query with ``grade_i > grade_j`` the loss is ``max(0, 1 - f_i + f_j)^2``. In the order of
+scores, the worse documents within the margin of a better one are a run from the top, whose end moves in one direction
+only. So running counts and sums by grade give every sum over pairs, and no pair is formed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def count_pairs(grades: Grades, offsets: Integers) -> int:
 
 
 def sorted_by_score(scores: Floats, offsets: Integers) -> Integers:
-    """Return the documents, each query's together and ascending by score."""
+    """Return the documents in the order of queries, and within a query by ascending score."""
     query = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return np.lexsort((scores, query)).astype(np.int64)
 
@@ -45,10 +45,10 @@ def hinge_curvature(along: Floats, scores: Floats, grades: Grades, offsets: Inte
 
 
 @njit(cache=True, nogil=True)
-def _sweep(scores, values, grades, offsets, order, margin, pull):
-    """Add 2 (values_i - values_j - margin) to `pull` of i, and its negative to that of j, over pairs that fall short.
+def _sweep(scores, values, grades, offsets, order, margin, slope):
+    """Add ``2 (values_i - values_j - margin)`` to the slope of i, and its negative to that of j, over violating pairs.
 
-    Return the sum of the squares of what is added, halved twice: the sum of squared hinges where values are scores.
+    Returns the sum of ``(values_i - values_j - margin)^2``, which is that of squared hinges if values are scores.
     """
     total = 0.0
     n_grades = 0
@@ -63,7 +63,7 @@ def _sweep(scores, values, grades, offsets, order, margin, pull):
         for p in range(start, stop):
             middle += values[p]
         middle /= stop - start
-        # Each better document i against the worse j above f_i - 1: from the top down.
+        # Each better document i, and the worse j with scores above f_i - 1: from the top down.
         count[:], first[:], second[:] = 0.0, 0.0, 0.0
         end = stop - 1
         for p in range(stop - 1, start - 1, -1):
@@ -77,9 +77,9 @@ def _sweep(scores, values, grades, offsets, order, margin, pull):
                 end -= 1
             lack = margin - (values[i] - middle)
             for grade in range(grades[i]):
-                pull[i] -= 2.0 * (count[grade] * lack + first[grade])
+                slope[i] -= 2.0 * (count[grade] * lack + first[grade])
                 total += count[grade] * lack * lack + 2.0 * lack * first[grade] + second[grade]
-        # Each worse document j against the better i below f_j + 1: from the bottom up.
+        # Each worse document j, and the better i with scores below f_j + 1: from the bottom up.
         count[:], first[:] = 0.0, 0.0
         end = start
         for p in range(start, stop):
@@ -91,5 +91,5 @@ def _sweep(scores, values, grades, offsets, order, margin, pull):
                 end += 1
             over = margin + values[j] - middle
             for grade in range(grades[j] + 1, n_grades):
-                pull[j] += 2.0 * (count[grade] * over - first[grade])
+                slope[j] += 2.0 * (count[grade] * over - first[grade])
     return total

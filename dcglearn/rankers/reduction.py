@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _PAIRS = 1 << 18
-"""Pairs of documents that are classified at a time."""
+"""Number of pairs of documents that are classified at a time."""
 
 
 class PairwiseRanker(Ranker):
@@ -37,7 +37,7 @@ class PairwiseRanker(Ranker):
     learner : classifier, optional
         Any scikit-learn classifier whose `fit` takes `sample_weight`; logistic regression by default.
     metric : DCG, optional
-        Gains, discounts and judge; the textbook's by default.
+        Gains and discounts, and the metric of `score`; the textbook DCG by default.
     pairs : {"difference", "both"}
         The learner's features of a pair: the difference of the documents' features, or both, one after the other.
     n_rounds : int
@@ -89,7 +89,7 @@ class PairwiseRanker(Ranker):
         Raises
         ------
         InputError
-            If a parameter has no meaning, or nothing can be learned from the data.
+            If a parameter is out of range, or nothing can be learned from the data.
         """
         from sklearn.linear_model import LogisticRegression
 
@@ -178,7 +178,7 @@ class PairwiseRanker(Ranker):
 
 
 def weighted_pairs(queries: Queries, q: int, scores: Floats, dcg: DCG) -> tuple[Any, Any, Floats]:
-    """Return the better and the worse document of each pair of query q, and what their order is worth.
+    """Return the better and the worse document of each pair of query q, and the weight of their order.
 
     Sun et al. 2009, equation 3; positions past the DCG's depth are discounted to 0.
     """

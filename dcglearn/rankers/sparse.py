@@ -10,7 +10,9 @@ from tqdm import tqdm
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.losses import RSRank
 from dcglearn.metric.dcg import DCG
+from dcglearn.rankers.baselines import least_squares
 from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_training
 
 if TYPE_CHECKING:
@@ -27,9 +29,9 @@ class PathPoint:
     Attributes
     ----------
     l1 : float
-        How strongly coefficients were pulled to 0 (the paper's g).
+        Weight of the l1 penalty (the paper's g).
     n_features : int
-        Coefficients that are not 0.
+        Number of coefficients that are not 0.
     train, valid : float
         Mean normalised DCG; `valid` is None without a validation set.
     coef : ndarray, shape (d,)
@@ -44,7 +46,7 @@ class PathPoint:
 
     @property
     def value(self) -> float:
-        """The value that chooses: on the validation set, where there is one."""
+        """Mean normalised DCG on the validation set, or on the training set without one."""
         return self.train if self.valid is None else self.valid
 
     def __str__(self) -> str:
@@ -55,32 +57,32 @@ class PathPoint:
 class SparseRanker(Ranker):
     """Rank by a linear model of few features: RSRank.
 
-    Steps down the gradient of importance-weighted pairs (``w = Z |(a_i - a_j)(D(r_i) - D(r_j))|`` under the modified
-    Huber loss), and every `truncate_every` steps pulls each coefficient towards 0 by ``step * l1``. A path of
-    increasing `l1`, each model starting from the last, ends when no feature is left; kept is the model with the fewest
-    features whose normalised DCG is within `tolerance` of the best.
+    Follows the gradient of importance-weighted pairs (``w = Z |(a_i - a_j)(D(r_i) - D(r_j))|`` under the modified Huber
+    loss), and every `truncate_every` steps moves each coefficient towards 0 by ``step * l1``. A path of increasing
+    `l1`, each model starting from the last, ends when no feature is left. The model with the fewest features is kept
+    whose normalised DCG is within `tolerance` of the best.
 
     Parameters
     ----------
     metric : DCG, optional
-        Gains, discounts and judge; the textbook's by default.
+        Gains and discounts, and the metric of `score`; the textbook DCG by default.
     l1 : float or None
-        One strength; None goes through a path.
+        Weight of the penalty; None computes a path of weights.
     tolerance : float
         Share of the best normalised DCG (on the validation set, else on the training set) that may be lost.
     n_points : int
-        Points of the path.
+        Number of points of the path.
     step : float
         Step, in units of one over the largest curvature at the start of a point; the paper's eta, without its unit.
     truncate_every : int
         The paper's K.
     max_iter : int
-        Steps at each point.
+        Most steps at each point.
     tol : float
         A point ends when no coefficient changes by more.
     loss : loss, optional
-        Another loss to step along; by default ``losses.RSRank(metric, k=None)``: with weights cut at the DCG's depth
-        the documents in the first positions take turns, and nothing settles.
+        Another loss; by default ``losses.RSRank(metric, k=None)``. With weights truncated at the DCG's depth, documents
+        take turns in the first positions, and the steps do not converge.
 
     Attributes
     ----------
@@ -95,8 +97,8 @@ class SparseRanker(Ranker):
 
     Notes
     -----
-    Sun, Qin, Tao and Wang 2009, algorithm 1; the weight in absolute value, since the signed form pushes correct pairs
-    the wrong way under a loss with a margin.
+    Sun, Qin, Tao and Wang 2009, algorithm 1, with the absolute value of the weights: under a loss with a margin, the
+    signed form moves correct pairs in the wrong direction.
 
     Examples
     --------
@@ -146,14 +148,14 @@ class SparseRanker(Ranker):
         y, qid : array_like, shape (n,)
             Grades and queries.
         eval_set : (X, y, qid) or Queries, optional
-            The validation set that chooses the point of the path.
+            Validation set, used to choose the point of the path.
         progress : bool, optional
             Show a bar; by default on a terminal.
 
         Raises
         ------
         InputError
-            If a parameter has no meaning, or nothing can be learned from the data.
+            If a parameter is out of range, or nothing can be learned from the data.
         """
         queries = as_queries(X, y, qid)
         self._check_parameters()
@@ -181,10 +183,7 @@ class SparseRanker(Ranker):
                 raise InputError(f"{name}={value} must be a number from 0 to {most:g} (excluded)")
 
     def _path(self, design: Design, queries: Queries, valid: Queries | None, progress: bool | None) -> Any:
-        """Yield the points of the path: no pull first, then from a little to so much that no feature is left."""
-        from dcglearn.losses import RSRank
-        from dcglearn.rankers.baselines import least_squares
-
+        """Yield the points of the path: without penalty, then with larger and larger ones until no feature is left."""
         loss = self.loss if self.loss is not None else RSRank(self.metric_, k=None)
         v = least_squares(design, queries, self.metric_, 1e-3, reweighted=False)[1:]
         v /= design.spread_of(v) or 1.0
@@ -193,20 +192,20 @@ class SparseRanker(Ranker):
             return design.vjp(loss(design.scores(at), queries.grades, queries.offsets)[1]) / len(queries)
 
         if self.l1 is not None:
-            strengths = [self.l1]
+            penalties = [self.l1]
         else:
-            v = self._settle(slope, v, 0.0)
+            v = self._converged(slope, v, 0.0)
             yield self._point(design, queries, valid, 0.0, v)
             top = float(np.abs(slope(np.zeros_like(v))).max()) or 1.0
-            strengths = np.geomspace(top / 1000, top, self.n_points - 1).tolist() if self.n_points > 1 else []
-        for l1 in tqdm(strengths, disable=None if progress is None else not progress, leave=False, unit="point"):
-            v = self._settle(slope, v, l1)
+            penalties = np.geomspace(top / 1000, top, self.n_points - 1).tolist() if self.n_points > 1 else []
+        for l1 in tqdm(penalties, disable=None if progress is None else not progress, leave=False, unit="point"):
+            v = self._converged(slope, v, l1)
             yield self._point(design, queries, valid, l1, v)
             if not v.any():
                 return
 
-    def _settle(self, slope: Any, v: Floats, l1: float) -> Floats:
-        """Step and truncate until nothing changes any more."""
+    def _converged(self, slope: Any, v: Floats, l1: float) -> Floats:
+        """Step and truncate until no coefficient changes by more than `tol`."""
         step = self.step / largest_curvature(slope, v)
         for _ in range(-(-self.max_iter // self.truncate_every)):
             before = v
@@ -218,21 +217,21 @@ class SparseRanker(Ranker):
         return v
 
     def _point(self, design: Design, queries: Queries, valid: Queries | None, l1: float, v: Floats) -> PathPoint:
-        w = v / design.spread
-        train = float(queries.evaluate(queries.features @ w, self.metric_).mean())
-        held = None if valid is None else float(valid.evaluate(valid.features @ w, self.metric_).mean())
-        return PathPoint(l1, int(np.count_nonzero(v)), train, held, v)
+        def value(data: Queries) -> float:
+            return float(data.evaluate(data.features @ (v / design.spread), self.metric_).mean())
+
+        return PathPoint(l1, int(np.count_nonzero(v)), value(queries), None if valid is None else value(valid), v)
 
 
 def soft_threshold(v: Floats, by: float) -> Floats:
-    """Move each coefficient towards 0 by so much, and not past it."""
+    """Move each coefficient towards 0 by `by`, and not past it."""
     return np.sign(v) * np.maximum(np.abs(v) - by, 0.0)
 
 
 def largest_curvature(slope: Any, v: Floats, rounds: int = 12) -> float:
-    """Return about the largest curvature along any direction at v, by power iteration on differences of the slope.
+    """Estimate the largest curvature along any direction at v, by power iteration on differences of the slope.
 
-    The pairs' weights depend on ranks alone, so over a tiny step they stay as they are.
+    The weights of pairs depend on ranks alone, so over a tiny step they are constant.
     """
     here = slope(v)
     direction = np.where(here != 0, here, 1.0)
@@ -244,4 +243,4 @@ def largest_curvature(slope: Any, v: Floats, rounds: int = 12) -> float:
         if not size > 0:
             return max(size, 1.0)
         direction = change
-    return 1.1 * size  # power iteration ends below the largest
+    return 1.1 * size  # power iteration underestimates
