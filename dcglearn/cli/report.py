@@ -11,7 +11,7 @@ import numpy as np
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.bands import Bands, bootstrap_bands
 from dcglearn.learning.dcg_learner import DCGLearner
-from dcglearn.learning.held_out import HABIT, Comparison, measured
+from dcglearn.learning.held_out import CURRENT, Comparison, compare_dcg
 from dcglearn.learning.utility_learner import ChosenC, UtilityLearner, choose_C
 from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences
@@ -57,7 +57,7 @@ class Report:
         """Return a figure of the learned DCG beside the usual one."""
         from dcglearn.plots import banded_figure, learned_figure
 
-        others = {HABIT: DCG.standard(self.log.n_grades, self.log.depth)}
+        others = {CURRENT: DCG.standard(self.log.n_grades, self.log.depth)}
         if self.factoring is not None:
             return learned_figure(self.factoring, others)
         bands = None if self.bands is None else (self.bands.gain_band, self.bands.discount_band)
@@ -151,7 +151,7 @@ def learn_report(
     C: float | str = 1.0,
     holdout: float | None = None,
     by: str = "pair",
-    current: DCG | str = HABIT,
+    current: DCG | str = CURRENT,
     bands: int = 0,
     ranges: bool = False,
     seed: int = 0,
@@ -192,7 +192,7 @@ def learn_report(
         train, test = log.split(1 - holdout, seed=seed, by=by)
         learner, chosen = _fitted(train, method, C, by, seed, progress, parameters, {})
         reference_C = learner.C if isinstance(learner, UtilityLearner) else C if C != 1.0 else "auto"
-        comparison = measured(_dcg(learner)[0], train, test, current=current, C=reference_C, seed=seed)
+        comparison = compare_dcg(_dcg(learner)[0], train, test, current=current, C=reference_C, seed=seed)
     if bands and method != "dcg":
         raise InputError('bands go with method="dcg"')
     checkpointing = {"checkpoint": checkpoint, "resume": resume}

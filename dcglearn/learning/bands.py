@@ -1,4 +1,4 @@
-"""How far gains and discounts can be trusted: bootstrap bands, standard errors, the path of the prior's strength."""
+"""Bootstrap bands and standard errors of gains and discounts, and their path over the strength of the prior."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 
 RIDGES = tuple(10.0**power for power in (-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2))
+"""Strengths of the prior that `ridge_path` tries."""
 
-FEW = 20
-"""With fewer raters, queries or lists than this a bootstrap gives bands that are too narrow."""
+FEWEST_UNITS = 20
+"""With fewer raters, queries or lists than this, bootstrap bands are too narrow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +45,11 @@ class Bands:
     level : float
         Share of the samples within a band.
     by : str
-        What was drawn with replacement.
+        Unit that was drawn with replacement.
     n_units : int
-        How many of these the log holds.
+        Number of these units in the log.
     failed : int
-        Samples that could not be learned from, left out.
+        Number of samples left out, since nothing could be learned from them.
     """
 
     dcg: DCG
@@ -70,12 +71,12 @@ class Bands:
         return self._band(self.discounts)
 
     def _band(self, samples: Floats) -> Floats:
-        found: Floats = np.percentile(samples, (100 * self.tail, 100 - 100 * self.tail), axis=0)
-        return found
+        ends: Floats = np.percentile(samples, (100 * self.tail, 100 - 100 * self.tail), axis=0)
+        return ends
 
     @property
     def tail(self) -> float:
-        """Share of the samples beyond either end: smaller than half of 1 - level where there are few judgements."""
+        """Share of the samples beyond either end: less than (1 - level) / 2 on short logs; see `bootstrap_bands`."""
         from scipy.special import ndtr, ndtri
 
         spare = self.n_units - len(self.dcg.gains) - len(self.dcg.discounts) + 2
@@ -84,22 +85,15 @@ class Bands:
         return float(ndtr(np.sqrt(self.n_units / spare) * ndtri((1 - self.level) / 2)))
 
     def table(self) -> list[dict[str, Any]]:
-        """Return a row a parameter: name, estimate, standard error, ends of the band."""
-        parts = (
-            ("gain of grade", 0, self.dcg.gains, self.gains),
-            ("discount at", 1, self.dcg.discounts, self.discounts),
-        )
-        return [
-            {
-                "parameter": f"{what} {i + first}",
-                "estimate": float(values[i]),
-                "standard_error": float(samples[:, i].std(ddof=1)),
-                "low": float(self._band(samples)[0, i]),
-                "high": float(self._band(samples)[1, i]),
-            }
-            for what, first, values, samples in parts
-            for i in range(len(values))
-        ]
+        """Return one row per parameter: name, estimate, standard error, ends of the band."""
+        names = [f"gain of grade {g}" for g in range(len(self.dcg.gains))]
+        names += [f"discount at {r}" for r in range(1, len(self.dcg.discounts) + 1)]
+        samples = np.hstack([self.gains, self.discounts])
+        estimates = np.concatenate([self.dcg.gains, self.dcg.discounts])
+        errors = [column.std(ddof=1) for column in samples.T]
+        keys = ("parameter", "estimate", "standard_error", "low", "high")
+        rows = zip(names, *np.array([estimates, errors, *self._band(samples)]).tolist(), strict=True)
+        return [dict(zip(keys, row, strict=True)) for row in rows]
 
     def __str__(self) -> str:
         head = f"{'parameter':<18}{'estimate':>10}{'std error':>11}{'':3}{self.level:.0%} band"
@@ -109,7 +103,7 @@ class Bands:
             for row in self.table()
         ]
         failed = f", {self.failed} could not be learned from" if self.failed else ""
-        rough = "; too few for more than a rough idea" if self.n_units < FEW else ""
+        rough = "; too few for more than a rough idea" if self.n_units < FEWEST_UNITS else ""
         drawn = f"({len(self.gains)} bootstrap samples by {self.by}, of {self.n_units}{rough}{failed})"
         return "\n".join([head, *rows, drawn])
 
@@ -126,25 +120,25 @@ def bootstrap_bands(
     engine: Any = None,
     progress: bool = False,
 ) -> Bands:
-    """Return bands within which gains and discounts would fall if the log were collected again.
+    """Return bands that gains and discounts would fall into if the log were collected again.
 
     Parameters
     ----------
     log : Preferences
         The log.
     learner : DCGLearner, optional
-        Its settings are used; default settings by default.
+        Learner whose settings are used; by default ``DCGLearner()``.
     by : {"pair", "rater", "query", "list"}, optional
-        What to draw with replacement; by default what is independent: raters, else queries, else
-        lists where they recur, else pairs.
+        Unit to draw with replacement; by default the independent one: raters, else queries, else lists where they
+        recur, else pairs.
     n_resamples : int
-        Number of samples, each of which descends from the solution on the whole log.
+        Number of samples; each fit starts from the solution on the whole log.
     level : float
-        Share of the samples that a band holds.
+        Share of the samples within a band.
     seed, jobs, progress
-        Same seed, same bands, whatever the number of processes; a bar.
+        Seed, number of processes (the bands do not depend on it), whether to show a bar.
     engine : distributed.Client, str or int, optional
-        Learn from the samples on a Dask cluster: a client, a scheduler's address, or so many processes.
+        Learn from the samples on a Dask cluster: a client, a scheduler's address, or a number of processes.
 
     Returns
     -------
@@ -153,14 +147,14 @@ def bootstrap_bands(
     Raises
     ------
     InputError
-        If a setting is impossible, or the log cannot be drawn from or learned from.
+        If a setting is impossible, or the log cannot be resampled or learned from.
 
     Notes
     -----
-    Percentile bands of the nonparametric bootstrap, each sample fitted as if judges erred and as if they were less
-    sharp; the percentiles are moved outwards by ``sqrt(n / (n - p))`` for p parameters, since a sample of n varies less
-    than its source (Hesterberg 2015, section 4.1.3, where p = 1). On permutations of one multiset the level of the
-    discounts is not in the data (see the DCG's notes): there the band shows the prior's choice.
+    Percentile bands of the nonparametric bootstrap. The percentiles are moved outwards by ``sqrt(n / (n - p))`` for n
+    units and p parameters, since a sample of n varies less than its source (Hesterberg 2015, section 4.1.3, where
+    p = 1). On permutations of one multiset the data do not determine the level of the discounts (see the DCG's notes):
+    there the band shows the prior's choice.
 
     Examples
     --------
@@ -177,10 +171,10 @@ def bootstrap_bands(
     settings = {**model.get_params(), "n_grades": log.n_grades}
     whole = DCGLearner(**settings).fit(log)
     unit = natural_unit(log) if by is None else by
-    one = partial(_resampled, log, settings, whole.curves_)
+    of_sample = partial(_resampled, log, settings, whole.curves_)
     samples = resampled_weights(log, unit, n_resamples, seed)
-    found = list(_shown(_mapped(one, samples, jobs, engine), n_resamples, progress))
-    learned = [dcg for dcg in found if dcg is not None]
+    results = _with_bar(_mapped(of_sample, samples, jobs, engine), n_resamples, progress)
+    learned = [dcg for dcg in results if dcg is not None]
     if len(learned) < 2:
         raise InputError(f"all but {len(learned)} of the {n_resamples} samples hold too little to learn from")
     return Bands(
@@ -190,7 +184,7 @@ def bootstrap_bands(
         level=level,
         by=unit,
         n_units=len(np.unique(np.concatenate(log.clusters(unit)))),
-        failed=len(found) - len(learned),
+        failed=n_resamples - len(learned),
     )
 
 
@@ -203,26 +197,25 @@ def _resampled(log: Preferences, settings: dict[str, Any], start: Curves, weight
             return None
 
 
-def _mapped(one: Any, samples: Iterable[Floats], jobs: int, engine: Any) -> Iterator[DCG | None]:
+def _mapped(of_sample: Any, samples: Iterable[Floats], jobs: int, engine: Any) -> Iterator[DCG | None]:
     if engine is not None:
-        yield from over_cluster(one, samples, engine)
-        return
-    if jobs == 1:
-        yield from map(one, samples)
-        return
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(one, samples, chunksize=4)
+        yield from over_cluster(of_sample, samples, engine)
+    elif jobs == 1:
+        yield from map(of_sample, samples)
+    else:
+        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+            yield from pool.map(of_sample, samples, chunksize=4)
 
 
-def _shown(results: Iterator[Any], total: int, progress: bool) -> Iterator[Any]:
+def _with_bar(results: Iterator[Any], total: int, progress: bool) -> Any:
     from tqdm import tqdm
 
-    yield from tqdm(results, total=total, desc="bootstrap", disable=not progress, leave=False)
+    return tqdm(results, total=total, desc="bootstrap", disable=not progress, leave=False)
 
 
 @dataclass(frozen=True, eq=False)
 class RidgePath:
-    """Gains and discounts at every strength of the prior, and how they order held-out pairs.
+    """Gains and discounts at every strength of the prior, and the share of held-out pairs that they order correctly.
 
     Attributes
     ----------
@@ -232,8 +225,6 @@ class RidgePath:
         Learned from the whole log.
     mean, error : ndarray, shape (n,)
         Mean share of held-out preferences respected, and its standard error over the folds.
-    best : float
-        The ridge of the best mean (the largest of equals).
     """
 
     ridge: Floats
@@ -244,7 +235,7 @@ class RidgePath:
 
     @property
     def best(self) -> float:
-        """The strength of the best mean, the largest of equals."""
+        """The strength with the best mean (the largest of equals)."""
         return float(self.ridge[np.flatnonzero(self.mean >= self.mean.max() - 1e-12)[-1]])
 
     def __str__(self) -> str:
@@ -262,16 +253,16 @@ def ridge_path(
     seed: int = 0,
     progress: bool = False,
 ) -> RidgePath:
-    """Learn at every strength of the prior, each from the last, and cross-validate.
+    """Learn at every strength of the prior, each fit starting from the last, and cross-validate.
 
     Parameters
     ----------
     log : Preferences
         The log.
     learner : DCGLearner, optional
-        Its other settings are kept.
+        Learner whose other settings are kept.
     grid : iterable of float
-        Strengths; run from the largest.
+        Strengths, tried from the largest down.
     folds, by, seed, progress
         As in `choose_C`.
 
@@ -288,29 +279,30 @@ def ridge_path(
     values = np.sort(np.array(list(grid), dtype=np.float64))
     if by == "pair":
         log = log.merged()
-    parts = [(log, log), *log.folds(folds, seed=seed, by=by)]
+    splits = log.folds(folds, seed=seed, by=by)
     settings = {**model.get_params(), "n_grades": log.n_grades}
-    paths = _shown((_path(train, settings, values) for train, _ in parts), len(parts), progress)
-    learned = list(paths)
+    logs = [log, *(train for train, _ in splits)]
+    whole, *paths = _with_bar((_path(train, settings, values) for train in logs), len(logs), progress)
     shares = np.array(
-        [[test.agreement(dcg).share for dcg in path] for path, (_, test) in zip(learned[1:], parts[1:], strict=True)]
+        [[held_out.agreement(dcg).share for dcg in path] for path, (_, held_out) in zip(paths, splits, strict=True)]
     )
     return RidgePath(
         ridge=values,
-        gains=np.stack([dcg.gains for dcg in learned[0]]),
-        discounts=np.stack([dcg.discounts for dcg in learned[0]]),
+        gains=np.stack([dcg.gains for dcg in whole]),
+        discounts=np.stack([dcg.discounts for dcg in whole]),
         mean=shares.mean(axis=0),
         error=shares.std(axis=0, ddof=1) / np.sqrt(folds),
     )
 
 
 def _path(train: Preferences, settings: dict[str, Any], values: Floats) -> list[DCG]:
-    found: list[DCG] = []
+    """Return the DCG at each strength, ascending."""
+    path: list[DCG] = []
     start = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for ridge in values[::-1]:
             model = DCGLearner(**{**settings, "ridge": float(ridge)}).fit(train, start=start)
             start = model.curves_
-            found.append(model.dcg_)
-    return found[::-1]
+            path.append(model.dcg_)
+    return path[::-1]

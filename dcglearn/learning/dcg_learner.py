@@ -19,7 +19,7 @@ from dcglearn.learning.direct_fit import SHARPNESS, Curves, Fit, Model, family, 
 from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.utility_learner import PairLearner, UtilityLearner
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
-from dcglearn.logs.open_log import log_fingerprint, opened_log
+from dcglearn.logs.open_log import opened_log
 from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, textbook_dcgs
@@ -165,7 +165,7 @@ class DCGLearner(PairLearner):
         with opened_log(X, self.n_grades, engine=engine, memory=memory) as log, one_blas_thread():
             self._check(log, loss)
             self.loss_ = "robust" if loss == "auto" else loss
-            with Checkpoint.optional(checkpoint, resume, partial(self._identity, log, start)) as kept:
+            with Checkpoint.optional(checkpoint, resume, partial(self._identity, log, start=str(start))) as kept:
                 self._fit(log, start, kept)
             self.visible_ = log.visible()
         gains, discounts = self.curves_.gains, self.curves_.discounts
@@ -215,11 +215,6 @@ class DCGLearner(PairLearner):
                 f"prior has {self.prior.n_grades} grades and {self.prior.depth} positions, the log has "
                 f"{log.n_grades} and {log.depth}"
             )
-
-    def _identity(self, log: Preferences | PartedLog, start: Curves | None) -> dict[str, Any]:
-        """Return what must be equal when a fit is resumed."""
-        settings = {name: str(value) for name, value in self.get_params().items()}
-        return {"learner": "DCGLearner", **settings, "start": str(start), **log_fingerprint(log)}
 
     def _fit(self, log: Preferences | PartedLog, start: Curves | None, kept: Any) -> None:
         kind = LOSSES[self.loss_]

@@ -1,4 +1,4 @@
-"""A utility as gains times discounts: the singular value decomposition after fixing the gauge."""
+"""Factors of a utility, gains times discounts: the singular value decomposition of its visible part."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Factoring:
     ratio : float
         Second singular value over the first, ``sigma_2 / sigma_1``.
     visible_weights : ndarray, shape (K, L)
-        What was factored; NaN in the columns of grades that never occur.
+        The factored matrix; NaN in the columns of grades that never occur.
     rank_one : ndarray, shape (K, L)
         Its nearest rank-one matrix; NaN in the same columns.
     sentences : tuple of str
-        What is not monotone, not learned or a convention, in plain words.
+        Notes on what is not monotone, not learned or a convention.
     """
 
     dcg: DCG
@@ -71,9 +71,9 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
     utility : Utility
         W, shape (K, L).
     visible : Visibility
-        What the log that W was learned from can see; offsets that it cannot see are removed first.
+        What the log of W can tell; offsets that it cannot tell are removed first.
     normalise_gains : bool
-        Scale the best grade's gain to 1.
+        Whether to scale the best grade's gain to 1.
 
     Returns
     -------
@@ -82,12 +82,12 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
     Raises
     ------
     InputError
-        If nothing visible is left: W tells no two lists apart.
+        If W tells no two lists apart.
 
     Notes
     -----
-    Zhou et al. 2008, section 6.3, with the gauge fixed before the decomposition (rows centred where the log
-    holds full lists, columns too where the mix of grades never varies).
+    Zhou et al. 2008, section 6.3, after removing unidentified offsets: rows are centred where the log holds full
+    lists, columns too where the mix of grades never varies.
     """
     seen = np.setdiff1d(np.arange(utility.n_grades), visible.unseen_grades)
     core = utility.weights[:, seen].copy()
@@ -101,39 +101,40 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
     discounts, gains = _oriented(left[:, 0], right[0] * singular[0], visible)
     rank_one = np.outer(discounts, gains)
     gains = gains + _offset(utility.weights[:, seen], discounts, gains, visible)
-    discounts, gains, scaling_words = _scaled(discounts, gains, visible)
-    gains, unseen_words = _with_unseen(gains, seen, utility.n_grades, visible)
+    discounts, gains, scale_notes = _scaled(discounts, gains, visible)
+    if visible.unseen_grades:
+        gains = np.interp(np.arange(utility.n_grades), seen, gains)
     if normalise_gains and gains[-1] > 0:
         gains = gains / gains[-1]
-    words = (*scaling_words, *unseen_words, *_shape_words(discounts, gains, visible))
+    notes = (*scale_notes, *_notes(discounts, gains, visible))
     return Factoring(
-        dcg=DCG(gains, discounts, utility.grade_names, words),
+        dcg=DCG(gains, discounts, utility.grade_names, notes),
         explained=float(singular[0] ** 2 / (singular**2).sum()),
         ratio=float(singular[1] / singular[0]) if len(singular) > 1 else 0.0,
-        visible_weights=_spread(core, seen, utility.n_grades),
-        rank_one=_spread(rank_one, seen, utility.n_grades),
-        sentences=words,
+        visible_weights=_on_all_grades(core, seen, utility.n_grades),
+        rank_one=_on_all_grades(rank_one, seen, utility.n_grades),
+        sentences=notes,
     )
 
 
 def _offset(weights: Floats, discounts: Floats, gains: Floats, visible: Visibility) -> float:
-    """Return what to add to the gains: least squares on the positions whose level the log sees, else g_0 = 0.
+    """Return the offset of the gains: least squares over the positions whose level the log tells, else g_0 = 0.
 
-    A position's level is seen where one list of a pair has no grade there; then "no grade" is worth 0 and the
-    worst grade what the log says of it. Elsewhere no grade counts as the worst grade.
+    The log tells a position's level where one list of a pair has no grade there: "no grade" is worth 0, and the worth
+    of the worst grade is learned. Elsewhere "no grade" counts as the worst grade.
     """
     depth = len(discounts)
-    seen = np.setdiff1d(np.arange(depth), visible.free_rows)
-    if len(seen) == depth:
+    told = np.setdiff1d(np.arange(depth), visible.free_rows)
+    if len(told) == depth:
         return 0.0
-    size = float(discounts[seen] @ discounts[seen])
+    size = float(discounts[told] @ discounts[told])
     if size == 0.0:
         return -float(gains[0] if visible.graded else gains.min())
-    return float(discounts[seen] @ weights[seen].mean(axis=1)) / size - float(gains.mean())
+    return float(discounts[told] @ weights[told].mean(axis=1)) / size - float(gains.mean())
 
 
-def _spread(columns: Floats, seen: NDArray[np.intp], n_grades: int) -> Floats:
-    """Put the columns of the grades that occur in their places, shape (K, L); NaN elsewhere."""
+def _on_all_grades(columns: Floats, seen: NDArray[np.intp], n_grades: int) -> Floats:
+    """Return columns of the grades that occur, at their indices, shape (K, L); NaN elsewhere."""
     whole = np.full((len(columns), n_grades), np.nan)
     whole[:, seen] = columns
     return whole
@@ -143,49 +144,44 @@ def _oriented(discounts: Floats, gains: Floats, visible: Visibility) -> tuple[Fl
     """Choose the sign of the two factors: discounts with a positive sum."""
     positive = float(discounts.sum())
     if visible.free_columns:
-        # Centred discounts sum to zero: the order of grades decides, or that of positions where there is none.
+        # Centred discounts sum to zero: the order of grades decides or, without grades, that of positions.
         factor_order = gains if visible.graded else -discounts
         positive = float((np.arange(len(factor_order)) - (len(factor_order) - 1) / 2) @ factor_order)
     return (-discounts, -gains) if positive < 0 else (discounts, gains)
 
 
 def _scaled(discounts: Floats, gains: Floats, visible: Visibility) -> tuple[Floats, Floats, list[str]]:
-    """Choose level and scale of the discounts; say what is a convention."""
-    words = []
+    """Choose level and scale of the discounts; return discounts, gains and notes on conventions."""
+    notes = []
     if visible.free_columns:
         discounts = discounts - discounts.min()
-        words.append(
+        notes.append(
             "the level of the discounts is a convention (the smallest is set to 0): the mix of "
             f"{'grades' if visible.graded else 'documents'} never varies within a pair, so only differences are learned"
         )
     scale = discounts[0]
     if scale <= 0:
         scale = np.abs(discounts).max()
-        words.append("the first discount is not positive, so discounts are scaled by the largest in size")
-    return discounts / scale, gains * scale, words
+        notes.append("the first discount is not positive, so discounts are scaled by the largest in size")
+    return discounts / scale, gains * scale, notes
 
 
-def _with_unseen(gains: Floats, seen: NDArray[np.intp], n_grades: int, visible: Visibility) -> tuple[Floats, list[str]]:
-    """Place the gains of grades that never occur between those of their neighbours."""
-    if len(seen) == n_grades:
-        return gains, []
-    names = ", ".join(str(grade) for grade in visible.unseen_grades)
-    return np.interp(np.arange(n_grades), seen, gains), [
-        f"grade {names} never occurs in the log: its gain is not learned but placed between its neighbours' "
-        "(beyond the last of them, equal to it)"
-    ]
-
-
-def _shape_words(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
-    """Say where the factors are not what one expects of a DCG."""
-    words = []
+def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
+    """Return notes on gains that are not learned, and on factors that do not have the shape of a DCG."""
+    notes = []
     near = 1e-9
+    if visible.unseen_grades:
+        names = ", ".join(str(grade) for grade in visible.unseen_grades)
+        notes.append(
+            f"grade {names} never occurs in the log: its gain is not learned but placed between its neighbours' "
+            "(beyond the last of them, equal to it)"
+        )
     if visible.graded and (np.diff(gains) < -near * np.abs(gains).max()).any():
-        words.append("the gains do not increase with the grade everywhere: W is far from gains times discounts")
+        notes.append("the gains do not increase with the grade everywhere: W is far from gains times discounts")
     if (np.diff(discounts) > near).any():
         rises = ", ".join(str(k + 2) for k in np.flatnonzero(np.diff(discounts) > near))
-        words.append(f"the discounts do not decrease everywhere (they rise at position {rises})")
+        notes.append(f"the discounts do not decrease everywhere (they rise at position {rises})")
     if (discounts < -near).any():
         places = ", ".join(str(k + 1) for k in np.flatnonzero(discounts < -near))
-        words.append(f"the discount is negative at position {places}: a better grade there counts against a list")
-    return words
+        notes.append(f"the discount is negative at position {places}: a better grade there counts against a list")
+    return notes

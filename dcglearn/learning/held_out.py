@@ -1,4 +1,4 @@
-"""Is the learned DCG better than what people use? Measured on pairs that no metric has seen."""
+"""Comparison of the learned DCG with the QP and textbook DCGs on held-out pairs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,24 @@ from dcglearn.metric.dcg import DCG, textbook_dcgs
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dcglearn.foundation.arrays import Grades
     from dcglearn.logs.counting import Metric
     from dcglearn.logs.preferences import Preferences
 
 
-HABIT = "exponential-log2"
+CURRENT = "exponential-log2"
+"""The metric that most people use now."""
+
 LEARNED = "learned DCG"
+"""Name of the learned DCG's row."""
+
 LEVEL = 0.9
+"""Level of the bootstrap intervals."""
+
 MANY = 50_000
-BEST = "{} (best textbook DCG in training)"
+"""Logs of more pairs than this have 200 rather than 1,000 bootstrap samples by default."""
+
+FEWEST_PAIRS = 10
+"""On fewer distinct pairs of lists, C is 1 rather than chosen by cross-validation."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +43,11 @@ class Row:
     Attributes
     ----------
     name : str
-        What it is.
+        Name of the metric.
     share, precision : float
-        Share of preferences respected, ties of the metric counted half, or not at all.
+        Share of preferences respected, where ties of the metric count half, or nothing.
     difference, low, high : float
-        Share of the learned DCG minus this one, and its 90% bootstrap interval.
+        Share of the learned DCG minus that of this metric, and its 90% bootstrap interval.
     """
 
     name: str
@@ -56,18 +64,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How metrics order pairs that none of them saw; prints as a table with a verdict.
+    """How metrics order held-out pairs; prints as a table with a verdict.
 
     Attributes
     ----------
     rows : tuple of Row
         The learned DCG first.
     current : str
-        The row of the metric used now.
+        Name of the row of the metric used now.
     n_train, n_held_out : int
-        Decided pairs.
+        Number of decided pairs.
     by : str
-        What the bootstrap drew.
+        Unit that the bootstrap drew.
     """
 
     rows: tuple[Row, ...]
@@ -77,7 +85,7 @@ class Comparison:
     by: str
 
     def __getitem__(self, name: str) -> Row:
-        """Return the row of that name (or whose name begins so)."""
+        """Return the first row whose name begins with `name`."""
         for row in self.rows:
             if row.name.startswith(name):
                 return row
@@ -88,9 +96,9 @@ class Comparison:
         """Whether the learned DCG is better than the one used now, in words."""
         row = self[self.current]
         if row.low > 0:
-            how = f"the learned DCG orders unseen pairs better than {self.current}"
+            how = f"the learned DCG orders held-out pairs better than {self.current}"
         elif row.high < 0:
-            how = f"the learned DCG orders unseen pairs worse than {self.current}: keep that, or get more judgements"
+            how = f"the learned DCG orders held-out pairs worse than {self.current}: keep that, or get more judgements"
         else:
             how = f"these pairs cannot tell whether the learned DCG is better than {self.current}"
         return f"{how} (by {row.difference:+.4f}, {LEVEL:.0%} interval {row.low:+.4f} to {row.high:+.4f})"
@@ -110,101 +118,96 @@ def compare_learners(
     held_out: Preferences,
     learner: DCGLearner | None = None,
     *,
-    current: DCG | str = HABIT,
+    current: DCG | str = CURRENT,
     C: float | str = "auto",
     by: str | None = None,
     n_resamples: int | None = None,
     seed: int = 0,
 ) -> Comparison:
-    """Learn from one log and measure every learner, and the textbooks, on another.
+    """Learn from one log; compare the learners and the textbook DCGs on another.
 
     Parameters
     ----------
     train, held_out : Preferences
         Two logs, such as the two parts of `Preferences.split`.
     learner : DCGLearner, optional
-        Fitted again on `train`; default settings by default.
+        Learner whose settings are used; by default ``DCGLearner()``.
     current : DCG or str
         The metric used now, or the name of a textbook DCG.
     C : float or "auto"
-        Of the paper's QP; "auto" chooses it by cross-validation on the training part.
+        C of the paper's QP; "auto" chooses it by cross-validation on the training part.
     by : {"pair", "rater", "query", "list"}, optional
-        What the bootstrap draws from `held_out`; by default what is independent (see `natural_unit`).
+        Unit that the bootstrap draws from `held_out`; by default the independent one (see `natural_unit`).
     n_resamples : int, optional
-        Of the bootstrap; by default 1,000, for more than 50,000 pairs 200.
+        Number of bootstrap samples; by default 1,000, for more than 50,000 pairs 200.
     seed : int
-        Of folds and bootstrap.
+        Seed of folds and bootstrap.
 
     Returns
     -------
     Comparison
-        Rows for the learned DCG, the QP's utility, its factors, the textbook DCG best on the training part,
-        and the metric used now.
+        Rows for the learned DCG, the QP's factors, the QP's utility, the textbook DCG that is best on the training
+        part, and the metric used now.
 
     Raises
     ------
     InputError
-        If the logs differ in shape, or one of them cannot be learned from or measured on.
+        If the logs differ in shape, or one of them holds too little.
 
     Examples
     --------
     >>> from dcglearn.simulate import ground_truth, preference_pairs
     >>> log = preference_pairs(ground_truth("D2"), 600, n_flips=60, seed=0)
-    >>> found = compare_learners(*log.split(0.5, seed=0))
-    >>> found["learned DCG"].share > found["QP utility"].share
+    >>> comparison = compare_learners(*log.split(0.5, seed=0))
+    >>> comparison["learned DCG"].share > comparison["QP utility"].share
     True
     """
-    _matched(train, held_out)
-    model = DCGLearner() if learner is None else learner
-    model = DCGLearner(**model.get_params()).fit(train)
-    return measured(model.dcg_, train, held_out, current=current, C=C, by=by, n_resamples=n_resamples, seed=seed)
-
-
-def measured(
-    learned: DCG,
-    train: Preferences,
-    held_out: Preferences,
-    *,
-    current: DCG | str = HABIT,
-    C: float | str = "auto",
-    by: str | None = None,
-    n_resamples: int | None = None,
-    seed: int = 0,
-) -> Comparison:
-    """Measure a DCG that was learned from `train`; see `compare_learners`."""
-    held_out = held_out.decided
-    unit = natural_unit(held_out) if by is None else by
-    textbook = textbook_dcgs(train.n_grades, train.depth)
-    name, now = _current(current, train)
-    best = max(textbook, key=lambda key: train.agreement(textbook[key]).share)
-    qp = UtilityLearner(C=_chosen(train, seed) if C == "auto" else float(C)).fit(train)
-    factored = qp.factor().dcg
-    metrics: dict[str, Metric] = {
-        LEARNED: learned,
-        "QP + SVD": factored,
-        "QP utility": qp.utility_,
-        (BEST.format(best) if name != best else best): textbook[best],
-    }
-    metrics.setdefault(name, now)
-    if factored == learned:
-        del metrics["QP + SVD"]
-    verdicts = {key: held_out.verdicts(metric) for key, metric in metrics.items()}
-    intervals = _intervals(held_out, verdicts, unit, n_resamples, seed)
-    shares = {key: held_out.agreement(metric) for key, metric in metrics.items()}
-    rows = tuple(
-        Row(key, found.share, found.precision, shares[LEARNED].share - found.share, *interval)
-        for (key, found), interval in zip(shares.items(), intervals, strict=True)
-    )
-    return Comparison(rows, name, len(train.decided), len(held_out), unit)
-
-
-def _matched(train: Preferences, held_out: Preferences) -> None:
     left, right = ((log.n_grades, log.depth) for log in (train, held_out))
     if left != right:
         raise InputError(
             f"the training log has {left[0]} grades and {left[1]} positions, the held-out log {right[0]} and "
             f"{right[1]}: read both with the same n_grades= and depth="
         )
+    model = DCGLearner() if learner is None else learner
+    learned = DCGLearner(**model.get_params()).fit(train).dcg_
+    return compare_dcg(learned, train, held_out, current=current, C=C, by=by, n_resamples=n_resamples, seed=seed)
+
+
+def compare_dcg(
+    learned: DCG,
+    train: Preferences,
+    held_out: Preferences,
+    *,
+    current: DCG | str,
+    C: float | str,
+    seed: int,
+    by: str | None = None,
+    n_resamples: int | None = None,
+) -> Comparison:
+    """Compare a DCG that was learned from `train`; see `compare_learners`."""
+    held_out = held_out.decided
+    unit = natural_unit(held_out) if by is None else by
+    textbook = textbook_dcgs(train.n_grades, train.depth)
+    current_name, current_dcg = _current(current, train)
+    best = max(textbook, key=lambda name: train.agreement(textbook[name]).share)
+    if C == "auto":
+        C = choose_C(train, seed=seed).C if len(train.merged()) >= FEWEST_PAIRS else 1.0
+    qp = UtilityLearner(C=float(C)).fit(train)
+    factored = qp.factor().dcg
+    metrics: dict[str, Metric] = {
+        LEARNED: learned,
+        **({} if factored == learned else {"QP + SVD": factored}),
+        "QP utility": qp.utility_,
+        (best if best == current_name else f"{best} (best textbook DCG in training)"): textbook[best],
+    }
+    metrics.setdefault(current_name, current_dcg)
+    intervals = _intervals(held_out, metrics, unit, n_resamples, seed)
+    agreements = {name: held_out.agreement(metric) for name, metric in metrics.items()}
+    rows = tuple(
+        Row(name, agreement.share, agreement.precision, agreements[LEARNED].share - agreement.share, *interval)
+        for (name, agreement), interval in zip(agreements.items(), intervals, strict=True)
+    )
+    return Comparison(rows, current_name, len(train.decided), len(held_out), unit)
 
 
 def _current(current: DCG | str, log: Preferences) -> tuple[str, DCG]:
@@ -215,23 +218,17 @@ def _current(current: DCG | str, log: Preferences) -> tuple[str, DCG]:
     return "the metric used now", current
 
 
-def _chosen(train: Preferences, seed: int) -> float:
-    """Return C by cross-validation; 1 where there are too few pairs to validate on."""
-    return choose_C(train, seed=seed).C if len(train.merged()) >= 2 * 5 else 1.0
-
-
 def _intervals(
-    log: Preferences, verdicts: Mapping[str, Grades], unit: str, n_resamples: int | None, seed: int
+    log: Preferences, metrics: Mapping[str, Metric], unit: str, n_resamples: int | None, seed: int
 ) -> list[tuple[float, float]]:
-    """Return the bootstrap intervals of the first metric's share minus each one's."""
-    worth = np.stack([(verdict + 1) / 2 for verdict in verdicts.values()])
-    gaps = []
+    """Return the bootstrap interval of the first metric's share minus that of each metric."""
+    respected = np.stack([(log.verdicts(metric) + 1) / 2 for metric in metrics.values()])
+    differences = []
     n_resamples = n_resamples or (1000 if len(log) <= MANY else 200)
     for weight in resampled_weights(log, unit, n_resamples, seed):
         total = weight.sum()
         if total > 0:
-            shares = worth @ weight / total
-            gaps.append(shares[0] - shares)
-    tails = (50 * (1 - LEVEL), 50 * (1 + LEVEL))
-    low, high = np.percentile(gaps, tails, axis=0)
+            shares = respected @ weight / total
+            differences.append(shares[0] - shares)
+    low, high = np.percentile(differences, (50 * (1 - LEVEL), 50 * (1 + LEVEL)), axis=0)
     return list(zip(low.tolist(), high.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""The margin QP on plain arrays: a projected Newton method, its certificate, and cvxpy as referee.
+"""The margin QP on plain arrays: a projected Newton method, its certificate, and cvxpy as reference.
 
     min  ||W||^2 + C sum_i v_i xi_i^2   s.t.  <W, d_i> >= m_i - xi_i   and, if monotone,  W[k, l+1] >= W[k, l]
 
@@ -26,7 +26,7 @@ Evaluate = Callable[["Floats", bool], PairSums]
 
 
 class PairSource(Protocol):
-    """Pairs wherever they are: in memory, on disk, over many machines. `solve` needs no more of them than this."""
+    """What `solve` needs of pairs, which may be in memory, on disk or on a cluster."""
 
     def __len__(self) -> int:
         """Return their number."""
@@ -47,13 +47,13 @@ class PairSource(Protocol):
 
 
 SUBSAMPLE = 1 << 15
-"""Logs of more than four times this many pairs start from the solution on about this many of them."""
+"""Logs of at least four times this many pairs start from the solution on about this many of them."""
 
 SETTLED = 1e-8
-"""Relative length of the last step, where so small a gap is asked for: a gap of g alone leaves W within sqrt(g)."""
+"""Largest relative length of the last step where `tol` is at most this: a gap of g alone leaves W within sqrt(g)."""
 
 SMALL = 1.0
-"""A C at and below which no smaller one is tried first."""
+"""Where Newton's method does not converge for a C above this, it starts again from the solution at a smaller C."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,11 @@ class Solution:
     gap : float
         Duality gap relative to F(W): an upper bound on the relative distance to the optimum.
     n_iter : int
-        Newton steps on the whole log, or the other solver's iterations.
+        Newton steps on the whole log, or iterations of cvxpy's solver.
     converged : bool
         Whether the gap reached the tolerance.
     curvature : ndarray, shape (K*L, K*L), or None
-        ``sum v d d^T`` over the pairs with a shortfall at, or shortly before, W.
+        ``sum v d d^T`` over the pairs with a shortfall at W, or at an earlier iterate.
     """
 
     weights: Floats
@@ -86,7 +86,7 @@ class Solution:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of lists with margins and weights, validated elsewhere.
+    """Pairs of lists with margins and weights, checked elsewhere.
 
     Attributes
     ----------
@@ -147,11 +147,11 @@ def solve(
     monotone : bool
         Whether a better grade must be worth at least as much, at every position.
     start : ndarray, shape (K, L), optional
-        A first guess, such as the solution at another C.
+        Initial W, such as the solution at another C.
     tol : float
         Relative duality gap to reach.
     max_iter : int
-        Newton steps at most (then as many again from the solution at a smaller C).
+        Maximum Newton steps (then as many again from the solution at a smaller C).
 
     Returns
     -------
@@ -161,15 +161,15 @@ def solve(
     step = len(pairs) // SUBSAMPLE
     curvature = None
     if start is None and step >= 4:
-        few = pairs.every(step)
-        share = pairs.total_weight / few.total_weight
-        guess = newton(few.evaluate, shape, C * share, monotone=monotone, tol=1e-6, max_iter=max_iter)
+        sample = pairs.every(step)
+        share = pairs.total_weight / sample.total_weight
+        guess = newton(sample.evaluate, shape, C * share, monotone=monotone, tol=1e-6, max_iter=max_iter)
         start, curvature = guess.weights, None if guess.curvature is None else share * guess.curvature
     options: dict[str, Any] = {"monotone": monotone, "tol": tol, "max_iter": max_iter}
-    found = newton(pairs.evaluate, shape, C, start=start, curvature=curvature, **options)
-    if found.converged or C <= SMALL:
-        return found
-    # Far from a solution, a huge C on a log without noise takes ever smaller steps: come from a smaller C.
+    solution = newton(pairs.evaluate, shape, C, start=start, curvature=curvature, **options)
+    if solution.converged or C <= SMALL:
+        return solution
+    # For a huge C on a log without noise, steps far from the solution become ever smaller: start from a smaller C.
     nearby = solve(pairs, n_grades, C / 10, start=start, **options)
     return newton(pairs.evaluate, shape, C, start=nearby.weights, **options)
 
@@ -187,11 +187,10 @@ def newton(
 ) -> Solution:
     """Minimise F by a projected semismooth Newton method; see `solve`.
 
-    `evaluate` gives the sums over the pairs at a W, on one machine or over many. Each step minimises the
-    local quadratic exactly over the monotone cone, then backtracks; since F is piecewise quadratic the
-    method ends, at the exact optimum, when the set of pairs with a shortfall stops changing. The curvature,
-    which costs most of a pass, is kept from step to step while the gap falls tenfold; it may come from
-    a sample to begin with.
+    `evaluate` gives the sums over the pairs at a W. Each step minimises the local quadratic exactly over the monotone
+    cone, then backtracks; since F is piecewise quadratic, the method ends at the exact optimum when the set of pairs
+    with a shortfall stops changing. The curvature, which costs most of a pass, is kept while each step reduces the gap
+    tenfold; the first one may come from a sample.
     """
     weights = np.zeros(shape) if start is None else _monotone(start) if monotone else start.copy()
     sums = evaluate(weights, curvature is None)
@@ -223,14 +222,14 @@ def certificate(sums: PairSums, weights: Floats, C: float, monotone: bool) -> tu
     """Return F(W) and its duality gap relative to F(W).
 
     With ``alpha_i = 2 C v_i xi_i`` the dual value is ``sum alpha m - sum alpha^2 / (4 C v) - |p|^2 / 4``, where p is
-    ``sum alpha d``, or with the best multipliers of the monotone constraints its row-wise isotonic
-    regression (projecting on the cone is what those multipliers do). The bound holds for any W.
+    ``sum alpha d`` or, with the best multipliers of the monotone constraints, its projection on the monotone cone
+    (row-wise isotonic regression). The bound holds for any W.
     """
     objective = _objective(sums, weights, C)
-    pull = 2 * C * sums.moment
+    p = 2 * C * sums.moment
     if monotone:
-        pull = _monotone(pull)
-    dual = 2 * C * sums.slope - C * sums.loss - float(np.vdot(pull, pull)) / 4
+        p = _monotone(p)
+    dual = 2 * C * sums.slope - C * sums.loss - float(np.vdot(p, p)) / 4
     return objective, max(objective - dual, 0.0) / objective if objective > 0 else 0.0
 
 
@@ -242,7 +241,7 @@ def solve_cvxpy(
     monotone: bool = True,
     constraints: Callable[[Any], list[Any]] | None = None,
 ) -> Solution:
-    """Solve the same QP with cvxpy and Clarabel, slowly and independently, under constraints of one's own.
+    """Solve the same QP with cvxpy and Clarabel, slowly and independently, optionally with further constraints.
 
     Parameters
     ----------
@@ -254,12 +253,12 @@ def solve_cvxpy(
     Returns
     -------
     Solution
-        With further constraints its gap is that between the solver's own primal and dual values.
+        With further constraints, its gap is between the solver's own primal and dual values.
 
     Raises
     ------
     RuntimeError
-        If the solver does not end at an optimum, with its word for why.
+        If the solver does not reach an optimum, with its status.
     """
     import cvxpy as cp
 
@@ -278,11 +277,11 @@ def solve_cvxpy(
     except cp.error.SolverError as error:
         raise RuntimeError(f"Clarabel failed on the QP ({raw.status}); a smaller C is easier to solve") from error
     if problem.status not in ("optimal", "optimal_inaccurate"):
-        raise RuntimeError(f"the problem is {problem.status}: no utility obeys the constraints that were added")
+        raise RuntimeError(f"the problem is {problem.status}: no utility satisfies the constraints that were added")
     weights = np.asarray(W.value)
     if constraints is None:
         if monotone:
-            weights = _monotone(weights)  # an interior point is so to 1e-9
+            weights = _monotone(weights)  # an interior point is monotone to 1e-9 only
         objective, gap = certificate(pairs.evaluate(weights, False), weights, C, monotone)
     else:
         objective, gap = float(problem.value), abs(raw.obj_val - raw.obj_val_dual) / abs(problem.value)
@@ -330,7 +329,7 @@ def _newton_step(curvature: Floats, moment: Floats, weights: Floats, C: float, m
 
 
 def _sums_above(array: Floats, axis: int) -> Floats:
-    """Return the sums over this grade and those above it: how W's derivative becomes delta's."""
+    """Return the sums over each grade and those above it, which turn a derivative in W into one in delta."""
     return np.flip(np.cumsum(np.flip(array, axis), axis), axis)
 
 
@@ -350,10 +349,9 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
 
     Notes
     -----
-    Judice and Pires 1994: all variables that break a sign change sides at once, while their number
-    falls or for three rounds more; signs within rounding error of zero break nothing. It takes a few rounds where
-    it works, and may cycle where it does not: then the non-negative least squares of Lawson and Hanson takes
-    over, which is slower but cannot.
+    Judice and Pires 1994: all variables of the wrong sign (beyond rounding error) are exchanged at once, while their
+    number falls or for three rounds more. This takes a few rounds but may cycle; then the slower non-negative least
+    squares of Lawson and Hanson, which cannot cycle, takes over.
     """
     free = lower < 0
     size = np.abs(hessian)

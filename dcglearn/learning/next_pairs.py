@@ -1,4 +1,4 @@
-"""Which two lists to show to a judge next."""
+"""Active choice of the pairs of lists to judge next."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 
 
 NEAR = 0.1
-"""Differences below this share of the typical one are all taken to be equally near a tie."""
+"""Differences below this share of the typical difference count as about equally near a tie."""
 
 MOST_PAIRS = 20_000
-"""Candidate lists that make more pairs than this are paired at random."""
+"""Where candidate lists make more pairs than this, so many are drawn at random."""
 
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """Pairs of lists to judge next, the most telling first.
+    """Pairs of lists to judge next, the most informative first.
 
     Attributes
     ----------
     pairs : ndarray of int8, shape (n, 2, K)
-        The two lists of each.
+        The two lists of each pair.
     difference : ndarray, shape (n,)
-        By how much the present DCG prefers the first (gains from 0 to 1, first discount 1).
+        Score of the first list minus that of the second under the present DCG (gains from 0 to 1, first discount 1).
     value : ndarray, shape (n,)
-        Uncertainty of that difference over its size: what the choice went by.
+        Uncertainty of that difference over its size, by which pairs are chosen.
     """
 
     pairs: Grades
@@ -54,7 +54,7 @@ class Questions:
         return len(self.pairs)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table whose `winner` is ``open``: with a, b or tie in its place it is a log to learn from."""
+        """Return a table whose `winner` is ``open``; replaced by a, b or tie, the table is a log to learn from."""
         import polars as pl
 
         grades = pl.List(pl.Int64)
@@ -62,7 +62,7 @@ class Questions:
         return pl.DataFrame({**columns, "winner": pl.Series(["open"] * len(self), dtype=pl.String)})
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write JSON lines beside `path` and rename; an existing file, which may hold answers, is refused."""
+        """Write JSON lines to `path`; unless `force`, refuse an existing file, which may hold answers."""
         with written_beside(Path(path), force=force) as temporary:
             self.to_polars().write_ndjson(temporary)
 
@@ -76,28 +76,28 @@ def suggest_pairs(
     n_grades: int | None = None,
     seed: int = 0,
 ) -> Questions:
-    """Choose the pairs of lists whose verdicts would teach most.
+    """Choose the pairs of lists whose verdicts would be most informative.
 
     Parameters
     ----------
     log : Preferences, array_like of shape (m, 2, K), or None
-        What was judged so far; None before the first judgement.
+        The judgements so far; None before the first.
     candidates : Preferences, or array_like of int, shape (m, 2, K) or (m, K)
-        Pairs that could be shown, or lists of which any two could be.
+        Pairs that could be shown, or lists any two of which could be shown.
     n : int
-        How many to choose. They are chosen one after the other, each as if the ones before were answered, so
-        that a batch does not ask the same thing twice.
+        Number of pairs. Each is chosen as if the pairs before it were answered, so that a batch does not ask the same
+        thing twice.
     learner : DCGLearner, optional
-        Fitted anew on the log; default settings by default.
+        Learner whose settings are used; by default ``DCGLearner()``.
     n_grades : int, optional
         L where log and candidates may lack the top grade.
     seed : int
-        Of the pairing of many lists.
+        Seed of the pairs drawn from many candidate lists.
 
     Returns
     -------
     Questions
-        Fewer than `n`, with a warning, where there are no more.
+        Fewer than `n`, with a warning, where fewer candidates are left.
 
     Raises
     ------
@@ -106,8 +106,8 @@ def suggest_pairs(
 
     Notes
     -----
-    The pair with the largest ``sqrt(d' H^-1 d) / (|difference| + near)``: little explored so far, and near a tie
-    under the present DCG; ``H`` sums ``d d'`` over the log and the pairs already chosen.
+    Each choice maximises ``sqrt(d' H^-1 d) / (|difference| + near)``: a pair in a direction explored little so far, and
+    near a tie under the present DCG. ``H`` sums ``d d'`` over the log and the pairs already chosen.
 
     Examples
     --------
@@ -127,17 +127,17 @@ def suggest_pairs(
             f"the candidates have {pairs.shape[2]} positions, the log {judged.depth}: cut or pad with depth="
         )
     pairs = _open(pairs, judged)
-    known = None if judged is None else as_preferences(judged, n_grades)
-    dcg = _present(known, learner, n_grades, pairs.shape[2])
+    log = None if judged is None else as_preferences(judged, n_grades)
+    dcg = _present_dcg(log, learner, n_grades, pairs.shape[2])
     difference = dcg.score(pairs[:, 0]) - dcg.score(pairs[:, 1])
-    chosen, value = _greedy(pairs, known, difference, min(n, len(pairs)), n_grades)
+    chosen, value = _greedy(pairs, log, difference, min(n, len(pairs)), n_grades)
     if len(pairs) < n:
         warnings.warn(f"only {len(pairs)} pairs are left to ask, of the {n} wanted", UserWarning, stacklevel=2)
     return Questions(pairs[chosen], difference[chosen], value)
 
 
 def generated_lists(log: Preferences, n: int, *, seed: int = 0) -> Grades:
-    """Return n lists to choose from, grades drawn from those that the log has at the same position; (n, K)."""
+    """Return n candidate lists, shape (n, K): each grade is drawn from the log's grades at the same position."""
     lists = np.concatenate([log.preferred, log.other])
     rows = np.random.default_rng(seed).integers(0, len(lists), (n, log.depth))
     return np.ascontiguousarray(lists[rows, np.arange(log.depth)])
@@ -146,13 +146,12 @@ def generated_lists(log: Preferences, n: int, *, seed: int = 0) -> Grades:
 def _candidate_pairs(candidates: Preferences | ArrayLike, seed: int) -> Grades:
     if isinstance(candidates, Preferences):
         return np.stack([candidates.preferred, candidates.other], axis=1)
-    given = np.asarray(candidates)
-    if given.ndim == 3 and given.shape[1] == 2:
-        flat = graded_lists(given.reshape(-1, given.shape[2]), "candidates")
-        return flat.reshape(given.shape)
-    lists = graded_lists(given, "candidates")
+    array = np.asarray(candidates)
+    if array.ndim == 3 and array.shape[1] == 2:
+        return graded_lists(array.reshape(-1, array.shape[2]), "candidates").reshape(array.shape)
+    lists = graded_lists(array, "candidates")
     if lists.ndim != 2 or len(lists) < 2:
-        raise InputError(f"candidates have shape {given.shape}; give pairs, (m, 2, K), or at least two lists, (m, K)")
+        raise InputError(f"candidates have shape {array.shape}; give pairs, (m, 2, K), or at least two lists, (m, K)")
     m = len(lists)
     if m * (m - 1) // 2 <= MOST_PAIRS:
         first, second = np.triu_indices(m, 1)
@@ -162,7 +161,7 @@ def _candidate_pairs(candidates: Preferences | ArrayLike, seed: int) -> Grades:
 
 
 def _open(pairs: Grades, judged: Preferences | None) -> Grades:
-    """Return the distinct pairs of different lists that were not judged yet, whichever list comes first."""
+    """Return the distinct pairs of different lists that are not judged yet, in either order of the two lists."""
     equal = (pairs[:, 0] == pairs[:, 1]).all(axis=1)
     keys = _keys(pairs)
     n_judged = 0
@@ -172,13 +171,13 @@ def _open(pairs: Grades, judged: Preferences | None) -> Grades:
     _, first_seen, _ = unique_rows(keys)
     new = np.zeros(len(keys), dtype=bool)
     new[first_seen] = True
-    left = new[n_judged:] & ~equal
-    if not left.any():
+    still_open = new[n_judged:] & ~equal
+    if not still_open.any():
         raise InputError(
             f"nothing is left to ask: of {len(pairs)} candidate pairs {int(equal.sum())} hold two equal lists and the "
-            "others were judged already; give other candidates"
+            "others are judged already; give other candidates"
         )
-    return np.ascontiguousarray(pairs[left])
+    return np.ascontiguousarray(pairs[still_open])
 
 
 def _keys(pairs: Grades) -> Integers:
@@ -191,8 +190,8 @@ def _keys(pairs: Grades) -> Integers:
     return np.hstack([np.where(swap, second, first), np.where(swap, first, second)])
 
 
-def _present(log: Preferences | None, learner: DCGLearner | None, n_grades: int, depth: int) -> DCG:
-    """Return what is known so far: the learned DCG, else the learner's prior, else the habit."""
+def _present_dcg(log: Preferences | None, learner: DCGLearner | None, n_grades: int, depth: int) -> DCG:
+    """Return the DCG learned so far, before any verdict the learner's prior, or else the standard DCG."""
     model = DCGLearner() if learner is None else learner
     if log is None or not len(log.decided):
         return model.prior if model.prior is not None else DCG.standard(n_grades, depth).normalised()
@@ -204,12 +203,12 @@ def _present(log: Preferences | None, learner: DCGLearner | None, n_grades: int,
 def _greedy(
     pairs: Grades, log: Preferences | None, difference: Floats, n: int, n_grades: int
 ) -> tuple[list[int], Floats]:
-    """Return the chosen pairs and their values, each choice made as if the earlier ones were answered."""
+    """Return the indices of the chosen pairs and their values."""
     rows = _differences(pairs[:, 0], pairs[:, 1], n_grades)
     information = 0.1 * np.eye(rows.shape[1])
     if log is not None:
-        seen = _differences(log.preferred, log.other, n_grades)
-        information += seen.T @ seen
+        judged = _differences(log.preferred, log.other, n_grades)
+        information += judged.T @ judged
     inverse = np.linalg.inv(information)
     near = np.abs(difference) + NEAR * max(float(np.sqrt(np.mean(difference**2))), 1e-12)
     variance = np.einsum("ij,jk,ik->i", rows, inverse, rows)

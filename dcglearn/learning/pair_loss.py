@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 LIKELIHOOD, SIGMOID, HINGE = 0, 1, 2
+"""Losses of the kernel."""
 
 
 class JudgementSource(Protocol):
@@ -201,12 +202,12 @@ def _negative_log_likelihood(z, j, r, v, thresholds, errors, of_thresholds, of_e
         return -log, -(up + down)
     mirrored, up_m, down_m = _log_interval(-z - thresholds[j], -z - thresholds[j + 1])
     right, wrong = math.exp(log), math.exp(mirrored)
-    seen = max((1.0 - e) * right + e * wrong, 1e-300)
-    share, share_m = (1.0 - e) * right / seen, e * wrong / seen
+    probability = max((1.0 - e) * right + e * wrong, 1e-300)
+    share, share_m = (1.0 - e) * right / probability, e * wrong / probability
     of_thresholds[j] += v * (share * up + share_m * up_m)
     of_thresholds[j + 1] += v * (share * down + share_m * down_m)
-    of_errors[r] -= v * (wrong - right) / seen
-    return -math.log(seen), -share * (up + down) + share_m * (up_m + down_m)
+    of_errors[r] -= v * (wrong - right) / probability
+    return -math.log(probability), -share * (up + down) + share_m * (up_m + down_m)
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""Does the gain of a grade depend on its position? A test of DCG's product form (Zhou et al. 2008, section 5.2)."""
+"""A test of DCG's product form: does the gain of a grade depend on its position? (Zhou et al. 2008, section 5.2)."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ if TYPE_CHECKING:
 
 
 SHRINK = 1e-3
-"""Charge on ``|B|^2 / 2``, the same in both models: it only keeps the scale finite where no pair is violated."""
+"""Weight of the penalty ``|B|^2 / 2`` of both models, which keeps the scale finite where no pair is violated."""
 
 
 @dataclass(frozen=True)
 class PositionTest:
-    """The verdict; prints as a sentence.
+    """The result of the test; prints as a sentence.
 
     Attributes
     ----------
     statistic : float
-        Twice the gain in log likelihood of free weights over gains times discounts, per effective judgement.
+        Likelihood ratio: twice the log likelihood of free weights minus that of gains times discounts.
     p_value : float
-        Share of logs simulated from the product form whose statistic is at least as large (the log counted in).
+        Share of logs simulated from the product form (the log itself included) whose statistic is at least as large.
     df : int
-        Parameters that the free weights have more.
+        Number of parameters of the free weights beyond those of the product form.
     null : ndarray, shape (B,)
         Statistics of the simulated logs.
     product : DCG
-        The best product form.
+        The fitted product form.
     free : Utility
-        The best free weights, in units of the judges' noise.
+        The fitted free weights, in units of the judges' noise.
     """
 
     statistic: float
@@ -80,11 +80,11 @@ def position_dependence(
     log : Preferences, or array_like of int, shape (n, 2, K)
         The log; ties are left out.
     n_resamples : int
-        Logs simulated from the product form; 199 are enough at the 5% level.
+        Number of logs simulated from the product form; 199 are enough at the 5% level.
     seed : int
         Same seed, same p-value.
     progress : bool
-        Show a bar.
+        Whether to show a bar.
 
     Returns
     -------
@@ -93,14 +93,14 @@ def position_dependence(
     Raises
     ------
     InputError
-        If a log of this shape could not show any dependence (two grades or one position).
+        If no log of this shape can show a dependence (two grades or one position).
 
     Notes
     -----
     Both models are logistic, ``P = sigma(<W, d>)`` with ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B >= 0: increasing
-    in the grade, decreasing in the position. The product form is ``B = a b^T``. Constraints sit on the boundary, so the
-    statistic has no chi-square law and is compared with that of logs simulated from the fitted product form.
-    Where the same lists recur the log likelihood is scaled to the number of distinct lists.
+    in the grade, decreasing in the position. The product form is ``B = a b^T``. Parameters lie on the boundary, so the
+    statistic has no chi-square distribution and is compared with that of logs simulated from the fitted product form.
+    Where lists recur, the log likelihood is scaled to the number of distinct lists.
 
     Examples
     --------
@@ -114,12 +114,11 @@ def position_dependence(
     whole_number(n_resamples, "n_resamples", 1)
     if not log.graded:
         raise InputError("a log of documents has no grades, so no gains to test")
-    seen = len(np.setdiff1d(np.unique(np.concatenate([log.preferred, log.other])), [-1]))
-    visible = log.visible()
-    df = (log.depth - (2 if visible.free_columns else 1)) * (seen - 2)
+    n_seen = len(np.setdiff1d(np.unique(np.concatenate([log.preferred, log.other])), [-1]))
+    df = (log.depth - (2 if log.visible().free_columns else 1)) * (n_seen - 2)
     if df < 1:
         raise InputError(
-            f"{seen} grades at {log.depth} positions: gains times discounts fit any such log: nothing to test"
+            f"{n_seen} grades at {log.depth} positions: gains times discounts fit any such log: nothing to test"
         )
     share = min(log.total_weight, float(log.n_lists)) / log.total_weight
     if share < 1:
@@ -133,10 +132,11 @@ def position_dependence(
 
     rng = np.random.default_rng(seed)
     with one_blas_thread():
-        statistic, product, free = _compared(_judged(log, share), log.n_grades, None)
-        z = _differences(log, product)
+        statistic, product, free = _likelihood_ratio(_judged(log, share), log.n_grades, None)
+        utility = Utility(weights_of_increments(np.outer(*product)))
+        p_preferred = expit(utility.score(log.preferred) - utility.score(log.other))
         null = [
-            _compared(_judged(log, share, rng.random(len(log)) > expit(z)), log.n_grades, product)[0]
+            _likelihood_ratio(_judged(log, share, rng.random(len(log)) > p_preferred), log.n_grades, product)[0]
             for _ in tqdm(range(n_resamples), desc="simulated logs", disable=not progress, leave=False)
         ]
     a, b = product
@@ -158,27 +158,21 @@ def _judged(log: Preferences, share: float, swapped: NDArray[np.bool_] | None = 
     return Judgements(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), weight)
 
 
-def _differences(log: Preferences, product: tuple[Floats, Floats]) -> Floats:
-    utility = Utility(weights_of_increments(np.outer(*product)))
-    difference: Floats = utility.score(log.preferred) - utility.score(log.other)
-    return difference
-
-
 def weights_of_increments(increments: Floats) -> Floats:
-    """Return W, shape (K, L), of B, shape (L - 1, K)."""
+    """Return W, shape (K, L), of B, shape (L - 1, K): ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``."""
     inner = np.cumsum(np.cumsum(increments[:, ::-1], axis=1)[:, ::-1], axis=0).T
     return np.hstack([np.zeros((len(inner), 1)), inner])
 
 
 def _cost(judged: Judgements, increments: Floats) -> tuple[float, Floats]:
-    """Return the negative log likelihood of B, with the charge on its size, and its slope, shape (L - 1, K)."""
+    """Return the negative log likelihood of B plus the penalty, and its slope, shape (L - 1, K)."""
     sums = pair_loss(judged, weights_of_increments(increments), np.array([0.0, 0.0, np.inf]), np.zeros(1))
     above = np.cumsum(sums.moment[:, :0:-1], axis=1)[:, ::-1]
     slope = np.cumsum(above, axis=0).T + SHRINK * increments
     return sums.loss + 0.5 * SHRINK * float(np.vdot(increments, increments)), slope
 
 
-def _compared(
+def _likelihood_ratio(
     judged: Judgements, n_grades: int, start: tuple[Floats, Floats] | None
 ) -> tuple[float, tuple[Floats, Floats], Floats]:
     """Return the likelihood ratio statistic, the product form (a, b) and the free B."""
@@ -189,9 +183,9 @@ def _compared(
     starts = [np.concatenate([root * np.abs(left[:, 0]), root * np.abs(right[0])])]
     if start is not None:
         starts.append(np.concatenate(start))
-    product = min((_minimised(partial(_product, judged, shape), x) for x in starts), key=lambda done: float(done.fun))
+    product = min((_minimised(partial(_product, judged, shape), x) for x in starts), key=lambda end: float(end.fun))
     a, b = product.x[: shape[0]], product.x[shape[0] :]
-    if free.fun > product.fun - 1e-6 * abs(product.fun):  # the free model holds the product form
+    if free.fun > product.fun - 1e-6 * abs(product.fun):  # the free model includes the product form
         again = _minimised(partial(_free, judged, shape), np.outer(a, b).ravel())
         free = again if again.fun < free.fun else free
     return 2 * max(float(product.fun - free.fun), 0.0), (a, b), free.x.reshape(shape)

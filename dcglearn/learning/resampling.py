@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def natural_unit(log: Preferences) -> str:
-    """Return what of a log is independent: its raters, else its queries, else lists where they recur, else pairs."""
+    """Return the independent unit of a log: its raters, else its queries, else lists where they recur, else pairs."""
     for unit in ("rater", "query"):
         labels = getattr(log, unit)
         if labels is not None and len(np.unique(labels)) > 1:
@@ -32,10 +32,10 @@ def resampled_weights(log: Preferences, by: str, n_resamples: int, seed: Seed) -
     log : Preferences
         The log.
     by : {"pair", "rater", "query", "list"}
-        What is drawn with replacement. A pair of lists drawn i and j times counts i * j times, so that what a
-        list is worth beyond its grades, which all its pairs share, is drawn as a whole.
+        Unit to draw with replacement. A pair whose lists are drawn i and j times counts i * j times, so the worth of
+        a list beyond its grades, which all its pairs share, is drawn as a whole.
     n_resamples : int
-        How many samples.
+        Number of samples.
     seed : int or Generator, optional
         Same seed, same samples.
 
@@ -47,7 +47,7 @@ def resampled_weights(log: Preferences, by: str, n_resamples: int, seed: Seed) -
     Raises
     ------
     InputError
-        If the log lacks the column, or holds one rater, query, list or pair only.
+        If the log lacks the column, or has only one rater, query, list or pair.
     """
     first, second = log.clusters(by)
     n = int(max(first.max(), second.max())) + 1

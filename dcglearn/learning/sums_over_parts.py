@@ -1,9 +1,9 @@
-"""The pairs of the QP and the judgements of the direct fit, in parts: their sums are sums over the parts."""
+"""Pairs of the QP and judgements of the direct fit in parts, on disk or on a cluster: sums are added over the parts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,27 +20,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PairParts:
-    """The QP's pairs in parts: a `PairSource`.
+class _InParts:
+    """Pairs or judgements in parts.
 
     Attributes
     ----------
     parts : Parts
-        Of `Pairs`.
-    depth : int
-        K.
+        Their parts are of class `kind`.
     sizes : ndarray, shape (n parts, 2)
         Number of pairs and total weight of each part.
     """
 
+    kind: ClassVar[type[Pairs | Judgements]]
     parts: Parts
-    depth: int
     sizes: Floats
 
     @classmethod
-    def of(cls, parts: Parts, depth: int) -> PairParts:
-        """Ask the parts how long and heavy they are."""
-        return cls(parts, depth, np.array(parts.gathered(_size)))
+    def of(cls, parts: Parts, **more: Any) -> Self:
+        """Return the parts with their sizes, which are gathered from where they are."""
+        return cls(parts, np.array(parts.gathered(_size)), **more)
 
     def __len__(self) -> int:
         return int(self.sizes[:, 0].sum())
@@ -50,65 +48,45 @@ class PairParts:
         """Sum of the weights."""
         return float(self.sizes[:, 1].sum())
 
-    def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
-        """Return the sums over the pairs at W, shape (K, L)."""
-        found: PairSums = self.parts.total(Pairs.evaluate, weights, curvature)
-        return found
-
-    def every(self, step: int) -> Pairs:
-        """Return every `step`-th pair."""
-        found = self.parts.gathered(Pairs.every, step, each=stride_starts(self.sizes[:, 0], step))
-        names = ("first", "second", "margin", "weight")
-        return Pairs(*(_columns([getattr(one, name) for one in found], found) for name in names))
+    def every(self, step: int) -> Any:
+        """Return every `step`-th pair, in memory."""
+        parts = self.parts.gathered(self.kind.every, step, each=stride_starts(self.sizes[:, 0], step))
+        columns: list[Any] = [_column([getattr(part, x.name) for part in parts], parts) for x in fields(self.kind)]
+        return self.kind(*columns)
 
 
 @dataclass(frozen=True)
-class JudgementParts:
-    """Judgements in parts, for `direct.fit`.
+class PairParts(_InParts):
+    """The QP's pairs in parts: a `PairSource`; `depth` is K."""
 
-    Attributes
-    ----------
-    parts : Parts
-        Of `Judgements`.
-    sizes : ndarray, shape (n parts, 2)
-        Number of judgements and total weight of each part.
-    """
+    kind = Pairs
+    depth: int
 
-    parts: Parts
-    sizes: Floats
+    def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
+        """Return the sums over the pairs at W, shape (K, L)."""
+        sums: PairSums = self.parts.total(Pairs.evaluate, weights, curvature)
+        return sums
 
-    @classmethod
-    def of(cls, parts: Parts) -> JudgementParts:
-        """Ask the parts how long and heavy they are."""
-        return cls(parts, np.array(parts.gathered(_size)))
 
-    def __len__(self) -> int:
-        return int(self.sizes[:, 0].sum())
+@dataclass(frozen=True)
+class JudgementParts(_InParts):
+    """Judgements in parts: a `JudgementSource`."""
 
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights."""
-        return float(self.sizes[:, 1].sum())
+    kind = Judgements
 
     def loss(self, weights: Floats, thresholds: Floats, errors: Floats, kind: int) -> LossSums:
         """Return the loss and its slopes; see `pair_loss`."""
-        found: LossSums = self.parts.total(Judgements.loss, weights, thresholds, errors, kind)
-        return found
-
-    def every(self, step: int) -> Judgements:
-        """Return every `step`-th judgement."""
-        found = self.parts.gathered(Judgements.every, step, each=stride_starts(self.sizes[:, 0], step))
-        names = ("first", "second", "level", "rater", "weight")
-        return Judgements(*(_columns([getattr(one, name) for one in found], found) for name in names))
+        sums: LossSums = self.parts.total(Judgements.loss, weights, thresholds, errors, kind)
+        return sums
 
 
-def _columns(arrays: Sequence[Any], owners: Sequence[Any]) -> Any:
-    """Concatenate a column of each part, where one value may stand for all; one stands for all if all are that one."""
+def _column(arrays: Sequence[Any], parts: Sequence[Any]) -> Any:
+    """Concatenate a column over the parts; one value stands for all pairs of a part, or of all parts if they agree."""
     if all(len(array) == 1 for array in arrays) and len({array.item() for array in arrays if array.ndim == 1}) == 1:
         return arrays[0]
     whole = [
-        np.broadcast_to(array, len(owner)) if array.ndim == 1 and len(array) == 1 else array
-        for array, owner in zip(arrays, owners, strict=True)
+        np.broadcast_to(array, len(part)) if array.ndim == 1 and len(array) == 1 else array
+        for array, part in zip(arrays, parts, strict=True)
     ]
     return np.ascontiguousarray(np.concatenate(whole))
 

@@ -1,4 +1,4 @@
-"""Learners: a log of preferences in, a utility or a DCG out."""
+"""`UtilityLearner`: a log of preferences in, a utility out, by the QP of Zhou et al. 2008; `choose_C`."""
 
 from __future__ import annotations
 
@@ -37,18 +37,19 @@ if TYPE_CHECKING:
 
 
 C_GRID = tuple(float(f"1e{power}") for power in range(-5, 6))
+"""Values of C that `choose_C` tries; under noise the best is small."""
 
 
 class PairLearner(BaseEstimator):
-    """What learners of a metric share: the verdicts of what they learned."""
+    """Base class of learners: the verdicts of the learned metric."""
 
     @property
     def metric_(self) -> DCG | Utility:
-        """The metric that was learned."""
+        """The learned metric."""
         raise NotImplementedError
 
     def decision_function(self, X: Preferences | ArrayLike) -> Floats:
-        """Return how much more the first list of each pair is worth than the second, shape (n,)."""
+        """Return the score of the first list of each pair minus that of the second, shape (n,)."""
         check_is_fitted(self)
         log = as_preferences(X, self.metric_.n_grades)
         difference: Floats = self.metric_.score(log.preferred) - self.metric_.score(log.other)
@@ -69,23 +70,40 @@ class PairLearner(BaseEstimator):
         """Return the share of preferences respected; a tie of the metric counts half (`agreement` counts it apart)."""
         return self.agreement(X).share
 
+    def _identity(self, log: Preferences | PartedLog, **more: str) -> dict[str, Any]:
+        """Return what must be equal when a fit is resumed."""
+        settings = {name: str(value) for name, value in self.get_params().items()}
+        return {"learner": type(self).__name__, **settings, **more, **log_fingerprint(log)}
+
 
 def qp_pairs(log: Preferences, margin: str | DCG | Utility, tie_epsilon: float | None) -> Pairs:
-    """Return the QP's pairs of a log, or of a part of one: decided ones with margins, each tie as two of -epsilon."""
+    """Return the QP's pairs of a log, or of a part of one: the decided pairs with their margins, then the ties.
+
+    A tie asks for ``|<W, d>| <= epsilon``: the two pairs (d, -epsilon) and (-d, -epsilon).
+    """
     log = log if log.differing.all() else log[log.differing]
     decided, ties = log.decided, log.ties
     weight = np.ones(1) if decided.weight is None else decided.weight
-    pairs = Pairs(decided.preferred, decided.other, margins(decided, margin), weight)
-    return pairs if tie_epsilon is None or not len(ties) else _with_ties(pairs, ties, tie_epsilon)
+    margin_of_pairs = margins(decided, margin)
+    if tie_epsilon is None or not len(ties):
+        return Pairs(decided.preferred, decided.other, margin_of_pairs, weight)
+    n, n_ties = len(decided), len(ties)
+    tied = np.ones(n_ties) if ties.weight is None else ties.weight
+    return Pairs(
+        np.concatenate([decided.preferred, ties.preferred, ties.other]),
+        np.concatenate([decided.other, ties.other, ties.preferred]),
+        np.concatenate([np.broadcast_to(margin_of_pairs, n), np.full(2 * n_ties, -tie_epsilon)]),
+        np.concatenate([np.broadcast_to(weight, n), tied, tied]),
+    )
 
 
 def margins(log: Preferences, margin: str | DCG | Utility) -> Floats:
-    """Return the difference that each pair of a log asks for, shape (n,), or (1,) where one stands for all.
+    """Return the margin of each pair of a log, shape (n,), or (1,) where one stands for all.
 
     Raises
     ------
     InputError
-        If there is no such margin, or the log does not have it.
+        If `margin` is unknown, or the log does not have the columns that it needs.
     """
     if isinstance(margin, (DCG, Utility)):
         return np.abs(margin.score(log.preferred) - margin.score(log.other))
@@ -94,29 +112,29 @@ def margins(log: Preferences, margin: str | DCG | Utility) -> Floats:
     if margin == "hamming":
         return (log.preferred != log.other).sum(axis=1).astype(np.float64)
     if margin == "log":
-        found = log.strength if log.margin is None else log.margin
-        if found is None and len(log):
+        column = log.strength if log.margin is None else log.margin
+        if column is None and len(log):
             raise InputError('margin="log" needs a log with margins or strengths; use "unit" or "hamming"')
-        return np.ones(1) if found is None else found
+        return np.ones(1) if column is None else column
     raise InputError(f"margin={margin!r} is not one of unit, hamming, log, a DCG or a Utility")
 
 
 class UtilityLearner(PairLearner):
-    """Learn the worth of every grade at every position from preferences, by the paper's QP.
+    """Learn the worth of each grade at each position from preferences, by the paper's QP.
 
     Parameters
     ----------
     C : float
-        Weight of the shortfalls against the norm of W. Noisy logs want a small one: see `choose_C`.
+        Weight of the shortfalls against the norm of W. Noisy logs need a small C: see `choose_C`.
     margin : {"unit", "hamming", "log"} or DCG or Utility
         By how much the preferred list should win: 1; the number of positions whose grades differ; the log's
-        own `margin` column (its `strength` where there is none); or how far apart that metric puts the two.
+        own `margin` column (its `strength` where there is none); or the difference of the two under that metric.
     monotone : bool
-        Whether a better grade must be worth at least as much (dropped for logs of documents).
+        Whether a better grade must be worth at least as much (ignored for logs of documents).
     solver : {"newton", "cvxpy"}
         Newton's method on the counts, or the independent slow reference.
     tie_epsilon : float, optional
-        Ties of the log ask for a difference of at most this; None leaves ties out, counted in `dropped_`.
+        Largest difference that a tie of the log allows; None leaves ties out, counted in `dropped_`.
     constraints : callable, optional
         For ``solver="cvxpy"``: from the cvxpy variable W, shape (K, L), to a list of further constraints.
     n_grades : int, optional
@@ -124,7 +142,7 @@ class UtilityLearner(PairLearner):
     tol : float
         Relative duality gap at which to stop.
     max_iter : int
-        Newton steps at most.
+        Maximum Newton steps.
 
     Attributes
     ----------
@@ -133,14 +151,13 @@ class UtilityLearner(PairLearner):
     objective_ : float
         ``||W||^2 + C sum v xi^2`` at W.
     gap_ : float
-        Duality gap relative to the objective: no W can be better by more (the solver's own
-        gap where there are `constraints`).
+        Duality gap relative to the objective: no W can be better by more (the solver's own gap with `constraints`).
     n_iter_ : int
         Newton steps.
     visible_ : Visibility
         What the log can and cannot tell.
     dropped_ : dict of str to int
-        Pairs that were left out, and why.
+        Number of pairs left out, by reason.
 
     Notes
     -----
@@ -200,15 +217,15 @@ class UtilityLearner(PairLearner):
         y : None
             Ignored; scikit-learn passes it.
         start : Utility, optional
-            A first guess, such as the solution at another `C`.
+            Initial W, such as the solution at another `C`.
         engine : distributed.Client, str or int, optional
-            Learn on a Dask cluster: a client, a scheduler's address, or so many processes of this machine.
+            Learn on a Dask cluster: a client, a scheduler's address, or a number of processes on this machine.
         memory : str or int, optional
-            What this process may take, such as ``"2GB"``, where `X` is a path; the codes go to disk if need be.
+            Memory limit of this process, such as ``"2GB"``, where `X` is a path; grades beyond it are kept on disk.
         checkpoint : path, optional
-            Keep the sums of every pass here.
+            A file that keeps the sums of every pass.
         resume : bool
-            Go on from `checkpoint`, to the same bytes.
+            Continue from `checkpoint`, to the same bytes.
 
         Returns
         -------
@@ -242,7 +259,7 @@ class UtilityLearner(PairLearner):
         return self
 
     def factor(self, *, normalise_gains: bool = False) -> Factoring:
-        """Return the nearest gains and discounts, and how near they are; see `dcglearn.learning.factoring.factor`."""
+        """Return the nearest gains and discounts, and how near they are; see `factoring.factor`."""
         check_is_fitted(self)
         return factor(self.utility_, self.visible_, normalise_gains=normalise_gains)
 
@@ -262,43 +279,37 @@ class UtilityLearner(PairLearner):
             raise InputError(f"tie_epsilon={self.tie_epsilon!r} must be a number of at least 0, or None")
 
     def _pairs(self, log: Preferences | PartedLog) -> tuple[PairSource, dict[str, int]]:
-        """Return the QP's pairs, and what is left out."""
+        """Return the QP's pairs, and the numbers of pairs left out."""
         epsilon = self.tie_epsilon
         if isinstance(log, PartedLog):
             if self.solver == "cvxpy":
                 raise InputError('solver="cvxpy" needs the whole log in memory: give Preferences, without engine=')
             dropped, n_ties = dropped_of(log), log.facts.n_ties
-            pairs: PairSource = PairParts.of(
-                log.parts.mapped(partial(qp_pairs, margin=self.margin, tie_epsilon=epsilon)), log.depth
-            )
+            to_pairs = partial(qp_pairs, margin=self.margin, tie_epsilon=epsilon)
+            pairs: PairSource = PairParts.of(log.parts.mapped(to_pairs), depth=log.depth)
         else:
             log, dropped = without_equal_lists(log)
             n_ties = len(log.ties)
             pairs = qp_pairs(log, self.margin, epsilon)
         return pairs, dropped | ({"ties": n_ties} if n_ties and epsilon is None else {})
 
-    def _identity(self, log: Preferences | PartedLog) -> dict[str, Any]:
-        """Return what must be the same when a fit is resumed."""
-        settings = {name: str(value) for name, value in self.get_params().items()}
-        return {"learner": "UtilityLearner", **settings, **log_fingerprint(log)}
-
     def _solve(self, pairs: PairSource, log: Preferences | PartedLog, start: Floats | None) -> Solution:
         monotone = self.monotone and log.graded
         if self.solver == "cvxpy":
             assert isinstance(pairs, Pairs)
             return solve_cvxpy(pairs, log.n_grades, self.C, monotone=monotone, constraints=self.constraints)
-        options = {"start": start, "tol": self.tol, "max_iter": self.max_iter}
-        return solve(pairs, log.n_grades, self.C, monotone=monotone, **options)  # type: ignore[arg-type]
+        options: dict[str, Any] = {"start": start, "tol": self.tol, "max_iter": self.max_iter}
+        return solve(pairs, log.n_grades, self.C, monotone=monotone, **options)
 
 
 @dataclass(frozen=True)
 class ChosenC:
-    """The C that cross-validation chose, and what it saw.
+    """The C that cross-validation chose, with the scores of all.
 
     Attributes
     ----------
     C : float
-        The C of the best mean (the smallest of equals).
+        The C with the best mean (the smallest of equals).
     grid, mean, error : ndarray, shape (n_C,)
         Each C, the mean share of held-out preferences respected, and its standard error over the folds.
     """
@@ -309,7 +320,7 @@ class ChosenC:
     error: Floats
 
 
-def choose_C(  # noqa: N802 - C is the name of the thing
+def choose_C(  # noqa: N802 - the parameter is called C
     log: Preferences,
     learner: UtilityLearner | None = None,
     *,
@@ -320,26 +331,26 @@ def choose_C(  # noqa: N802 - C is the name of the thing
     progress: bool = False,
     engine: Any = None,
 ) -> ChosenC:
-    """Choose C by cross-validation, each fold's path run from the smallest C with warm starts.
+    """Choose C by cross-validation; in each fold, C increases with warm starts.
 
     Parameters
     ----------
     log : Preferences
         The log.
     learner : UtilityLearner, optional
-        Its other parameters are kept.
+        Learner whose other parameters are kept.
     grid : iterable of float
-        The C to try; by default 1e-5 to 1e5, since under noise the best is small.
+        Values of C to try.
     folds : int
         Number of folds.
     by : {"pair", "rater", "query"}, optional
-        What to keep together; by default the judgements of the same two lists, so that none is on both sides.
+        What to keep in one fold; by default all judgements of the same two lists.
     seed : int or Generator, optional
         Same seed, same folds.
     progress : bool
         Show a bar.
     engine : distributed.Client, str or int, optional
-        Run the folds on a Dask cluster: a client, a scheduler's address, or so many processes.
+        Run the folds on a Dask cluster: a client, a scheduler's address, or a number of processes.
 
     Returns
     -------
@@ -357,35 +368,19 @@ def choose_C(  # noqa: N802 - C is the name of the thing
         log = log.merged()
     values = np.sort(np.array(list(grid), dtype=np.float64))
     parts = log.folds(folds, seed=seed, by=by)
-    one = partial(_shares, learner.get_params(), values)
-    with tqdm(total=folds, desc="choosing C", disable=not progress, leave=False) as bar:
-        found = []
-        for row in map(one, parts) if engine is None else over_cluster(one, parts, engine):
-            found.append(row)
-            bar.update()
-    shares = np.stack(found)
+    of_fold = partial(_shares, learner.get_params(), values)
+    rows = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
+    shares = np.stack(list(tqdm(rows, total=folds, desc="choosing C", disable=not progress, leave=False)))
     mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(folds)
     return ChosenC(C=float(values[int(np.argmax(mean))]), grid=values, mean=mean, error=error)
 
 
 def _shares(settings: dict[str, Any], values: Floats, fold: tuple[Preferences, Preferences]) -> Floats:
-    """Return the share of held-out preferences respected at each C, from the smallest, each from the last; (n_C,)."""
+    """Return the share of held-out preferences respected at each C, shape (n_C,); each fit starts from the last."""
     train, held_out = fold
-    found, start = [], None
+    shares, start = [], None
     for C in values:
         model = UtilityLearner(**{**settings, "C": float(C)}).fit(train, start=start)
-        found.append(model.score(held_out))
+        shares.append(model.score(held_out))
         start = model.utility_
-    return np.array(found)
-
-
-def _with_ties(pairs: Pairs, ties: Preferences, epsilon: float) -> Pairs:
-    """Append |<W, d>| <= epsilon as the two pairs (d, -epsilon) and (-d, -epsilon)."""
-    n, n_ties = len(pairs.first), len(ties)
-    tied = np.ones(n_ties) if ties.weight is None else ties.weight
-    return Pairs(
-        np.concatenate([pairs.first, ties.preferred, ties.other]),
-        np.concatenate([pairs.second, ties.other, ties.preferred]),
-        np.concatenate([np.broadcast_to(pairs.margin, n), np.full(2 * n_ties, -epsilon)]),
-        np.concatenate([np.broadcast_to(pairs.weight, n), tied, tied]),
-    )
+    return np.array(shares)

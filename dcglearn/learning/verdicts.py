@@ -1,4 +1,4 @@
-"""What was said of each pair, as the direct learner's judgements: levels of strength, ties, judges by number."""
+"""The verdicts of a log as `Judgements` for the direct fit: levels of strength, ties, judges by number."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 MOST_STRENGTHS = 7
 """More distinct strengths than this are binned: each costs a parameter."""
 
-HANDFUL = 1 << 15
-"""Fewer judgements than this are brought together, wherever they are."""
-
 MOST_MARGINS = 100
-"""The same for the squared hinge, whose margins cost nothing."""
+"""The same for the squared hinge, whose margins are no parameters."""
+
+SMALL = 1 << 15
+"""Fewer judgements than this are gathered into memory."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Verdicts:
     Attributes
     ----------
     log : Preferences or PartedLog
-        In memory: of the pairs that count.
+        In memory: only the pairs that count.
     kind : int
         The loss; see `pair_loss`.
     dropped : dict of str to int
-        Pairs left out, and why.
+        Number of pairs left out, by reason.
     level : ndarray of int8, or None
-        Of every verdict, where the log is in memory.
+        Level of every verdict, where the log is in memory.
     values : ndarray, shape (M,), or None
         The distinct strengths, where the log is in parts and has any.
     n_levels : int
@@ -53,9 +53,9 @@ class Verdicts:
     has_ties : bool
         Whether ties count.
     margins : ndarray, shape (M + 2,), or None
-        Of the hinge.
+        Margins of the hinge.
     raters : ndarray of str
-        Names of the judges, sorted; one where none is named.
+        Names of the judges, sorted; a single one where none is named.
     """
 
     log: Any
@@ -69,13 +69,13 @@ class Verdicts:
     raters: NDArray[Any]
 
     def judgements(self, *, one_rater: bool) -> JudgementSource:
-        """Return the judgements, by one judge or by those who are named."""
+        """Return the judgements, all by one judge or by the named judges."""
         if isinstance(self.log, PartedLog):
             numbers = None if one_rater else (self.raters, _places(self.raters, getattr(self.log, "raters", None)))
-            made = partial(judgements_of, kind=self.kind, values=self.values, numbers=numbers)
-            found = JudgementParts.of(self.log.parts.mapped(made))
-            # A descent asks hundreds of times: a log so short is quicker asked here than over a network.
-            return found.every(1) if len(found) < HANDFUL else found
+            of_part = partial(judgements_of, kind=self.kind, values=self.values, numbers=numbers)
+            judged = JudgementParts.of(self.log.parts.mapped(of_part))
+            # A descent makes hundreds of passes: over so few judgements they are faster here than over a network.
+            return judged.every(1) if len(judged) < SMALL else judged
         log: Preferences = self.log
         assert self.level is not None
         rater = np.zeros(1, np.int32)
@@ -86,8 +86,8 @@ class Verdicts:
     def sample(self, size: int) -> Preferences:
         """Return about `size` of the pairs that count, evenly spread."""
         if isinstance(self.log, PartedLog):
-            few = self.log.sample(size)
-            return few if self.kind == LIKELIHOOD else few.decided
+            sample = self.log.sample(size)
+            return sample if self.kind == LIKELIHOOD else sample.decided
         log: Preferences = self.log
         return log[:: max(len(log) // size, 1)]
 
@@ -104,7 +104,14 @@ def verdicts_in_memory(log: Preferences, kind: int) -> Verdicts:
     if kind != LIKELIHOOD and len(log.ties):
         dropped["ties"] = len(log.ties)
         log = log.decided
-    level, margins = _levels(log, kind)
+    level, values = np.ones(1, np.int8), np.ones(1)
+    strength = _strength(log)
+    if strength is not None and kind != SIGMOID:
+        values, level = _binned(strength, MOST_MARGINS if kind == HINGE else MOST_STRENGTHS)
+    level = _with_ties(log, level)
+    margins = None
+    if kind == HINGE:
+        margins = _margins(values, float(np.average(np.broadcast_to(values[level - 1], len(log)), weights=log.weight)))
     raters = np.array([""]) if log.rater is None else np.unique(log.rater)
     return Verdicts(log, kind, dropped, level, None, int(level.max()), bool(level.min() == 0), margins, raters)
 
@@ -115,26 +122,26 @@ def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
     Raises
     ------
     InputError
-        If there are more distinct strengths than parameters for them: bins would need all of them in one place.
+        If there are too many distinct strengths: to bin them, all would have to be in one place.
     """
     dropped, n_ties = dropped_of(log), log.facts.n_ties
     if kind != LIKELIHOOD and n_ties:
         dropped["ties"] = n_ties
     most = MOST_MARGINS if kind == HINGE else MOST_STRENGTHS
-    seen = Strengths(np.ones(1), np.ones(1)) if kind == SIGMOID else log.parts.total(strengths_of, most)
-    if len(seen.values) > most:
+    strengths = Strengths(np.ones(1), np.ones(1)) if kind == SIGMOID else log.parts.total(strengths_of, most)
+    values = strengths.values
+    if len(values) > most:
         raise InputError(
             f"the log has more than {most} distinct strengths; round them to {most} or fewer (only a log in memory is "
             "binned)"
         )
     margins = None
     if kind == HINGE:
-        mean = float(seen.values @ seen.weight / seen.weight.sum())
-        margins = np.concatenate([[0.0], seen.values / mean, [np.inf]])
-    values = None if len(seen.values) == 1 else seen.values
+        margins = _margins(values, float(values @ strengths.weight / strengths.weight.sum()))
     raters = np.array(sorted(log.facts.raters or {""}))
-    ties = kind == LIKELIHOOD and n_ties > 0
-    return Verdicts(log, kind, dropped, None, values, len(seen.values), ties, margins, raters)
+    has_ties = kind == LIKELIHOOD and n_ties > 0
+    several = None if len(values) == 1 else values
+    return Verdicts(log, kind, dropped, None, several, len(values), has_ties, margins, raters)
 
 
 @dataclass(frozen=True)
@@ -151,12 +158,10 @@ class Strengths:
 
 
 def strengths_of(log: Preferences, most: int) -> Strengths:
-    """Return the strengths of the decided pairs of a part, or ``most + 1`` of them where there are more."""
+    """Return the strengths of the decided pairs of a part, at most ``most + 1`` of them."""
     log = _counted(log, HINGE)
     strength = _strength(log)
-    if strength is None:
-        strength = np.ones(len(log))
-    values, number = np.unique(strength, return_inverse=True)
+    values, number = np.unique(np.ones(len(log)) if strength is None else strength, return_inverse=True)
     weight = np.bincount(number, np.broadcast_to(_weights(log), len(log)), len(values)).astype(np.float64)
     return Strengths(values[: most + 1], weight[: most + 1])
 
@@ -175,25 +180,23 @@ def judgements_of(
     values : ndarray, shape (M,), or None
         All distinct strengths; None where all are the same.
     numbers : (ndarray of str, ndarray of int32 or None), optional
-        Names of the judges, sorted, and what to make of numbers; None for one judge.
+        Sorted names of the judges, and the judge of each number (None for names); None for one judge.
     """
     log = _counted(log, kind)
     level = np.ones(1, np.int8)
-    strength = _strength(log)
     if values is not None:
+        strength = _strength(log)
         level = (np.searchsorted(values, np.ones(len(log)) if strength is None else strength) + 1).astype(np.int8)
-    if log.tie is not None:
-        level = np.where(log.tie, 0, np.broadcast_to(level, len(log))).astype(np.int8)
     rater = np.zeros(1, np.int32)
     if numbers is not None:
         names, places = numbers
         labels = np.full(len(log), "") if log.rater is None else log.rater
         rater = (np.searchsorted(names, labels) if places is None else places[labels]).astype(np.int32)
-    return Judgements(log.preferred, log.other, level, rater, _weights(log))
+    return Judgements(log.preferred, log.other, _with_ties(log, level), rater, _weights(log))
 
 
 def _places(raters: NDArray[Any], stored: list[str] | None) -> NDArray[np.int32] | None:
-    """Return the number in `raters` of each rater that a store has numbered; None where the parts hold names."""
+    """Return the index in `raters` of each rater that a store has numbered; None where the parts hold names."""
     return None if stored is None else np.searchsorted(raters, np.array(stored or [""])).astype(np.int32)
 
 
@@ -210,23 +213,20 @@ def _strength(log: Preferences) -> Floats | None:
     return log.strength if log.strength is not None else log.margin
 
 
-def _levels(log: Preferences, kind: int) -> tuple[Grades, Floats | None]:
-    """Return the strength of every verdict as a level, 0 for ties, and for the hinge each level's margin."""
-    strength = _strength(log)
-    if strength is None or kind == SIGMOID:
-        level, values = np.ones(1, np.int8), np.ones(1)
-    else:
-        values, level = _binned(strength, MOST_MARGINS if kind == HINGE else MOST_STRENGTHS)
-    if log.tie is not None and log.tie.any():
-        level = np.where(log.tie, 0, np.broadcast_to(level, len(log))).astype(np.int8)
-    if kind != HINGE:
-        return level, None
-    mean = float(np.average(np.broadcast_to(values[level - 1], len(log)), weights=log.weight))
-    return level, np.concatenate([[0.0], values / mean, [np.inf]])
+def _with_ties(log: Preferences, level: Grades) -> Grades:
+    """Return the levels, shape (n,) or (1,), with 0 for ties."""
+    if log.tie is None or not log.tie.any():
+        return level
+    return np.where(log.tie, 0, np.broadcast_to(level, len(log))).astype(np.int8)
+
+
+def _margins(values: Floats, mean: float) -> Floats:
+    """Return the margins of the hinge for strengths of a mean, scaled to a mean of 1, shape (M + 2,)."""
+    return np.concatenate([[0.0], values / mean, [np.inf]])
 
 
 def _binned(strength: Floats, most: int) -> tuple[Floats, Grades]:
-    """Return the distinct strengths and which of them each is (1 for the least), in bins where there are too many."""
+    """Return the distinct strengths, binned if there are more than `most`, and the level of each pair, from 1."""
     values, number = np.unique(strength, return_inverse=True)
     if len(values) > most:
         edges = np.unique(np.quantile(strength, np.arange(1, most) / most))

@@ -1,4 +1,4 @@
-"""Bands, paths, ranges, the test of position dependence, and comparisons on unseen pairs."""
+"""Bands, paths, ranges, the test of position dependence, and comparisons on held-out pairs."""
 
 import numpy as np
 import pytest
@@ -160,7 +160,7 @@ def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
     truth = DCG([0, 0.1, 1, 4, 4.2], 1 / np.arange(1.0, 11))
     log = preference_pairs(truth, 1500, lists="free", n_flips=100, seed=0)
     found = compare_learners(*log.split(0.6, seed=0), current="linear-log2")
-    assert "orders unseen pairs better than linear-log2" in found.verdict
+    assert "orders held-out pairs better than linear-log2" in found.verdict
     assert found["learned DCG"].difference == 0
     row = found["linear-log2"]
     assert 0 < row.low < row.difference < row.high
