@@ -26,7 +26,7 @@ def main() -> None:
     }
     for name, learner in learners.items():
         learner.fit(log)
-        print(f"{name:<22} {learner.score(test):.3f} of unseen preferences respected, gap {learner.gap_:.0e}")
+        print(f"{name:<22} {learner.score(test):.3f} of held-out preferences respected, gap {learner.gap_:.0e}")
 
 
 if __name__ == "__main__":

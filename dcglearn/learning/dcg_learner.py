@@ -222,7 +222,7 @@ class DCGLearner(PairLearner):
         self.dropped_ = verdicts.dropped
         with_errors = self.loss_ == "robust"
         n_raters = len(verdicts.raters) if with_errors else 1
-        judged = verdicts.judgements(one_rater=n_raters == 1)
+        judgements = verdicts.judgements(one_rater=n_raters == 1)
         model = Model(
             depth=log.depth,
             n_grades=log.n_grades,
@@ -236,7 +236,7 @@ class DCGLearner(PairLearner):
             target=None if self.prior is None else log_curves(self.prior.gains, self.prior.discounts),
             margins=verdicts.margins,
         )
-        total = judged.total_weight
+        total = judgements.total_weight
         self.n_effective_ = min(total, float(verdicts.n_lists()))
         n_free = model.n_grades - 2 + model.depth
         if self.n_effective_ < n_free:
@@ -252,7 +252,7 @@ class DCGLearner(PairLearner):
             metrics = [(start.gains, start.discounts)]
         starts = [[model.start(*metric, softer=softer) for metric in metrics] for softer in SOFTER]
         share = self.n_effective_ / total
-        result = fit(model, kept.pairs(judged), share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
+        result = fit(model, kept.pairs(judgements), share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
         self._keep(result, model, verdicts.raters)
 
     def _start_metrics(self, model: Model, sample: Preferences) -> list[tuple[Floats, Floats]]:

@@ -174,11 +174,11 @@ class Model:
             rises = np.zeros(self.n_levels)
         return np.concatenate([[0.0], np.cumsum(rises), [np.inf]])
 
-    def objective(self, theta: Floats, judged: JudgementSource, share: float) -> tuple[float, Floats]:
+    def objective(self, theta: Floats, judgements: JudgementSource, share: float) -> tuple[float, Floats]:
         """Return ``share * loss + prior`` and its gradient, shape (p,)."""
         alpha, delta, sharp, error, thresholds = self.parts
         curves = self.curves(theta)
-        sums = judged.loss(curves.weights, curves.thresholds, curves.errors, self.kind)
+        sums = judgements.loss(curves.weights, curves.thresholds, curves.errors, self.kind)
         gradient = np.zeros(len(theta))
         moment = share * sums.moment
         of_gains, of_discounts = (
@@ -269,7 +269,7 @@ class Fit:
 
 def fit(
     model: Model,
-    judged: JudgementSource,
+    judgements: JudgementSource,
     share: float,
     starts: Sequence[Sequence[Floats]],
     *,
@@ -283,7 +283,7 @@ def fit(
     ----------
     model : Model
         What to fit.
-    judged : JudgementSource
+    judgements : JudgementSource
         The log, such as `Judgements`.
     share : float
         Factor of the loss: the number of independent judgements that a unit of weight counts for.
@@ -299,37 +299,39 @@ def fit(
     Fit
         Its objective is at most that of every start.
     """
-    step = len(judged) // SUBSAMPLE
-    sample = judged.every(step) if step >= 2 else judged
-    sample_share = share * judged.total_weight / sample.total_weight
+    step = len(judgements) // SUBSAMPLE
+    sample = judgements.every(step) if step >= 2 else judgements
+    sample_share = share * judgements.total_weight / sample.total_weight
     chosen = []
     for group in starts:
         values = [model.objective(theta, sample, sample_share)[0] for theta in group]
         chosen += [group[i] for i in np.argsort(values, kind="stable")[:n_starts]]
     objective = attrgetter("objective")
     best = min((_descend(model, sample, sample_share, theta, max_iter, tol) for theta in chosen), key=objective)
-    if sample is judged:
+    if sample is judgements:
         return best
-    whole = _descend(model, judged, share, best.theta, max_iter, tol)
-    better = [theta for theta in chosen if model.objective(theta, judged, share)[0] < whole.objective]
-    return min([whole, *(_descend(model, judged, share, theta, max_iter, tol) for theta in better)], key=objective)
+    whole = _descend(model, judgements, share, best.theta, max_iter, tol)
+    better = [theta for theta in chosen if model.objective(theta, judgements, share)[0] < whole.objective]
+    return min([whole, *(_descend(model, judgements, share, theta, max_iter, tol) for theta in better)], key=objective)
 
 
-def _descend(model: Model, judged: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float) -> Fit:
+def _descend(model: Model, judgements: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float) -> Fit:
     """Descend by L-BFGS-B; for the sigmoid loss, which is flat far from the optimum, first at lower sharpness."""
     for softer in (3.0, 1.5) if model.kind == SIGMOID else ():
         blunt = replace(model, centre=model.centre - softer)
         curves = blunt.curves(theta)
-        theta = _minimised(blunt, judged, share, blunt.start(curves.gains, curves.discounts), max_iter, tol).x
-    done = _minimised(model, judged, share, theta, max_iter, tol)
-    start_value = model.objective(theta, judged, share)[0]
+        theta = _minimised(blunt, judgements, share, blunt.start(curves.gains, curves.discounts), max_iter, tol).x
+    done = _minimised(model, judgements, share, theta, max_iter, tol)
+    start_value = model.objective(theta, judgements, share)[0]
     x = done.x if done.fun <= start_value else theta
     return Fit(model.curves(x), x, float(min(done.fun, start_value)), int(done.nit), bool(done.success))
 
 
-def _minimised(model: Model, judged: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float) -> Any:
+def _minimised(
+    model: Model, judgements: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float
+) -> Any:
     options = {"maxiter": max_iter, "ftol": tol * 1e-3, "gtol": 1e-6, "maxcor": 20}
-    arguments = {"args": (judged, share), "bounds": model.bounds, "options": options}
+    arguments = {"args": (judgements, share), "bounds": model.bounds, "options": options}
     return minimize(model.objective, theta, jac=True, method="L-BFGS-B", **arguments)
 
 

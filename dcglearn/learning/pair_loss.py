@@ -125,13 +125,13 @@ class LossSums:
 
 
 def pair_loss(
-    judged: Judgements, weights: Floats, thresholds: Floats, errors: Floats, kind: int = LIKELIHOOD
+    judgements: Judgements, weights: Floats, thresholds: Floats, errors: Floats, kind: int = LIKELIHOOD
 ) -> LossSums:
     """Return the loss of the utility `weights` and its slopes.
 
     Parameters
     ----------
-    judged : Judgements
+    judgements : Judgements
         The log.
     weights : ndarray, shape (K, L)
         W, in units of the judges' noise.
@@ -150,17 +150,17 @@ def pair_loss(
     -----
     Linear in n, without temporary memory. The same bytes come out whatever the number of threads.
     """
-    if not len(judged):
+    if not len(judgements):
         return LossSums(0.0, np.zeros(weights.shape), np.zeros(len(thresholds)), np.zeros(len(errors)))
     table = np.hstack([np.zeros((len(weights), 1)), weights])  # column g + 1 for grade g, so that -1 is worth 0
 
     def part(start: int, stop: int) -> LossSums:
         moment, of_thresholds, of_errors = np.zeros(table.shape), np.zeros(len(thresholds)), np.zeros(len(errors))
-        pairs = (judged.first, judged.second, judged.level, judged.rater, judged.weight)
+        pairs = (judgements.first, judgements.second, judgements.level, judgements.rater, judgements.weight)
         loss = _add_up(*pairs, table, thresholds, errors, kind, start, stop, moment, of_thresholds, of_errors)
         return LossSums(loss, moment[:, 1:], of_thresholds, of_errors)
 
-    return reduce(LossSums.__add__, over_chunks(part, len(judged)))
+    return reduce(LossSums.__add__, over_chunks(part, len(judgements)))
 
 
 @njit(inline="always")

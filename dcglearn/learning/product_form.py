@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,11 +131,11 @@ def position_dependence(
 
     rng = np.random.default_rng(seed)
     with one_blas_thread():
-        statistic, product, free = _likelihood_ratio(_judged(log, share), log.n_grades, None)
+        statistic, product, free = _likelihood_ratio(_judgements(log, share), log.n_grades, None)
         utility = Utility(weights_of_increments(np.outer(*product)))
         p_preferred = expit(utility.score(log.preferred) - utility.score(log.other))
         null = [
-            _likelihood_ratio(_judged(log, share, rng.random(len(log)) > p_preferred), log.n_grades, product)[0]
+            _likelihood_ratio(_judgements(log, share, rng.random(len(log)) > p_preferred), log.n_grades, product)[0]
             for _ in tqdm(range(n_resamples), desc="simulated logs", disable=not progress, leave=False)
         ]
     a, b = product
@@ -150,7 +149,7 @@ def position_dependence(
     )
 
 
-def _judged(log: Preferences, share: float, swapped: NDArray[np.bool_] | None = None) -> Judgements:
+def _judgements(log: Preferences, share: float, swapped: NDArray[np.bool_] | None = None) -> Judgements:
     first, second = log.preferred, log.other
     if swapped is not None:
         first, second = np.where(swapped[:, None], second, first), np.where(swapped[:, None], first, second)
@@ -164,42 +163,41 @@ def weights_of_increments(increments: Floats) -> Floats:
     return np.hstack([np.zeros((len(inner), 1)), inner])
 
 
-def _cost(judged: Judgements, increments: Floats) -> tuple[float, Floats]:
+def _cost(judgements: Judgements, increments: Floats) -> tuple[float, Floats]:
     """Return the negative log likelihood of B plus the penalty, and its slope, shape (L - 1, K)."""
-    sums = pair_loss(judged, weights_of_increments(increments), np.array([0.0, 0.0, np.inf]), np.zeros(1))
+    sums = pair_loss(judgements, weights_of_increments(increments), np.array([0.0, 0.0, np.inf]), np.zeros(1))
     above = np.cumsum(sums.moment[:, :0:-1], axis=1)[:, ::-1]
     slope = np.cumsum(above, axis=0).T + SHRINK * increments
     return sums.loss + 0.5 * SHRINK * float(np.vdot(increments, increments)), slope
 
 
 def _likelihood_ratio(
-    judged: Judgements, n_grades: int, start: tuple[Floats, Floats] | None
+    judgements: Judgements, n_grades: int, start: tuple[Floats, Floats] | None
 ) -> tuple[float, tuple[Floats, Floats], Floats]:
     """Return the likelihood ratio statistic, the product form (a, b) and the free B."""
-    shape = (n_grades - 1, judged.first.shape[1])
-    free = _minimised(partial(_free, judged, shape), np.full(shape, 1e-2).ravel())
+    shape = (n_grades - 1, judgements.first.shape[1])
+
+    def cost_of_free(flat: Floats) -> tuple[float, Floats]:
+        value, slope = _cost(judgements, flat.reshape(shape))
+        return value, slope.ravel()
+
+    def cost_of_product(both: Floats) -> tuple[float, Floats]:
+        a, b = both[: shape[0]], both[shape[0] :]
+        value, slope = _cost(judgements, np.outer(a, b))
+        return value, np.concatenate([slope @ b, a @ slope])
+
+    free = _minimised(cost_of_free, np.full(shape, 1e-2).ravel())
     left, size, right = np.linalg.svd(free.x.reshape(shape))
     root = np.sqrt(size[0])
     starts = [np.concatenate([root * np.abs(left[:, 0]), root * np.abs(right[0])])]
     if start is not None:
         starts.append(np.concatenate(start))
-    product = min((_minimised(partial(_product, judged, shape), x) for x in starts), key=lambda end: float(end.fun))
+    product = min((_minimised(cost_of_product, x) for x in starts), key=lambda end: float(end.fun))
     a, b = product.x[: shape[0]], product.x[shape[0] :]
     if free.fun > product.fun - 1e-6 * abs(product.fun):  # the free model includes the product form
-        again = _minimised(partial(_free, judged, shape), np.outer(a, b).ravel())
+        again = _minimised(cost_of_free, np.outer(a, b).ravel())
         free = again if again.fun < free.fun else free
     return 2 * max(float(product.fun - free.fun), 0.0), (a, b), free.x.reshape(shape)
-
-
-def _free(judged: Judgements, shape: tuple[int, int], flat: Floats) -> tuple[float, Floats]:
-    value, slope = _cost(judged, flat.reshape(shape))
-    return value, slope.ravel()
-
-
-def _product(judged: Judgements, shape: tuple[int, int], both: Floats) -> tuple[float, Floats]:
-    a, b = both[: shape[0]], both[shape[0] :]
-    value, slope = _cost(judged, np.outer(a, b))
-    return value, np.concatenate([slope @ b, a @ slope])
 
 
 def _minimised(function: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Any:

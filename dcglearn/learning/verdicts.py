@@ -73,9 +73,9 @@ class Verdicts:
         if isinstance(self.log, PartedLog):
             numbers = None if one_rater else (self.raters, _places(self.raters, getattr(self.log, "raters", None)))
             of_part = partial(judgements_of, kind=self.kind, values=self.values, numbers=numbers)
-            judged = JudgementParts.of(self.log.parts.mapped(of_part))
+            judgements = JudgementParts.of(self.log.parts.mapped(of_part))
             # A descent makes hundreds of passes: over so few judgements they are faster here than over a network.
-            return judged.every(1) if len(judged) < SMALL else judged
+            return judgements.every(1) if len(judgements) < SMALL else judgements
         log: Preferences = self.log
         assert self.level is not None
         rater = np.zeros(1, np.int32)

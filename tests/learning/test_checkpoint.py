@@ -1,4 +1,4 @@
-"""Fits that are killed, and go on to the same bytes."""
+"""Fits that are killed and resume to the same bytes."""
 
 import os
 import signal
@@ -62,7 +62,7 @@ def metric_arrays(model):
 
 
 def a_checkpoint(path, n: int = 4):
-    """Return a checkpoint's file with so many answers."""
+    """Return the file of a checkpoint with `n` answers."""
     with Checkpoint(path, {"pairs": 3}) as kept:
         for i in range(n):
             sums = PairSums(float(i), 1.0, np.full((2, 2), i), np.zeros((0, 0)))
@@ -73,11 +73,11 @@ def a_checkpoint(path, n: int = 4):
 def replayed(path, n: int) -> int:
     with Checkpoint(path, {"pairs": 3}, resume=True) as kept:
         for i in range(n):
-            found = kept.answer(
+            sums = kept.answer(
                 ("sums", np.array([i])), PairSums, lambda i=i: PairSums(i, 1.0, np.full((2, 2), i), np.zeros((0, 0)))
             )
-            assert found.loss == i
-            assert (found.moment == i).all()
+            assert sums.loss == i
+            assert (sums.moment == i).all()
         return kept.n_replayed
 
 

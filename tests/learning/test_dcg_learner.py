@@ -117,7 +117,7 @@ def test_a_step_is_learned_as_a_step():
     assert learner.score(preference_pairs(truth, 3000, lists="free", seed=1)) > 0.98
 
 
-def test_error_rates_are_found_and_a_contrary_rater_is_named():
+def test_error_rates_are_estimated_and_a_contrary_rater_is_named():
     rng = np.random.default_rng(5)
     log = random_log(1200, "free", seed=5)
     rater = rng.choice(["ann", "bob", "carl"], 1200)
@@ -206,7 +206,7 @@ def test_unseen_grades_and_positions_are_named():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "log", "words"),
+    ("parameters", "log", "message"),
     [
         ({"loss": "huber"}, random_log(20), "not one of auto, robust"),
         ({"ridge": -1.0}, random_log(20), "at least 0"),
@@ -218,26 +218,26 @@ def test_unseen_grades_and_positions_are_named():
         ({}, Preferences.from_documents([["x", "y"]], [["y", "x"]]), "use UtilityLearner"),
     ],
 )
-def test_bad_input_says_why(parameters, log, words):
-    with pytest.raises(InputError, match=words):
+def test_bad_input_says_why(parameters, log, message):
+    with pytest.raises(InputError, match=message):
         DCGLearner(**parameters).fit(log)
 
 
 def precisions(learner_of, sizes, n_flips=0, seeds=range(20)):
-    found = {}
+    mean_precision = {}
     for name in ("D1", "D2"):
         truth = ground_truth(name)
         test = preference_pairs(truth, 5000, seed=10_000)
         for n in sizes:
             logs = [preference_pairs(truth, n, n_flips=n_flips, seed=seed) for seed in seeds]
-            found[name, n] = np.mean([test.agreement(learner_of(log)).precision for log in logs])
-    return found
+            mean_precision[name, n] = np.mean([test.agreement(learner_of(log)).precision for log in logs])
+    return mean_precision
 
 
 def test_it_needs_far_fewer_pairs_than_the_qp():
-    found = precisions(lambda log: DCGLearner().fit(log).dcg_, (100, 200))
-    assert min(found["D1", 100], found["D2", 100]) >= 0.97  # asked for: .945
-    assert min(found["D1", 200], found["D2", 200]) >= 0.98  # asked for: .97
+    mean_precision = precisions(lambda log: DCGLearner().fit(log).dcg_, (100, 200))
+    assert min(mean_precision["D1", 100], mean_precision["D2", 100]) >= 0.97  # goal: .945
+    assert min(mean_precision["D1", 200], mean_precision["D2", 200]) >= 0.98  # goal: .97
 
 
 @pytest.mark.parametrize("n_flips", [20, 40])

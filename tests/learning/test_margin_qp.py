@@ -166,9 +166,9 @@ def test_any_start_ends_at_the_same_optimum():
     best = solve(pairs, 5, 1.0, tol=1e-13).weights
     for monotone in (True, False):
         start = np.random.default_rng(0).normal(size=(10, 5))  # not monotone itself
-        found = solve(pairs, 5, 1.0, monotone=monotone, start=start, tol=1e-13)
-        assert found.converged
-        assert np.allclose(found.weights, best, atol=1e-8) == monotone
+        solution = solve(pairs, 5, 1.0, monotone=monotone, start=start, tol=1e-13)
+        assert solution.converged
+        assert np.allclose(solution.weights, best, atol=1e-8) == monotone
 
 
 def test_stopping_early_is_said():

@@ -1,4 +1,4 @@
-"""Which pairs are asked for: telling, open, different from each other."""
+"""Chosen pairs are informative, open, and different from each other."""
 
 import numpy as np
 import pytest
@@ -20,37 +20,37 @@ def answered(pairs, truth, wrong=False):
 
 
 def study(truth, seed, choose, n_flipped=0.0, sizes=(60, 100)):
-    """Precision after so many questions, asked in batches of ten."""
+    """Return the precision after each of `sizes` questions, chosen in batches of ten."""
     rng = np.random.default_rng(seed)
     test = preference_pairs(truth, 3000, seed=10_000)
     pairs = answered(permutations(PAPER_LIST, 20, seed=rng).reshape(10, 2, 10), truth)
-    found = []
+    precisions = []
     while len(pairs) < max(sizes):
         pool = permutations(PAPER_LIST, 600, seed=rng).reshape(300, 2, 10)
         pool = pool[truth.score(pool[:, 0]) != truth.score(pool[:, 1])]
         new = choose(Preferences(pairs, n_grades=5), pool)
         pairs = np.concatenate([pairs, answered(new, truth, rng.random(len(new)) < n_flipped)])
         if len(pairs) in sizes:
-            found.append(test.agreement(DCGLearner().fit(Preferences(pairs, n_grades=5)).dcg_).precision)
-    return found
+            precisions.append(test.agreement(DCGLearner().fit(Preferences(pairs, n_grades=5)).dcg_).precision)
+    return precisions
 
 
-def asked(log, pool):
+def suggested(log, pool):
     return suggest_pairs(log, pool, 10).pairs
 
 
 @pytest.mark.parametrize("name", ["D1", "D2"])
 def test_questions_teach_more_than_random_pairs(name):
     truth = ground_truth(name)
-    active = np.mean([study(truth, seed, asked) for seed in range(3)], axis=0)
+    active = np.mean([study(truth, seed, suggested) for seed in range(3)], axis=0)
     random = np.mean([study(truth, seed, lambda _, pool: pool[:10]) for seed in range(3)], axis=0)
-    assert active[0] >= 0.985 and active[1] >= 0.99  # asked for: .95 and .985
+    assert active[0] >= 0.985 and active[1] >= 0.99  # goal: .95 and .985
     assert (active > random).all()
 
 
 def test_with_wrong_answers_questions_are_still_worth_it():
     truth = ground_truth("D1")
-    active = np.mean([study(truth, seed, asked, 0.1) for seed in range(3)], axis=0)
+    active = np.mean([study(truth, seed, suggested, 0.1) for seed in range(3)], axis=0)
     random = np.mean([study(truth, seed, lambda _, pool: pool[:10], 0.1) for seed in range(3)], axis=0)
     assert active[1] > random[1]
 
@@ -66,7 +66,7 @@ def test_a_batch_does_not_ask_the_same_thing_twice():
 
 
 @given(st.integers(0, 2**32), st.integers(1, 6))
-def test_what_is_asked_is_open_and_comes_from_the_candidates(seed, n):
+def test_suggested_pairs_are_open_and_comes_from_the_candidates(seed, n):
     rng = np.random.default_rng(seed)
     log = random_log(12, "free", seed=seed % 1000)
     pool = np.concatenate([rng.integers(0, 5, (20, 2, 10)), np.stack([log.other, log.preferred], axis=1)])
@@ -112,7 +112,7 @@ def test_generated_lists_have_the_logs_grades_at_every_position():
 
 
 def test_the_file_of_questions_is_read_back(tmp_path):
-    path = tmp_path / "asked.jsonl"
+    path = tmp_path / "questions.jsonl"
     questions = suggest_pairs(random_log(20, "free"), permutations(PAPER_LIST, 30, seed=0), 3)
     questions.save(path)
     np.testing.assert_array_equal(read_questions(path), questions.pairs)

@@ -121,12 +121,12 @@ def test_hopeless_pairs_cost_their_distance_where_nobody_errs_and_no_more_than_a
 @pytest.mark.parametrize("n", [100, 3 * chunks.CHUNK])
 def test_bytes_do_not_depend_on_threads(n, monkeypatch):
     judged, weights, thresholds = plain(n)
-    found = []
+    results = []
     for threads in (1, 2, 5):
         monkeypatch.setattr(chunks, "threads", lambda threads=threads: threads)
         sums = pair_loss(judged, weights, thresholds, np.full(1, 0.1))
-        found.append((sums.loss, sums.moment.tobytes(), sums.errors.tobytes()))
-    assert len(set(found)) == 1
+        results.append((sums.loss, sums.moment.tobytes(), sums.errors.tobytes()))
+    assert len(set(results)) == 1
 
 
 def test_a_weight_of_two_is_the_pair_twice():

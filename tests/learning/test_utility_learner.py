@@ -110,7 +110,7 @@ def test_stopping_early_warns_with_the_next_step():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
+    ("parameters", "message"),
     [
         ({"C": 0}, "C=0 must be a positive number"),
         ({"C": -1.0}, "positive"),
@@ -123,8 +123,8 @@ def test_stopping_early_warns_with_the_next_step():
         ({"constraints": lambda W: []}, 'needs solver="cvxpy"'),
     ],
 )
-def test_parameters_without_meaning_are_refused(parameters, words):
-    with pytest.raises(InputError, match=words):
+def test_parameters_without_meaning_are_refused(parameters, message):
+    with pytest.raises(InputError, match=message):
         UtilityLearner(**parameters).fit(random_log(10))
 
 
@@ -169,23 +169,23 @@ class TestFactoring:
 
     def test_a_rank_one_utility_comes_back_exactly(self):
         for kind in ("free", "unknown"):
-            found = factor(TRUTH.utility, random_log(600, kind).visible())
+            factoring = factor(TRUTH.utility, random_log(600, kind).visible())
             expected = TRUTH.gains - (TRUTH.gains[0] if kind == "free" else 0)
-            np.testing.assert_allclose(found.dcg.gains, expected * TRUTH.discounts[0])
-            np.testing.assert_allclose(found.dcg.discounts, TRUTH.discounts / TRUTH.discounts[0])
-            assert found.explained == pytest.approx(1)
-            assert found.ratio < 1e-12
-            assert found.sentences == ()
+            np.testing.assert_allclose(factoring.dcg.gains, expected * TRUTH.discounts[0])
+            np.testing.assert_allclose(factoring.dcg.discounts, TRUTH.discounts / TRUTH.discounts[0])
+            assert factoring.explained == pytest.approx(1)
+            assert factoring.ratio < 1e-12
+            assert factoring.sentences == ()
 
     def test_offsets_the_log_cannot_see_do_not_matter(self):
         rng = np.random.default_rng(0)
         visible = random_log(600, "permutations").visible()
         moved = Utility(TRUTH.utility.weights + rng.normal(size=(10, 1)) + rng.normal(size=5))
-        plain, found = factor(TRUTH.utility, visible), factor(moved, visible)
-        np.testing.assert_allclose(found.dcg.gains, plain.dcg.gains)
-        np.testing.assert_allclose(found.dcg.discounts, plain.dcg.discounts)
-        assert "convention" in found.sentences[0]
-        assert found.dcg.discounts.min() == 0
+        plain, factoring = factor(TRUTH.utility, visible), factor(moved, visible)
+        np.testing.assert_allclose(factoring.dcg.gains, plain.dcg.gains)
+        np.testing.assert_allclose(factoring.dcg.discounts, plain.dcg.discounts)
+        assert "convention" in factoring.sentences[0]
+        assert factoring.dcg.discounts.min() == 0
 
     def test_levels_of_some_positions_give_the_gains_their_offset(self):
         rng = np.random.default_rng(0)
@@ -198,10 +198,10 @@ class TestFactoring:
     def test_it_keeps_the_order_of_the_learned_utility(self):
         log, test = random_log(200, "permutations"), random_log(5000, "permutations", seed=1)
         learner = UtilityLearner().fit(log)
-        found = learner.factor()
-        assert test.agreement(found.dcg).share >= learner.score(test) - 0.005
-        assert test.agreement(found) == test.agreement(found.dcg)  # a factoring is used like its DCG
-        assert (found.gains is found.dcg.gains) and (found.discounts is found.dcg.discounts)
+        factoring = learner.factor()
+        assert test.agreement(factoring.dcg).share >= learner.score(test) - 0.005
+        assert test.agreement(factoring) == test.agreement(factoring.dcg)  # a factoring is used like its DCG
+        assert (factoring.gains is factoring.dcg.gains) and (factoring.discounts is factoring.dcg.discounts)
 
     def test_grades_that_never_occur_lie_between_their_neighbours(self):
         rng = np.random.default_rng(0)
@@ -212,26 +212,26 @@ class TestFactoring:
     def test_odd_shapes_are_said(self):
         visible = random_log(600, "free").visible()
         weights = np.outer([1, 0.5, 0.7, -0.2, *[0.1] * 6], [0, 1, 3, 2, 5])
-        words = " ".join(factor(Utility(weights), visible).sentences)
-        assert "gains do not increase" in words
-        assert "rise at position 3, 5" in words
-        assert "negative at position 4" in words
+        notes = " ".join(factor(Utility(weights), visible).sentences)
+        assert "gains do not increase" in notes
+        assert "rise at position 3, 5" in notes
+        assert "negative at position 4" in notes
 
     def test_a_first_discount_that_is_not_positive_is_said(self):
         visible = random_log(600, "free").visible()
-        found = factor(Utility(np.outer([-0.5, *[1.0] * 9], np.arange(5))), visible)
-        assert any("scaled by the largest" in sentence for sentence in found.sentences)
-        assert found.dcg.discounts.max() == pytest.approx(1)
+        factoring = factor(Utility(np.outer([-0.5, *[1.0] * 9], np.arange(5))), visible)
+        assert any("scaled by the largest" in sentence for sentence in factoring.sentences)
+        assert factoring.dcg.discounts.max() == pytest.approx(1)
 
     def test_gains_can_be_normalised(self):
         learner = UtilityLearner().fit(random_log(300))
         assert learner.factor(normalise_gains=True).dcg.gains[-1] == 1
 
     def test_notes_travel_with_the_metric(self, tmp_path):
-        found = UtilityLearner().fit(random_log(300, "permutations")).factor()
-        found.dcg.save(tmp_path / "dcg.json")
-        assert DCG.load(tmp_path / "dcg.json").notes == found.sentences
-        assert "gains times discounts explain" in str(found)
+        factoring = UtilityLearner().fit(random_log(300, "permutations")).factor()
+        factoring.dcg.save(tmp_path / "dcg.json")
+        assert DCG.load(tmp_path / "dcg.json").notes == factoring.sentences
+        assert "gains times discounts explain" in str(factoring)
 
 
 def test_no_warning_on_ordinary_logs():

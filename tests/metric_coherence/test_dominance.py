@@ -55,8 +55,8 @@ def test_a_noise_free_log_decides_and_is_never_wrong(n, about):
     decided = []
     for seed in range(5):
         allowed = Allowed.by(preference_pairs(truth, n, seed=seed), 5, 10, None, 3000)
-        unseen = preference_pairs(truth, 60, seed=100 + seed)
-        for gap in counts(unseen.preferred, 5) - counts(unseen.other, 5):
+        held_out = preference_pairs(truth, 60, seed=100 + seed)
+        for gap in counts(held_out.preferred, 5) - counts(held_out.other, 5):
             low, high = allowed.range(gap)
             assert high > 1e-6 or low >= -1e-6  # the truth prefers the first, so it cannot lose under all
             decided.append(low >= -1e-6)
@@ -66,9 +66,9 @@ def test_a_noise_free_log_decides_and_is_never_wrong(n, about):
 def test_the_judgements_that_decide():
     truth = ground_truth("D2")
     log = preference_pairs(truth, 80, seed=1)
-    unseen = preference_pairs(truth, 40, seed=2)
+    held_out = preference_pairs(truth, 40, seed=2)
     seen = 0
-    for x, y in zip(unseen.preferred, unseen.other, strict=True):
+    for x, y in zip(held_out.preferred, held_out.other, strict=True):
         found = dominance(x, y, log)
         if found.verdict != "x" or found.deciding is None:
             continue
@@ -85,9 +85,9 @@ def test_the_judgements_that_decide():
 def test_open_verdicts_show_two_dcgs_that_respect_the_log():
     truth = ground_truth("D1")
     log = preference_pairs(truth, 30, seed=3)
-    unseen = preference_pairs(truth, 40, seed=4)
+    held_out = preference_pairs(truth, 40, seed=4)
     shown = 0
-    for x, y in zip(unseen.preferred, unseen.other, strict=True):
+    for x, y in zip(held_out.preferred, held_out.other, strict=True):
         found = dominance(x, y, log)
         if found.verdict != "open":
             continue

@@ -136,7 +136,7 @@ class TestBaselines:
 
 class TestTheHeart:
     def test_training_on_a_dcg_ranks_better_by_it(self):
-        """By gains and discounts of one's own, on unseen queries, than one trained on the textbook's."""
+        """By gains and discounts of one's own, on held-out queries, than one trained on the textbook's."""
         ahead = []
         for seed in range(3):
             train, _, test = letor(seed)
@@ -150,7 +150,7 @@ class TestTheHeart:
 
     @pytest.mark.parametrize("loss", [ApproxNDCG, SDCG, SmoothNDCG, SHFSDCG, RegSHFSDCG, LambdaRank])
     def test_each_direct_method_beats_its_start_by_its_own_metric(self, loss):
-        """On unseen queries, the stage chosen on a validation set, mean over seeds."""
+        """On held-out queries, the stage chosen on a validation set, mean over seeds."""
         ahead = []
         for seed in range(4):
             train, valid, test = letor(seed)
