@@ -60,7 +60,7 @@ class DaskParts:
         """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last argument a part."""
         graph, keys = self._graph(function, arguments, each)
         everything = f"{keys[0]}-all"
-        graph[everything] = (_listed, *keys)
+        graph[everything] = (list, keys)
         results: list[Any] = awaited(self.client, self._submitted(graph, [everything])[0])
         return results
 
@@ -70,7 +70,7 @@ class DaskParts:
         while len(keys) > 1:
             groups = [keys[i : i + FAN_IN] for i in range(0, len(keys), FAN_IN)]
             keys = [f"{group[0]}+" for group in groups]
-            graph.update({key: (_added, *group) for key, group in zip(keys, groups, strict=True)})
+            graph.update({key: (partial(reduce, add), group) for key, group in zip(keys, groups, strict=True)})
         return awaited(self.client, self._submitted(graph, keys)[0])
 
     def _graph(
@@ -160,14 +160,6 @@ def _called(function: Callable[..., Any], arguments: tuple[Any, ...], part: Any)
     """Run on a worker, in one thread: the other workers use the other processors."""
     with one_thread():
         return function(part, *arguments)
-
-
-def _listed(*results: Any) -> list[Any]:
-    return list(results)
-
-
-def _added(*sums: Any) -> Any:
-    return reduce(add, sums)
 
 
 def _parts(log: Any, client: Client, rules: Rules, partitions: int | None) -> tuple[list[Future], list[str]]:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from dcglearn.logs.careful_pass import MAX_LABEL, WINNERS
 from dcglearn.logs.line_formats import BLANK, JsonLines, ParquetRows, TextLines, by_role
@@ -13,7 +14,6 @@ from dcglearn.logs.line_formats import BLANK, JsonLines, ParquetRows, TextLines,
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats, Grades, Integers
@@ -27,8 +27,6 @@ _PLAIN_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
 
 def read_fast(source: Source, rules: Rules) -> Table | None:
     """Return the columns by role if every line is plain and good, None if the careful pass must decide."""
-    import polars as pl
-
     frame = None
     try:
         if isinstance(source, JsonLines):
@@ -50,8 +48,6 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     that key and nothing else. If each key of the first line occurs once a line on average, and no other quote is
     followed by a colon, there are no other keys. If then no value is null, no line lacks a key and none has one twice.
     """
-    import polars as pl
-
     try:
         first = next(iter(source))[1]
         keys, values = list(json.loads(first)), source.record(first)
@@ -71,21 +67,15 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     if data.count(b'":') != n * len(keys) or any(data.count(f'"{key}":'.encode()) != n for key in keys):
         return None
     for column, dtype in schema.items():
-        is_text = dtype == pl.String
-        if frame[column].null_count() or (is_text and _n_quoted(data, column) != n):
+        # Polars makes text of numbers, too.
+        texts = sum(data.count(f'"{column}":{blank}"'.encode()) for blank in ("", " ")) if dtype == pl.String else n
+        if frame[column].null_count() or texts != n:
             return None
     return frame.rename({column: role for role, column in columns.items()})
 
 
-def _n_quoted(data: bytes, key: str) -> int:
-    """Return the number of values of a key that are text: polars makes text of numbers, too."""
-    return sum(data.count(f'"{key}":{blank}"'.encode()) for blank in ("", " "))
-
-
 def _plain_text(source: TextLines) -> pl.DataFrame | None:
     """Read CSV or TSV without quotes, blank or ragged lines, all values as text or null; else return None."""
-    import polars as pl
-
     data, n_columns = source.data, len(source.names)
     if b'"' in data or data.count(b"\r") != data.count(b"\r\n") or n_columns == 1 or source.header_line > 1:
         return None
@@ -129,8 +119,6 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], rules: Rules) -> Ta
 
 def _grades(column: pl.Series, rules: Rules) -> Grades | None:
     """Return lists of integers, or plain text of such lists, if all have one length; shape (n, K)."""
-    import polars as pl
-
     if column.dtype == pl.String:
         if rules.scale is not None or not column.str.contains(_PLAIN_LISTS).all():
             return None
@@ -149,8 +137,6 @@ def _grades(column: pl.Series, rules: Rules) -> Grades | None:
 
 
 def _winners(column: pl.Series, _: Rules) -> Integers | None:
-    import polars as pl
-
     if column.dtype != pl.String:
         return None
     codes = column.str.to_lowercase().replace_strict(WINNERS, default=None, return_dtype=pl.Int64)
@@ -158,8 +144,6 @@ def _winners(column: pl.Series, _: Rules) -> Integers | None:
 
 
 def _labels(column: pl.Series, _: Rules) -> NDArray[Any] | None:
-    import polars as pl
-
     if column.dtype != pl.String and not column.dtype.is_integer():
         return None
     text = column.cast(pl.String).fill_null("")
@@ -169,8 +153,6 @@ def _labels(column: pl.Series, _: Rules) -> NDArray[Any] | None:
 
 
 def _numbers(column: pl.Series, *, positive: bool) -> Floats | None:
-    import polars as pl
-
     if column.dtype == pl.String and not column.drop_nulls().str.contains(_PLAIN_NUMBER).all():
         return None
     if column.dtype != pl.String and not (column.dtype.is_integer() or column.dtype.is_float()):

@@ -80,10 +80,6 @@ def pair_sums(
     curvature : bool
         Whether to compute ``sum v d d^T``, which takes about ten times as long as the rest.
 
-    Returns
-    -------
-    PairSums
-
     Notes
     -----
     Linear in n; the only temporary memory is one table of fixed size a chunk. The result is the same to the byte for

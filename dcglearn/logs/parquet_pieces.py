@@ -53,13 +53,7 @@ class Piece:
 
 
 def rules_of_parts(n_grades: int | None, depth: int | None, pad: bool, scale: Sequence[str] | None) -> Rules:
-    """Return the options of `read_preferences`, checked, for a log that is read in parts.
-
-    Raises
-    ------
-    InputError
-        If an option is not valid, or `pad` lacks a `depth`: no part knows the longest list of the others.
-    """
+    """Return the options of `read_preferences` for a log in parts; raise InputError for `pad` without `depth`."""
     if pad and depth is None:
         raise InputError("pad of a log in many parts needs a depth (depth=, --depth) to fill the lists to")
     return Rules(n_grades, depth, pad, scale)

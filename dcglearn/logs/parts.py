@@ -84,16 +84,15 @@ class Facts:
     dropped: dict[str, int]
 
     def __add__(self, other: Facts) -> Facts:
-        raters = self.raters if other.raters is None else other.raters | (self.raters or frozenset())
         return Facts(
-            tuple(sorted({*self.depths, *other.depths})),
-            self.n + other.n,
-            self.n_equal + other.n_equal,
-            self.n_ties + other.n_ties,
-            self.weight + other.weight,
-            self.grades + other.grades,
-            raters,
-            dict(Counter(self.dropped) + Counter(other.dropped)),
+            depths=tuple(sorted({*self.depths, *other.depths})),
+            n=self.n + other.n,
+            n_equal=self.n_equal + other.n_equal,
+            n_ties=self.n_ties + other.n_ties,
+            weight=self.weight + other.weight,
+            grades=self.grades + other.grades,
+            raters=self.raters if other.raters is None else other.raters | (self.raters or frozenset()),
+            dropped=dict(Counter(self.dropped) + Counter(other.dropped)),
         )
 
     @property
@@ -107,14 +106,14 @@ def facts_of(log: Preferences) -> Facts:
     unlike = log.differing
     n = len(log)
     return Facts(
-        (log.depth,) if n else (),
-        n,
-        n - int(unlike.sum()),
-        0 if log.tie is None else int((log.tie & unlike).sum()),
-        float(unlike.sum()) if log.weight is None else float(log.weight[unlike].sum()),
-        grade_counts(log.preferred, log.other),
-        None if log.rater is None or not n else frozenset(map(str, np.unique(log.rater[unlike]))),
-        dict(log.dropped),
+        depths=(log.depth,) if n else (),
+        n=n,
+        n_equal=n - int(unlike.sum()),
+        n_ties=0 if log.tie is None else int((log.tie & unlike).sum()),
+        weight=float(unlike.sum() if log.weight is None else log.weight[unlike].sum()),
+        grades=grade_counts(log.preferred, log.other),
+        raters=None if log.rater is None or not n else frozenset(map(str, np.unique(log.rater[unlike]))),
+        dropped=dict(log.dropped),
     )
 
 

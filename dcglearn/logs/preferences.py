@@ -84,12 +84,10 @@ class Preferences:
         if isinstance(preferred, Columns):  # checked before: the parts of a log come this way
             columns = preferred
         else:
-            first, second, n_grades = _checked_lists(preferred, other, n_grades, grade_names)
-            n = len(first)
+            lists = _checked_lists(preferred, other, n_grades, grade_names)
+            n = len(lists[0])
             columns = Columns(
-                first,
-                second,
-                n_grades,
+                *lists,
                 weight=None if weight is None else pair_values(weight, "weight", n, positive=True),
                 tie=None if tie is None else _flags(tie, n),
                 strength=None if strength is None else pair_values(strength, "strength", n, positive=True),
@@ -100,13 +98,8 @@ class Preferences:
             )
         self._columns = columns
         self.preferred, self.other, self.n_grades = columns.preferred, columns.other, columns.n_grades
-        self.weight, self.tie, self.strength, self.margin = (
-            columns.weight,
-            columns.tie,
-            columns.strength,
-            columns.margin,
-        )
-        self.rater, self.query = columns.rater, columns.query
+        self.weight, self.strength, self.margin = columns.weight, columns.strength, columns.margin
+        self.tie, self.rater, self.query = columns.tie, columns.rater, columns.query
         self.grade_names, self.documents = columns.grade_names, columns.documents
         self.dropped: dict[str, int] = {}
 
@@ -338,13 +331,12 @@ class Preferences:
 
         if not self.graded:
             raise InputError("a log of ungraded documents has no file format; keep the rankings it came from")
-        winner = np.where(np.zeros(len(self), dtype=bool) if self.tie is None else self.tie, "tie", "a")
         grades = pl.List(pl.Int64)
         columns = {
             "query": self.query,
             "a": pl.Series(self.preferred.tolist(), dtype=grades),
             "b": pl.Series(self.other.tolist(), dtype=grades),
-            "winner": winner,
+            "winner": np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a"),
             **{name: getattr(self, name) for name in ("strength", "margin", "weight", "rater")},
         }
         return pl.DataFrame({name: values for name, values in columns.items() if values is not None})
@@ -367,10 +359,10 @@ class Preferences:
                 frame.write_ndjson(temporary)
 
     def __repr__(self) -> str:
-        what = f"{self.n_grades} grades" if self.graded else f"{self.n_grades} documents"
+        scale = f"{self.n_grades} {'grades' if self.graded else 'documents'}"
         ties = f", {int(self.tie.sum())} ties" if self.tie is not None and self.tie.any() else ""
         total = "" if self.weight is None else f" of total weight {self.total_weight:g}"
-        return f"Preferences({len(self)} pairs{total}{ties}, depth {self.depth}, {what})"
+        return f"Preferences({len(self)} pairs{total}{ties}, depth {self.depth}, {scale})"
 
     def _with(self, columns: Columns) -> Preferences:
         """Return a log of other columns that remembers what the reader of this one left out."""

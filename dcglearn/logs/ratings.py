@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats, Integers
+    from dcglearn.logs.careful_pass import Table
 
 
 RATING = {
@@ -76,31 +77,26 @@ def read_ratings(
     """
     rules = Rules(n_grades, depth, pad, scale)
     table, dropped = read_columns(path, RATING, rules, skip_bad)
-    groups, group = None, np.zeros(len(table["list"]), dtype=np.int64)
-    if "group" in table:
-        groups, group = np.unique(table["group"].astype(str), return_inverse=True)
-    elif equal_groups:
+    grouped = "group" in table
+    if equal_groups and not grouped:
         raise InputError(f"{path}: equal_groups needs a group on every line; add the column, or leave equal_groups out")
-    _, first, number = unique_rows(packed(table["list"]))
-    lists = table["list"][first]
-    cells = _Cells(group, number, table["rating"], table.get("weight", np.ones(len(number))))
+    cells = _Cells(table)
     pairs, counts = cells.pairs(str(path))
     if not len(pairs):
-        raise InputError(f"{path}: {_why_no_pair(len(lists), table['rating'])}, so no list is preferred to another")
-    group_of, preferred, other = pairs[:, :3].T
+        reason = _why_no_pair(len(cells.lists), table["rating"])
+        raise InputError(f"{path}: {reason}, so no list is preferred to another")
+    group, preferred, other = pairs[:, :3].T
     weight = pairs[:, 3].view(np.float64)
-    if equal_groups:
-        weight = weight / np.bincount(group_of, weight)[group_of]
     log = Preferences(
-        lists[preferred],
-        lists[other],
-        n_grades=n_grades if n_grades is not None or scale is not None else int(max(lists.max(), 0)) + 1,
-        weight=weight,
-        rater=None if groups is None else groups[group_of],
+        cells.lists[preferred],
+        cells.lists[other],
+        n_grades=rules.n_known or int(max(cells.lists.max(), 0)) + 1,
+        weight=weight / np.bincount(group, weight)[group] if equal_groups else weight,
+        rater=cells.groups[group] if grouped else None,
         grade_names=scale,
     )
-    if groups is not None:
-        counts["groups without a pair"] = len(groups) - len(np.unique(group_of))
+    if grouped:
+        counts["groups without a pair"] = len(cells.groups) - len(np.unique(group))
     log.dropped = dropped | {name: count for name, count in counts.items() if count}
     return log
 
@@ -108,11 +104,16 @@ def read_ratings(
 class _Cells:
     """The distinct (group, list, rating) of a log with their weights, ordered by group, then rating."""
 
-    def __init__(self, group: Integers, number: NDArray[np.intp], rating: Floats, weight: Any) -> None:
-        rank = np.unique(rating, return_inverse=True)[1]
+    def __init__(self, table: Table) -> None:
+        n = len(table["list"])
+        labels = table["group"].astype(str) if "group" in table else np.zeros(n)
+        self.groups, group = np.unique(labels, return_inverse=True)
+        _, first, number = unique_rows(packed(table["list"]))
+        self.lists = table["list"][first]
+        rank = np.unique(table["rating"], return_inverse=True)[1]
         keys, _, cell = unique_rows(np.column_stack([group, rank, number]).astype(np.int64))
         self.group, self.rank, self.list = keys.T
-        self.weight = np.bincount(cell, weight)
+        self.weight = np.bincount(cell, table.get("weight", np.ones(n)))
         self.start = np.flatnonzero(np.diff(self.group, prepend=-1))
         self.size = np.diff(self.start, append=len(keys))
 

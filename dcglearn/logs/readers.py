@@ -14,7 +14,6 @@ import numpy as np
 from dcglearn.foundation.sources import content, kind_of, parquet_rows, plain_types
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.careful_pass import WINNERS, Rules, read_carefully
-from dcglearn.logs.fast_pass import read_fast
 from dcglearn.logs.line_formats import JsonLines, ParquetRows, Role, TextLines
 from dcglearn.logs.preferences import Preferences
 
@@ -184,5 +183,7 @@ def _opened(name: str, make: Callable[..., Source], *arguments: Any) -> Source:
 def _columns(
     name: str, source: Source, rules: Rules, skip_bad: str | os.PathLike[str] | None
 ) -> tuple[Table, dict[str, int]]:
+    from dcglearn.logs.fast_pass import read_fast
+
     table = read_fast(source, rules)
     return (table, {}) if table is not None else read_carefully(name, source, rules, skip_bad)

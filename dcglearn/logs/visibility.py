@@ -188,13 +188,8 @@ def _blind(gram: Floats, directions: Floats, largest: float) -> NDArray[np.bool_
 
 def _ranks(positions: Sequence[int]) -> str:
     """Return positions, counted from 0, as ranks: ``1-4, 7``."""
-    runs: list[list[int]] = []
-    for position in positions:
-        if runs and runs[-1][-1] == position - 1:
-            runs[-1].append(position)
-        else:
-            runs.append([position])
-    return ", ".join(str(run[0] + 1) + (f"-{run[-1] + 1}" if len(run) > 1 else "") for run in runs)
+    runs = np.split(positions, np.flatnonzero(np.diff(positions) > 1) + 1)
+    return ", ".join(f"{run[0] + 1}-{run[-1] + 1}" if len(run) > 1 else str(run[0] + 1) for run in runs)
 
 
 def gram_matrix(first: Grades, second: Grades, shape: tuple[int, int]) -> Floats:

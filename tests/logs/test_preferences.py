@@ -1,18 +1,12 @@
-"""The log: indexing, splits, merging, agreement, and what it can see."""
+"""The log: its checks, indexing, and logs of documents."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.preferences import Preferences, as_preferences, encode
-from dcglearn.metric.dcg import DCG
-from tests.makers import PAPER_LIST, TRUTH, random_log
-
-
-def rows(log):
-    return [(tuple(a), tuple(b)) for a, b in zip(log.preferred.tolist(), log.other.tolist(), strict=True)]
+from tests.logs.log_files import rows
+from tests.makers import random_log
 
 
 def test_the_papers_vector():
@@ -66,119 +60,6 @@ def test_scikit_learn_cross_validates_and_searches():
     assert search.best_params_["C"] in (0.01, 1.0)
     pairs = np.stack([log.preferred, log.other], axis=1)
     assert cross_val_score(UtilityLearner(n_grades=5), pairs, cv=4).mean() > 0.8
-
-
-def test_split_is_a_partition_and_repeats():
-    log = random_log(100)
-    first, second = log.split(0.8, seed=1)
-    assert (len(first), len(second)) == (80, 20)
-    assert sorted(rows(first) + rows(second)) == sorted(rows(log))
-    assert rows(log.split(0.8, seed=1)[0]) == rows(first)
-    assert rows(log.split(0.8, seed=2)[0]) != rows(first)
-
-
-@pytest.mark.parametrize("by", ["rater", "query"])
-def test_split_keeps_clusters_whole(by):
-    log = random_log(100, **{by: np.arange(100) % 7})
-    first, second = log.split(0.5, seed=0, by=by)
-    assert not set(getattr(first, by)) & set(getattr(second, by))
-    assert len(first) + len(second) == 100
-
-
-def test_split_by_pair_keeps_opposed_judgements_together():
-    rng = np.random.default_rng(0)
-    log = Preferences(rng.integers(0, 2, (300, 2, 3)))
-    for first, second in [log.split(0.5, seed=0, by="pair"), *log.folds(3, seed=0, by="pair")]:
-        seen = [{frozenset(row) for row in rows(part)} for part in (first, second)]
-        assert not seen[0] & seen[1]
-        assert len(first) + len(second) == 300
-
-
-def test_split_by_list_shares_no_list():
-    rng = np.random.default_rng(0)
-    lists = rng.integers(0, 3, (30, 4))
-    pairs = rng.integers(0, 30, (500, 2))
-    first, second = Preferences(lists[pairs[:, 0]], lists[pairs[:, 1]]).split(0.6, seed=0, by="list")
-    seen = [{row for pair in rows(part) for row in pair} for part in (first, second)]
-    assert not seen[0] & seen[1]
-    assert 0 < len(first) + len(second) < 500
-
-
-def test_split_that_cannot_be():
-    log = random_log(4)
-    for fraction in (0, 1, -1, 2):
-        with pytest.raises(InputError, match="between 0 and 1"):
-            log.split(fraction)
-    with pytest.raises(InputError, match="no rater"):
-        log.split(0.5, by="rater")
-    with pytest.raises(InputError, match="not one of"):
-        log.split(0.5, by="day")
-    with pytest.raises(InputError, match="one side empty"):
-        log.split(0.01)
-
-
-def test_folds_hold_out_each_pair_once():
-    log = random_log(50)
-    parts = log.folds(5, seed=0)
-    assert sorted(row for _, held_out in parts for row in rows(held_out)) == sorted(rows(log))
-    assert all(len(train) + len(held_out) == 50 for train, held_out in parts)
-    with pytest.raises(InputError, match="ask for 2 to 50"):
-        log.folds(51)
-    with pytest.raises(InputError, match="drop most pairs"):
-        log.folds(2, by="list")
-
-
-@given(st.integers(0, 2**32), st.booleans(), st.booleans(), st.integers(1, 12))
-def test_merging_adds_weights_of_identical_pairs(seed, weighted, with_ties, depth):
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 60))
-    lists = rng.integers(-1, 2, (2, n, depth))
-    log = Preferences(
-        *lists,
-        n_grades=3,
-        weight=rng.integers(1, 4, n) if weighted else None,
-        tie=rng.random(n) < 0.3 if with_ties else None,
-    )
-    merged = log.merged()
-    expected = {}
-    for i, row in enumerate(rows(log)):
-        key = (row, bool(with_ties and log.tie[i]))
-        expected[key] = expected.get(key, 0.0) + (log.weight[i] if weighted else 1.0)
-    ties = merged.tie if with_ties else np.zeros(len(merged), bool)
-    found = {(row, bool(tie)): w for row, tie, w in zip(rows(merged), ties, merged.weight, strict=True)}
-    assert found == expected
-    assert list(found) == list(expected)  # in order of first appearance
-
-
-def test_contradictions_are_counted_by_weight():
-    a, b, c = [1, 0], [0, 1], [1, 1]
-    log = Preferences([a, b, a, a], [b, a, c, b], weight=[3, 2, 1, 1])
-    assert log.n_contradicted() == 2
-    assert Preferences([a], [b]).n_contradicted() == 0
-
-
-def test_agreement_counts_ties_apart():
-    log = Preferences([[1, 0], [0, 1], [0, 0]], [[0, 0], [1, 0], [0, 0]], weight=[1, 2, 4])
-    agreement = log.agreement(DCG([0, 1], [1, 0.5]))
-    assert (agreement.respected, agreement.violated, agreement.tied) == (1, 2, 4)
-    assert agreement.share == pytest.approx(3 / 7)
-    assert agreement.precision == pytest.approx(1 / 7)
-    assert str(agreement) == "0.4286 (1 of 7 respected, 4 tied)"
-
-
-def test_verdicts_call_rounding_error_a_tie():
-    metric = DCG([0, 0.1, 0.2, 0.3], [1, 1, 1])
-    log = Preferences([[1, 2, 0], [3, 0, 0], [0, 0, 0]], [[3, 0, 0], [1, 1, 0], [1, 0, 0]])
-    assert metric.score([1, 2, 0]) != metric.score([3, 0, 0])  # .1 + .2 is not .3
-    assert log.verdicts(metric).tolist() == [0, 1, -1]
-    assert log[:0].verdicts(metric).tolist() == []
-
-
-def test_agreement_leaves_out_the_logs_ties():
-    log = Preferences([[1], [0]], [[0], [1]], tie=[False, True])
-    assert log.agreement(DCG([0, 1], [1])).share == 1
-    with pytest.raises(InputError, match="no pair with a winner"):
-        log[[1]].agreement(TRUTH)
 
 
 def test_documents_become_columns():
@@ -245,72 +126,3 @@ def test_a_larger_scale_can_be_asked_for():
     assert (wider.n_grades, rows(wider), wider.tie.sum()) == (7, rows(log), 1)
     with pytest.raises(InputError, match="outside"):
         as_preferences(log, 2)
-
-
-class TestWhatTheLogCanSee:
-    """The structural ranks of MATHS, section 2, and words for each."""
-
-    @pytest.mark.parametrize(
-        ("kind", "rank", "words"),
-        [("permutations", 36, 2), ("free", 40, 1), ("unknown", 50, 0)],
-    )
-    def test_structural_ranks(self, kind, rank, words):
-        visible = random_log(600, kind).visible()
-        assert (visible.rank, visible.structural_rank, visible.missing) == (rank, rank, 0)
-        assert len(visible.sentences) == words
-        assert visible.invisible.shape == (50 - rank, 10, 5)
-
-    def test_documents(self):
-        lists = np.array([np.random.default_rng(i).permutation(6) for i in range(400)])
-        visible = Preferences.from_documents(lists[:200], lists[200:]).visible()
-        assert visible.rank == visible.structural_rank == 25
-        assert "document" in visible.sentences[0]
-
-    def test_the_mix_may_vary_between_pairs(self):
-        rng = np.random.default_rng(0)
-        first = rng.integers(0, 5, (400, 10))
-        visible = Preferences(first, rng.permuted(first, axis=1), n_grades=5).visible()
-        assert visible.rank == visible.structural_rank == 36
-
-    def test_cut_permutations_see_the_mix(self):
-        lists = np.random.default_rng(0).permuted(np.tile(PAPER_LIST, (800, 1)), axis=1)[:, :5]
-        visible = Preferences(lists[:400], lists[400:]).visible()
-        assert visible.rank == visible.structural_rank == 20
-
-    def test_too_few_pairs_are_told_from_structure(self):
-        visible = random_log(15, "permutations").visible()
-        assert (visible.structural_rank, visible.rank, visible.missing) == (36, 15, 21)
-        assert "15 of the 36 directions" in visible.sentences[-1]
-
-    def test_just_enough_pairs(self):
-        assert random_log(36, "permutations").visible().rank == 36
-
-    def test_unseen_grades_are_named(self):
-        rng = np.random.default_rng(0)
-        visible = Preferences(rng.choice([0, 2], (200, 4)), rng.choice([0, 2], (200, 4)), n_grades=4).visible()
-        assert visible.unseen_grades == (1, 3)
-        assert visible.rank == visible.structural_rank == 4
-        assert "grade 1, 3 never occurs" in visible.sentences[0]
-
-    def test_only_positions_that_can_be_empty_have_a_level(self):
-        rng = np.random.default_rng(0)
-        lists = rng.integers(0, 3, (2, 300, 4))
-        lists[:, :, 2:][rng.random((2, 300, 2)) < 0.3] = -1
-        visible = Preferences(*lists).visible()
-        assert visible.free_rows == (0, 1)
-        assert visible.rank == visible.structural_rank == 10
-        assert "positions 1-2" in visible.sentences[0]
-
-    @given(st.integers(0, 2**32), st.sampled_from(["permutations", "free", "unknown"]), st.integers(1, 80))
-    def test_no_pair_sees_the_invisible_and_some_pair_sees_the_rest(self, seed, kind, n):
-        log = random_log(n, kind, seed)
-        visible = log.visible()
-        d = (encode(log.preferred, 5).astype(int) - encode(log.other, 5)).reshape(n, -1)
-        assert visible.rank == np.linalg.matrix_rank(d)
-        hidden = visible.invisible.reshape(len(visible.invisible), 50)
-        np.testing.assert_allclose(d @ hidden.T, 0, atol=1e-6)
-        weights = np.random.default_rng(seed).normal(size=(10, 5))
-        np.testing.assert_allclose(d @ visible.project(weights).ravel(), d @ weights.ravel(), atol=1e-6)
-
-    def test_it_prints(self):
-        assert "sees 36 of 50 directions" in str(random_log(600, "permutations").visible())

@@ -1,0 +1,78 @@
+"""What a log identifies: the structural ranks, and words for what it does not."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dcglearn.logs.preferences import Preferences, encode
+from tests.makers import PAPER_LIST, random_log
+
+
+class TestWhatTheLogCanSee:
+    """The structural ranks of MATHS, section 2, and words for each."""
+
+    @pytest.mark.parametrize(
+        ("kind", "rank", "words"),
+        [("permutations", 36, 2), ("free", 40, 1), ("unknown", 50, 0)],
+    )
+    def test_structural_ranks(self, kind, rank, words):
+        visible = random_log(600, kind).visible()
+        assert (visible.rank, visible.structural_rank, visible.missing) == (rank, rank, 0)
+        assert len(visible.sentences) == words
+        assert visible.invisible.shape == (50 - rank, 10, 5)
+
+    def test_documents(self):
+        lists = np.array([np.random.default_rng(i).permutation(6) for i in range(400)])
+        visible = Preferences.from_documents(lists[:200], lists[200:]).visible()
+        assert visible.rank == visible.structural_rank == 25
+        assert "document" in visible.sentences[0]
+
+    def test_the_mix_may_vary_between_pairs(self):
+        rng = np.random.default_rng(0)
+        first = rng.integers(0, 5, (400, 10))
+        visible = Preferences(first, rng.permuted(first, axis=1), n_grades=5).visible()
+        assert visible.rank == visible.structural_rank == 36
+
+    def test_cut_permutations_see_the_mix(self):
+        lists = np.random.default_rng(0).permuted(np.tile(PAPER_LIST, (800, 1)), axis=1)[:, :5]
+        visible = Preferences(lists[:400], lists[400:]).visible()
+        assert visible.rank == visible.structural_rank == 20
+
+    def test_too_few_pairs_are_told_from_structure(self):
+        visible = random_log(15, "permutations").visible()
+        assert (visible.structural_rank, visible.rank, visible.missing) == (36, 15, 21)
+        assert "15 of the 36 directions" in visible.sentences[-1]
+
+    def test_just_enough_pairs(self):
+        assert random_log(36, "permutations").visible().rank == 36
+
+    def test_unseen_grades_are_named(self):
+        rng = np.random.default_rng(0)
+        visible = Preferences(rng.choice([0, 2], (200, 4)), rng.choice([0, 2], (200, 4)), n_grades=4).visible()
+        assert visible.unseen_grades == (1, 3)
+        assert visible.rank == visible.structural_rank == 4
+        assert "grade 1, 3 never occurs" in visible.sentences[0]
+
+    def test_only_positions_that_can_be_empty_have_a_level(self):
+        rng = np.random.default_rng(0)
+        lists = rng.integers(0, 3, (2, 300, 4))
+        lists[:, :, 2:][rng.random((2, 300, 2)) < 0.3] = -1
+        visible = Preferences(*lists).visible()
+        assert visible.free_rows == (0, 1)
+        assert visible.rank == visible.structural_rank == 10
+        assert "positions 1-2" in visible.sentences[0]
+
+    @given(st.integers(0, 2**32), st.sampled_from(["permutations", "free", "unknown"]), st.integers(1, 80))
+    def test_no_pair_sees_the_invisible_and_some_pair_sees_the_rest(self, seed, kind, n):
+        log = random_log(n, kind, seed)
+        visible = log.visible()
+        d = (encode(log.preferred, 5).astype(int) - encode(log.other, 5)).reshape(n, -1)
+        assert visible.rank == np.linalg.matrix_rank(d)
+        hidden = visible.invisible.reshape(len(visible.invisible), 50)
+        np.testing.assert_allclose(d @ hidden.T, 0, atol=1e-6)
+        weights = np.random.default_rng(seed).normal(size=(10, 5))
+        np.testing.assert_allclose(d @ visible.project(weights).ravel(), d @ weights.ravel(), atol=1e-6)
+
+    def test_it_prints(self):
+        assert "sees 36 of 50 directions" in str(random_log(600, "permutations").visible())
