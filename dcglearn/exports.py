@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dcglearn.foundation.arrays import Floats, Integers
-    from dcglearn.losses import Loss
+    from dcglearn.losses import Objective
     from dcglearn.metric.dcg import DCG
 
     Callables = tuple[Callable[..., Any], Callable[..., Any]]
@@ -106,14 +106,14 @@ def to_lightgbm(dcg: DCG, *, lossy: bool = False) -> dict[str, Any]:
     return {"label_gain": gains, "eval_at": [dcg.depth], "lambdarank_truncation_level": dcg.depth}
 
 
-def lightgbm_callables(dcg: DCG, loss: Loss | None = None) -> Callables:
+def lightgbm_callables(dcg: DCG, loss: Objective | None = None) -> Callables:
     """Return an objective and a metric for ``lightgbm.train``: ``params["objective"]`` and ``feval``.
 
     Parameters
     ----------
     dcg : DCG
         The metric, any gains and discounts.
-    loss : Loss, optional
+    loss : Objective, optional
         The objective to train against; ``ApproxNDCG(dcg)`` by default.
 
     Returns
@@ -134,7 +134,7 @@ def lightgbm_callables(dcg: DCG, loss: Loss | None = None) -> Callables:
     return objective, metric
 
 
-def xgboost_callables(dcg: DCG, loss: Loss | None = None) -> Callables:
+def xgboost_callables(dcg: DCG, loss: Objective | None = None) -> Callables:
     """Return an objective and a metric for ``xgboost.train``: ``obj`` and ``custom_metric`` (``maximize=True``).
 
     Parameters and returns are as in `lightgbm_callables`; the data needs ``group`` or ``qid``.
@@ -157,7 +157,7 @@ def _xgboost_groups(data: Any) -> Integers:
     return np.diff(ends.astype(np.int64))
 
 
-def _descent(loss: Loss, scores: Floats, labels: Floats, sizes: Integers) -> tuple[Floats, Floats]:
+def _descent(loss: Objective, scores: Floats, labels: Floats, sizes: Integers) -> tuple[Floats, Floats]:
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     return descent(loss, np.asarray(scores, dtype=np.float64), labels.astype(np.int64), offsets)
 

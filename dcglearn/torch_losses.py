@@ -1,4 +1,4 @@
-"""Losses in PyTorch: any loss of this package over padded batches, with its own gradient."""
+"""Objectives as PyTorch modules, over padded batches, with the gradient of this package's kernels."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ except ImportError as error:
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    from dcglearn.losses import Loss
+    from dcglearn.losses import Objective
 
 
 class _Function(torch.autograd.Function):
-    """Hands scores to a loss and its gradient back; the kernels are the package's own, on the CPU."""
+    """The mean of an objective over queries, computed on the CPU, and its gradient."""
 
     @staticmethod
     def forward(
-        context: Any, scores: torch.Tensor, grades: torch.Tensor, mask: torch.Tensor, loss: Loss
+        context: Any, scores: torch.Tensor, grades: torch.Tensor, mask: torch.Tensor, loss: Objective
     ) -> torch.Tensor:
         sizes = mask.sum(dim=1).cpu().numpy()
         offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -40,12 +40,12 @@ class _Function(torch.autograd.Function):
 
 
 class TorchLoss(torch.nn.Module):
-    """A loss of this package as a PyTorch module, to be minimised: minus its mean over queries.
+    """Minus the mean of an objective over queries, as a PyTorch module to be minimised.
 
     Parameters
     ----------
-    loss : Loss
-        Such as ``ApproxNDCG(dcg)``.
+    loss : Objective
+        An objective of `dcglearn.losses`, such as ``ApproxNDCG(dcg)``.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class TorchLoss(torch.nn.Module):
     (True, True)
     """
 
-    def __init__(self, loss: Loss) -> None:
+    def __init__(self, loss: Objective) -> None:
         super().__init__()
         self.loss = loss
 
@@ -71,7 +71,7 @@ class TorchLoss(torch.nn.Module):
         grades : Tensor of int, shape (Q, N)
             Below 0 where there is no document.
         mask : Tensor of bool, shape (Q, N), optional
-            Where there is a document; by default where grades are 0 or more.
+            True where there is a document; by default where grades are 0 or more.
 
         Returns
         -------
@@ -80,11 +80,11 @@ class TorchLoss(torch.nn.Module):
         Raises
         ------
         InputError
-            If the shapes differ.
+            If the shapes differ, a score is not finite, or a grade is not on the scale.
         """
-        there = grades >= 0 if mask is None else mask.bool() & (grades >= 0)
-        if scores.ndim != 2 or scores.shape != grades.shape or scores.shape != there.shape:
-            shapes = [tuple(one.shape) for one in (scores, grades, there)]
+        present = grades >= 0 if mask is None else mask.bool() & (grades >= 0)
+        if scores.ndim != 2 or scores.shape != grades.shape or scores.shape != present.shape:
+            shapes = [tuple(tensor.shape) for tensor in (scores, grades, present)]
             raise InputError(f"scores, grades and mask must have one shape (Q, N), not {shapes}")
-        found: torch.Tensor = _Function.apply(scores, grades, there, self.loss)
-        return found
+        result: torch.Tensor = _Function.apply(scores, grades, present, self.loss)
+        return result

@@ -1,28 +1,22 @@
-"""Smooth metrics and other losses, ``loss(scores, grades, offsets=None, weight=None) -> (value, gradient)``."""
+"""Objectives: smooth metrics and losses of scores, ``objective(scores, grades, offsets, weight) -> (value, gradient)``.
+
+Read `objective.py` first, for what all of them share, then `approx.py`: the DCG at soft ranks. Objectives are classes
+with few lines; the sums over documents are in the numba functions of the ``*_kernel.py`` files, each of which has a
+slow twin in the tests. `boosting.py` turns any objective into the gradient and Hessian that a booster takes.
+"""
 
 from dcglearn.losses.approx import SDCG, ApproxAP, ApproxNDCG, soft_ranks
 from dcglearn.losses.listwise import ListNet, Regression
-from dcglearn.losses.objective import Loss
+from dcglearn.losses.objective import Objective
 from dcglearn.losses.pairwise import GBRank, LambdaRank, RankHinge, RSRank
 from dcglearn.losses.shf import SHFSDCG, RegSHFSDCG
 from dcglearn.losses.smooth import SmoothAP, SmoothNDCG
 from dcglearn.losses.softrank import SoftRankNDCG
 
+Loss = Objective
+"""The former name of `Objective`."""
+
 __all__ = [
-    "SDCG",
-    "SHFSDCG",
-    "ApproxAP",
-    "ApproxNDCG",
-    "GBRank",
-    "LambdaRank",
-    "ListNet",
-    "Loss",
-    "RSRank",
-    "RankHinge",
-    "RegSHFSDCG",
-    "Regression",
-    "SmoothAP",
-    "SmoothNDCG",
-    "SoftRankNDCG",
-    "soft_ranks",
-]
+    "SDCG", "SHFSDCG", "ApproxAP", "ApproxNDCG", "GBRank", "LambdaRank", "ListNet", "Loss", "Objective", "RSRank",
+    "RankHinge", "RegSHFSDCG", "Regression", "SmoothAP", "SmoothNDCG", "SoftRankNDCG", "soft_ranks",
+]  # fmt: skip

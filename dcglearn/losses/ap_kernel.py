@@ -1,4 +1,4 @@
-"""Average precision as (soft rank among the relevant documents) / (soft rank among all)."""
+"""Average precision at soft ranks: the mean over relevant documents of (rank among the relevant) / (rank among all)."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def relevant_of(order, grades, offsets, min_grade):
-    """Return which sorted documents are relevant, query after query, and the queries' offsets among these."""
+    """Return the positions of relevant documents in the sorted order, and the offsets of queries among these."""
     ends = np.zeros_like(offsets)
-    found = np.empty(len(order), np.int64)
+    relevant = np.empty(len(order), np.int64)
     n = 0
     for q in range(len(offsets) - 1):
         for i in range(offsets[q], offsets[q + 1]):
             if grades[order[i]] >= min_grade:
-                found[n] = i
+                relevant[n] = i
                 n += 1
         ends[q + 1] = n
-    return found[:n].copy(), ends
+    return relevant[:n].copy(), ends
 
 
 @njit(cache=True, nogil=True)
 def precision(ranks, relevant, among, ends, weight, slope, inner):
-    """Return the weighted sum of average precisions; fill its derivative in both kinds of rank.
+    """Return the weighted sum of average precisions; fill its derivatives with respect to both kinds of rank.
 
-    ``among[m]`` is the rank among relevant documents of sorted document ``relevant[m]``, which has rank
-    ``ranks[relevant[m]]`` among all; `slope` (by document) and `inner` (by relevant document) take the derivatives.
+    The sorted document ``relevant[m]`` has rank ``among[m]`` among relevant documents and ``ranks[relevant[m]]`` among
+    all; `inner` takes the derivative with respect to the former, `slope` that with respect to the latter.
     """
     total = 0.0
     for q in range(len(ends) - 1):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.losses.objective import Loss
+    from dcglearn.losses.objective import Objective
 
 
 DIRECTIONS = ("lambdas", "gradient")
@@ -27,7 +27,7 @@ FLOOR = 0.1
 
 
 def descent(
-    loss: Loss,
+    objective: Objective,
     scores: Floats,
     grades: NDArray[np.integer],
     offsets: NDArray[np.integer],
@@ -42,14 +42,14 @@ def descent(
 
     Parameters
     ----------
-    loss : Loss
+    objective : Objective
     scores, grades, offsets, weight
-        As in a call of the loss.
+        As in a call of the objective.
     follow : {"lambdas", "gradient"}
-        The direction: the loss's `lambdas` with their curvature, or its gradient with a curvature in proportion to the
-        gradient's size.
+        The direction: the objective's `lambdas` with their curvature, or its gradient with a curvature in proportion to
+        the gradient's size.
     curvature : {"diagonal", "constant"}
-        Each document's own curvature, or the loss's sharpness for all (Friedman 2001).
+        Each document's own curvature, or the objective's sharpness for all (Friedman 2001).
     total : callable, optional
         All-reduce: returns the sum over workers of an array, so that means are over the documents of all workers.
 
@@ -66,15 +66,15 @@ def descent(
         if value not in known:
             raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
     if follow == "lambdas":
-        direction, bend = loss.lambdas(scores, grades, offsets, weight)
+        direction, bend = objective.lambdas(scores, grades, offsets, weight)
     else:
-        _, direction = loss(scores, grades, offsets, weight)
-        bend = loss.per_score * np.abs(direction)
+        _, direction = objective(scores, grades, offsets, weight)
+        bend = objective.per_score * np.abs(direction)
     sums = np.array([len(direction), np.abs(direction).sum(), bend.sum()])
     n, sizes, bends = sums if total is None else total(sums)
     if sizes == 0:
         return np.zeros_like(direction), np.ones_like(direction)
     size = sizes / n
     if curvature == "constant":
-        return -direction / size, np.full_like(direction, loss.per_score)
+        return -direction / size, np.full_like(direction, objective.per_score)
     return -direction / size, np.maximum(bend, FLOOR * bends / n) / size

@@ -1,7 +1,8 @@
-"""What every loss shares: the shape of its call, and the check of what it is called with."""
+"""What all objectives share: the signature of a call, its checks, and the checked batch."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -9,8 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.validation import MAX_GRADES, InputError
-from dcglearn.losses import gain_kernel
-from dcglearn.metric.smooth_discount import SmoothDiscount
 
 if TYPE_CHECKING:
     from typing import Self
@@ -18,12 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats, Integers
-    from dcglearn.metric.dcg import DCG
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Checked documents of all queries, one after the other.
+    """The checked arguments of a call: the documents of all queries, one query after the other.
 
     Attributes
     ----------
@@ -41,7 +39,7 @@ class Batch:
 
     @property
     def unweighted(self) -> Batch:
-        """The same documents, each query counting 1."""
+        """The same documents, each query with weight 1."""
         return replace(self, weight=np.ones(self.n_queries))
 
     @property
@@ -50,34 +48,41 @@ class Batch:
         return len(self.offsets) - 1
 
     @cached_property
+    def sizes(self) -> Integers:
+        """Documents of each query, shape (n_queries,)."""
+        return np.diff(self.offsets)
+
+    @cached_property
     def longest(self) -> int:
         """Documents of the longest query."""
-        return int(np.diff(self.offsets).max(initial=0))
+        return int(self.sizes.max(initial=0))
 
     @cached_property
     def n_pairs(self) -> float:
-        """How many pairs of documents the queries hold, both ways round: the size of the work."""
+        """The number of ordered pairs of documents within queries, which measures the work."""
         return self.pairs_to(np.inf)
 
     def pairs_to(self, depth: float) -> float:
-        """Return how many pairs of a position up to `depth` and a document the queries hold."""
-        sizes = np.diff(self.offsets).astype(np.float64)
+        """Return the number of pairs of a position up to `depth` and a document of the same query."""
+        sizes = self.sizes.astype(np.float64)
         return float(sizes @ np.minimum(sizes, depth))
 
 
-class Loss:
-    """A function ``loss(scores, grades, offsets=None, weight=None) -> (value, gradient)``; higher is better.
+class Objective:
+    """A function ``objective(scores, grades, offsets=None, weight=None) -> (value, gradient)`` to be maximised.
 
-    `sharpness` names the parameter that says how closely the loss follows the ranking, or is None. Multiplying all
-    scores by a factor is undone by multiplying that parameter by the factor to the power `sharpness_power`.
+    A higher value is a better ranking. Where the literature minimises a loss (a hinge, a cross entropy), the value is
+    minus that loss.
     """
 
     sharpness: ClassVar[str | None] = None
+    """Name of the parameter that sets how closely the objective follows the ranking."""
+    sharpness_power: int = -1
+    """The power of the unit of scores in the sharpness: -1 for a number per unit of score."""
 
-    @property
-    def sharpness_power(self) -> int:
-        """The power of the unit of scores in the sharpness: -1 for a number per unit of score."""
-        return -1
+    def __post_init__(self) -> None:
+        if self.sharpness is not None:
+            positive(**{self.sharpness: getattr(self, self.sharpness)})
 
     def __call__(
         self,
@@ -86,18 +91,18 @@ class Loss:
         offsets: ArrayLike | None = None,
         weight: ArrayLike | None = None,
     ) -> tuple[float, Floats]:
-        """Return the value and its gradient in the scores.
+        """Return the value and its gradient with respect to the scores.
 
         Parameters
         ----------
         scores : array_like, shape (n,)
-            Of the documents of all queries, one query after the other.
+            Scores of the documents of all queries, one query after the other.
         grades : array_like of int, shape (n,)
             0 = worst.
         offsets : array_like of int, shape (n_queries + 1,), optional
             Query q holds documents ``offsets[q]:offsets[q + 1]``; one query by default.
         weight : array_like, shape (n_queries,), optional
-            How much each query counts; 1 by default.
+            Weight of each query; 1 by default.
 
         Returns
         -------
@@ -108,7 +113,7 @@ class Loss:
         Raises
         ------
         InputError
-            If a score is not finite, a grade is not one of the scale, or the offsets do not fit.
+            If a score is not finite, a grade is not on the scale, or offsets or weights do not fit the documents.
         """
         batch = check(scores, grades, self._top_grade, offsets, weight)
         if len(batch.scores) == 0:
@@ -122,13 +127,19 @@ class Loss:
         offsets: ArrayLike | None = None,
         weight: ArrayLike | None = None,
     ) -> tuple[Floats, Floats]:
-        """Return a direction of steps as long as the loss's own, and how it bends: what boosted trees follow.
+        """Return LambdaMART's lambdas and their curvature, to which boosted trees are fitted in place of the gradient.
 
-        Losses of soft ranks and of exchanges pull each pair of documents by what exchanging the two would change in the
-        DCG, where the gradient only knows what the next small move changes. The pull of a pair is divided by its
-        distance (and a thousandth of 1 / alpha), the pulls of a query that sum to S are brought to log2(1 + S), and a
-        pair bends by its pull over its distance and 3/2 / alpha: so that Newton's step brings it in order. All other
-        losses return their gradient, which bends in proportion to its size.
+        Objectives of soft ranks, and LambdaRank, weigh a pair of documents a, b with gains G, scores f, and discounts D
+        at their ranks by the change of the DCG if the two are swapped::
+
+            lambda_ab = |(G_a - G_b) (D_a - D_b)| step(alpha (f_a - f_b)) / (|f_a - f_b| + 0.001 / alpha)
+            curvature_ab = lambda_ab / (|f_a - f_b| + 1.5 / alpha)
+
+        The better document gains lambda_ab and the worse one loses it; the curvature is added to both, so that a Newton
+        step brings the pair in order. ``step`` is the slope of the objective's own comparison of two scores, 1 where
+        they are equal. If queries are normalised and the lambdas of one sum to S, they are scaled to log2(1 + S).
+        All other objectives return their gradient; its curvature is its size times the sharpness, the second derivative
+        in `Regression`.
 
         Parameters
         ----------
@@ -138,34 +149,55 @@ class Loss:
         Returns
         -------
         direction, curvature : ndarray, shapes (n,)
-            Towards higher values; curvature is positive or 0.
+            `direction` points to higher values; `curvature` is not negative.
+
+        Raises
+        ------
+        InputError
+            As in a call.
         """
         batch = check(scores, grades, self._top_grade, offsets, weight)
         if len(batch.scores) == 0:
             return np.zeros(0), np.zeros(0)
         return self._lambdas(batch)
 
+    def forces(self, *call: Any, **named: Any) -> tuple[Floats, Floats]:
+        """Return `lambdas`, of which this is the former name, with a DeprecationWarning."""
+        warnings.warn("`forces` is now called `lambdas`", DeprecationWarning, stacklevel=2)
+        return self.lambdas(*call, **named)
+
     def at(self, iteration: int, total: int) -> Self:
-        """Return the loss of iteration 1..total: this one, unless it is scheduled."""
+        """Return the objective of iteration 1..total: this one, unless it is scheduled.
+
+        Raises
+        ------
+        InputError
+            If the iteration lies outside 1..total.
+        """
         if not 1 <= iteration <= total:
             raise InputError(f"iteration={iteration} lies outside 1..total={total}")
         return self
 
     def count_empty(self, grades: ArrayLike, offsets: ArrayLike | None = None) -> int:
-        """Return how many queries leave nothing to gain: they add 0, normalised, and have no gradient.
+        """Return the number of empty queries: those without a positive ideal DCG, or without a relevant document.
 
-        Queries without a positive ideal value, for a DCG; without a relevant document, for average precision.
+        Normalised, such a query adds 0 to the value and has no gradient.
 
         Parameters
         ----------
         grades, offsets
+            As in a call.
+
+        Raises
+        ------
+        InputError
             As in a call.
         """
         y = np.asarray(grades)
         return int(self._is_empty(check(np.zeros(y.shape), y, self._top_grade, offsets, None)).sum())
 
     def for_scale(self, scale: float) -> Self:
-        """Return the loss that sees ``scale * scores`` as this one sees ``scores``."""
+        """Return the objective that at ``scale * scores`` is what this one is at ``scores``."""
         if self.sharpness is None:
             return self
         value = getattr(self, self.sharpness) * scale**self.sharpness_power
@@ -173,13 +205,13 @@ class Loss:
         return replace(self, **changes)  # type: ignore[type-var]
 
     @property
-    def _top_grade(self) -> int:
-        return MAX_GRADES - 1
+    def per_score(self) -> float:
+        """The sharpness to the power ``-sharpness_power``, such as alpha or 1 / margin; 1 without a sharpness."""
+        return 1.0 if self.sharpness is None else float(getattr(self, self.sharpness) ** -self.sharpness_power)
 
     @property
-    def per_score(self) -> float:
-        """The sharpness, per unit of score; 1 for a loss that has none."""
-        return 1.0 if self.sharpness is None else float(getattr(self, self.sharpness) ** -self.sharpness_power)
+    def _top_grade(self) -> int:
+        return MAX_GRADES - 1
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         raise NotImplementedError
@@ -189,88 +221,26 @@ class Loss:
         return gradient, self.per_score * np.abs(gradient)
 
     def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
-        return np.diff(batch.offsets) == 0
-
-
-@dataclass(frozen=True)
-class MetricLoss(Loss):
-    """A loss that follows a DCG; what its subclasses read off that DCG."""
-
-    dcg: DCG
-
-    @property
-    def _top_grade(self) -> int:
-        return self.dcg.n_grades - 1
-
-    @cached_property
-    def _discount(self) -> SmoothDiscount:
-        return SmoothDiscount.of(self.dcg.discounts)
-
-    @cached_property
-    def _by_gain(self) -> Integers:
-        """Grades from the largest gain to the smallest."""
-        return np.argsort(-self.dcg.gains, kind="stable")
-
-    def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
-        return self._factors(batch, True) == 0
-
-    def _factors(self, batch: Batch, normalise: bool) -> Floats:
-        """Return what each query's DCG is multiplied by, shape (n_queries,)."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class HardMetricLoss(MetricLoss):
-    """A loss whose ranks are whole numbers, so that the DCG's discounts act as they are, whatever their signs."""
-
-    def _vector(self, longest: int) -> Floats:
-        """Return the discounts of the positions that count: c, cut at k or continued by the smooth tail."""
-        c = self.dcg.discounts
-        k = int(min(depth_of(getattr(self, "k", "depth"), self.dcg), max(longest, len(c))))
-        return c[:k] if k <= len(c) else self._continued(k)
-
-    def _continued(self, depth: int) -> Floats:
-        """Return the discounts of positions 1..depth, past the last one the smooth tail."""
-        c = self.dcg.discounts
-        return np.concatenate([c[:depth], self._discount(np.arange(len(c) + 1.0, depth + 1))])
-
-    def _factors(self, batch: Batch, normalise: bool) -> Floats:
-        factor = np.empty(batch.n_queries)
-        best_first = -np.sort(-self._vector(batch.longest))
-        gain_kernel.hard_factors(
-            batch.grades, batch.offsets, self.dcg.gains, self._by_gain, best_first, batch.weight, normalise, factor
-        )
-        return factor
+        return batch.sizes == 0
 
 
 def without_relevant(batch: Batch, min_grade: int) -> NDArray[np.bool_]:
-    """Return which queries hold no document of `min_grade` or better, shape (n_queries,)."""
-    seen = np.r_[0, np.cumsum(batch.grades >= min_grade)]
-    return np.diff(seen[batch.offsets]) == 0
+    """Return which queries have no document of `min_grade` or better, shape (n_queries,)."""
+    counts = np.r_[0, np.cumsum(batch.grades >= min_grade)]
+    return np.diff(counts[batch.offsets]) == 0
 
 
 def positive(**values: float) -> None:
-    """Refuse, with an InputError, what is not a positive finite number."""
+    """Raise InputError unless all values are positive finite numbers."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 < value < np.inf:
             raise InputError(f"{name}={value!r} is not a positive finite number")
 
 
-def depth_of(k: int | str | None, dcg: DCG) -> float:
-    """Return the rank up to which documents count: the DCG's own, a given one, or infinity for None."""
-    if k is None:
-        return np.inf
-    if k == "depth":
-        return dcg.depth
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise InputError(f'k={k!r} is neither a positive integer, "depth" (that of the DCG), nor None (all ranks)')
-    return int(k)
-
-
 def check(
     scores: ArrayLike, grades: ArrayLike, top_grade: int, offsets: ArrayLike | None, weight: ArrayLike | None
 ) -> Batch:
-    """Return the arrays of a call, checked; see `Loss.__call__`."""
+    """Return the checked arguments of a call; see `Objective.__call__`."""
     f = np.ascontiguousarray(scores, dtype=np.float64)
     if f.ndim != 1:
         raise InputError(f"scores has shape {f.shape}; expected one score per document, (n,)")
@@ -286,7 +256,7 @@ def check(
         raise InputError(f"weight has shape {v.shape}; expected one value per query, ({len(ends) - 1},)")
     if not (np.isfinite(v) & (v >= 0)).all():
         wrong = int(np.argmin(np.isfinite(v) & (v >= 0)))
-        raise InputError(f"weight[{wrong}]: {v[wrong]} is not a finite number of 0 or more")
+        raise InputError(f"weight[{wrong}]: {v[wrong]} is not a finite number >= 0")
     return Batch(f, y, ends, v)
 
 
@@ -314,7 +284,7 @@ def _grades(grades: ArrayLike, n: int, top: int) -> Integers:
 def _offsets(offsets: ArrayLike, n: int) -> Integers:
     ends = np.asarray(offsets)
     if ends.ndim != 1 or len(ends) == 0 or ends.dtype.kind not in "iu":
-        raise InputError(f"offsets of shape {ends.shape} and type {ends.dtype}; expected integers, (n_queries + 1,)")
+        raise InputError(f"offsets has shape {ends.shape} and type {ends.dtype}; expected integers, (n_queries + 1,)")
     ends = np.ascontiguousarray(ends, dtype=np.int64)
     if ends[0] != 0 or ends[-1] != n or (np.diff(ends) < 0).any():
         sizes = "; these look like group sizes: give np.r_[0, np.cumsum(sizes)]" if ends.sum() == n else ""

@@ -7,31 +7,19 @@ import math
 import numpy as np
 from numba import njit
 
-from dcglearn.losses.class_kernel import first_at_most, first_below
-from dcglearn.losses.rank_kernel import FAR
+from dcglearn.losses.rank_kernel import FAR, first_at_most, first_below
 
 LOGISTIC, MODIFIED_HUBER = range(2)
-
-
-@njit(cache=True, nogil=True)
-def pair_counts(segments, n_classes, counts):
-    """Fill how many pairs of documents of different classes each query holds."""
-    for q in range(len(counts)):
-        seen = 0
-        counts[q] = 0.0
-        for s in range(q * n_classes, (q + 1) * n_classes):
-            size = segments[s + 1] - segments[s]
-            counts[q] += seen * size
-            seen += size
+"""Losses of a pair with margin v: ``log(1 + exp(-v))``, and ``-4v`` for v < -1, ``(v - 1)^2`` up to 1, then 0."""
 
 
 @njit(cache=True, nogil=True)
 def hinge(f, segments, n_classes, tops, bottoms, down, squares, up, factor, margin, squared, first, last, out):
     """Return the sum of ``max(0, margin - (f_better - f_worse))`` over the better documents first..last-1.
 
-    Documents are kept by query, class and score. `down` and `squares` sum scores less their class's largest, and the
-    squares of these, from the top; `up` sums scores less the smallest from the bottom. `out` takes minus the derivative
-    of the same sum over all pairs. Where `squared`, half of the squares is summed instead.
+    If `squared`, the terms are halves of the squares. `out` takes minus the derivative of the sum over all pairs.
+    Documents are sorted by query, class and score. `down` and `squares` sum the scores minus their class's largest, and
+    the squares of these, from the top; `up` sums the scores minus the smallest from the bottom.
     """
     value = 0.0
     s = np.searchsorted(segments, first, side="right") - 1
@@ -46,7 +34,7 @@ def hinge(f, segments, n_classes, tops, bottoms, down, squares, up, factor, marg
             if other == s or start == stop:
                 continue
             if other < s:
-                turn = first_at_most(f, x - margin, start, stop)
+                turn = first_at_most(f, x - margin, 1.0, 0.0, start, stop)
                 n = turn - start
                 a = margin - x + tops[other]
                 total = n * a + down[other + turn]
@@ -57,7 +45,7 @@ def hinge(f, segments, n_classes, tops, bottoms, down, squares, up, factor, marg
                 else:
                     value += factor[query] * total
             else:
-                turn = first_below(f, x + margin, start, stop)
+                turn = first_below(f, x + margin, 1.0, 0.0, start, stop)
                 n = stop - turn
                 total = n * (margin + x - bottoms[other]) - up[other + turn]
                 push -= total if squared else n
@@ -83,7 +71,8 @@ def phi(kind, v):
 def weighted_pairs(f, gain, offsets, discounts, factor, kind, steepness, first, last, out):
     """Return ``sum |(G_a - G_b)(D_a - D_b)| phi(steepness v)`` over pairs whose upper document is among first..last-1.
 
-    `out`, shape (n,), takes minus the derivative. D is taken at the ranks of the sort and is 0 past `discounts`.
+    v is the score of the better document minus that of the worse one, and D the discount at the rank in the sort, 0
+    past `discounts`. `out`, shape (n,), takes minus the derivative.
     """
     value = 0.0
     depth = len(discounts)
@@ -104,7 +93,7 @@ def weighted_pairs(f, gain, offsets, discounts, factor, kind, steepness, first, 
             sign = 1.0 if span > 0.0 else -1.0
             loss, change = phi(kind, sign * steepness * (f[a] - f[b]))
             value += weight * loss
-            moved = weight * change * sign * steepness
-            out[a] -= moved
-            out[b] += moved
+            step = weight * change * sign * steepness
+            out[a] -= step
+            out[b] += step
     return value

@@ -1,4 +1,4 @@
-"""Losses of pairs of documents: hinges, and pairs weighted by what exchanging them would change in a DCG."""
+"""Losses of pairs of documents: hinges, and pairs weighted by the change of a DCG if the two are swapped."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ import numpy as np
 
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.losses import pair_kernel
-from dcglearn.losses.class_kernel import Classes
-from dcglearn.losses.objective import Batch, HardMetricLoss, Loss, depth_of, positive
-from dcglearn.losses.rank_kernel import parts_of, sorted_queries
-from dcglearn.losses.swap import swap_lambdas
+from dcglearn.losses.class_kernel import Classes, sums_from_bottom, sums_from_top
+from dcglearn.losses.dcg_objective import WholeRankObjective
+from dcglearn.losses.objective import Batch, Objective
+from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
 from dcglearn.losses.swap_kernel import LOGISTIC
 
 if TYPE_CHECKING:
     from typing import Literal
 
     from dcglearn.foundation.arrays import Floats
+    from dcglearn.metric.dcg import DCG
 
 
 @dataclass(frozen=True)
-class RankHinge(Loss):
+class RankHinge(Objective):
     """Minus the mean of ``max(0, margin - (f_better - f_worse))`` over a query's pairs of different grades.
 
     Parameters
@@ -34,7 +35,8 @@ class RankHinge(Loss):
 
     Notes
     -----
-    The loss of RankSVM (Joachims 2002). Sorted by grade and score, all pairs take n log n steps for n documents.
+    The loss of RankSVM (Joachims 2002). With documents sorted by grade and score, the time for n documents grows as
+    n log n, not as the number of pairs.
 
     Examples
     --------
@@ -47,35 +49,26 @@ class RankHinge(Loss):
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "margin"
+    sharpness_power = 1
     _squared: ClassVar[bool] = False
-
-    @property
-    def sharpness_power(self) -> int:
-        """1: the margin is in units of score."""
-        return 1
-
-    def __post_init__(self) -> None:
-        positive(margin=self.margin)
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         n, n_classes = len(batch.scores), int(batch.grades.max()) + 1
-        n_chunks = parts_of(512.0 * n * n_classes)
+        n_chunks = n_chunks_of(512.0 * n * n_classes)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         c = Classes.of(order, f, batch.offsets, batch.grades, np.arange(n_classes), n_classes)
-        short = c.below_top()
-        sums = c.from_top(short), c.from_top(short * short), c.from_bottom(c.above_bottom())
-        counts, moved, gradient = np.empty(batch.n_queries), np.empty(n), np.empty(n)
-        pair_kernel.pair_counts(c.segments, n_classes, counts)
-        factor = batch.weight / np.maximum(counts, 1) if self.normalise else batch.weight
-
-        arrays = c.f, c.segments, n_classes, c.tops, c.bottoms, *sums
+        below = c.below_top()
+        down, squares = sums_from_top(below, c.segments), sums_from_top(below * below, c.segments)
+        up = sums_from_bottom(c.above_bottom(), c.segments)
+        n_pairs = (batch.sizes**2 - (c.sizes.reshape(-1, n_classes) ** 2).sum(axis=1)) // 2
+        factor = batch.weight / np.maximum(n_pairs, 1) if self.normalise else batch.weight
+        arrays, slope = (c.f, c.segments, n_classes, c.tops, c.bottoms, down, squares, up, factor), np.empty(n)
 
         def part(_: int, first: int, last: int) -> float:
-            return pair_kernel.hinge(*arrays, factor, self.margin, self._squared, first, last, moved)
+            return pair_kernel.hinge(*arrays, self.margin, self._squared, first, last, slope)
 
         value = -sum(in_chunks(part, n, n_chunks))
-        gradient[c.order] = moved
-        return value, gradient
+        return value, unsorted(c.order, slope)
 
 
 @dataclass(frozen=True)
@@ -102,24 +95,26 @@ class GBRank(RankHinge):
 
 
 @dataclass(frozen=True)
-class LambdaRank(HardMetricLoss):
-    """Minus the logistic loss of pairs, each weighted by what exchanging its two documents would change in NDCG.
+class LambdaRank(WholeRankObjective):
+    """``-sum |(G_a - G_b) (D_a - D_b)| log(1 + exp(-alpha (f_a - f_b))) / ideal`` over pairs in which a is better.
+
+    The weight of a pair is the change of NDCG if the two documents are swapped.
 
     Parameters
     ----------
     dcg : DCG
-        The metric to follow, textbook or learned; its discounts act as they are.
+        The metric, textbook or learned; its discounts act as they are.
     alpha : float
-        Steepness of ``log(1 + exp(-alpha (f_better - f_worse)))``, per unit of score.
+        Steepness, per unit of score.
     k : int, "depth" or None
-        Positions that count: pairs with neither document among them have weight 0.
+        Positions that count: a pair with neither document among them has weight 0.
     normalise : bool
         Whether each query is divided by its ideal value.
 
     Notes
     -----
-    Burges et al. 2006. Ranks are those of the sort, ties as they come, and constants in the gradient; so the value
-    jumps where two scores cross.
+    Burges et al. 2006. D are the discounts at the ranks in the sort, ties in input order, which are constants in the
+    gradient; so the value jumps where two scores cross.
 
     Examples
     --------
@@ -129,46 +124,36 @@ class LambdaRank(HardMetricLoss):
     (-0.4591, array([-0.281,  0.265,  0.016]))
     """
 
+    dcg: DCG
     alpha: float = 1.0
     k: int | Literal["depth"] | None = "depth"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "alpha"
-
-    def __post_init__(self) -> None:
-        positive(alpha=self.alpha)
-        depth_of(self.k, self.dcg)
+    _loss: ClassVar[int] = pair_kernel.LOGISTIC
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        return self._weighted(batch, pair_kernel.LOGISTIC, self.alpha)
-
-    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
-        discounts, factor = self._continued(batch.longest), self._factors(batch.unweighted, self.normalise)
-        return swap_lambdas(batch, self.dcg, discounts, self.alpha, LOGISTIC, factor, self.normalise)
-
-    def _weighted(self, batch: Batch, kind: int, steepness: float) -> tuple[float, Floats]:
-        discounts, n = self._vector(batch.longest), len(batch.scores)
-        n_chunks = parts_of(16 * batch.pairs_to(len(discounts)))
+        discounts, n = self._discounts(batch.longest), len(batch.scores)
+        n_chunks = n_chunks_of(16 * batch.pairs_to(len(discounts)))
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-        gain, factor = self.dcg.gains[batch.grades[order]], self._factors(batch, self.normalise)
-        moved = np.zeros((n_chunks, n))
+        arrays = f, self.dcg.gains[batch.grades[order]], batch.offsets, discounts, self._factors(batch)
+        slopes = np.zeros((n_chunks, n))
 
         def part(i: int, first: int, last: int) -> float:
-            return pair_kernel.weighted_pairs(
-                f, gain, batch.offsets, discounts, factor, kind, steepness, first, last, moved[i]
-            )
+            return pair_kernel.weighted_pairs(*arrays, self._loss, self.alpha, first, last, slopes[i])
 
         value = -sum(in_chunks(part, n, n_chunks))
-        gradient = np.empty(n)
-        gradient[order] = moved.sum(axis=0)
-        return value, gradient
+        return value, unsorted(order, slopes.sum(axis=0))
+
+    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
+        return self._swap_lambdas(batch, self._continued(batch.longest), LOGISTIC)
 
 
 @dataclass(frozen=True)
 class RSRank(LambdaRank):
-    """Minus the modified Huber loss of pairs, each weighted by what exchanging its documents would change in NDCG.
+    """``-sum |(G_a - G_b) (D_a - D_b)| phi(alpha (f_a - f_b)) / ideal`` over pairs in which a is better.
 
-    ``phi(v) = -4v`` for v < -1, ``(v - 1)^2`` up to 1, then 0; of ``v = alpha (f_better - f_worse)``.
+    phi is the modified Huber loss: ``phi(v) = -4v`` for v < -1, ``(v - 1)^2`` up to 1, then 0.
 
     Parameters
     ----------
@@ -177,8 +162,8 @@ class RSRank(LambdaRank):
 
     Notes
     -----
-    Sun et al. 2009, equation 14, with the weight's absolute value as in their equation 3: signed, as in section 4, it
-    pushes a pair in the right order the wrong way.
+    Sun et al. 2009, equation 14, with the absolute value of the weight as in their equation 3. The signed weight of
+    their section 4 would push pairs in the right order apart the wrong way.
 
     Examples
     --------
@@ -188,8 +173,7 @@ class RSRank(LambdaRank):
     (-0.8051, array([-1.215,  1.15 ,  0.065]))
     """
 
-    def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        return self._weighted(batch, pair_kernel.MODIFIED_HUBER, self.alpha)
+    _loss: ClassVar[int] = pair_kernel.MODIFIED_HUBER
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
-        return Loss._lambdas(self, batch)
+        return Objective._lambdas(self, batch)

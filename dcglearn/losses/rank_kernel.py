@@ -1,10 +1,11 @@
-"""Soft ranks ``r_i = 1 + sum_j sigma(alpha (f_j - f_i))`` and the pull that a change of them exerts on the scores.
+"""Soft ranks ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))`` and their vector-Jacobian product.
 
-A query is sorted once. Scores further apart than 37 / alpha add exactly 0 or 1 in float64 and cost nothing. Within the
-window, ``exp(alpha (x - f_j))`` is a product of two exponentials computed beforehand, each relative to the head of a
-block of scores no wider than 200 / alpha, so that neither overflows. Where many documents share a narrow range of
-scores, the sum, which is an analytic function of the score, is computed at 32 Chebyshev points and interpolated: poles
-at distance pi / alpha and a half-width of at most 2 / alpha make the error ``3.4^-32``, below float64's own.
+A query is sorted once. Scores further apart than 37 / alpha add exactly 0 or 1 in float64, so a document's sum covers
+only the window of those within. There, ``exp(alpha (x - f_j))`` is a product of two exponentials, each relative to the
+head of a block of scores no wider than 200 / alpha, so that neither overflows; one of the two is computed only once.
+Where many documents share a narrow range of scores, the sum, an analytic function of the score, is computed at 32
+Chebyshev points and interpolated. Its poles are at distance pi / alpha and the half-width is at most 2 / alpha, so the
+error is ``3.4^-32``, below the precision of float64.
 """
 
 from __future__ import annotations
@@ -22,29 +23,33 @@ if TYPE_CHECKING:
 
 
 FAR = 37.0
-"""1 + exp(-37) is 1 in float64."""
+"""Half-width of the window, in units of 1 / alpha: 1 + exp(-37) is 1 in float64."""
 BLOCK = 200.0
+"""Largest range of scores in a block, in units of 1 / alpha."""
 BOX = 4.0
+"""Largest range of scores that is interpolated at once, in units of 1 / alpha."""
 NODES = 32
+"""Chebyshev points of an interpolation."""
 GROUP = 256
+"""Documents that are interpolated together, so that the loop over them is vectorised."""
 PART = 1 << 24
-"""Pairs that are worth a chunk: some milliseconds, where a pool of threads costs one."""
+"""Pairs of documents in a chunk, which take some milliseconds; starting a pool of threads takes one."""
 
 _ANGLES = np.pi * (np.arange(NODES) + 0.5) / NODES
 _COSINES = np.cos(np.outer(np.arange(NODES), _ANGLES)) * 2 / NODES
 _COSINES[0] /= 2
 _POINTS = np.cos(_ANGLES)
 _SUMS = {"reassoc", "nsz", "contract"}
-"""Sums may be taken in any order, so that they use vector instructions (as does division that never raises)."""
+"""Flags that let the compiler add in any order, and so vectorise (as ``error_model="numpy"`` does for divisions)."""
 
 
-def parts_of(n_pairs: float) -> int:
-    """Return into how many parts a batch is cut: a function of the batch alone."""
+def n_chunks_of(n_pairs: float) -> int:
+    """Return the number of chunks for that many pairs of work, independent of the number of threads."""
     return int(min(max(n_pairs // PART, 1), MAX_CHUNKS))
 
 
 def sorted_queries(scores: Floats, offsets: Integers, n_chunks: int) -> tuple[Integers, Floats]:
-    """Return the documents of each query by falling score, ties as they come, and their scores; shapes (n,)."""
+    """Return the documents of each query by falling score, ties in input order, and their scores; shapes (n,)."""
     order, f = np.empty(len(scores), np.int64), np.empty(len(scores))
     in_chunks(
         lambda _, first, last: sort_queries(scores, offsets, first, last, order, f),
@@ -54,25 +59,32 @@ def sorted_queries(scores: Floats, offsets: Integers, n_chunks: int) -> tuple[In
     return order, f
 
 
+def unsorted(order: Integers, values: Floats) -> Floats:
+    """Return the values of the sorted documents `order` in the order of the batch, shape (n,)."""
+    out = np.empty(len(values))
+    out[order] = values
+    return out
+
+
 class SoftRanks:
-    """Soft ranks within segments of sorted scores, and the pull of their changes back on the scores.
+    """Soft ranks within segments of sorted scores, and their vector-Jacobian product.
 
     Parameters
     ----------
     f : ndarray, shape (n,)
         Scores, falling within each segment.
     segments : ndarray of int64, shape (m + 1,)
+        Ends of the segments.
     alpha : float
+        Sharpness, per unit of score.
     n_chunks : int
-        Parts to work in.
+        Chunks to compute in.
     """
 
     def __init__(self, f: Floats, segments: Integers, alpha: float, n_chunks: int) -> None:
         self.f, self.segments, self.alpha, self.n_chunks = f, segments, alpha, n_chunks
-        self.ratio = np.empty(len(f))
-        self.head, self.tail = np.empty(len(f), np.int64), np.empty(len(f), np.int64)
-        prepare(f, segments, alpha, self.ratio, self.head, self.tail)
-        self.blocks = (self.ratio, self.head, self.tail)
+        self.blocks = np.empty(len(f)), np.empty(len(f), np.int64), np.empty(len(f), np.int64)
+        prepare(f, segments, alpha, *self.blocks)
 
     def ranks(self) -> Floats:
         """Return ``1 + sum_{j != i} sigma(alpha (f_j - f_i))``, shape (n,)."""
@@ -84,12 +96,12 @@ class SoftRanks:
         in_chunks(part, len(out), self.n_chunks)
         return out
 
-    def pull(self, w: Floats) -> Floats:
-        """Return the derivative in the scores of what changes by `w` per unit of each rank, shape (n,)."""
+    def vjp(self, w: Floats) -> Floats:
+        """Return ``sum_i w_i dr_i/df_p``, shape (n,)."""
         out = np.empty(len(self.f))
 
         def part(_: int, first: int, last: int) -> None:
-            pull(self.f, self.segments, *self.blocks, self.alpha, w, first, last, out)
+            soft_ranks_vjp(self.f, self.segments, *self.blocks, self.alpha, w, first, last, out)
 
         in_chunks(part, len(out), self.n_chunks)
         return out
@@ -97,7 +109,7 @@ class SoftRanks:
 
 @njit(cache=True, nogil=True)
 def sort_queries(scores, offsets, first, last, order, f):
-    """Fill `order` (documents by falling score, ties as they come) and `f` (their scores) of queries first..last-1."""
+    """Sort the documents of queries first..last-1 by falling score, ties in input order, into `order` and `f`."""
     for q in range(first, last):
         start, stop = offsets[q], offsets[q + 1]
         order[start:stop] = np.argsort(-scores[start:stop], kind="mergesort") + start
@@ -124,7 +136,7 @@ def prepare(f, segments, alpha, ratio, head, tail):
             tail[h] = stop
 
 
-@njit(cache=True, nogil=True, fastmath=False)  # said, since a function otherwise takes this from its caller
+@njit(cache=True, nogil=True, fastmath=False)  # explicit: the default is the caller's
 def _from_head(x, head, below, alpha):
     """Return ``exp(alpha (x - head - below))``, subtracting in this order."""
     return math.exp(alpha * ((x - head) - below))
@@ -134,7 +146,7 @@ def _from_head(x, head, below, alpha):
 def count_above(x, below, f, ratio, head, tail, low, high, alpha):
     """Return ``sum sigma(alpha (f_j - x + below))`` over j in low..high-1, all within the window of x - below.
 
-    The point is given in two parts, a score and what it lies below that, since their difference may be rounded.
+    `x` and `below` are separate because their difference may be rounded.
     """
     total = 0.0
     j = low
@@ -143,7 +155,7 @@ def count_above(x, below, f, ratio, head, tail, low, high, alpha):
         end = min(tail[h], high)
         p = _from_head(x, f[h], below, alpha)
         part = 0.0
-        ratios = ratio[j:end]  # a slice: indices into it need no check for negative ones, and the loop is vectorised
+        ratios = ratio[j:end]  # indices into a slice cannot be negative, so that the loop is vectorised
         for k in range(end - j):
             part += 1.0 / (1.0 + p * ratios[k])
         total += part
@@ -177,11 +189,11 @@ def slopes(x, below, shift, f, ratio, head, tail, low, high, alpha, w):
 
 
 @njit(cache=True, nogil=True)
-def first_within(f, x, alpha, far, low, high):
-    """Return the first j in low..high of falling scores with ``alpha (f_j - x) <= far``."""
+def first_at_most(f, x, alpha, gap, low, high):
+    """Return the first j in low..high of falling scores with ``alpha (f_j - x) <= gap``."""
     while low < high:
         middle = (low + high) // 2
-        if alpha * (f[middle] - x) <= far:
+        if alpha * (f[middle] - x) <= gap:
             high = middle
         else:
             low = middle + 1
@@ -189,11 +201,11 @@ def first_within(f, x, alpha, far, low, high):
 
 
 @njit(cache=True, nogil=True)
-def first_beyond(f, x, alpha, far, low, high):
-    """Return the first j in low..high of falling scores with ``alpha (x - f_j) > far``."""
+def first_below(f, x, alpha, gap, low, high):
+    """Return the first j in low..high of falling scores with ``alpha (f_j - x) < gap``."""
     while low < high:
         middle = (low + high) // 2
-        if alpha * (x - f[middle]) > far:
+        if alpha * (f[middle] - x) < gap:
             high = middle
         else:
             low = middle + 1
@@ -202,7 +214,7 @@ def first_beyond(f, x, alpha, far, low, high):
 
 @njit(cache=True, nogil=True)
 def _coefficients(values, out):
-    """Turn values at the Chebyshev points into coefficients."""
+    """Fill `out` with the Chebyshev coefficients of values at the Chebyshev points."""
     for k in range(NODES):
         total = 0.0
         for m in range(NODES):
@@ -212,29 +224,29 @@ def _coefficients(values, out):
 
 @njit(cache=True, nogil=True)
 def _interpolate(coefficients, f, top, half, first, last, out):
-    """Fill out[first:last] with the Chebyshev series at scores f: Clenshaw's recurrence, some documents at a time."""
-    u, one, two = np.empty(GROUP), np.empty(GROUP), np.empty(GROUP)
+    """Fill out[first:last] with the Chebyshev series at the scores f, by Clenshaw's recurrence."""
+    u, last_sum, sum_before = np.empty(GROUP), np.empty(GROUP), np.empty(GROUP)
     for start in range(first, last, GROUP):
         n = min(GROUP, last - start)
         for i in range(n):
             u[i] = 1.0 - (top - f[start + i]) / half
-            one[i] = 0.0
-            two[i] = 0.0
+            last_sum[i] = 0.0
+            sum_before[i] = 0.0
         for k in range(NODES - 1, 0, -1):
             c = coefficients[k]
             for i in range(n):
-                new = c + 2.0 * u[i] * one[i] - two[i]
-                two[i] = one[i]
-                one[i] = new
+                new = c + 2.0 * u[i] * last_sum[i] - sum_before[i]
+                sum_before[i] = last_sum[i]
+                last_sum[i] = new
         for i in range(n):
-            out[start + i] = coefficients[0] + u[i] * one[i] - two[i]
+            out[start + i] = coefficients[0] + u[i] * last_sum[i] - sum_before[i]
 
 
 @njit(cache=True, nogil=True)
 def _window(f, i, stop, last, alpha, low, edge, high):
-    """Return where the window of a box of documents from i on begins, where the box could and does end, and the window.
+    """Return the start of the window, the furthest and the chosen end of the box that starts at i, and the window end.
 
-    All but the end of the box only grow with i within a segment, so that a pass over the segment takes n steps.
+    All but the chosen end only grow with i within a segment, so that a pass over the segment takes n steps.
     """
     while alpha * (f[low] - f[i]) > FAR:
         low += 1
@@ -246,7 +258,7 @@ def _window(f, i, stop, last, alpha, low, edge, high):
         high += 1
     end = edge
     if f[i] > f[end - 1] and (end - i - NODES) * (high - low + 100) < 3000 + 100 * (end - i):
-        end = i + 1  # cheaper one by one: the work of a sum, of the coefficients and of a point, in terms of a sum
+        end = i + 1  # one document is cheaper: the work of the sums, the coefficients and the points was measured
     high = max(high, end)
     while high < stop and alpha * (f[end - 1] - f[high]) <= FAR:
         high += 1
@@ -281,7 +293,7 @@ def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):
 
 
 @njit(cache=True, nogil=True)
-def pull(f, segments, ratio, head, tail, alpha, w, first, last, out):
+def soft_ranks_vjp(f, segments, ratio, head, tail, alpha, w, first, last, out):
     """Fill ``sum_i w_i dr_i/df_p = alpha sum_j sigma'(alpha (f_j - f_p)) (w_j - w_p)`` of sorted documents p."""
     moments, totals = np.empty(NODES), np.empty(NODES)
     moment_at, total_at, sums = np.empty(NODES), np.empty(NODES), np.empty(GROUP)

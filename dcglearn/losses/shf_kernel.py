@@ -1,10 +1,11 @@
-"""Smoothed hinge ranks of Wu et al. 2009 and the pull that a change of them exerts on the scores.
+"""Smoothed hinge ranks of Wu et al. 2009, and their vector-Jacobian product.
 
 A pair of a better and a worse document, ``x = f_better - f_worse``, adds ``A(x)`` to the rank of the better one and
-``1 + A(x)`` to that of the worse: ``A(x) = sigma(-alpha x)`` in the right order (x >= 0), ``1/2 - (alpha/4) x`` in the
-wrong one. Documents of one class (of equal gain) add the usual ``sigma(alpha (f_j - f_i))``. Documents are kept by
-class and score; for one document, those of another class are a range in the right order, of which only a window
-counts, and a range in the wrong order, whose linear terms are a difference of running sums.
+``1 + A(x)`` to that of the worse one, with ``A(x) = sigma(-alpha x)`` in the right order (x >= 0) and
+``1/2 - (alpha/4) x`` in the wrong order. Documents of one class (of equal gain) add ``sigma(alpha (f_j - f_i))``.
+
+Documents are sorted by query, class and score. For one document, each other class is a range in the right order, of
+which only a window counts, and a range in the wrong order, whose linear terms are a difference of running sums.
 """
 
 from __future__ import annotations
@@ -12,23 +13,22 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from dcglearn.losses.class_kernel import first_at_most, first_below
-from dcglearn.losses.rank_kernel import FAR, count_above, first_beyond, first_within, slopes
+from dcglearn.losses.rank_kernel import FAR, count_above, first_at_most, first_below, slopes
 
 
 @njit(cache=True, nogil=True)
 def _own_class(x, f, ratio, head, tail, start, stop, alpha):
-    low = first_within(f, x, alpha, FAR, start, stop)
-    high = first_beyond(f, x, alpha, FAR, low, stop)
+    low = first_at_most(f, x, alpha, FAR, start, stop)
+    high = first_below(f, x, alpha, -FAR, low, stop)
     return low - start - 0.5 + count_above(x, 0.0, f, ratio, head, tail, low, high, alpha)
 
 
 @njit(cache=True, nogil=True)
 def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, tail, alpha, first, last, ranks):
-    """Fill the ranks of documents first..last-1, which are kept by query, class and score.
+    """Fill the ranks of documents first..last-1, sorted by query, class and score.
 
-    `down` sums scores less their class's largest from the top, `up` scores less the smallest from the bottom: so no
-    sum is a difference of two larger ones.
+    `down` sums the scores minus their class's largest from the top, `up` the scores minus the smallest from the bottom,
+    so that no sum is a difference of two larger ones.
     """
     s = np.searchsorted(segments, first, side="right") - 1
     for i in range(first, last):
@@ -41,15 +41,15 @@ def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, ta
             start, stop = segments[other], segments[other + 1]
             if other == s or start == stop:
                 continue
-            if other < s:  # worse documents: in the right order where they score at most x
-                turn = first_at_most(f, x, start, stop)
-                high = first_beyond(f, x, alpha, FAR, turn, stop)
+            if other < s:  # worse documents, in the right order if they score at most x
+                turn = first_at_most(f, x, 1.0, 0.0, start, stop)
+                high = first_below(f, x, alpha, -FAR, turn, stop)
                 wrong = turn - start
                 gap = down[other + turn] - wrong * (x - tops[other])
                 rank += count_above(x, 0.0, f, ratio, head, tail, turn, high, alpha)
-            else:  # better documents: in the right order where they score at least x
-                turn = first_below(f, x, start, stop)
-                low = first_within(f, x, alpha, FAR, start, turn)
+            else:  # better documents, in the right order if they score at least x
+                turn = first_below(f, x, 1.0, 0.0, start, stop)
+                low = first_at_most(f, x, alpha, FAR, start, turn)
                 wrong = stop - turn
                 gap = wrong * (x - bottoms[other]) - up[other + turn]
                 rank += (stop - start) + (turn - low) - count_above(x, 0.0, f, ratio, head, tail, low, turn, alpha)
@@ -59,32 +59,29 @@ def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, ta
 
 
 @njit(cache=True, nogil=True)
-def hinge_pull(f, segments, n_classes, w, down, up, ratio, head, tail, alpha, first, last, out):
-    """Fill the derivative in the scores of what changes by `w` per unit of each rank.
-
-    `down` and `up` sum w from the top and from the bottom of each class.
-    """
+def hinge_ranks_vjp(f, segments, n_classes, w, down, up, ratio, head, tail, alpha, first, last, out):
+    """Fill ``sum_i w_i dr_i/df_p``; `down` and `up` sum w from the top and from the bottom of each class."""
     s = np.searchsorted(segments, first, side="right") - 1
     for i in range(first, last):
         while segments[s + 1] <= i:
             s += 1
         x = f[i]
         own = s % n_classes
-        low = first_within(f, x, alpha, FAR, segments[s], segments[s + 1])
-        high = first_beyond(f, x, alpha, FAR, low, segments[s + 1])
+        low = first_at_most(f, x, alpha, FAR, segments[s], segments[s + 1])
+        high = first_below(f, x, alpha, -FAR, low, segments[s + 1])
         total = slopes(x, 0.0, w[i], f, ratio, head, tail, low, high, alpha, w)[0]
         for other in range(s - own, s - own + n_classes):
             start, stop = segments[other], segments[other + 1]
             if other == s or start == stop:
                 continue
             if other < s:  # A'(x) is -alpha times the slope of sigma, and -alpha/4 where the order is wrong
-                turn = first_at_most(f, x, start, stop)
-                high = first_beyond(f, x, alpha, FAR, turn, stop)
+                turn = first_at_most(f, x, 1.0, 0.0, start, stop)
+                high = first_below(f, x, alpha, -FAR, turn, stop)
                 total -= slopes(x, 0.0, -w[i], f, ratio, head, tail, turn, high, alpha, w)[0]
                 total -= 0.25 * (down[other + turn] + (turn - start) * w[i])
             else:
-                turn = first_below(f, x, start, stop)
-                low = first_within(f, x, alpha, FAR, start, turn)
+                turn = first_below(f, x, 1.0, 0.0, start, stop)
+                low = first_at_most(f, x, alpha, FAR, start, turn)
                 total += slopes(x, 0.0, -w[i], f, ratio, head, tail, low, turn, alpha, w)[0]
                 total += 0.25 * (up[other + turn] + (stop - turn) * w[i])
         out[i] = alpha * total
@@ -92,7 +89,7 @@ def hinge_pull(f, segments, n_classes, w, down, up, ratio, head, tail, alpha, fi
 
 @njit(cache=True, nogil=True)
 def widest_ranks(ranks, offsets, segments, n_classes, k, edges):
-    """Add to `edges` the largest rank of each query's k most relevant documents, of equal ones those scored higher."""
+    """Add to `edges` the largest rank of each query's k most relevant documents, among equals those scored higher."""
     for q in range(len(offsets) - 1):
         left = min(k, offsets[q + 1] - offsets[q])
         widest = 0.0

@@ -1,4 +1,4 @@
-"""Metrics of soft positions: SmoothNDCG and SmoothAP of Chapelle and Wu 2010."""
+"""Metrics at soft positions: SmoothNDCG and SmoothAP of Chapelle and Wu 2010."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import ap_kernel, smooth_kernel
-from dcglearn.losses.objective import Batch, HardMetricLoss, Loss, depth_of, positive, without_relevant
-from dcglearn.losses.rank_kernel import SoftRanks, parts_of, sorted_queries
+from dcglearn.losses.dcg_objective import WholeRankObjective
+from dcglearn.losses.objective import Batch, Objective, without_relevant
+from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,27 +21,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats
+    from dcglearn.metric.dcg import DCG
 
 
 @dataclass(frozen=True)
-class SmoothNDCG(HardMetricLoss):
-    """NDCG whose positions are each held by several documents: ``sum_j D_j sum_i G_i h_ij / ideal``.
+class SmoothNDCG(WholeRankObjective):
+    """NDCG at soft positions, ``sum_j D_j sum_i G_i h_ij / ideal``.
+
+    ``h_ij``, proportional to ``exp(-(f_i - f_d(j))^2 / s)`` with sum 1 over i, is the share of document i in position
+    j, which document d(j) has in the sort.
 
     Parameters
     ----------
     dcg : DCG
-        The metric to follow; any discounts, also some that rise or are negative, act as they are.
+        The metric; its discounts act as they are, also where they rise or are negative.
     sigma : float
-        The ``s`` of ``exp(-(f_i - f_d(j))^2 / s)``, in squared units of score.
+        The ``s`` of the formula, in squared units of score.
     k : int, "depth" or None
-        Positions that count: as many as the DCG has, or k, or all; past the DCG's own with `SmoothDiscount`'s tail.
+        Positions that count: those of the DCG, the first k, or all, past the DCG's with the tail of `SmoothDiscount`.
     normalise : bool
         Whether each query is divided by its ideal value.
 
     Notes
     -----
     Chapelle and Wu 2010, equations 7-8. Continuous, with a kink where scores tie. Tends to the DCG as sigma falls. The
-    time grows with positions times documents, at most.
+    time grows at most as positions times documents.
 
     Examples
     --------
@@ -50,50 +55,45 @@ class SmoothNDCG(HardMetricLoss):
     (0.6292, array([-0.339,  0.488, -0.149]))
     """
 
+    dcg: DCG
     sigma: float = 1.0
     k: int | Literal["depth"] | None = "depth"
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "sigma"
-
-    @property
-    def sharpness_power(self) -> int:
-        """2: sigma is in squared units of score."""
-        return 2
-
-    def __post_init__(self) -> None:
-        positive(sigma=self.sigma)
-        depth_of(self.k, self.dcg)
+    sharpness_power = 2
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        discounts = self._vector(batch.longest)
-        factor = self._factors(batch, self.normalise)
+        discounts, factor = self._discounts(batch.longest), self._factors(batch)
 
-        def worth(gain: Floats, mean: Floats, out: Floats) -> float:
-            return smooth_kernel.worth_of_discounts(batch.offsets, discounts, factor, mean, out)
+        def metric(_: Floats, mean: Floats, slope: Floats) -> float:
+            return smooth_kernel.dcg_of_means(batch.offsets, discounts, factor, mean, slope)
 
-        return _evaluate_positions(batch, self.dcg.gains[batch.grades], self.sigma, len(discounts), worth)
+        return _at_soft_positions(batch, self.dcg.gains[batch.grades], self.sigma, len(discounts), metric)
 
 
 @dataclass(frozen=True)
-class SmoothAP(Loss):
-    """Average precision smoothed in one of two ways.
+class SmoothAP(Objective):
+    """Average precision at soft positions, ``1/R sum_j Prec@j H_j``, or at soft ranks.
+
+    R is the number of relevant documents, rel_i 1 for these and else 0, ``H_j = sum_i h_ij rel_i`` with h of
+    `SmoothNDCG`, and Prec@j the mean of H up to position j. The direct form is the mean over relevant i of
+    ``[1 + sum_{j != i} rel_j sigma((f_j - f_i)/s)] / r_i``, with r_i the soft rank at ``alpha = 1/s``.
 
     Parameters
     ----------
     sigma : float
-        Smoothing: of ``h`` in squared units of score, of the direct form in units of score.
+        The ``s`` of h, in squared units of score, or that of the direct form, in units of score.
     form : {"positions", "direct"}
-        From ``h``: ``1/R sum_j Prec@j H_j`` with ``H_j = sum_i h_ij rel_i``; or the direct form, over relevant i:
-        ``1/R sum_i [1 + sum_{j != i} rel_j sigma((f_j - f_i)/s)] / r_i``, r_i the soft rank at ``alpha = 1/s``.
+        Soft positions, or soft ranks.
     min_grade : int
         The lowest grade that is relevant.
 
     Notes
     -----
     Chapelle and Wu 2010, section 4.2. In the direct form (their equation 9) a document's comparison with itself
-    counts 1: as printed it counts 1/2, and a perfect list with one relevant document would score 1/2. A query without a
-    relevant document counts 0.
+    counts 1; as printed it counts 1/2, so that a perfect list with one relevant document would score 1/2. A query
+    without a relevant document counts 0.
 
     Examples
     --------
@@ -108,12 +108,12 @@ class SmoothAP(Loss):
     sharpness: ClassVar[str | None] = "sigma"
 
     @property
-    def sharpness_power(self) -> int:
-        """2 from positions, where sigma is in squared units of score; 1 in the direct form."""
+    def sharpness_power(self) -> int:  # type: ignore[override]
+        """2 at soft positions, where sigma is in squared units of score; 1 in the direct form."""
         return 2 if self.form == "positions" else 1
 
     def __post_init__(self) -> None:
-        positive(sigma=self.sigma)
+        super().__post_init__()
         whole_number(self.min_grade, "min_grade")
         if self.form not in ("positions", "direct"):
             raise InputError(f'form={self.form!r} is neither "positions" nor "direct"')
@@ -125,45 +125,46 @@ class SmoothAP(Loss):
         if self.form == "direct":
             return self._evaluate_direct(batch)
 
-        def worth(gain: Floats, mean: Floats, out: Floats) -> float:
-            return smooth_kernel.worth_of_precision(batch.offsets, gain, batch.weight, mean, out)
+        def metric(gain: Floats, mean: Floats, slope: Floats) -> float:
+            return smooth_kernel.precision_of_means(batch.offsets, gain, batch.weight, mean, slope)
 
         relevant = (batch.grades >= self.min_grade).astype(np.float64)
-        return _evaluate_positions(batch, relevant, self.sigma, batch.longest, worth)
+        return _at_soft_positions(batch, relevant, self.sigma, batch.longest, metric)
 
     def _evaluate_direct(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks = parts_of(batch.n_pairs)
+        n_chunks = n_chunks_of(batch.n_pairs)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         soft = SoftRanks(f, batch.offsets, 1 / self.sigma, n_chunks)
         relevant, ends = ap_kernel.relevant_of(order, batch.grades, batch.offsets, self.min_grade)
         within = SoftRanks(f[relevant], ends, 1 / self.sigma, n_chunks)
-        slope, inner, gradient = np.zeros(len(f)), np.empty(len(relevant)), np.empty(len(f))
+        slope, inner = np.zeros(len(f)), np.empty(len(relevant))
         value = ap_kernel.precision(soft.ranks(), relevant, within.ranks(), ends, batch.weight, slope, inner)
-        moved = soft.pull(slope)
-        moved[relevant] += within.pull(inner)
-        gradient[order] = moved
-        return value, gradient
+        gradient = soft.vjp(slope)
+        gradient[relevant] += within.vjp(inner)
+        return value, unsorted(order, gradient)
 
 
-def _evaluate_positions(
-    batch: Batch, gain: Floats, s: float, depth: int, worth_of: Callable[[Floats, Floats, Floats], float]
+def _at_soft_positions(
+    batch: Batch, gain: Floats, s: float, depth: int, metric: Callable[[Floats, Floats, Floats], float]
 ) -> tuple[float, Floats]:
-    """Return ``sum_j worth_j mean_j`` and its gradient, with `worth_of` told each position's mean gain."""
+    """Return a metric of the mean gains of soft positions, and its gradient.
+
+    ``metric(gain, mean, slope)`` takes the gains of the sorted documents and the mean gain of each position, returns
+    its value, and fills its derivative with respect to each mean.
+    """
     n = len(batch.scores)
-    n_chunks = parts_of(16 * batch.pairs_to(depth))
+    n_chunks = n_chunks_of(16 * batch.pairs_to(depth))
     order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-    sorted_gain = gain[order]
-    held = np.empty(n), np.empty(n), np.empty(n)
-    worth, moved, gradient = np.empty(n), np.empty(n), np.empty(n)
+    arrays, sums = (f, gain[order], batch.offsets, s, depth), (np.empty(n), np.empty(n), np.empty(n))
+    of_means, slope = np.empty(n), np.empty(n)
 
-    def hold(_: int, first: int, last: int) -> None:
-        smooth_kernel.soft_positions(f, sorted_gain, batch.offsets, s, depth, first, last, *held)
+    def forward(_: int, first: int, last: int) -> None:
+        smooth_kernel.soft_positions(*arrays, first, last, *sums)
 
-    def pull(_: int, first: int, last: int) -> None:
-        smooth_kernel.position_pull(f, sorted_gain, batch.offsets, s, depth, worth, first, last, *held, moved)
+    def backward(_: int, first: int, last: int) -> None:
+        smooth_kernel.soft_positions_vjp(*arrays, of_means, first, last, *sums, slope)
 
-    in_chunks(hold, n, n_chunks)
-    value = worth_of(sorted_gain, held[1], worth)
-    in_chunks(pull, n, n_chunks)
-    gradient[order] = moved
-    return value, gradient
+    in_chunks(forward, n, n_chunks)
+    value = metric(arrays[1], sums[1], of_means)
+    in_chunks(backward, n, n_chunks)
+    return value, unsorted(order, slope)

@@ -1,7 +1,7 @@
-"""Which document holds which position, softly: ``h_ij`` of Chapelle and Wu 2010.
+"""Soft assignment of documents to positions, Chapelle and Wu 2010.
 
-``h_ij = exp(-u^2 / s) / sum_k exp(-(f_k - f_d(j))^2 / s)``, ``u = f_i - f_d(j)``, d(j) the document at position j.
-Terms below ``exp(-40)`` are left out. Sorted documents stand at their positions, so i and j index one sorted array.
+``h_ij = exp(-u_ij^2 / s) / sum_k exp(-u_kj^2 / s)`` with ``u_ij = f_i - f_d(j)``, d(j) the document at position j.
+Documents are sorted by query and score, so that i and j index one array. Terms below ``exp(-40)`` are left out.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ import math
 import numpy as np
 from numba import njit
 
-from dcglearn.losses.rank_kernel import first_beyond, first_within
+from dcglearn.losses.rank_kernel import first_at_most, first_below
 
 REACH = 40.0
+"""Largest u^2 / s of a term that counts."""
 
 
 @njit(cache=True, nogil=True)
 def soft_positions(f, gain, offsets, s, depth, first, last, mass, mean, turn):
-    """Fill, for the first `depth` positions j of each query among first..last-1, what they hold.
+    """Fill three sums over documents for the first `depth` positions j of each query, those among first..last-1.
 
     ``mass_j = sum_i exp(-u_ij^2/s)``, ``mean_j = sum_i h_ij G_i`` and ``turn_j = sum_i h_ij u_ij (G_i - mean_j)``;
-    the latter two are 0 further down.
+    past `depth` the latter two are 0.
     """
     near = 1.0 / math.sqrt(REACH * s)
     q = np.searchsorted(offsets, first, side="right") - 1
@@ -33,24 +34,24 @@ def soft_positions(f, gain, offsets, s, depth, first, last, mass, mean, turn):
         if j - offsets[q] >= depth:
             continue
         x = f[j]
-        low = first_within(f, x, near, 1.0, offsets[q], j)
-        high = first_beyond(f, x, near, 1.0, j, offsets[q + 1])
-        total, gains, moved, both = 0.0, 0.0, 0.0, 0.0
+        low = first_at_most(f, x, near, 1.0, offsets[q], j)
+        high = first_below(f, x, near, -1.0, j, offsets[q + 1])
+        total, total_gain, total_u, total_both = 0.0, 0.0, 0.0, 0.0
         for i in range(low, high):
             u = f[i] - x
             e = math.exp(-u * u / s)
             total += e
-            gains += e * gain[i]
-            moved += e * u
-            both += e * u * gain[i]
+            total_gain += e * gain[i]
+            total_u += e * u
+            total_both += e * u * gain[i]
         mass[j] = total
-        mean[j] = gains / total
-        turn[j] = (both - mean[j] * moved) / total
+        mean[j] = total_gain / total
+        turn[j] = (total_both - mean[j] * total_u) / total
 
 
 @njit(cache=True, nogil=True)
-def position_pull(f, gain, offsets, s, depth, worth, first, last, mass, mean, turn, out):
-    """Fill the derivative of ``sum_j worth_j mean_j`` in the scores of sorted documents first..last-1."""
+def soft_positions_vjp(f, gain, offsets, s, depth, w, first, last, mass, mean, turn, out):
+    """Fill the derivative of ``sum_j w_j mean_j`` with respect to the scores of sorted documents first..last-1."""
     near = 1.0 / math.sqrt(REACH * s)
     q = np.searchsorted(offsets, first, side="right") - 1
     for p in range(first, last):
@@ -58,34 +59,37 @@ def position_pull(f, gain, offsets, s, depth, worth, first, last, mass, mean, tu
             q += 1
         end = min(offsets[q + 1], offsets[q] + depth)
         x = f[p]
-        low = first_within(f, x, near, 1.0, offsets[q], min(p, end))
-        high = first_beyond(f, x, near, 1.0, low, end)
+        low = first_at_most(f, x, near, 1.0, offsets[q], min(p, end))
+        high = first_below(f, x, near, -1.0, low, end)
         total = 0.0
         for j in range(low, high):
             u = x - f[j]
-            total += worth[j] * math.exp(-u * u / s) / mass[j] * u * (gain[p] - mean[j])
+            total += w[j] * math.exp(-u * u / s) / mass[j] * u * (gain[p] - mean[j])
         if p < end:
-            total -= worth[p] * turn[p]
+            total -= w[p] * turn[p]
         out[p] = -2.0 / s * total
 
 
 @njit(cache=True, nogil=True)
-def worth_of_discounts(offsets, discounts, factor, mean, worth):
-    """Return ``sum_q factor_q sum_j D_j mean_j``; fill `worth` with what multiplies each mean."""
+def dcg_of_means(offsets, discounts, factor, mean, slope):
+    """Return ``sum_q factor_q sum_j D_j mean_j``; fill `slope` with its derivative with respect to each mean."""
     total = 0.0
     for q in range(len(offsets) - 1):
         part = 0.0
         for j in range(offsets[q], offsets[q + 1]):
             position = j - offsets[q]
-            worth[j] = factor[q] * discounts[position] if position < len(discounts) else 0.0
-            part += worth[j] * mean[j]
+            slope[j] = factor[q] * discounts[position] if position < len(discounts) else 0.0
+            part += slope[j] * mean[j]
         total += part
     return total
 
 
 @njit(cache=True, nogil=True)
-def worth_of_precision(offsets, gain, weight, mean, worth):
-    """Return the weighted sum of ``1/R sum_j H_j Prec@j``, Prec@j the mean of H to j; fill its derivative in H."""
+def precision_of_means(offsets, gain, weight, mean, slope):
+    """Return the weighted sum over queries of ``1/R sum_j mean_j Prec@j``; fill `slope` with its derivative.
+
+    Prec@j is the average of the means of positions up to j, and R the number of relevant documents, of gain 1.
+    """
     total = 0.0
     for q in range(len(offsets) - 1):
         start, stop = offsets[q], offsets[q + 1]
@@ -93,15 +97,15 @@ def worth_of_precision(offsets, gain, weight, mean, worth):
         for j in range(start, stop):
             relevant += gain[j]
         scale = weight[q] / relevant if relevant > 0.0 else 0.0
-        held = 0.0
+        above = 0.0
         part = 0.0
         for j in range(start, stop):
-            held += mean[j]
-            worth[j] = held / (j - start + 1.0)
-            part += worth[j] * mean[j]
+            above += mean[j]
+            slope[j] = above / (j - start + 1.0)
+            part += slope[j] * mean[j]
         below = 0.0
         for j in range(stop - 1, start - 1, -1):
             below += mean[j] / (j - start + 1.0)
-            worth[j] = scale * (worth[j] + below)
+            slope[j] = scale * (slope[j] + below)
         total += scale * part
     return total

@@ -1,4 +1,4 @@
-"""Distributions of ranks when every score carries Gaussian noise: SoftRank, Taylor et al. 2008."""
+"""Distributions of ranks if every score has Gaussian noise: SoftRank, Taylor et al. 2008."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import math
 import numpy as np
 from numba import njit
 
-from dcglearn.losses.rank_kernel import first_beyond, first_within
+from dcglearn.losses.rank_kernel import first_at_most, first_below
 
 REACH = 12.0
-"""In units of sigma: a document so far ahead is beaten with a probability below 2e-17, and 1 less that is 1."""
+"""Half-width of the window, in units of sigma: the probability of a reversal past it, below 2e-17, is neglected."""
 
 
 @njit(cache=True, nogil=True)
 def rank_distribution(beaten, n, p):
-    """Fill ``p[r]``, r = 0..n, with the probability that r of n documents are ahead, `beaten` by each with its own."""
+    """Fill ``p[r]``, r = 0..n, with the probability that r of n documents are ahead; `beaten` holds that of each."""
     p[0] = 1.0
     for i in range(n):
         b = beaten[i]
@@ -26,10 +26,10 @@ def rank_distribution(beaten, n, p):
 
 
 @njit(cache=True, nogil=True)
-def _gain_of_staying(p, n, b, discounts, base):
-    """Return ``sum_r q_r (D(r) - D(r + 1))``, q being `p` with the document that beats with probability b taken out.
+def _expected_drop(p, n, b, discounts, base):
+    """Return ``sum_r q_r (D(r) - D(r + 1))``, where q is `p` without one document, that is ahead with probability b.
 
-    Of the two recursions that undo a step, the one that does not magnify errors is used.
+    Of the two recursions for q, the one that does not magnify rounding errors is used.
     """
     depth = len(discounts)
     total = 0.0
@@ -59,8 +59,8 @@ def expected_dcg(f, gain, offsets, discounts, factor, sigma, first, last, out):
         while offsets[q + 1] <= j:
             q += 1
         worth = factor[q] * gain[j]
-        low = first_within(f, f[j], near, 1.0, offsets[q], j)
-        high = first_beyond(f, f[j], near, 1.0, j, offsets[q + 1])
+        low = first_at_most(f, f[j], near, 1.0, offsets[q], j)
+        high = first_below(f, f[j], near, -1.0, j, offsets[q + 1])
         base = low - offsets[q]
         if worth == 0.0 or base >= len(discounts):
             continue
@@ -79,7 +79,7 @@ def expected_dcg(f, gain, offsets, discounts, factor, sigma, first, last, out):
             i = low + m if low + m < j else low + m + 1
             u = (f[i] - f[j]) / (2.0 * sigma)
             density = math.exp(-u * u) / (2.0 * sigma * 1.7724538509055159)
-            moved = worth * density * _gain_of_staying(p, n, beaten[m], discounts, base)
-            out[j] += moved
-            out[i] -= moved
+            change = worth * density * _expected_drop(p, n, beaten[m], discounts, base)
+            out[j] += change
+            out[i] -= change
     return value

@@ -1,4 +1,7 @@
-"""Forces between documents of a query: what exchanging two of them would change in a DCG, by how far they lie apart."""
+"""Lambdas of pairs of documents: the change of a DCG if the two are swapped, over the distance of their scores.
+
+Scores are multiplied by the sharpness alpha, so that distances are in units of 1 / alpha.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,18 @@ import numpy as np
 from numba import njit
 
 BELL, HINGE, LOGISTIC = range(3)
-"""Slope of the step in a pair's difference of scores: soft ranks, smoothed hinge ranks, the logistic loss."""
+"""Slopes of a pair's comparison: ``4 sigma(x) sigma(-x)`` of soft ranks, the smoothed hinge, ``2 sigma(-x)``."""
 NEAR = 0.001
-"""Added to the distance, in units of the width of a step: documents much closer than that pull no harder."""
+"""Added to the distance in a lambda, in units of 1 / alpha, so that ties have finite lambdas."""
 PAST = 1.5
-"""By how much a pair's step goes past its distance, in the same units; less is slower, more learns noise."""
+"""Distance by which a Newton step overtakes, in units of 1 / alpha: with less trees learn slowly, with more noise."""
 WIDE = 600.0
-"""exp(-600) is no subnormal number; scores further apart than 600 / alpha take the slow way."""
+"""exp(-600) is a normal number. In queries of a wider range of scores each row computes exponentials of its own."""
 
 
 @njit(cache=True, nogil=True)
 def worst_first(scores, classes, n_classes, start, stop, order):
-    """Fill `order` with documents start..stop-1 by falling score, ties by rising class: whatever order they come in."""
+    """Fill `order` with documents start..stop-1 by falling score, ties by rising class, independent of their order."""
     ends = np.zeros(n_classes + 1, np.int64)
     for i in range(start, stop):
         ends[classes[i] + 1] += 1
@@ -35,10 +38,10 @@ def worst_first(scores, classes, n_classes, start, stop, order):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"}, error_model="numpy")
-def _row(x, e, gain, discounts, p, m, hinge, logistic, pulls, bends):
-    """Fill the pull of each document below position p on that at p, signed, and its bend; return their sums."""
+def _row(x, e, gain, discounts, p, m, hinge, logistic, row, bends):
+    """Fill the signed lambdas of position p with each position below it, and their curvatures; return their sums."""
     top, scale, own, level = x[p], 1.0 / e[p], gain[p], discounts[p]
-    pull, bend, size = 0.0, 0.0, 0.0
+    total, bend, size = 0.0, 0.0, 0.0
     for r in range(p + 1, m):
         far = top - x[r]
         t = e[r] * scale
@@ -48,23 +51,23 @@ def _row(x, e, gain, discounts, p, m, hinge, logistic, pulls, bends):
         up = 1.0 if hinge else slope
         if logistic:
             up, slope = 2.0 * s, 2.0 * t * s
-        force = (slope if span > 0.0 else up) * span * abs(level - discounts[r]) / (far + NEAR)
-        hard = abs(force)
-        curve = hard / (far + PAST)
-        pulls[r] = force
+        signed = (slope if span > 0.0 else up) * span * abs(level - discounts[r]) / (far + NEAR)
+        unsigned = abs(signed)
+        curve = unsigned / (far + PAST)
+        row[r] = signed
         bends[r] = curve
-        pull += force
+        total += signed
         bend += curve
-        size += hard
-    return pull, bend, size
+        size += unsigned
+    return total, bend, size
 
 
 @njit(cache=True, nogil=True)
-def exchange(scores, classes, n_classes, gains, offsets, c, alpha, kind, damped, factor, first, last, out, bend):
-    """Fill the forces on the documents of queries first..last-1, towards higher scores, and their curvature.
+def lambdas(scores, classes, n_classes, gains, offsets, c, alpha, step, damped, factor, first, last, out, bend):
+    """Fill the lambdas of the documents of queries first..last-1, towards higher scores, and their curvature.
 
-    `classes` and `gains` are by document, in the same order; the discounts `c` by position. Forces of a
-    query that sum to S are brought to log2(1 + S) where `damped`.
+    `classes` and `gains` are by document, the discounts `c` by position. If `damped`, the lambdas of a query that sum
+    to S are scaled to log2(1 + S).
     """
     longest = 1
     for q in range(first, last):
@@ -73,7 +76,7 @@ def exchange(scores, classes, n_classes, gains, offsets, c, alpha, kind, damped,
     # depends on the distance of its arrays in memory, and so must not change between calls.
     rows = np.empty((8, 3 * longest))
     x, e, gain, level = rows[0, :longest], rows[1, :longest], rows[2, :longest], rows[3, :longest]
-    pulls, bends, pull, bent = rows[4, :longest], rows[5, :longest], rows[6, :longest], rows[7, :longest]
+    row, bends, sums, bent = rows[4, :longest], rows[5, :longest], rows[6, :longest], rows[7, :longest]
     level[:] = c[:longest]
     order = np.empty(longest, np.int64)
     for q in range(first, last):
@@ -89,24 +92,24 @@ def exchange(scores, classes, n_classes, gains, offsets, c, alpha, kind, damped,
             i = order[p]
             x[p], gain[p] = alpha * (scores[i] - best), gains[i]
             e[p] = math.exp(max(x[p], -WIDE))
-            pull[p], bent[p] = 0.0, 0.0
+            sums[p], bent[p] = 0.0, 0.0
         wide = x[m - 1] < -WIDE
         total = 0.0
         for p in range(m):
             if wide:
                 for r in range(p, m):
                     e[r] = math.exp(max(x[r] - x[p], -WIDE))
-            up, curve, size = _row(x, e, gain, level, p, m, kind == HINGE, kind == LOGISTIC, pulls, bends)
-            pull[p] += up
+            up, curve, size = _row(x, e, gain, level, p, m, step == HINGE, step == LOGISTIC, row, bends)
+            sums[p] += up
             bent[p] += curve
             total += size
             for r in range(p + 1, m):
-                pull[r] -= pulls[r]
+                sums[r] -= row[r]
                 bent[r] += bends[r]
         scale = factor[q]
         if damped and total > 0.0:
             total *= 2.0 * factor[q]
             scale *= math.log2(1.0 + total) / total
         for p in range(m):
-            out[order[p]] = scale * alpha * pull[p]
+            out[order[p]] = scale * alpha * sums[p]
             bend[order[p]] = scale * alpha * alpha * bent[p]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.losses import Loss
+    from dcglearn.losses import Objective
     from dcglearn.rankers.queries import Queries
 
 
@@ -207,7 +207,7 @@ class BoostedRanker(Ranker):
         self.n_trees_ = int(np.argmax(self.validation_)) + 1 if self.validation_ else self.booster_.num_trees()
         return self
 
-    def _settled(self, queries: Queries) -> Loss:
+    def _settled(self, queries: Queries) -> Objective:
         """Return the loss to climb, and set the metric that judges."""
         loss = RegSHFSDCG(DCG.standard(max(queries.n_grades or 2, 2), 10)) if self.loss is None else self.loss
         self.metric_ = self.metric or getattr(loss, "dcg", None) or self._own_metric(queries)
@@ -277,7 +277,7 @@ class Growth:
         ranker: BoostedRanker,
         lightgbm: Any,
         queries: Queries,
-        loss: Loss,
+        loss: Objective,
         valid: Queries | None,
         weight: Floats | None,
         by_document: Floats | None,

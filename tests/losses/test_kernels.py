@@ -28,20 +28,20 @@ def test_long_lists_equal_the_full_matrix(shape, alpha):
     soft = SoftRanks(f, np.array([0, 1200]), alpha, 1)
     np.testing.assert_allclose(soft.ranks(), twins.soft_ranks(f, alpha), rtol=0, atol=2e-14 * 1200)
     w = rng.normal(size=1200)
-    wanted = twins.soft_pull(f, alpha, w)
-    np.testing.assert_allclose(soft.pull(w), wanted, rtol=0, atol=1e-12 * alpha * 1200)
+    wanted = twins.soft_ranks_vjp(f, alpha, w)
+    np.testing.assert_allclose(soft.vjp(w), wanted, rtol=0, atol=1e-12 * alpha * 1200)
 
 
 def test_interpolation_is_as_exact_as_the_sums():
     f = np.sort(np.random.default_rng(1).normal(size=3000))[::-1].copy()
     w = np.random.default_rng(2).normal(size=3000)
     soft = SoftRanks(f, np.array([0, 3000]), 8.0, 1)
-    ranks, pulled, direct = soft.ranks(), soft.pull(w), np.empty(3000)
+    ranks, pulled, direct = soft.ranks(), soft.vjp(w), np.empty(3000)
     for i in range(3000):  # a part of one document has no box to interpolate in
         rank_kernel.soft_ranks(f, soft.segments, *soft.blocks, 8.0, i, i + 1, direct)
     assert 0 < np.abs(ranks - direct).max() < 2e-14 * 3000
     for i in range(3000):
-        rank_kernel.pull(f, soft.segments, *soft.blocks, 8.0, w, i, i + 1, direct)
+        rank_kernel.soft_ranks_vjp(f, soft.segments, *soft.blocks, 8.0, w, i, i + 1, direct)
     assert 0 < np.abs(pulled - direct).max() < 1e-12 * np.abs(pulled).max()
 
 

@@ -1,4 +1,4 @@
-"""The forces that trees follow: against a plain twin, and in all that must not matter."""
+"""The lambdas that trees follow: against a plain twin, and what must not change them."""
 
 import math
 from itertools import pairwise
@@ -8,7 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListNet, Regression, RegSHFSDCG, RSRank
+from dcglearn.losses import (
+    SDCG,
+    SHFSDCG,
+    ApproxNDCG,
+    GBRank,
+    LambdaRank,
+    ListNet,
+    Loss,
+    Objective,
+    Regression,
+    RegSHFSDCG,
+    RSRank,
+)  # fmt: skip
 from dcglearn.losses.swap_kernel import NEAR, PAST
 from dcglearn.metric.dcg import DCG
 
@@ -28,13 +40,13 @@ def step(loss, x):
 
 
 def twin(loss, f, y, offsets):
-    """Return forces and curvature pair by pair."""
+    """Return lambdas and curvature pair by pair."""
     force, bend = np.zeros(len(f)), np.zeros(len(f))
     gains = loss.dcg.gains[y]
     for q, (start, stop) in enumerate(pairwise(offsets)):
         order = sorted(range(start, stop), key=lambda i: (-f[i], gains[i]))
         c = loss._continued(stop - start) if isinstance(loss, LambdaRank) else loss._discount.vector(stop - start)
-        factor = loss._factors(_batch(loss, f, y, offsets), loss.normalise)[q]
+        factor = loss._factors(_batch(loss, f, y, offsets))[q]
         total, pull, curve = 0.0, np.zeros(len(f)), np.zeros(len(f))
         for p, i in enumerate(order):
             for r, j in list(enumerate(order))[p + 1 :]:
@@ -109,7 +121,7 @@ def test_what_must_not_matter(kind):
     weight = np.array([2.0, 1.0, 0.5])
     each = np.repeat(weight, np.diff(offsets))
     np.testing.assert_allclose(loss.lambdas(f, y, offsets, weight), (each * force, each * bend), rtol=1e-12)
-    # Scores in another unit, seen with the sharpness in that unit: forces per unit of score.
+    # Scores in another unit, seen with the sharpness in that unit: lambdas per unit of score.
     scaled = loss.for_scale(10.0).lambdas(10 * f, y, offsets)
     np.testing.assert_allclose(scaled, (force / 10, bend / 100), rtol=1e-9)
 
@@ -128,14 +140,30 @@ def test_scores_far_apart(kind):
 
 
 def test_parts_do_not_matter(monkeypatch):
-    from dcglearn.losses import swap
+    from dcglearn.losses import dcg_objective
 
     rng = np.random.default_rng(0)
     f, y = rng.normal(size=2000), rng.integers(0, 4, 2000)
     offsets = np.arange(0, 2001, 20)
     whole = SHFSDCG(STEEP).lambdas(f, y, offsets)
-    monkeypatch.setattr(swap, "COST", 1e9)
+    monkeypatch.setattr(dcg_objective, "SWAP_COST", 1e9)
     np.testing.assert_array_equal(SHFSDCG(STEEP).lambdas(f, y, offsets), whole)
+
+
+def test_bytes_do_not_depend_on_where_memory_lies():
+    f, y, offsets = random_batch(400)
+    wanted, taken, rng = SHFSDCG(STEEP).lambdas(f, y, offsets), [], np.random.default_rng(0)
+    for _ in range(300):
+        taken.append(np.empty(rng.integers(1, 200)))
+        np.testing.assert_array_equal(SHFSDCG(STEEP).lambdas(f, y, offsets), wanted)
+
+
+def test_the_former_name_warns():
+    f, y, offsets = random_batch()
+    with pytest.warns(DeprecationWarning, match="`forces` is now called `lambdas`"):
+        former = SDCG(STEEP).forces(f, y, offsets)
+    np.testing.assert_array_equal(former, SDCG(STEEP).lambdas(f, y, offsets))
+    assert Loss is Objective
 
 
 def test_two_documents_are_brought_in_order():

@@ -12,7 +12,7 @@ def soft_ranks(f, alpha):
         return 0.5 + expit(alpha * (f[None, :] - f[:, None])).sum(axis=1)
 
 
-def soft_pull(f, alpha, w):
+def soft_ranks_vjp(f, alpha, w):
     """sum_i w_i dr_i/df_p."""
     with np.errstate(over="ignore"):
         z = alpha * (f[None, :] - f[:, None])
@@ -40,7 +40,7 @@ def depth_of(loss):
 def approx_ndcg(loss, f, y):
     r = soft_ranks(f, loss.alpha)
     value, slope = dcg_at(loss, r, y, depth_of(loss))
-    return value, soft_pull(f, loss.alpha, slope)
+    return value, soft_ranks_vjp(f, loss.alpha, slope)
 
 
 def dcg_at(loss, r, y, edge):
@@ -59,8 +59,8 @@ def approx_ap(loss, f, y):
     ry, n = r[relevant], relevant.sum()
     among = soft_ranks(-ry, loss.beta)
     slope = np.zeros(len(f))
-    slope[relevant] = -among / ry**2 / n - soft_pull(-ry, loss.beta, 1 / (n * ry))
-    return (among / ry).mean(), soft_pull(f, loss.alpha, slope)
+    slope[relevant] = -among / ry**2 / n - soft_ranks_vjp(-ry, loss.beta, 1 / (n * ry))
+    return (among / ry).mean(), soft_ranks_vjp(f, loss.alpha, slope)
 
 
 def a_function(x, alpha):
@@ -101,7 +101,7 @@ def positions(f, gain, worth_of, s):
 
 
 def hard_ndcg_weights(loss, y, n):
-    c = loss._vector(n)
+    c = loss._discounts(n)
     best = loss.dcg.ideal(y) if loss.k == "depth" else np.sort(loss.dcg.gains[y])[::-1][: len(c)] @ c[: len(y)]
     scale = 1.0 if not loss.normalise else 1 / best if best > 0 else 0.0
     return np.r_[c, np.zeros(max(n - len(c), 0))][:n] * scale
@@ -121,8 +121,8 @@ def smooth_ap(loss, f, y):
         among = soft_ranks(f[here], 1 / loss.sigma)
         slope = np.zeros(len(f))
         slope[here] = -among / r[here] ** 2 / rel.sum()
-        grad = soft_pull(f, 1 / loss.sigma, slope)
-        grad[here] += soft_pull(f[here], 1 / loss.sigma, 1 / (r[here] * rel.sum()))
+        grad = soft_ranks_vjp(f, 1 / loss.sigma, slope)
+        grad[here] += soft_ranks_vjp(f[here], 1 / loss.sigma, 1 / (r[here] * rel.sum()))
         return (among / r[here]).mean(), grad
 
     def worth_of(mean):

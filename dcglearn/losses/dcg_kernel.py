@@ -1,0 +1,117 @@
+"""A DCG at real-valued ranks, and the ideal value of each query."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from dcglearn.metric.smooth_discount import discount_at
+
+NEGLIGIBLE = 40.0
+"""exp(-40) is below the precision of float64, relative to 1."""
+
+
+@njit(cache=True, nogil=True)
+def sigmoid(x):
+    """Return 1 / (1 + exp(-x)) without overflow."""
+    if x >= 0.0:
+        return 1.0 / (1.0 + math.exp(-x))
+    e = math.exp(x)
+    return e / (1.0 + e)
+
+
+@njit(cache=True, nogil=True)
+def truncated_discount(kind, numbers, edge, beta, r):
+    """Return ``D(r) sigma(beta (edge - r))`` and its derivative in r; no truncation if `edge` is infinite."""
+    value, slope = discount_at(kind, numbers, r)
+    if edge == np.inf:
+        return value, slope
+    kept = sigmoid(beta * (edge - r))
+    return value * kept, (slope - value * beta * sigmoid(beta * (r - edge))) * kept
+
+
+@njit(cache=True, nogil=True)
+def truncated_sums(kind, numbers, edge, beta, longest):
+    """Return the running sums of the truncated discounts at ranks 1..longest, shape (longest + 1,)."""
+    sums = np.zeros(longest + 1)
+    for r in range(longest):
+        if beta * (r + 1.0 - edge) > NEGLIGIBLE:
+            sums[r + 1 :] = sums[r]
+            break
+        sums[r + 1] = sums[r] + truncated_discount(kind, numbers, edge, beta, r + 1.0)[0]
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _counts(grades, start, stop, n_grades):
+    """Return the number of documents start..stop-1 of each grade."""
+    counts = np.zeros(n_grades, np.int64)
+    for i in range(start, stop):
+        counts[grades[i]] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def soft_rank_ideals(grades, offsets, gains, by_gain, sums):
+    """Return the value of each query with its largest gains at the first ranks; `sums` holds the running discounts."""
+    ideals = np.empty(len(offsets) - 1)
+    for q in range(len(offsets) - 1):
+        counts = _counts(grades, offsets[q], offsets[q + 1], len(gains))
+        total = 0.0
+        rank = 0
+        for grade in by_gain:
+            if counts[grade] > 0:
+                total += gains[grade] * (sums[rank + counts[grade]] - sums[rank])
+                rank += counts[grade]
+        ideals[q] = total
+    return ideals
+
+
+@njit(cache=True, nogil=True)
+def whole_rank_ideals(grades, offsets, gains, by_gain, discounts):
+    """Return `DCG.ideal` of each query; `discounts` fall.
+
+    Positive discounts take the largest gains, negative ones the smallest; a position without a document has gain 0.
+    """
+    ideals = np.empty(len(offsets) - 1)
+    depth = len(discounts)
+    for q in range(len(offsets) - 1):
+        size = offsets[q + 1] - offsets[q]
+        counts = _counts(grades, offsets[q], offsets[q + 1], len(gains))
+        falling = np.zeros(max(size, depth))  # gains, with a 0 for each position without a document
+        empty = len(falling) - size
+        at = 0
+        for grade in by_gain:
+            if gains[grade] < 0.0:
+                at += empty
+                empty = 0
+            falling[at : at + counts[grade]] = gains[grade]
+            at += counts[grade]
+        total = 0.0
+        for p in range(depth):
+            total += discounts[p] * (falling[p] if discounts[p] >= 0.0 else falling[len(falling) - depth + p])
+        ideals[q] = total
+    return ideals
+
+
+@njit(cache=True, nogil=True)
+def dcg_of_ranks(ranks, gains, offsets, kind, numbers, edges, beta, factor, slope):
+    """Return ``sum_q factor_q sum_i G_i D(r_i) sigma(beta (edge_q - r_i))``; fill `slope` with its derivative in r.
+
+    `edges` holds one value for each query, or one for all.
+    """
+    total = 0.0
+    for q in range(len(offsets) - 1):
+        edge = edges[q] if len(edges) > 1 else edges[0]
+        part = 0.0
+        for i in range(offsets[q], offsets[q + 1]):
+            slope[i] = 0.0
+            gain = factor[q] * gains[i]
+            if gain != 0.0:
+                value, change = truncated_discount(kind, numbers, edge, beta, ranks[i])
+                part += gain * value
+                slope[i] = gain * change
+        total += part
+    return total

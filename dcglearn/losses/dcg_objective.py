@@ -1,0 +1,160 @@
+"""What objectives that follow a DCG share: its depth, its ideal values, and lambdas by swaps of two documents."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from dcglearn.foundation.threads import in_chunks
+from dcglearn.foundation.validation import InputError
+from dcglearn.losses import dcg_kernel, swap_kernel
+from dcglearn.losses.objective import Batch, Objective, positive
+from dcglearn.losses.rank_kernel import n_chunks_of
+from dcglearn.metric.dcg import normalised_values
+from dcglearn.metric.smooth_discount import SmoothDiscount
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dcglearn.foundation.arrays import Floats, Integers
+    from dcglearn.metric.dcg import DCG
+
+
+SWAP_COST = 16.0
+"""Time of a pair in `swap_kernel.lambdas`, in units of a pair of soft ranks."""
+
+
+def depth_of(k: int | str | None, dcg: DCG) -> float:
+    """Return the last rank that counts: the DCG's own depth for "depth", k itself, or infinity for None.
+
+    Raises
+    ------
+    InputError
+        If k is none of these.
+    """
+    if k is None:
+        return np.inf
+    if k == "depth":
+        return dcg.depth
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise InputError(f'k={k!r} is neither a positive integer, "depth" (that of the DCG), nor None (all ranks)')
+    return int(k)
+
+
+class DCGObjective(Objective):
+    """An objective that follows a DCG, with parameters as in `ApproxNDCG`."""
+
+    dcg: DCG
+    k: int | Literal["depth"] | None
+    normalise: bool
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        depth_of(self.k, self.dcg)
+
+    @property
+    def _top_grade(self) -> int:
+        return self.dcg.n_grades - 1
+
+    @cached_property
+    def _discount(self) -> SmoothDiscount:
+        return SmoothDiscount.of(self.dcg.discounts)
+
+    @cached_property
+    def _by_gain(self) -> Integers:
+        """Grades from the largest gain to the smallest."""
+        return np.argsort(-self.dcg.gains, kind="stable")
+
+    @cached_property
+    def _classes(self) -> tuple[Integers, int]:
+        """The class of each grade (grades of equal gain share one; 0 = least gain), and the number of classes."""
+        values, classes = np.unique(self.dcg.gains, return_inverse=True)
+        return classes.astype(np.int64), len(values)
+
+    def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
+        return self._ideals(batch) <= 0
+
+    def _factors(self, batch: Batch) -> Floats:
+        """Return the factor of each query's DCG: its weight, over its ideal value if normalised; shape (n_queries,)."""
+        return normalised_values(batch.weight, self._ideals(batch), 0.0) if self.normalise else batch.weight
+
+    def _ideals(self, batch: Batch) -> Floats:
+        """Return the ideal value of each query, shape (n_queries,)."""
+        raise NotImplementedError
+
+    def _swap_lambdas(self, batch: Batch, discounts: Floats, step: int) -> tuple[Floats, Floats]:
+        """Return the lambdas and their curvature, see `Objective.lambdas`.
+
+        Parameters
+        ----------
+        batch : Batch
+        discounts : ndarray, shape (longest,)
+        step : int
+            The slope of a pair's comparison: a constant of `swap_kernel`.
+        """
+        classes, n_classes = self._classes
+        arrays = batch.scores, classes[batch.grades], n_classes, self.dcg.gains[batch.grades], batch.offsets, discounts
+        how = self.per_score, step, self.normalise, self._factors(batch.unweighted)
+        lambdas, curvature = np.empty(len(batch.scores)), np.empty(len(batch.scores))
+
+        def part(_: int, first: int, last: int) -> None:
+            swap_kernel.lambdas(*arrays, *how, first, last, lambdas, curvature)
+
+        in_chunks(part, batch.n_queries, min(n_chunks_of(SWAP_COST * batch.n_pairs), batch.n_queries))
+        weight = np.repeat(batch.weight, batch.sizes)
+        return weight * lambdas, weight * curvature
+
+
+class WholeRankObjective(DCGObjective):
+    """An objective at whole ranks, for which the DCG's discounts act as they are, whatever their signs."""
+
+    def _discounts(self, longest: int) -> Floats:
+        """Return the discounts of the ranks that count in queries of up to `longest` documents."""
+        own = len(self.dcg.discounts)
+        k = int(min(depth_of(self.k, self.dcg), max(longest, own)))
+        return self.dcg.discounts[:k] if k <= own else self._continued(k)
+
+    def _continued(self, depth: int) -> Floats:
+        """Return the discounts at ranks 1..depth: the DCG's own, then the tail of the smooth discount."""
+        c = self.dcg.discounts
+        return np.concatenate([c[:depth], self._discount(np.arange(len(c) + 1.0, depth + 1))])
+
+    def _ideals(self, batch: Batch) -> Floats:
+        falling = -np.sort(-self._discounts(batch.longest))
+        return dcg_kernel.whole_rank_ideals(batch.grades, batch.offsets, self.dcg.gains, self._by_gain, falling)
+
+
+class SoftRankObjective(DCGObjective):
+    """A DCG at soft ranks r, ``sum_i G_i D(r_i) sigma(beta (k + shift - r_i)) / ideal``; see `ApproxNDCG`."""
+
+    alpha: float
+    beta: float
+    shift: float
+
+    sharpness: ClassVar[str | None] = "alpha"
+    _step: ClassVar[int] = swap_kernel.BELL
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(beta=self.beta)
+
+    @property
+    def _edge(self) -> float:
+        """The rank at which the truncation reaches a half."""
+        return depth_of(self.k, self.dcg) + self.shift
+
+    def _ideals(self, batch: Batch) -> Floats:
+        d = self._discount
+        sums = dcg_kernel.truncated_sums(d.kind, d.numbers, self._edge, self.beta, batch.longest)
+        return dcg_kernel.soft_rank_ideals(batch.grades, batch.offsets, self.dcg.gains, self._by_gain, sums)
+
+    def _dcg_of_ranks(self, ranks: Floats, order: Integers, batch: Batch, edges: Floats) -> tuple[float, Floats]:
+        """Return the value at the ranks of the documents `order`, and its derivative with respect to each rank."""
+        d, gains, slope = self._discount, self.dcg.gains[batch.grades[order]], np.empty(len(ranks))
+        how = d.kind, d.numbers, edges, self.beta, self._factors(batch)
+        return dcg_kernel.dcg_of_ranks(ranks, gains, batch.offsets, *how, slope), slope
+
+    def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
+        return self._swap_lambdas(batch, self._discount.vector(batch.longest), self._step)
