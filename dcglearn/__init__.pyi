@@ -14,7 +14,8 @@ from .evaluation.trec import Run as Run
 from .foundation.validation import InputError as InputError
 from .foundation.version import __version__ as __version__
 from .learning.bands import bootstrap_bands as bootstrap_bands
-from .learning.bands import ridge_path as ridge_path
+from .learning.cross_validation import choose_C as choose_C
+from .learning.cross_validation import ridge_path as ridge_path
 from .learning.dcg_learner import DCGLearner as DCGLearner
 from .learning.held_out import compare_learners as compare_learners
 from .learning.next_pairs import suggest_pairs as suggest_pairs
@@ -23,7 +24,6 @@ from .learning.similarity import gauge_free_similarity as gauge_free_similarity
 from .learning.similarity import identifiable_similarity as identifiable_similarity
 from .learning.similarity import similarity as similarity
 from .learning.utility_learner import UtilityLearner as UtilityLearner
-from .learning.utility_learner import choose_C as choose_C
 from .letor.folds import letor_folds as letor_folds
 from .letor.folds import write_folds as write_folds
 from .letor.protocol import letor_experiment as letor_experiment

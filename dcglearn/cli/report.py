@@ -10,9 +10,10 @@ import numpy as np
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.bands import Bands, bootstrap_bands
+from dcglearn.learning.cross_validation import ChosenC, choose_C
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.held_out import CURRENT, Comparison, compare_dcg
-from dcglearn.learning.utility_learner import ChosenC, UtilityLearner, choose_C
+from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG

@@ -1,4 +1,4 @@
-"""Bootstrap bands and standard errors of gains and discounts, and their path over the strength of the prior."""
+"""Bootstrap bands and standard errors of gains and discounts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from tqdm import tqdm
 
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.validation import InputError, whole_number
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.dcg import DCG
 
-
-RIDGES = tuple(10.0**power for power in (-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2))
-"""Strengths of the prior that `ridge_path` tries."""
 
 FEWEST_UNITS = 20
 """With fewer raters, queries or lists than this, bootstrap bands are too narrow."""
@@ -173,8 +171,9 @@ def bootstrap_bands(
     unit = natural_unit(log) if by is None else by
     of_sample = partial(_resampled, log, settings, whole.curves_)
     samples = resampled_weights(log, unit, n_resamples, seed)
-    results = _with_bar(_mapped(of_sample, samples, jobs, engine), n_resamples, progress)
-    learned = [dcg for dcg in results if dcg is not None]
+    results = _mapped(of_sample, samples, jobs, engine)
+    bar = tqdm(results, total=n_resamples, desc="bootstrap", disable=not progress, leave=False)
+    learned = [dcg for dcg in bar if dcg is not None]
     if len(learned) < 2:
         raise InputError(f"all but {len(learned)} of the {n_resamples} samples hold too little to learn from")
     return Bands(
@@ -205,104 +204,3 @@ def _mapped(of_sample: Any, samples: Iterable[Floats], jobs: int, engine: Any) -
     else:
         with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
             yield from pool.map(of_sample, samples, chunksize=4)
-
-
-def _with_bar(results: Iterator[Any], total: int, progress: bool) -> Any:
-    from tqdm import tqdm
-
-    return tqdm(results, total=total, desc="bootstrap", disable=not progress, leave=False)
-
-
-@dataclass(frozen=True, eq=False)
-class RidgePath:
-    """Gains and discounts at every strength of the prior, and the share of held-out pairs that they order correctly.
-
-    Attributes
-    ----------
-    ridge : ndarray, shape (n,)
-        The strengths, increasing.
-    gains, discounts : ndarray, shapes (n, L) and (n, K)
-        Learned from the whole log.
-    mean, error : ndarray, shape (n,)
-        Mean share of held-out preferences respected, and its standard error over the folds.
-    """
-
-    ridge: Floats
-    gains: Floats
-    discounts: Floats
-    mean: Floats
-    error: Floats
-
-    @property
-    def best(self) -> float:
-        """The strength with the best mean (the largest of equals)."""
-        return float(self.ridge[np.flatnonzero(self.mean >= self.mean.max() - 1e-12)[-1]])
-
-    def __str__(self) -> str:
-        rows = zip(self.ridge, self.mean, self.error, strict=True)
-        return "\n".join(["   ridge  held-out share", *(f"{r:8.3g}  {m:.4f} ± {e:.4f}" for r, m, e in rows)])
-
-
-def ridge_path(
-    log: Preferences,
-    learner: DCGLearner | None = None,
-    *,
-    grid: Iterable[float] = RIDGES,
-    folds: int = 5,
-    by: str | None = "pair",
-    seed: int = 0,
-    progress: bool = False,
-) -> RidgePath:
-    """Learn at every strength of the prior, each fit starting from the last, and cross-validate.
-
-    Parameters
-    ----------
-    log : Preferences
-        The log.
-    learner : DCGLearner, optional
-        Learner whose other settings are kept.
-    grid : iterable of float
-        Strengths, tried from the largest down.
-    folds, by, seed, progress
-        As in `choose_C`.
-
-    Returns
-    -------
-    RidgePath
-
-    Raises
-    ------
-    InputError
-        If there are fewer pairs (or raters, queries) than folds.
-    """
-    model = DCGLearner() if learner is None else learner
-    values = np.sort(np.array(list(grid), dtype=np.float64))
-    if by == "pair":
-        log = log.merged()
-    splits = log.folds(folds, seed=seed, by=by)
-    settings = {**model.get_params(), "n_grades": log.n_grades}
-    logs = [log, *(train for train, _ in splits)]
-    whole, *paths = _with_bar((_path(train, settings, values) for train in logs), len(logs), progress)
-    shares = np.array(
-        [[held_out.agreement(dcg).share for dcg in path] for path, (_, held_out) in zip(paths, splits, strict=True)]
-    )
-    return RidgePath(
-        ridge=values,
-        gains=np.stack([dcg.gains for dcg in whole]),
-        discounts=np.stack([dcg.discounts for dcg in whole]),
-        mean=shares.mean(axis=0),
-        error=shares.std(axis=0, ddof=1) / np.sqrt(folds),
-    )
-
-
-def _path(train: Preferences, settings: dict[str, Any], values: Floats) -> list[DCG]:
-    """Return the DCG at each strength, ascending."""
-    path: list[DCG] = []
-    start = None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        for ridge in values[::-1]:
-            model = DCGLearner(**{**settings, "ridge": float(ridge)}).fit(train, start=start)
-            start = model.curves_
-            path.append(model.dcg_)
-    return path[::-1]

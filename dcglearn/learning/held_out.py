@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.cross_validation import choose_C
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.resampling import natural_unit, resampled_weights
-from dcglearn.learning.utility_learner import UtilityLearner, choose_C
+from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.metric.dcg import DCG, textbook_dcgs
 
 if TYPE_CHECKING:

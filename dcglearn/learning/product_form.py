@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
+from tqdm import tqdm
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
@@ -127,8 +128,6 @@ def position_dependence(
             UserWarning,
             stacklevel=2,
         )
-    from tqdm import tqdm
-
     rng = np.random.default_rng(seed)
     with one_blas_thread():
         statistic, product, free = _likelihood_ratio(_judgements(log, share), log.n_grades, None)

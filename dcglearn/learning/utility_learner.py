@@ -1,10 +1,9 @@
-"""`UtilityLearner`: a log of preferences in, a utility out, by the QP of Zhou et al. 2008; `choose_C`."""
+"""`UtilityLearner`: a log of preferences in, a utility out, by the QP of Zhou et al. 2008."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.checkpoint import Checkpoint
@@ -28,16 +26,11 @@ from dcglearn.metric.dcg import DCG, Utility
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
 
     from numpy.typing import ArrayLike
 
-    from dcglearn.foundation.arrays import Floats, Grades, Seed
+    from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.logs.open_log import Log
-
-
-C_GRID = tuple(float(f"1e{power}") for power in range(-5, 6))
-"""Values of C that `choose_C` tries; under noise the best is small."""
 
 
 class PairLearner(BaseEstimator):
@@ -125,7 +118,7 @@ class UtilityLearner(PairLearner):
     Parameters
     ----------
     C : float
-        Weight of the shortfalls against the norm of W. Noisy logs need a small C: see `choose_C`.
+        Weight of the shortfalls against the norm of W. Noisy logs need a small C: see `cross_validation.choose_C`.
     margin : {"unit", "hamming", "log"} or DCG or Utility
         By how much the preferred list should win: 1; the number of positions whose grades differ; the log's
         own `margin` column (its `strength` where there is none); or the difference of the two under that metric.
@@ -300,87 +293,3 @@ class UtilityLearner(PairLearner):
             return solve_cvxpy(pairs, log.n_grades, self.C, monotone=monotone, constraints=self.constraints)
         options: dict[str, Any] = {"start": start, "tol": self.tol, "max_iter": self.max_iter}
         return solve(pairs, log.n_grades, self.C, monotone=monotone, **options)
-
-
-@dataclass(frozen=True)
-class ChosenC:
-    """The C that cross-validation chose, with the scores of all.
-
-    Attributes
-    ----------
-    C : float
-        The C with the best mean (the smallest of equals).
-    grid, mean, error : ndarray, shape (n_C,)
-        Each C, the mean share of held-out preferences respected, and its standard error over the folds.
-    """
-
-    C: float
-    grid: Floats
-    mean: Floats
-    error: Floats
-
-
-def choose_C(  # noqa: N802 - the parameter is called C
-    log: Preferences,
-    learner: UtilityLearner | None = None,
-    *,
-    grid: Iterable[float] = C_GRID,
-    folds: int = 5,
-    by: str | None = "pair",
-    seed: Seed = None,
-    progress: bool = False,
-    engine: Any = None,
-) -> ChosenC:
-    """Choose C by cross-validation; in each fold, C increases with warm starts.
-
-    Parameters
-    ----------
-    log : Preferences
-        The log.
-    learner : UtilityLearner, optional
-        Learner whose other parameters are kept.
-    grid : iterable of float
-        Values of C to try.
-    folds : int
-        Number of folds.
-    by : {"pair", "rater", "query"}, optional
-        What to keep in one fold; by default all judgements of the same two lists.
-    seed : int or Generator, optional
-        Same seed, same folds.
-    progress : bool
-        Show a bar.
-    engine : distributed.Client, str or int, optional
-        Run the folds on a Dask cluster: a client, a scheduler's address, or a number of processes.
-
-    Returns
-    -------
-    ChosenC
-
-    Raises
-    ------
-    InputError
-        If there are fewer decided pairs (or raters, queries) than folds.
-    """
-    from tqdm import tqdm
-
-    learner = UtilityLearner() if learner is None else learner
-    if by == "pair":
-        log = log.merged()
-    values = np.sort(np.array(list(grid), dtype=np.float64))
-    parts = log.folds(folds, seed=seed, by=by)
-    of_fold = partial(_shares, learner.get_params(), values)
-    rows = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
-    shares = np.stack(list(tqdm(rows, total=folds, desc="choosing C", disable=not progress, leave=False)))
-    mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(folds)
-    return ChosenC(C=float(values[int(np.argmax(mean))]), grid=values, mean=mean, error=error)
-
-
-def _shares(settings: dict[str, Any], values: Floats, fold: tuple[Preferences, Preferences]) -> Floats:
-    """Return the share of held-out preferences respected at each C, shape (n_C,); each fit starts from the last."""
-    train, held_out = fold
-    shares, start = [], None
-    for C in values:
-        model = UtilityLearner(**{**settings, "C": float(C)}).fit(train, start=start)
-        shares.append(model.score(held_out))
-        start = model.utility_
-    return np.array(shares)

@@ -1,10 +1,10 @@
-"""Bootstrap bands, and the path over the strength of the prior."""
+"""Bootstrap bands: coverage, processes, bad settings."""
 
 import numpy as np
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.bands import bootstrap_bands, ridge_path
+from dcglearn.learning.bands import bootstrap_bands
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.logs.preferences import Preferences
 from dcglearn.simulate import ground_truth, preference_pairs
@@ -45,12 +45,3 @@ def test_bands_cover_the_truth():
 def test_impossible_bands(settings, words):
     with pytest.raises(InputError, match=words):
         bootstrap_bands(random_log(60), **settings)
-
-
-def test_the_ridge_path_goes_from_the_data_to_straight_curves():
-    path = ridge_path(random_log(200, "free", seed=2, noise=0.1), grid=(1e-2, 1.0, 1e4), seed=0)
-    assert path.gains.shape == (3, 5) and path.discounts.shape == (3, 10)
-    bends = np.abs(np.diff(np.log(np.diff(path.gains, axis=1)), 2, axis=1)).sum(axis=1)
-    assert bends[2] < 1e-2 < bends[0]
-    assert path.best in path.ridge and (path.mean > 0.6).all()
-    assert "held-out share" in str(path)

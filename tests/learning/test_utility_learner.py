@@ -8,9 +8,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.cross_validation import C_GRID
 from dcglearn.learning.factoring import factor
 from dcglearn.learning.similarity import identifiable_similarity, similarity
-from dcglearn.learning.utility_learner import C_GRID, UtilityLearner, choose_C
+from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, Utility
 from tests.makers import TRUTH, random_log
@@ -144,17 +145,6 @@ def test_perfectly_contradictory_pairs_leave_nothing_to_factor():
     assert learner.score(log) == 0.5
     with pytest.raises(InputError, match="tells no two lists apart"):
         learner.factor()
-
-
-def test_the_chosen_c_is_small_under_noise_and_repeats():
-    noisy = random_log(300, noise=0.35)
-    chosen = choose_C(noisy, seed=0)
-    assert chosen.C == choose_C(noisy, seed=0).C
-    assert chosen.C < 1
-    assert len(chosen.mean) == len(C_GRID) == 11
-    assert chosen.mean.max() == chosen.mean[np.flatnonzero(chosen.grid == chosen.C)[0]]
-    with pytest.raises(InputError, match="folds"):
-        choose_C(noisy[:3])
 
 
 def test_warm_starts_along_the_path_change_nothing():
