@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _CELLS = 1 << 22
-"""Cells of a padded table of queries by documents that are scored at a time."""
+"""Most cells of the table of queries by documents that `ndcg_by_query` scores at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,7 +36,7 @@ class Queries:
     qid : array_like, shape (n,)
         The query of each document, numbers or texts, equal ones next to each other.
     n_grades : int, optional
-        L, where it is larger than the largest grade + 1.
+        L; by default the largest grade + 1.
     documents : sequence of str, optional
         Names of the documents, for runs.
 
@@ -50,8 +50,8 @@ class Queries:
     Raises
     ------
     InputError
-        If a feature is not finite, a grade not an integer of the scale, or the queries are not contiguous; it names
-        the row.
+        If a feature is not finite, a grade is not an integer of the scale, or the documents of a query are not next to
+        each other; it names the row.
 
     Examples
     --------
@@ -84,15 +84,15 @@ class Queries:
 
     @classmethod
     def from_groups(cls, features: Any, grades: ArrayLike, sizes: ArrayLike, **options: Any) -> Queries:
-        """Build from the number of documents of each query, in the order of the rows; queries are called 1, 2, ...
+        """Build from the number of documents of each query, in the order of the rows; queries are named 1, 2, ...
 
         Examples
         --------
         >>> Queries.from_groups([[0.1], [0.9], [0.4]], [0, 2, 1], sizes=[2, 1]).qid
         array([1, 1, 2])
         """
-        marks = np.asarray(grades)
-        return cls(features, marks, group_labels(sizes, len(marks)), **options)
+        labels = np.asarray(grades)
+        return cls(features, labels, group_labels(sizes, len(labels)), **options)
 
     @property
     def sizes(self) -> Integers:
@@ -109,14 +109,14 @@ class Queries:
         return len(self.names)
 
     def __getitem__(self, chosen: Any) -> Queries:
-        """Return some of the queries: an index, a slice, a mask or indices (each query once)."""
+        """Return the queries chosen by an index, a slice, a mask or indices (each query once)."""
         index = np.atleast_1d(np.arange(len(self))[chosen])
         rows = np.concatenate([np.arange(self.offsets[q], self.offsets[q + 1]) for q in index] or [np.zeros(0, int)])
         documents = None if self.documents is None else [self.documents[row] for row in rows]
         return Queries(self.features[rows], self.grades[rows], self.qid[rows], self.n_grades, documents)
 
     def split(self, share: float, seed: Seed = 0) -> tuple[Queries, Queries]:
-        """Return a random `share` of the queries, and the others, each in the order they have here."""
+        """Return a random `share` of the queries, and the others, both in their present order."""
         if not 0 < share < 1:
             raise InputError(f"share={share} must lie between 0 and 1")
         first = np.random.default_rng(seed).permutation(len(self)) < round(share * len(self))
@@ -141,15 +141,15 @@ def ndcg_by_query(
     Parameters
     ----------
     dcg : DCG
-        The metric; the ideal is that of all documents of the query.
+        The metric. The ideal value is that of all documents of the query.
     scores, grades : array_like, shape (n,)
         Score and grade of each document.
     offsets : array_like of int, shape (m + 1,)
         Query q holds documents ``offsets[q]:offsets[q + 1]``.
     ties : {"stable", "worst"}
-        Documents with equal scores keep their order, or rank worst grade first (no credit for luck).
+        Documents with equal scores keep their order, or rank worst grade first.
     empty : float
-        The value where no ranking is worth anything (no relevant document).
+        Value of queries whose ideal value is not positive (no relevant document).
 
     Returns
     -------
@@ -167,10 +167,10 @@ def ndcg_by_query(
     offsets = np.asarray(offsets, dtype=np.int64)
     sizes = np.diff(offsets)
     query = np.repeat(np.arange(len(sizes)), sizes)
-    found = np.full(len(sizes), float(empty))
-    signed = dcg.gains.min() < 0 or dcg.discounts.min() < 0  # then no document is worth more than a bad one
-    order = np.argsort(sizes, kind="stable")[np.searchsorted(np.sort(sizes), 1) :]
-    while len(order):  # queries of like size share a padded table of bounded size
+    values = np.full(len(sizes), float(empty))
+    signed = dcg.gains.min() < 0 or dcg.discounts.min() < 0  # then padding would change the ideal value
+    order = np.argsort(sizes, kind="stable")[np.count_nonzero(sizes == 0) :]
+    while len(order):  # queries of similar size share a padded table
         chunk = order[max(len(order) - max(_CELLS // int(sizes[order[-1]]), 1), 0) :]
         if signed:
             chunk = chunk[sizes[chunk] == sizes[chunk[-1]]]
@@ -180,8 +180,8 @@ def ndcg_by_query(
         inside = row[query] >= 0
         table = np.full((len(chunk), int(sizes[chunk].max())), -1, dtype=np.int8)
         table[row[query[inside]], place[inside]] = ranked[inside]
-        found[chunk] = dcg.ndcg(table, empty=empty)
-    return found
+        values[chunk] = dcg.ndcg(table, empty=empty)
+    return values
 
 
 def _ranked(
@@ -191,15 +191,15 @@ def _ranked(
     if ties not in ("stable", "worst"):
         raise InputError(f'ties={ties!r}: give "stable" or "worst"')
     values, ends = np.asarray(scores, dtype=np.float64), np.asarray(offsets, dtype=np.int64)
-    marks = checked_grades(grades, ends[-1], n_grades, scale)
-    if values.shape != marks.shape:
-        raise InputError(f"scores has shape {values.shape}; expected one score per document, {marks.shape}")
+    labels = checked_grades(grades, ends[-1], n_grades, scale)
+    if values.shape != labels.shape:
+        raise InputError(f"scores has shape {values.shape}; expected one score per document, {labels.shape}")
     if np.isnan(values).any():
-        raise InputError(f"scores[{np.isnan(values).argmax()}] is NaN; nothing can be ranked by it")
+        raise InputError(f"scores[{np.isnan(values).argmax()}] is NaN; documents without a score cannot be ranked")
     sizes = np.diff(ends)
     query = np.repeat(np.arange(len(sizes)), sizes)
-    last = np.arange(len(values)) if ties == "stable" else marks
-    ranked = marks[np.lexsort((last, -values, query))]
+    last = np.arange(len(values)) if ties == "stable" else labels
+    ranked = labels[np.lexsort((last, -values, query))]
     return ranked, np.arange(len(values)) - np.repeat(ends[:-1], sizes)
 
 
@@ -208,8 +208,8 @@ def precision_by_query(
 ) -> Floats:
     """Return precision at each k, and average precision, of each query when its documents are ranked by score.
 
-    Documents of grade 1 or better are relevant; positions past the last document are not. A query without a relevant
-    document has 0 everywhere.
+    Documents of grade 1 or better are relevant; positions past the last document count as not relevant. All values of a
+    query without a relevant document are 0.
 
     Parameters
     ----------
@@ -234,15 +234,15 @@ def precision_by_query(
     relevant = (ranked > 0).astype(np.float64)
 
     def total(values: Floats) -> Floats:
-        """Sum by query; the running sum ends in a 0 so that empty queries have one."""
-        found: Floats = np.diff(np.concatenate([[0.0], np.cumsum(values)])[ends])
-        return found
+        """Return the sum of each query, 0 for empty ones."""
+        sums: Floats = np.diff(np.concatenate([[0.0], np.cumsum(values)])[ends])
+        return sums
 
     before = np.concatenate([[0.0], np.cumsum(relevant)])
     hits = before[1:] - np.repeat(before[ends[:-1]], np.diff(ends))
     n_relevant = total(relevant)
-    precise = total(relevant * hits / (place + 1)) / np.maximum(n_relevant, 1)
-    return np.column_stack([*(total(relevant * (place < k)) / k for k in ks), precise])
+    average = total(relevant * hits / (place + 1)) / np.maximum(n_relevant, 1)
+    return np.column_stack([*(total(relevant * (place < k)) / k for k in ks), average])
 
 
 def checked_features(features: Any) -> Any:
@@ -251,7 +251,7 @@ def checked_features(features: Any) -> Any:
     Raises
     ------
     InputError
-        That names the row and the column of the first bad value.
+        If a value is not a finite number; it names row and column.
     """
     if hasattr(features, "tocsr"):
         matrix = features.tocsr().astype(np.float64)
@@ -273,35 +273,44 @@ def checked_features(features: Any) -> Any:
 
 
 def checked_grades(grades: ArrayLike, n: int, n_grades: int | None = None, scale: str = "the scale") -> Any:
-    """Return grades as int8, shape (n,), each of them known and of the scale.
+    """Return grades as int8, shape (n,), each known and on the scale.
 
     Raises
     ------
     InputError
-        That names the first bad one.
+        If a grade is not; it names the first one.
     """
-    marks = np.asarray(grades)
-    if marks.shape != (n,):
-        raise InputError(f"grades have shape {marks.shape}; expected one per document, ({n},)")
+    labels = np.asarray(grades)
+    if labels.shape != (n,):
+        raise InputError(f"grades have shape {labels.shape}; expected one per document, ({n},)")
     if n == 0:
-        return marks.astype(np.int8)
-    if marks.dtype.kind not in "iuf":
-        raise InputError(f"grades are {marks.dtype}; expected integers, 0 = worst")
+        return labels.astype(np.int8)
+    if labels.dtype.kind not in "iuf":
+        raise InputError(f"grades are {labels.dtype}; expected integers, 0 = worst")
     top = scale_size(n_grades, MAX_GRADES - 1)
-    wrong = ~((marks >= 0) & (marks < top) & (marks == np.floor(marks)))
+    whole = labels == np.floor(labels)
+    wrong = ~((labels >= 0) & (labels < top) & whole)
     if wrong.any():
         row = int(wrong.argmax())
-        raise InputError(f"grades[{row}] = {marks[row]:g} is not {_wanted_grade(marks[row], top, scale)}")
-    return marks.astype(np.int8)
+        if not whole[row]:
+            expected = "a grade: grades are integers, 0 = worst"
+        elif labels[row] < 0:
+            expected = "a known grade; leave unjudged documents out, or grade them 0"
+        else:
+            expected = (
+                f"a grade of {scale}, 0..{top - 1}; give a DCG, or n_grades, with as many grades as the labels have"
+            )
+        raise InputError(f"grades[{row}] = {labels[row]:g} is not {expected}")
+    return labels.astype(np.int8)
 
 
 def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
-    """Return where each query begins, shape (m + 1,), and the queries' names, shape (m,).
+    """Return the offsets of the queries, shape (m + 1,), and their names, shape (m,).
 
     Raises
     ------
     InputError
-        If there is not one label per document, or the documents of a query are not together.
+        If there is not one label per document, or the documents of a query are not next to each other.
     """
     if qid is None:
         raise InputError("qid is missing: give the query of each document, one label per row of X")
@@ -312,23 +321,23 @@ def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
             hint = "; these look like group sizes: give np.repeat(np.arange(len(sizes)), sizes), or Queries.from_groups"
         raise InputError(f"qid has shape {labels.shape}; expected one label per document, ({n},){hint}")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError(f"qid[{int((~np.isfinite(labels)).argmax())}] is not a label but a missing value")
+        raise InputError(f"qid[{int((~np.isfinite(labels)).argmax())}] is a missing value; give every document's query")
     labels = labels.astype(str) if labels.dtype.kind == "O" else labels
     starts = np.flatnonzero(np.concatenate([np.ones(min(n, 1), bool), labels[1:] != labels[:-1]]))
     names = labels[starts]
     _, first, where = np.unique(names, return_index=True, return_inverse=True)
-    again = first[where] != np.arange(len(names))
-    if again.any():
-        row = int(starts[again.argmax()])
+    repeated = first[where] != np.arange(len(names))
+    if repeated.any():
+        row = int(starts[repeated.argmax()])
         raise InputError(
-            f"qid[{row}] = {labels[row]}: this query stood further up already; the documents of a query must be "
-            "together: sort the rows, order = np.argsort(qid, kind='stable')"
+            f"qid[{row}] = {labels[row]}: this query appears again; keep the documents of a query together: sort the "
+            "rows, order = np.argsort(qid, kind='stable')"
         )
     return np.append(starts, n).astype(np.int64), names.copy()
 
 
 def group_labels(sizes: ArrayLike, n: int) -> Integers:
-    """Return the query of each document, numbered from 1, from the number of documents of each query.
+    """Return the query of each document, numbered from 1, given the number of documents of each query.
 
     Raises
     ------
@@ -336,8 +345,7 @@ def group_labels(sizes: ArrayLike, n: int) -> Integers:
         If the sizes are not positive integers that sum to `n`.
     """
     counts = np.asarray(sizes)
-    whole = counts.ndim == 1 and counts.dtype.kind in "iuf" and bool((counts == np.floor(counts)).all())
-    if not whole:
+    if counts.ndim != 1 or counts.dtype.kind not in "iuf" or (counts != np.floor(counts)).any():
         raise InputError("group sizes must be whole numbers, one per query")
     if len(counts) == n and counts.sum() != n:
         raise InputError(
@@ -348,14 +356,6 @@ def group_labels(sizes: ArrayLike, n: int) -> Integers:
     if counts.sum() != n:
         raise InputError(f"group sizes sum to {int(counts.sum())}, but there are {n} documents")
     return np.repeat(np.arange(1, len(counts) + 1), counts.astype(np.int64))
-
-
-def _wanted_grade(value: float, top: int, scale: str) -> str:
-    if value != np.floor(value):
-        return "a grade: grades are integers, 0 = worst"
-    if value < 0:
-        return "a known grade; leave unjudged documents out, or grade them 0"
-    return f"a grade of {scale}, 0..{top - 1}; give a DCG, or n_grades, with as many grades as the labels have"
 
 
 def _refuse_feature(row: int, column: int, value: float) -> None:

@@ -35,21 +35,21 @@ def read_queries(
     Parameters
     ----------
     path : path
-        Svmlight text, also .gz, .xz and .zst. Document names are taken from LETOR's comments where every line has one.
+        Svmlight text, also .gz, .xz and .zst. Names of documents are read from LETOR's comments if every line has one.
     groups : path, optional
-        A file with the number of documents of each query, one a line, for data without qid; by default
-        LightGBM's ``NAME.query`` beside the data, where there is one.
+        A file with the number of documents of each query, one a line, for data without qid; by default LightGBM's
+        ``NAME.query`` beside the data.
     n_grades, n_features : int, optional
-        L and d, where the file does not show the largest.
+        L and d; by default the largest in the file.
     zero_based : bool
-        Whether features are numbered from 0; without it, column ``i`` is feature ``i + 1``, as in LETOR.
+        Whether features are numbered from 0; by default column ``i`` is feature ``i + 1``, as in LETOR.
     sparse : bool
         Keep the features as a CSR matrix.
 
     Raises
     ------
     InputError
-        If the file cannot be read or a line is wrong; it names file, line, value and remedy.
+        If the file cannot be read or a line is wrong; it names file, line and value.
 
     Examples
     --------
@@ -62,43 +62,33 @@ def read_queries(
     """
     data = _bytes(Path(path))
     features, labels, qid = _loaded(str(path), data, n_features, zero_based)
-    lines = _Lines(data)
     wrong = ~((labels >= 0) & (labels == np.floor(labels)))
     if wrong.any():
         row = int(wrong.argmax())
-        raise InputError(f"{path}, line {lines[row]}: label {labels[row]:g} is not a grade; grades are 0, 1, 2, ...")
+        raise InputError(f"{path}, {_line(data, row)}: label {labels[row]:g} is not a grade; grades are 0, 1, 2, ...")
     if not np.isfinite(features.data).all():
         at = int((~np.isfinite(features.data)).argmax())
         row = int(np.searchsorted(features.indptr, at, side="right")) - 1
-        raise InputError(f"{path}, line {lines[row]}: feature value {features.data[at]} is not a finite number")
+        raise InputError(f"{path}, {_line(data, row)}: feature value {features.data[at]} is not a finite number")
     qid = _grouped(Path(path), groups, data, qid, len(labels))
     names = [name.decode("utf-8", "replace") for name in _DOCUMENT.findall(data)]
+    documents = names if len(names) == len(labels) else None
     try:
-        return Queries(
-            features if sparse else features.toarray(),
-            labels,
-            qid,
-            n_grades,
-            names if len(names) == len(labels) else None,
-        )
+        return Queries(features if sparse else features.toarray(), labels, qid, n_grades, documents)
     except InputError as error:
-        found = re.match(r"(?:qid|grades)\[(\d+)\]", str(error))
-        where = f", line {lines[int(found[1])]}" if found else ""
-        raise InputError(f"{path}{where}: {error}") from error
+        row_named = re.match(r"(?:qid|grades)\[(\d+)\]", str(error))
+        line = f", {_line(data, int(row_named[1]))}" if row_named else ""
+        raise InputError(f"{path}{line}: {error}") from error
 
 
-class _Lines:
-    """The line of each row, worked out when one is asked for: comments and blank lines are no rows."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def __getitem__(self, row: int) -> int:
-        full = [i for i, line in enumerate(self._data.splitlines(), 1) if line.split(b"#")[0].strip()]
-        return full[row]
+def _line(data: bytes, row: int) -> str:
+    """Return ``line N`` of a row; blank lines and comments hold no row."""
+    lines = [number for number, line in enumerate(data.splitlines(), 1) if line.split(b"#")[0].strip()]
+    return f"line {lines[row]}"
 
 
 def _bytes(path: Path) -> bytes:
+    """Return the text of a file, decompressed."""
     data = decompressed(str(path), read_bytes(path))
     if not data.strip():
         raise InputError(f"{path} is empty; expected a document a line, such as: 2 qid:1 1:0.3 2:1.5")
@@ -106,7 +96,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _loaded(name: str, data: bytes, n_features: int | None, zero_based: bool) -> tuple[Any, Any, Any]:
-    """Return features (CSR), labels and qid (or an empty array); what scikit-learn refuses is looked at by line."""
+    """Return features (CSR), labels and qid (or an empty array) of a text, and name the line of an error."""
     from sklearn.datasets import load_svmlight_file
 
     def load(text: bytes) -> tuple[Any, Any, Any]:
@@ -115,52 +105,60 @@ def _loaded(name: str, data: bytes, n_features: int | None, zero_based: bool) ->
     try:
         return load(data)
     except (ValueError, OverflowError) as error:
-        ordered = _careful(name, data, zero_based, n_features)
+        ordered = _ordered(name, data, zero_based, n_features)
         try:
             return load(ordered)
         except (ValueError, OverflowError):
             raise InputError(f"{name}: not svmlight text ({error})") from error
 
 
-def _careful(name: str, data: bytes, zero_based: bool, n_features: int | None) -> bytes:
-    """Return the lines with their features in order, or name the line that is wrong."""
-    found = []
+def _ordered(name: str, data: bytes, zero_based: bool, n_features: int | None) -> bytes:
+    """Return the lines with their features in order.
+
+    Raises
+    ------
+    InputError
+        If a line is wrong; it names the line.
+    """
+    lines = []
     for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
-        words = line.split("#")[0].split()
-        if not words:
-            found.append("")
+        label, *fields = line.split("#")[0].split() or [""]
+        if not label:
+            lines.append("")
             continue
+        place = f"{name}, line {number}"
         try:
-            float(words[0])
+            float(label)
         except ValueError:
-            raise InputError(f"{name}, line {number}: label {words[0]!r} is not a number") from None
-        query, numbers = _line_fields(f"{name}, line {number}", words[1:])
-        if numbers and not zero_based and min(numbers) == 0:
-            raise InputError(f"{name}, line {number}: feature 0, but features count from 1; say zero_based=True")
-        if numbers and n_features is not None and max(numbers) >= n_features + (not zero_based):
-            raise InputError(f"{name}, line {number}: feature {max(numbers)}, but there are {n_features} features")
-        found.append(" ".join([words[0], *query, *(f"{i}:{numbers[i]}" for i in sorted(numbers))]))
-    return "\n".join(found).encode()
+            raise InputError(f"{place}: label {label!r} is not a number") from None
+        query, values = _line_fields(place, fields)
+        if values and not zero_based and min(values) == 0:
+            raise InputError(f"{place}: feature 0, but features count from 1; say zero_based=True")
+        if values and n_features is not None and max(values) >= n_features + (not zero_based):
+            raise InputError(f"{place}: feature {max(values)}, but there are {n_features} features")
+        lines.append(" ".join([label, *query, *(f"{i}:{values[i]}" for i in sorted(values))]))
+    return "\n".join(lines).encode()
 
 
-def _line_fields(place: str, words: list[str]) -> tuple[list[str], dict[int, str]]:
+def _line_fields(place: str, fields: list[str]) -> tuple[list[str], dict[int, str]]:
+    """Return the ``qid:`` field, if any, and the value of each feature."""
     query: list[str] = []
-    numbers: dict[int, str] = {}
-    for word in words:
-        if word.startswith("qid:"):
-            if not re.fullmatch(r"qid:-?\d+", word):
-                raise InputError(f"{place}: {word!r}: a query in such a file is a whole number")
-            query = [word]
+    values: dict[int, str] = {}
+    for field in fields:
+        if field.startswith("qid:"):
+            if not re.fullmatch(r"qid:-?\d+", field):
+                raise InputError(f"{place}: {field!r}: a qid must be a whole number")
+            query = [field]
             continue
-        parts = _FIELD.fullmatch(word)
+        match = _FIELD.fullmatch(field)
         try:
-            index, _ = int(parts[1]), float(parts[2])  # type: ignore[index]
+            index, _ = int(match[1]), float(match[2])  # type: ignore[index]
         except (TypeError, ValueError):
-            raise InputError(f"{place}: {word!r} is not FEATURE:NUMBER") from None
-        if index in numbers:
+            raise InputError(f"{place}: {field!r} is not FEATURE:NUMBER") from None
+        if index in values:
             raise InputError(f"{place}: feature {index} occurs twice")
-        numbers[index] = parts[2]  # type: ignore[index]
-    return query, numbers
+        values[index] = match[2]  # type: ignore[index]
+    return query, values
 
 
 def _grouped(path: Path, groups: str | os.PathLike[str] | None, data: bytes, qid: Any, n: int) -> Any:

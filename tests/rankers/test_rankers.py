@@ -559,7 +559,7 @@ class TestBadInput:
         ("change", "message"),
         [
             ({"qid": np.array([2, 2])}, "look like group sizes"),
-            ({"qid": np.array([1, 2, 1, 2])}, "the documents of a query must be together"),
+            ({"qid": np.array([1, 2, 1, 2])}, "keep the documents of a query together"),
             ({"qid": None}, "qid is missing"),
             ({"y": None}, "y is missing"),
             ({"y": np.array([0, 3, 0, 0])}, "has grade 3, but the DCG has gains for grades 0..2"),
