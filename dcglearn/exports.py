@@ -10,9 +10,12 @@ from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import ApproxNDCG
 from dcglearn.losses.boosting import descent
+from dcglearn.metric.textbook import textbook_discounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats, Integers
     from dcglearn.losses import Objective
@@ -26,19 +29,18 @@ SCALE = 1000
 
 def is_log2(dcg: DCG) -> bool:
     """Return whether the discounts are 1 / log2(rank + 1), which every tool has, up to a factor."""
-    usual = 1 / np.log2(np.arange(2.0, dcg.depth + 2))
     first = dcg.discounts[0]
-    return bool(first > 0 and np.allclose(dcg.discounts / first, usual, rtol=1e-9))
+    return bool(first > 0 and np.allclose(dcg.discounts / first, textbook_discounts("log2", dcg.depth), rtol=1e-9))
 
 
 def _refuse_lost_discount(dcg: DCG, tool: str, remedy: str, *, lossy: bool) -> None:
     if not lossy and not is_log2(dcg):
-        usual = 1 / np.log2(np.arange(2.0, dcg.depth + 2))
-        worst = int(np.abs(dcg.discounts / dcg.discounts[0] - usual).argmax())
+        usual, shares = textbook_discounts("log2", dcg.depth), dcg.discounts / dcg.discounts[0]
+        worst = int(np.abs(shares - usual).argmax())
         raise InputError(
             f"{tool} has no discounts but 1 / log2(rank + 1): at rank {worst + 1} it would count {usual[worst]:.3f} of "
-            f"the first where this metric counts {dcg.discounts[worst] / dcg.discounts[0]:.3f}; {remedy}, or pass "
-            "lossy=True (--lossy) to export the gains alone"
+            f"the first where this metric counts {shares[worst]:.3f}; {remedy}, or pass lossy=True (--lossy) to export "
+            "the gains alone"
         )
 
 
@@ -123,15 +125,8 @@ def lightgbm_callables(dcg: DCG, loss: Objective | None = None) -> Callables:
     metric : callable
         ``metric(scores, dataset) -> ("NDCG", value, True)``.
     """
-    objective_of_dcg = ApproxNDCG(dcg) if loss is None else loss
-
-    def objective(scores: Floats, data: Any) -> tuple[Floats, Floats]:
-        return _descent(objective_of_dcg, scores, data.get_label(), np.asarray(data.get_group()))
-
-    def metric(scores: Floats, data: Any) -> tuple[str, float, bool]:
-        return "NDCG", _mean_ndcg(dcg, scores, data.get_label(), np.asarray(data.get_group())), True
-
-    return objective, metric
+    objective, mean_ndcg = _callables(dcg, loss, lambda dataset: np.asarray(dataset.get_group()))
+    return objective, lambda scores, dataset: ("NDCG", mean_ndcg(scores, dataset), True)
 
 
 def xgboost_callables(dcg: DCG, loss: Objective | None = None) -> Callables:
@@ -139,15 +134,8 @@ def xgboost_callables(dcg: DCG, loss: Objective | None = None) -> Callables:
 
     Parameters and returns are as in `lightgbm_callables`; the data needs ``group`` or ``qid``.
     """
-    objective_of_dcg = ApproxNDCG(dcg) if loss is None else loss
-
-    def objective(scores: Floats, data: Any) -> tuple[Floats, Floats]:
-        return _descent(objective_of_dcg, scores, data.get_label(), _xgboost_groups(data))
-
-    def metric(scores: Floats, data: Any) -> tuple[str, float]:
-        return "NDCG", _mean_ndcg(dcg, scores, data.get_label(), _xgboost_groups(data))
-
-    return objective, metric
+    objective, mean_ndcg = _callables(dcg, loss, _xgboost_groups)
+    return objective, lambda scores, data: ("NDCG", mean_ndcg(scores, data))
 
 
 def _xgboost_groups(data: Any) -> Integers:
@@ -157,17 +145,27 @@ def _xgboost_groups(data: Any) -> Integers:
     return np.diff(ends.astype(np.int64))
 
 
-def _descent(loss: Objective, scores: Floats, labels: Floats, sizes: Integers) -> tuple[Floats, Floats]:
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    return descent(loss, np.asarray(scores, dtype=np.float64), labels.astype(np.int64), offsets)
+def _callables(dcg: DCG, loss: Objective | None, sizes_of: Callable[[Any], Integers]) -> Callables:
+    """Return gradient and curvature, and the mean NDCG, as functions of scores and a data set with groups."""
+    objective_of_dcg = ApproxNDCG(dcg) if loss is None else loss
+
+    def objective(scores: Floats, data: Any) -> tuple[Floats, Floats]:
+        offsets = np.concatenate([[0], np.cumsum(sizes_of(data))])
+        grades = data.get_label().astype(np.int64)
+        return descent(objective_of_dcg, np.asarray(scores, dtype=np.float64), grades, offsets)
+
+    def mean_ndcg(scores: Floats, data: Any) -> float:
+        sizes = sizes_of(data)
+        present = np.arange(sizes.max()) < sizes[:, None]
+        grades, values = np.full(present.shape, -1, dtype=np.int8), np.zeros(present.shape)
+        grades[present], values[present] = data.get_label(), scores
+        return _mean_ndcg(dcg, grades, values)
+
+    return objective, mean_ndcg
 
 
-def _mean_ndcg(dcg: DCG, scores: Floats, labels: Floats, sizes: Integers) -> float:
-    width = int(sizes.max())
-    grades, values = np.full((len(sizes), width), -1, dtype=np.int8), np.zeros((len(sizes), width))
-    rows, columns = np.repeat(np.arange(len(sizes)), sizes), np.concatenate([np.arange(size) for size in sizes])
-    grades[rows, columns], values[rows, columns] = labels, scores
-    ndcg = evaluate_arrays(grades, values, dcg)
+def _mean_ndcg(dcg: DCG, grades: ArrayLike, scores: ArrayLike) -> float:
+    ndcg = evaluate_arrays(grades, scores, dcg)
     assert isinstance(ndcg, np.ndarray)
     return float(ndcg.mean())
 
@@ -179,12 +177,7 @@ def sklearn_scorer(dcg: DCG) -> Callable[..., float]:
     """
     from sklearn.metrics import make_scorer
 
-    def score(y_true: Any, y_score: Any) -> float:
-        ndcg = evaluate_arrays(y_true, y_score, dcg)
-        assert isinstance(ndcg, np.ndarray)
-        return float(ndcg.mean())
-
-    return make_scorer(score)
+    return make_scorer(lambda y_true, y_score: _mean_ndcg(dcg, y_true, y_score))
 
 
 def cwl_continuation(dcg: DCG) -> list[float]:
@@ -209,6 +202,8 @@ def cwl_gains(dcg: DCG) -> list[float]:
 def ir_measure(dcg: DCG, name: str = "DCGlearned", *, normalise: bool = True) -> Any:
     """Return a measure for ir_measures, and so for PyTerrier, with its provider registered.
 
+    It serves ``ir_measures.calc_aggregate([measure, nDCG @ 10], qrels, run)`` and PyTerrier's ``eval_metrics``.
+
     Parameters
     ----------
     dcg : DCG
@@ -217,11 +212,6 @@ def ir_measure(dcg: DCG, name: str = "DCGlearned", *, normalise: bool = True) ->
         The measure's name.
     normalise : bool
         Whether to compute NDCG rather than DCG.
-
-    Returns
-    -------
-    ir_measures.Measure
-        For ``ir_measures.calc_aggregate([measure, nDCG @ 10], qrels, run)`` or PyTerrier's ``eval_metrics``.
 
     Raises
     ------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from dcglearn.metric.dcg import DCG
     from dcglearn.metric_coherence.coherence import Coherence, RegretCurve, Witness
     from dcglearn.metric_coherence.disagreement import DisagreementMatrix
-    from dcglearn.metric_coherence.system_order import Swaps, SystemOrder
+    from dcglearn.metric_coherence.system_order import SystemOrder
 
 LINE_STYLES = (
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},
@@ -57,10 +59,7 @@ def plot_gains(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
     dcgs : mapping of str to DCG
         Legend entries and metrics.
     axes : Axes
-
-    Returns
-    -------
-    Axes
+        Where to draw; returned.
     """
     longest = max(dcgs.values(), key=lambda dcg: dcg.n_grades)
     for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
@@ -75,15 +74,7 @@ def plot_gains(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
 def plot_discounts(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
     """Draw discounts against positions, one line for each DCG, scaled so that its largest is 1.
 
-    Parameters
-    ----------
-    dcgs : mapping of str to DCG
-        Legend entries and metrics.
-    axes : Axes
-
-    Returns
-    -------
-    Axes
+    Parameters are as in `plot_gains`.
     """
     for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
         largest = np.abs(dcg.discounts).max()
@@ -103,14 +94,11 @@ def plot_weights(weights: Floats, axes: Axes, *, limit: float | None = None, tit
     weights : ndarray, shape (K, L)
         NaN is drawn white.
     axes : Axes
+        Where to draw. The image is returned, for a colour bar.
     limit : float, optional
         The colour scale runs from -limit to limit; by default the largest weight in size.
     title : str
-
-    Returns
-    -------
-    AxesImage
-        For a colour bar.
+        The title of the axes.
     """
     limit = limit or float(np.nanmax(np.abs(weights))) or 1.0
     image = axes.imshow(weights, cmap="PuOr_r", vmin=-limit, vmax=limit, aspect="auto")
@@ -131,8 +119,7 @@ def dcg_figure(dcgs: Mapping[str, DCG]) -> Figure:
     """
     if not dcgs:
         raise InputError("no DCG to draw")
-    with _print_style():
-        figure = _figure(7.0, 3.0)
+    with _printed(7.0, 3.0) as figure:
         left, right = figure.subplots(1, 2)
         plot_gains(dcgs, left)
         plot_discounts(dcgs, right)
@@ -143,8 +130,7 @@ def dcg_figure(dcgs: Mapping[str, DCG]) -> Figure:
 
 def learned_figure(factoring: Factoring, others: Mapping[str, DCG] | None = None) -> Figure:
     """Return a figure of a factored utility: gains and discounts beside other metrics, W and its rank-one part."""
-    with _print_style():
-        figure = _figure(7.0, 5.6)
+    with _printed(7.0, 5.6) as figure:
         (gains, discounts), (whole, part) = figure.subplots(2, 2)
         dcgs = {"learned": factoring.dcg, **(others or {})}
         plot_gains(dcgs, gains)
@@ -159,9 +145,7 @@ def learned_figure(factoring: Factoring, others: Mapping[str, DCG] | None = None
 
 
 def banded_figure(
-    dcg: DCG,
-    others: Mapping[str, DCG] | None = None,
-    bands: tuple[Floats, Floats] | None = None,
+    dcg: DCG, others: Mapping[str, DCG] | None = None, bands: tuple[Floats, Floats] | None = None
 ) -> Figure:
     """Return a figure of a learned DCG with its bands, beside other metrics.
 
@@ -173,21 +157,13 @@ def banded_figure(
         Legend entries and metrics.
     bands : (ndarray, ndarray), optional
         Lower and upper ends, shapes (2, L) and (2, K), on the same scale.
-
-    Returns
-    -------
-    Figure
     """
+    figure = dcg_figure({"learned": dcg, **(others or {})})
     with _print_style():
-        figure = _figure(7.0, 3.0)
-        gains, discounts = figure.subplots(1, 2)
-        dcgs = {"learned": dcg, **(others or {})}
-        plot_gains(dcgs, gains)
-        plot_discounts(dcgs, discounts)
-        for axes, first, band in zip((gains, discounts), (0, 1), bands or (), strict=False):
+        for axes, first, band in zip(figure.axes, (0, 1), bands or (), strict=False):
             ranks = np.arange(first, first + band.shape[1])
             axes.fill_between(ranks, *band, color=LINE_STYLES[0]["color"], alpha=0.2, lw=0, label="90% band of learned")
-        gains.legend()
+        figure.axes[0].legend()
     return figure
 
 
@@ -199,18 +175,14 @@ def witness_figure(coherence: Coherence) -> Figure:
     InputError
         If no disagreement was found.
     """
-    drawn = [
-        (names, witness, regret)
-        for names, witness, regret in (
-            (coherence.names, coherence.witness, coherence.regret),
-            (coherence.names[::-1], coherence.witness_reverse, coherence.regret_reverse),
-        )
-        if witness is not None
-    ]
+    sides = (
+        (coherence.names, coherence.witness, coherence.regret),
+        (coherence.names[::-1], coherence.witness_reverse, coherence.regret_reverse),
+    )
+    drawn = [(names, witness, regret) for names, witness, regret in sides if witness is not None]
     if not drawn:
         raise InputError("there is no disagreement to draw")
-    with _print_style():
-        figure = _figure(7.0, 1.9 * len(drawn))
+    with _printed(7.0, 1.9 * len(drawn)) as figure:
         panels = figure.subplots(len(drawn), 1, squeeze=False)[:, 0]
         for axes, (names, witness, regret) in zip(panels, drawn, strict=True):
             _draw_witness(axes, names, witness, regret, coherence.rankings.n_grades)
@@ -246,16 +218,10 @@ def _draw_witness(axes: Axes, names: Sequence[str], witness: Witness, regret: fl
 def regret_figure(curve: RegretCurve) -> Figure:
     """Return a figure of the largest regret against the margin by which one metric prefers."""
     a, b = curve.names
-    with _print_style():
-        figure = _figure(4.2, 3.0)
-        axes = figure.subplots()
-        for style, label, values in zip(
-            _styles(2),
-            (f"{a} prefers, {b} loses", f"{b} prefers, {a} loses"),
-            (curve.regret, curve.regret_reverse),
-            strict=True,
-        ):
-            axes.plot(curve.margin, values, label=label, **style)
+    with _printed(4.2, 3.0) as figure:
+        axes, (first, second) = figure.subplots(), _styles(2)
+        axes.plot(curve.margin, curve.regret, label=f"{a} prefers, {b} loses", **first)
+        axes.plot(curve.margin, curve.regret_reverse, label=f"{b} prefers, {a} loses", **second)
         axes.set(xlabel="margin (share of the span)", ylabel="largest regret (share of the span)")
         axes.set_ylim(bottom=0)
         axes.legend()
@@ -269,8 +235,7 @@ def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
     n = len(matrix.names)
     order = matrix.order()
     size = max(3.5, 0.19 * n + 2.2)
-    with _print_style():
-        figure = _figure(size + 0.8, size + 0.6)
+    with _printed(size + 0.8, size + 0.6) as figure:
         top, axes = figure.subplots(2, 1, height_ratios=[1, 6])
         if n > 2:
             dendrogram(matrix.tree(), ax=top, no_labels=True, color_threshold=0, above_threshold_color="0.4")
@@ -287,10 +252,9 @@ def disagreement_figure(matrix: DisagreementMatrix) -> Figure:
 def slope_figure(order: SystemOrder) -> Figure:
     """Return a slope chart of the systems' ranks under every metric; systems with swaps beyond chance are in colour."""
     evaluation, ranks = order.evaluation, order.ranks
-    coloured = {name for swaps in order.swaps.values() for pair, solid in _verdicts(swaps) if solid for name in pair}
+    coloured = {name for swaps in order.swaps.values() for pair in compress(swaps.pairs, swaps.solid) for name in pair}
     n, columns = len(evaluation.runs), np.arange(len(evaluation.metrics))
-    with _print_style():
-        figure = _figure(3.6 + 1.4 * len(columns), max(2.5, 0.155 * n + 0.8))
+    with _printed(3.6 + 1.4 * len(columns), max(2.5, 0.155 * n + 0.8)) as figure:
         axes = figure.subplots()
         for name, row in zip(evaluation.runs, ranks, strict=True):
             colour, width = (LINE_STYLES[1]["color"], 1.6) if name in coloured else ("0.45", 0.9)
@@ -313,8 +277,7 @@ def forest_figure(comparison: SystemComparison) -> Figure:
     """Return a forest plot of the differences from the baseline, with intervals, under every metric."""
     frame = comparison.frame
     runs, measures = list(dict.fromkeys(frame["run"])), list(dict.fromkeys(frame["measure"]))
-    with _print_style():
-        figure = _figure(6.0, max(2.2, 0.16 * len(frame) + 0.25 * len(runs) + 0.9))
+    with _printed(6.0, max(2.2, 0.16 * len(frame) + 0.25 * len(runs) + 0.9)) as figure:
         axes = figure.subplots()
         for m, (style, measure) in enumerate(zip(_styles(len(measures)), measures, strict=True)):
             part = frame.filter(measure=measure)
@@ -330,10 +293,6 @@ def forest_figure(comparison: SystemComparison) -> Figure:
         if len(measures) > 1:
             figure.legend(loc="outside upper center", ncols=min(len(measures), 3))
     return figure
-
-
-def _verdicts(swaps: Swaps) -> list[tuple[tuple[str, str], bool]]:
-    return list(zip(swaps.pairs, swaps.solid, strict=True))
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], *, force: bool = True) -> None:
@@ -359,10 +318,13 @@ def _styles(n: int) -> Sequence[dict[str, Any]]:
     return [{"markersize": 4, "linewidth": 1.4, **LINE_STYLES[i % len(LINE_STYLES)]} for i in range(n)]
 
 
-def _figure(width: float, height: float) -> Figure:
+@contextlib.contextmanager
+def _printed(width: float, height: float) -> Iterator[Figure]:
+    """Yield an empty figure of this size, in inches, to draw on in the style of print."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained")
+    with _print_style():
+        yield Figure(figsize=(width, height), layout="constrained")
 
 
 def _print_style() -> Any:

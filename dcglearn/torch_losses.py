@@ -63,7 +63,7 @@ class TorchLoss(torch.nn.Module):
         self.loss = loss
 
     def forward(self, scores: torch.Tensor, grades: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
-        """Return the loss of a padded batch.
+        """Return the loss of a padded batch, a scalar.
 
         Parameters
         ----------
@@ -72,10 +72,6 @@ class TorchLoss(torch.nn.Module):
             Below 0 where there is no document.
         mask : Tensor of bool, shape (Q, N), optional
             True where there is a document; by default where grades are 0 or more.
-
-        Returns
-        -------
-        Tensor, a scalar
 
         Raises
         ------

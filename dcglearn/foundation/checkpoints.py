@@ -31,10 +31,8 @@ _RANKERS_FORMAT_1 = re.compile(rb'PK\x03\x04.{26}v\.npy|\{"format": "dcglearn\.c
 def write_checkpoint(path: str | os.PathLike[str], identity: dict[str, Any], *parts: bytes) -> int:
     """Write a checkpoint whole or not at all; return its size in bytes."""
     header = f"dcglearn checkpoint {FORMAT} of dcglearn {__version__}\n{json.dumps(identity, sort_keys=True)}\n"
-    content = header.encode() + b"".join(map(framed, parts))
     with written_beside(path) as beside:
-        beside.write_bytes(content)
-    return len(content)
+        return beside.write_bytes(header.encode() + b"".join(map(framed, parts)))
 
 
 def framed(part: bytes) -> bytes:
@@ -45,10 +43,7 @@ def framed(part: bytes) -> bytes:
 def read_checkpoint(path: str | os.PathLike[str], identity: dict[str, Any]) -> tuple[list[bytes], int]:
     """Return the whole parts of a checkpoint, and the size of the file up to the end of the last.
 
-    Raises
-    ------
-    InputError
-        If there is no checkpoint at `path`, or it is of another format or another training.
+    Raise InputError if there is no checkpoint at `path`, or it is of another format or another training.
     """
     try:
         content = Path(path).read_bytes()

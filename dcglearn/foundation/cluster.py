@@ -37,19 +37,10 @@ class ClusterLost(RuntimeError):
 
 
 def connected(engine: Any, closing: contextlib.ExitStack) -> Client:
-    """Return a client of an engine whose workers have the same versions as this process.
+    """Return a client of an engine: a client, the address of a scheduler, or a number of local processes to start.
 
-    Parameters
-    ----------
-    engine : distributed.Client, str or int
-        A client, the address of a scheduler, or a number of local processes to start.
-    closing : contextlib.ExitStack
-        Closes the client and the processes that are started here.
-
-    Raises
-    ------
-    InputError
-        If Dask is not installed, there is no such scheduler, or the workers cannot work with this process.
+    `closing` closes what is started here. Raise InputError if Dask is not installed, no scheduler answers, or the
+    workers have other versions than this process.
     """
     try:
         from distributed import Client, LocalCluster
@@ -79,13 +70,7 @@ def connected(engine: Any, closing: contextlib.ExitStack) -> Client:
 
 
 def check_versions(client: Client) -> None:
-    """Raise InputError unless all workers have this version of the package and this minor version of Python.
-
-    Raises
-    ------
-    InputError
-        Naming the first worker that lacks the package or has another version.
-    """
+    """Raise InputError unless all workers have this version of the package and this minor version of Python."""
     with cluster_errors(client):
         answers = client.run(eval, _VERSIONS, on_error="return")
     for worker, answer in sorted(answers.items()):
@@ -117,10 +102,8 @@ def scheduler_of(client: Client) -> Mapping[str, Any]:
 def awaited(client: Client, future: Future) -> Any:
     """Return a future's result, or raise ClusterLost if no process is left to compute it.
 
-    Raises
-    ------
-    ClusterLost
-        If the scheduler is gone, or no worker for `PATIENCE` seconds, or a part kills every worker that takes it.
+    It is lost if the scheduler is gone, no worker exists for `PATIENCE` seconds, or a part kills every worker that
+    takes it.
     """
     idle_since = None
     while True:
@@ -159,21 +142,9 @@ def cluster_errors(client: Client) -> Any:
 
 
 def over_cluster(function: Callable[[Any], Any], items: Iterable[Any], engine: Any) -> Iterator[Any]:
-    """Yield ``function(item)`` of every item, in order, computed on a cluster.
+    """Yield ``function(item)`` of every item, in order, computed on a cluster; `engine` and errors as in `DaskLog`.
 
-    Parameters
-    ----------
-    function : callable
-        Sent once, with the data it holds, such as a log.
-    items : iterable
-        Arguments, sent a few ahead of the results.
-    engine : distributed.Client, str or int
-        See `DaskLog`.
-
-    Raises
-    ------
-    InputError, ClusterLost
-        As `DaskLog`.
+    The function is sent once, with the data it holds, such as a log; items are sent a few ahead of the results.
     """
     with contextlib.ExitStack() as closing:
         client = connected(engine, closing)

@@ -26,12 +26,8 @@ CHECKPOINT_VERSION = 1
 def written_beside(path: str | os.PathLike[str], *, force: bool = True) -> Iterator[Path]:
     """Yield a path beside `path` to write to; it takes the name `path` only if the block succeeds.
 
-    An error, a full disk or an interrupt leaves what was at `path` before, and no partial file.
-
-    Raises
-    ------
-    InputError
-        If the folder does not exist or cannot be written, or `path` exists and `force` is false.
+    An error, a full disk or an interrupt leaves what was at `path` before, and no partial file. Raise InputError if
+    the folder does not exist or cannot be written, or `path` exists and `force` is false.
     """
     target = Path(path)
     refuse_existing(target, force=force)
@@ -43,7 +39,9 @@ def written_beside(path: str | os.PathLike[str], *, force: bool = True) -> Itera
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
+        mask = os.umask(0)  # to read the mask is to set it
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)
         temporary.replace(target)
     except OSError as error:
         raise InputError(f"{target}: not written ({error.strerror or error}); nothing was changed") from error
@@ -72,17 +70,8 @@ def is_path(value: Any) -> bool:
 def expand_paths(paths: Paths, inside: str) -> list[str]:
     """Return the files that a path, a folder, a pattern or several of these name, in order, each once.
 
-    Parameters
-    ----------
-    paths : path or sequence of paths
-        Files, folders or patterns.
-    inside : str
-        Pattern of the files to take from a folder.
-
-    Raises
-    ------
-    InputError
-        If there is no path, one does not exist, or no file of a folder matches.
+    `inside` is the pattern of the files to take from a folder. Raise InputError if there is no path, one does not
+    exist, or no file of a folder matches.
     """
     named = [os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
     if not named:
@@ -103,13 +92,7 @@ def expand_paths(paths: Paths, inside: str) -> list[str]:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or cannot be read.
-    """
+    """Return the bytes of a file, or raise InputError if it is missing or cannot be read."""
     try:
         return Path(path).read_bytes()
     except FileNotFoundError as error:
@@ -123,13 +106,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the JSON object in a file; NaN, Infinity and repeated keys are refused.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is not one strict JSON object.
-    """
+    """Return the JSON object in a file; InputError for any other content, NaN, Infinity and repeated keys."""
     try:
         text = read_bytes(path).decode()
     except UnicodeDecodeError as error:
@@ -169,9 +146,3 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) < len(pairs):
         raise ValueError("a key occurs twice")
     return value
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -10,16 +10,9 @@ if TYPE_CHECKING:
 
 
 def current_word(value: Any, name: str, renamed: Mapping[str, str]) -> Any:
-    """Return the value of a parameter; replace an old word by the current one, with a DeprecationWarning.
+    """Return the value of the parameter `name`; replace an old word by the current one, with a DeprecationWarning.
 
-    Parameters
-    ----------
-    value : object
-        The value that the caller passed.
-    name : str
-        The parameter's name, for the warning.
-    renamed : dict of str to str
-        The current word for each old one.
+    `renamed` maps each old word to the current one.
     """
     if not isinstance(value, str) or value not in renamed:
         return value

@@ -27,23 +27,12 @@ FORMATS = {
 
 
 def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
-    """Return a file's name for messages, and its decompressed bytes without a byte-order mark.
+    """Return a file's name for messages, and its decompressed bytes without a byte-order mark; ``-`` is standard input.
 
-    Parameters
-    ----------
-    path : str or path
-        ``-`` is standard input.
-
-    Raises
-    ------
-    InputError
-        If it is missing, empty, UTF-16 text, or cannot be read or decompressed.
+    Raise InputError if it is missing, empty, UTF-16 text, or cannot be read or decompressed.
     """
-    if str(path) == "-":
-        name, data = "standard input", sys.stdin.buffer.read()
-    else:
-        name, data = str(path), read_bytes(path)
-    data = decompressed(name, data)
+    name = "standard input" if str(path) == "-" else str(path)
+    data = decompressed(name, sys.stdin.buffer.read() if str(path) == "-" else read_bytes(path))
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{name} is UTF-16 text; save it as UTF-8")
     data = data.removeprefix(b"\xef\xbb\xbf")
@@ -55,10 +44,7 @@ def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
 def decompressed(name: str, data: bytes) -> bytes:
     """Return decompressed bytes: gzip, xz and zstd are recognised by their first bytes, others stay as they are.
 
-    Raises
-    ------
-    InputError
-        If the data are truncated or damaged.
+    Raise InputError if the data are truncated or damaged.
     """
     try:
         if data[:2] == b"\x1f\x8b":
@@ -92,13 +78,7 @@ def kind_of(name: str, data: bytes) -> str:
 
 
 def parquet_rows(name: str, data: bytes) -> pl.DataFrame:
-    """Return the table in a Parquet file, with types as in `plain_types`.
-
-    Raises
-    ------
-    InputError
-        If it is not a whole Parquet file, or has no row.
-    """
+    """Return the table in a Parquet file, with types as in `plain_types`; InputError if it is damaged or has no row."""
     import polars as pl
 
     try:
@@ -115,6 +95,4 @@ def plain_types(frame: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
     import polars.selectors as cs
 
-    return frame.with_columns(
-        cs.categorical().cast(pl.String), cs.enum().cast(pl.String), cs.decimal().cast(pl.Float64)
-    )
+    return frame.with_columns((cs.categorical() | cs.enum()).cast(pl.String), cs.decimal().cast(pl.Float64))

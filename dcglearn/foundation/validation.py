@@ -20,25 +20,9 @@ class InputError(ValueError):
 
 
 def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = None) -> Grades:
-    """Check graded lists and return them as int8.
+    """Check grades by position, shape (n, K) or (K,), and return them as int8: 0 = worst, -1 = no known grade.
 
-    Parameters
-    ----------
-    lists : array_like of int, shape (n, K) or (K,)
-        Grades by position, 0 = worst; -1 = no known grade at that position.
-    name : str
-        Name of the array in an error message.
-    n_grades : int, optional
-        The number of grades of the scale; a grade of `n_grades` or more is refused.
-
-    Returns
-    -------
-    ndarray of int8, same shape
-
-    Raises
-    ------
-    InputError
-        If a grade is not an integer, lies outside -1..n_grades-1, or the lists have different lengths.
+    Raise InputError if a grade is not an integer, lies outside -1..n_grades-1, or the lists have different lengths.
     """
     try:
         array = np.asarray(lists)
@@ -75,24 +59,12 @@ def multiset(grades: ArrayLike, n_grades: int | None = None) -> Grades:
 
 
 def scale_size(n_grades: int | None, top: int, name: str = "n_grades") -> int:
-    """Return the number of grades: `n_grades`, checked, or `top`, the largest grade of the data, plus 1.
-
-    Raises
-    ------
-    InputError
-        If `n_grades` is not an integer from 1 to 127.
-    """
+    """Return the number of grades: `n_grades`, checked (1 to 127), or `top`, the largest grade of the data, plus 1."""
     return max(top + 1, 1) if n_grades is None else whole_number(n_grades, name, 1, MAX_GRADES)
 
 
 def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
-    """Return a read-only float64 copy of a finite, non-empty array of `ndim` dimensions.
-
-    Raises
-    ------
-    InputError
-        If the values are not numbers, not finite, empty, or of another dimension.
-    """
+    """Return a read-only float64 copy, or raise InputError unless it is finite, not empty and has `ndim` dimensions."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -105,13 +77,7 @@ def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
 
 
 def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False) -> Floats:
-    """Return one finite float per pair, shape (n,), read-only.
-
-    Raises
-    ------
-    InputError
-        If the shape is not (n,), a value is not finite, or `positive` is set and a value is not positive.
-    """
+    """Return one finite float per pair, shape (n,), read-only, or raise InputError; with `positive` also unless > 0."""
     array = np.array(values, dtype=np.float64) if n == 0 else finite_array(values, name, 1)
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape}; expected one value per pair, ({n},)")
@@ -121,13 +87,7 @@ def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False)
 
 
 def whole_number(value: Any, name: str, least: int = 1, most: int | None = None, remedy: str = "") -> int:
-    """Return an integer from `least` to `most`, as an int.
-
-    Raises
-    ------
-    InputError
-        If `value` is not an integer or out of range; the message ends with `remedy`.
-    """
+    """Return `value` as an int, or raise InputError, ending with `remedy`, unless it is from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise InputError(f"{name}={value!r} is not an integer")
     if value < least or (most is not None and value > most):
@@ -151,6 +111,5 @@ def frozen(array: Any) -> Any:
 
 def _first(name: str, array: NDArray[Any], wrong: NDArray[np.bool_], noun: str = "") -> str:
     """Return the place and value of the first wrong entry, as ``lists[3, 1]: grade 7``."""
-    place = ", ".join(str(i) for i in np.argwhere(wrong)[0])
-    value = array[wrong][0]
+    place, value = ", ".join(map(str, np.argwhere(wrong)[0])), array[wrong][0]
     return f"{name}[{place}]: {noun}" + (f"{value:g}" if value == np.floor(value) else f"{value}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from dataclasses import dataclass
@@ -82,17 +83,13 @@ class Utility(SavedMetric):
         return np.array(self.weights, dtype=dtype, copy=copy)
 
     def score(self, lists: ArrayLike) -> Floats:
-        """Score graded lists.
+        """Return the values of graded lists, shape (n,), or a float for one list.
 
         Parameters
         ----------
         lists : array_like of int, shape (n, M) or (M,)
             Grades by position, -1 = no known grade, which counts 0. Only the first K positions count; missing
             positions of a shorter list count 0.
-
-        Returns
-        -------
-        ndarray, shape (n,), or a float for one list
 
         Raises
         ------
@@ -130,10 +127,8 @@ class DCG(SavedMetric):
         Gain of each grade, worst grade first. Any floats.
     discounts : array_like, shape (K,)
         Discount of each position, top first. Any floats; they need not decrease.
-    grade_names : sequence of str, optional
-        Names of the L grades, worst first.
-    notes : sequence of str, optional
-        Remarks that are saved with the metric: what was not learned, what is a convention.
+    grade_names, notes
+        As in `Utility`.
 
     Raises
     ------
@@ -264,7 +259,7 @@ class DCG(SavedMetric):
         return self.utility.score(lists)
 
     def ideal(self, documents: ArrayLike) -> Floats:
-        """Return the largest DCG that a ranking of these documents can have.
+        """Return the largest DCG that a ranking of documents can have, shape (n,), or a float for one set of documents.
 
         Gains and discounts are both sorted (rearrangement inequality), so neither needs to be monotone or positive.
         With fewer documents than positions, positions may stay empty.
@@ -273,10 +268,6 @@ class DCG(SavedMetric):
         ----------
         documents : array_like of int, shape (n, M) or (M,)
             Grades of the documents that can be ranked, in any order; -1 = no document.
-
-        Returns
-        -------
-        ndarray, shape (n,), or a float for one set of documents
         """
         grades = graded_lists(documents, "documents", self.n_grades)
         gains = np.append(self.gains, 0.0)[grades]
@@ -289,7 +280,7 @@ class DCG(SavedMetric):
         return used @ discounts
 
     def ideal_of_counts(self, counts: ArrayLike, filler: float = 0.0) -> Floats:
-        """Return the largest DCG of documents whose grades are counted; see `ideal`.
+        """Return the largest DCG of documents whose grades are counted, shape (n,); see `ideal`.
 
         Parameters
         ----------
@@ -297,10 +288,6 @@ class DCG(SavedMetric):
             Number of documents of each grade. With fewer documents than positions, positions stay empty.
         filler : float
             The gain of a position that is left empty.
-
-        Returns
-        -------
-        ndarray, shape (n,)
         """
         known = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         empty = np.maximum(self.depth - known.sum(axis=1, keepdims=True), 0)
@@ -314,7 +301,7 @@ class DCG(SavedMetric):
         return total
 
     def ndcg(self, lists: ArrayLike, documents: ArrayLike | None = None, empty: float = 0.0) -> Floats:
-        """Return DCG divided by the ideal DCG.
+        """Return DCG divided by the ideal DCG, shape (n,), or a float for one list.
 
         Parameters
         ----------
@@ -324,10 +311,6 @@ class DCG(SavedMetric):
             Grades of all documents that could have been ranked; by default those in the list.
         empty : float
             The value where the ideal is not positive.
-
-        Returns
-        -------
-        ndarray, shape (n,), or a float for one list
         """
         return normalised_values(self.score(lists), self.ideal(lists if documents is None else documents), empty)
 
@@ -336,8 +319,7 @@ class DCG(SavedMetric):
 
         Subtracting a gain from all grades changes no comparison of lists without unknown grades.
         """
-        span = self.gains[-1] - self.gains[0]
-        first = self.discounts[0]
+        span, first = self.gains[-1] - self.gains[0], self.discounts[0]
         if span <= 0 or first <= 0:
             raise InputError(
                 "only a DCG whose best grade gains more than its worst, at a first position that counts, has this form"
@@ -347,15 +329,11 @@ class DCG(SavedMetric):
     def table(self) -> str:
         """Return gains and discounts as a text table."""
         names = self.grade_names or ("",) * self.n_grades
-        gains = [
-            f"{f'{grade} {name}'.rstrip():<16}{gain:>10.4f}"
-            for grade, (name, gain) in enumerate(zip(names, self.gains, strict=True))
-        ]
-        gains.reverse()
+        labels = [f"{grade} {name}".rstrip() for grade, name in enumerate(names)]
+        gains = [f"{label:<16}{gain:>10.4f}" for label, gain in zip(labels, self.gains, strict=True)][::-1]
         discounts = [f"{k + 1:>8}{discount:>10.4f}" for k, discount in enumerate(self.discounts)]
-        gains += [" " * 26] * (len(discounts) - len(gains))
-        discounts += [""] * (len(gains) - len(discounts))
-        rows = [f"{left}    {right}".rstrip() for left, right in zip(gains, discounts, strict=True)]
+        columns = itertools.zip_longest(gains, discounts, fillvalue="")
+        rows = [f"{left:<26}    {right}".rstrip() for left, right in columns]
         return "\n".join([f"{'grade':<16}{'gain':>10}    {'position':>8}{'discount':>10}", *rows])
 
     def __repr__(self) -> str:
@@ -389,11 +367,8 @@ def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:
     >>> len(textbook_dcgs(n_grades=5, depth=10)), len(textbook_dcgs(n_grades=2, depth=10))
     (36, 30)
     """
-    dcgs = {
-        f"{gain}-{discount}": DCG.standard(n_grades, depth, gain, discount)
-        for gain in TEXTBOOK_GAINS
-        for discount in TEXTBOOK_DISCOUNTS
-    }
+    pairs = itertools.product(TEXTBOOK_GAINS, TEXTBOOK_DISCOUNTS)
+    dcgs = {f"{gain}-{discount}": DCG.standard(n_grades, depth, gain, discount) for gain, discount in pairs}
     return {name: dcg for name, dcg in dcgs.items() if dcg.gains.any()}
 
 

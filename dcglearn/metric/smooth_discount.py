@@ -64,13 +64,7 @@ class SmoothDiscount:
 
     @classmethod
     def of(cls, discounts: ArrayLike) -> SmoothDiscount:
-        """Return the smooth form of a discount vector, shape (K,).
-
-        Raises
-        ------
-        InputError
-            If no discount is positive.
-        """
+        """Return the smooth form of a discount vector, shape (K,), which must hold a positive discount."""
         c = finite_array(discounts, "discounts", 1)
         if c.max() <= 0:
             raise InputError("no discount is positive; a smooth metric needs at least one that is")
@@ -81,10 +75,8 @@ class SmoothDiscount:
     def _of(cls, discounts: tuple[float, ...]) -> SmoothDiscount:
         """Return the form of checked discounts, cached because scheduled losses ask for it at every step."""
         c = finite_array(discounts, "discounts", 1)
-        closed = _closed_form(c)
-        if closed is not None:
-            kind, numbers = closed
-            return cls(kind, frozen(np.array(numbers)), c)
+        if (closed := _closed_form(c)) is not None:
+            return cls(closed[0], frozen(np.array(closed[1])), c)
         knots = _strictly_decreasing(c)
         return cls(TABLE, frozen(_pieces(knots).ravel()), frozen(knots))
 

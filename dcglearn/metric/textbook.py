@@ -20,13 +20,7 @@ TEXTBOOK_DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")
 
 
 def textbook_gains(name: str, grades: Floats) -> Floats:
-    """Return the gains called `name` of the grades, shape (L,); see `dcglearn.metric.dcg.DCG.standard`.
-
-    Raises
-    ------
-    InputError
-        If no gains have this name.
-    """
+    """Return the gains called `name` of the grades, shape (L,); see `DCG.standard`."""
     if name == "linear":
         return grades
     if name == "exponential":
@@ -44,13 +38,7 @@ def textbook_gains(name: str, grades: Floats) -> Floats:
 
 
 def textbook_discounts(name: str, depth: int) -> Floats:
-    """Return the discounts called `name` at ranks 1..K, shape (K,); see `dcglearn.metric.dcg.DCG.standard`.
-
-    Raises
-    ------
-    InputError
-        If no discounts have this name.
-    """
+    """Return the discounts called `name` at ranks 1..K, shape (K,); see `DCG.standard`."""
     ranks = np.arange(1.0, depth + 1)
     closed: dict[str, Callable[[Floats], Floats]] = {
         "flat": np.ones_like,

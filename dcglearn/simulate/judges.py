@@ -17,35 +17,29 @@ from dcglearn.foundation.validation import InputError, graded_lists, multiset, s
 from dcglearn.logs.counting import TIE_TOLERANCE
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.simulate.lists import (
-    PAPER_LIST,
-    free_lists,
-    optimal_pairs,
-    permutations,
-    permuted_documents,
-)
+from dcglearn.simulate.lists import PAPER_LIST, free_lists, optimal_pairs, permutations, permuted_documents
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
-    from typing import TypeAlias
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats, Grades, Seed
-
-    Pairs: TypeAlias = tuple[Grades, Grades]
-
+    from dcglearn.simulate.lists import Pairs
 
 LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")
 """The ways in which `preference_pairs` makes the two lists of a pair."""
+
+_LABELS = {"rater": "n_raters", "query": "n_queries"}
+"""The labels of a pair, and the parameter that gives the number of different ones."""
 
 _MAX_TIES_IN_A_ROW = 20_000
 """Number of exactly tied pairs, drawn in a row, after which drawing stops with an error."""
 
 
 def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
-    """Return a ground truth of the paper.
+    """Return a ground truth of the paper, with discounts ``1 / log(k + 2)``, natural logarithm, k = 0..K-1.
 
     Parameters
     ----------
@@ -53,11 +47,6 @@ def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
         Gains ``l + 1`` or ``2^(l+1) - 1`` for the grades l = 0..L-1, 0 = worst.
     n_grades, depth : int
         L and K.
-
-    Returns
-    -------
-    DCG
-        Its discounts are ``1 / log(k + 2)``, natural logarithm, k = 0..K-1.
 
     Raises
     ------
@@ -95,7 +84,10 @@ def judge(
     seed: Seed = None,
     n_grades: int | None = None,
 ) -> Preferences:
-    """Judge pairs of lists by a truth, with mistakes.
+    """Judge pairs of lists by a truth, with mistakes; return the log of the pairs in the given order.
+
+    The winner of each pair is its `preferred`. A tie keeps its first list there, and its entry of `tie` is true; `tie`
+    is None where nothing is tied.
 
     Parameters
     ----------
@@ -123,12 +115,6 @@ def judge(
     n_grades : int, optional
         The scale of the log; the truth's by default.
 
-    Returns
-    -------
-    Preferences
-        The pairs in the given order, the winner of each as `preferred`. A tie keeps its first list there, and its
-        entry of `tie` is true; `tie` is None where nothing is tied.
-
     Raises
     ------
     InputError
@@ -153,14 +139,19 @@ def judge(
     >>> judge(truth, [[0, 2], [2, 1]], [[2, 0], [1, 2]], n_flips=2).preferred.tolist()
     [[0, 2], [1, 2]]
     """
-    ahead, behind = _pair_of_lists(first, second, truth.n_grades)
+    ahead, behind = graded_lists(first, "first", truth.n_grades), graded_lists(second, "second", truth.n_grades)
+    if ahead.ndim != 2 or ahead.shape != behind.shape:
+        raise InputError(f"first {ahead.shape} and second {behind.shape} must both have the shape (n, K)")
     within(tie_below, "tie_below", np.inf, "it is a difference of scores")
     within(temperature, "temperature", np.inf, "0 is no noise")
     rng = np.random.default_rng(seed)
     difference = _difference(truth, ahead, behind)
     tie = np.abs(difference) <= tie_below
+    decided = np.flatnonzero(~tie)
+    remedy = f"{len(decided)} pairs are decided; make more pairs or fewer flips"
+    flips = whole_number(n_flips, "n_flips", 0, len(decided), remedy)
     flipped = rng.random(len(ahead)) < _flip_chances(len(ahead), flip_rate, rater, rater_error)
-    flipped[_some_of(np.flatnonzero(~tie), n_flips, rng)] ^= True
+    flipped[rng.permutation(decided)[:flips]] ^= True  # the pairs of fewer flips are among those of more
     # A logistic variable exceeds -x with probability 1/(1 + exp(-x)), so this needs no exp that could overflow.
     first_wins = (difference + temperature * rng.logistic(size=len(ahead)) > 0) ^ flipped
     swap = (~first_wins & ~tie)[:, None]
@@ -206,10 +197,6 @@ def preference_pairs(
     **judge_options
         `n_flips`, `flip_rate`, `temperature`, `tie_below`, `rater`, `rater_error`, `query`, `n_grades`: see `judge`.
 
-    Returns
-    -------
-    Preferences
-
     Raises
     ------
     InputError
@@ -229,8 +216,7 @@ def preference_pairs(
     """
     rng = np.random.default_rng(seed)
     first, second = _decided_pairs(partial(_draw, truth, lists, grades, rng), partial(_difference, truth), n)
-    options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
-    return judge(truth, first, second, seed=rng, **options)
+    return judge(truth, first, second, seed=rng, **_labelled(judge_options, n, rng, n_raters, n_queries))
 
 
 def write_log(
@@ -249,18 +235,14 @@ def write_log(
     ----------
     path : path
         The file.
-    truth : DCG or Utility
-        Its scores decide which list wins.
-    n : int
-        Number of pairs.
+    truth, n, **options
+        As in `preference_pairs`; `n_flips` counts per chunk.
     chunk : int
         Number of pairs made and held at a time; each chunk becomes a row group.
     seed : int
         Same seed and chunk, same log. The seed of a chunk is ``(seed, number of the chunk)``.
     force : bool
         Whether to replace an existing file.
-    **options
-        Options of `preference_pairs`; `n_flips` counts per chunk.
 
     Raises
     ------
@@ -275,7 +257,7 @@ def write_log(
     whole_number(n, "n")
     whole_number(chunk, "chunk")
     grades = pa.list_(pa.int8())
-    labels = [name for name in ("query", "rater") if options.get(f"n_{name}s".replace("querys", "queries")) is not None]
+    labels = [name for name in sorted(_LABELS) if options.get(_LABELS[name]) is not None]
     schema = pa.schema([("a", grades), ("b", grades), ("winner", pa.string()), *((x, pa.string()) for x in labels)])
     with written_beside(path, force=force) as temporary, pq.ParquetWriter(temporary, schema) as file:
         for number, start in enumerate(range(0, n, chunk)):
@@ -300,26 +282,15 @@ def ungraded_pairs(
 ) -> Preferences:
     """Draw pairs of rankings of the same documents, judge them by hidden grades, and log only the documents.
 
+    The `documents` of the log are ``d00``, ``d01``, ..., so that column j of the encoding is document j, and the
+    utility to find is ``discounts[k] * gains[grades[j]]`` at ``[k, j]``.
+
     Parameters
     ----------
-    truth : DCG or Utility
-        Its scores of the hidden grades decide which ranking wins.
-    n : int
-        Number of pairs. Pairs that are exactly tied under the truth are drawn again.
     grades : array_like of int, shape (K,)
         Hidden grades of the documents 0..K-1.
-    seed : int or Generator, optional
-        Same seed, same log; with the same seed the rankings are the same whatever the noise.
-    n_raters, n_queries : int, optional
+    truth, n, seed, n_raters, n_queries, **judge_options
         As in `preference_pairs`.
-    **judge_options
-        As in `preference_pairs`.
-
-    Returns
-    -------
-    Preferences
-        Its `documents` are ``d00``, ``d01``, ..., so that column j of the encoding is document j, and the utility
-        to find is ``discounts[k] * gains[grades[j]]`` at ``[k, j]``.
 
     Raises
     ------
@@ -344,7 +315,7 @@ def ungraded_pairs(
         lambda one, two: _difference(truth, hidden[one], hidden[two]),
         n,
     )
-    options = _labelled(judge_options, n, rng, rater=n_raters, query=n_queries)
+    options = _labelled(judge_options, n, rng, n_raters, n_queries)
     judged = judge(truth, hidden[first], hidden[second], seed=rng, **options)
     # No pair is exactly tied, so its two lists of grades differ and the preferred one tells which ranking won.
     swap = (judged.preferred != hidden[first]).any(axis=1)[:, None]
@@ -416,38 +387,21 @@ def _flip_chances(n: int, flip_rate: float, rater: ArrayLike | None, rater_error
     errors = {str(label): error for label, error in rater_error.items()}
     for label, error in errors.items():
         within(error, f"rater_error[{label!r}]", 1, "it is a probability")
-    raters, which = np.unique(labels, return_inverse=True)
-    missing = [str(label) for label in raters if label not in errors]
+    missing = sorted(set(labels.tolist()) - errors.keys())
     if missing:
         raise InputError(f"rater_error lacks {missing[0]!r}; give every rater a rate, 0 for one who never errs")
-    own = np.array([errors[label] for label in raters], dtype=np.float64)[which]
+    own = np.array([errors[label] for label in labels.tolist()], dtype=np.float64)
     return flip_rate + own - 2 * flip_rate * own
 
 
-def _some_of(places: NDArray[np.intp], n_flips: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return the pairs to flip, chosen at random among the decided ones; more flips include fewer flips."""
-    flips = whole_number(
-        n_flips, "n_flips", 0, len(places), f"{len(places)} pairs are decided; make more pairs or fewer flips"
-    )
-    return rng.permutation(places)[:flips]
-
-
-def _labelled(options: dict[str, Any], n: int, rng: np.random.Generator, **counts: int | None) -> dict[str, Any]:
+def _labelled(options: dict[str, Any], n: int, rng: np.random.Generator, *counts: int | None) -> dict[str, Any]:
     """Return the judge's options with labels ``rater 1``, ... for each kind of label of which a number is given."""
     labels: dict[str, Any] = {}
-    for name, count in counts.items():
+    for (name, plural), count in zip(_LABELS.items(), counts, strict=True):
         if count is None:
             continue
-        plural = {"rater": "n_raters", "query": "n_queries"}[name]
         if options.get(name) is not None:
             raise InputError(f"give either {name}, a label per pair, or {plural}, not both")
         names = np.array([f"{name} {number + 1}" for number in range(whole_number(count, plural))])
         labels[name] = names[rng.integers(count, size=n)]
     return options | labels
-
-
-def _pair_of_lists(first: ArrayLike, second: ArrayLike, n_grades: int) -> Pairs:
-    ahead, behind = graded_lists(first, "first", n_grades), graded_lists(second, "second", n_grades)
-    if ahead.ndim != 2 or ahead.shape != behind.shape:
-        raise InputError(f"first {ahead.shape} and second {behind.shape} must both have the shape (n, K)")
-    return ahead, behind

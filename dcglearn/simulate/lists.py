@@ -20,7 +20,7 @@ from dcglearn.foundation.validation import (
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Grades, Seed
 
@@ -31,7 +31,7 @@ PAPER_LIST = (4, 4, 3, 3, 2, 2, 1, 1, 0, 0)
 
 
 def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed = None) -> Grades:
-    """Return random orderings of one multiset of grades (Zhou et al. 2008, section 6.1).
+    """Return random orderings of one multiset of grades, shape (n, K) (Zhou et al. 2008, section 6.1).
 
     Parameters
     ----------
@@ -43,10 +43,6 @@ def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed
         K, the positions kept; N by default. With K < N the lists differ in their mix of grades.
     seed : int or Generator, optional
         Same seed, same lists.
-
-    Returns
-    -------
-    ndarray of int8, shape (n, K)
 
     Raises
     ------
@@ -60,30 +56,20 @@ def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed
     """
     documents = multiset(grades)
     size = len(documents)
-    cut = (
-        size
-        if depth is None
-        else whole_number(depth, "depth", most=size, remedy="no list is longer than its documents")
-    )
+    kept = whole_number(size if depth is None else depth, "depth", 1, size, "no list is longer than its documents")
     lists = np.tile(documents, (whole_number(n, "n"), 1))
-    return np.ascontiguousarray(np.random.default_rng(seed).permuted(lists, axis=1)[:, :cut])
+    return np.ascontiguousarray(np.random.default_rng(seed).permuted(lists, axis=1)[:, :kept])
 
 
 def free_lists(n_grades: int, depth: int, n: int, seed: Seed = None, probabilities: ArrayLike | None = None) -> Grades:
-    """Return lists of independent grades.
+    """Return lists of independent grades, shape (n, K).
 
     Parameters
     ----------
-    n_grades, depth, n : int
-        L, K and the number of lists.
-    seed : int or Generator, optional
-        Same seed, same lists.
+    n_grades, depth, n, seed
+        L, K, and as in `permutations`.
     probabilities : array_like, shape (L,), optional
         Probability of each grade, worst first; equal by default.
-
-    Returns
-    -------
-    ndarray of int8, shape (n, K)
 
     Raises
     ------
@@ -109,27 +95,17 @@ def free_lists(n_grades: int, depth: int, n: int, seed: Seed = None, probabiliti
 
 
 def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 5, seed: Seed = None) -> Grades:
-    """Return random orderings of one multiset in which some positions hold a new random grade.
+    """Return random orderings of one multiset in which some positions hold a new random grade, shape (n, K).
 
     They lie between the paper's two settings: with ``n_replaced=0`` they are `permutations`, with K `free_lists`.
 
     Parameters
     ----------
-    grades : array_like of int, shape (K,)
-        The common multiset.
-    n : int
-        Number of lists.
+    grades, n, n_grades, seed
+        As in `permutations`, and L.
     n_replaced : int
         Number of positions redrawn in each list, chosen at random. The new grade is any of the scale, so it can equal
         the old one.
-    n_grades : int
-        L.
-    seed : int or Generator, optional
-        Same seed, same lists.
-
-    Returns
-    -------
-    ndarray of int8, shape (n, K)
 
     Raises
     ------
@@ -143,9 +119,7 @@ def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 
     True
     """
     documents = multiset(grades, n_grades)
-    replaced = whole_number(
-        n_replaced, "n_replaced", least=0, most=len(documents), remedy="a list has no more positions"
-    )
+    replaced = whole_number(n_replaced, "n_replaced", 0, len(documents), "a list has no more positions")
     rng = np.random.default_rng(seed)
     lists = permutations(documents, n, seed=rng)
     lists[:, :replaced] = rng.integers(n_grades, size=(n, replaced), dtype=np.int8)
@@ -153,20 +127,7 @@ def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 
 
 
 def permuted_documents(depth: int, n: int, seed: Seed = None) -> Grades:
-    """Return random rankings of the documents 0..K-1 (Zhou et al. 2008, section 8).
-
-    Parameters
-    ----------
-    depth : int
-        K, at most 127.
-    n : int
-        Number of rankings.
-    seed : int or Generator, optional
-        Same seed, same rankings.
-
-    Returns
-    -------
-    ndarray of int8, shape (n, K)
+    """Return n random rankings of the documents 0..K-1, shape (n, K), K <= 127 (Zhou et al. 2008, section 8).
 
     Examples
     --------
@@ -180,27 +141,17 @@ def permuted_documents(depth: int, n: int, seed: Seed = None) -> Grades:
 def optimal_pairs(
     grades: ArrayLike, n: int, *, others: str = "permutations", n_grades: int = 5, seed: Seed = None
 ) -> Pairs:
-    """Return pairs of the best ordering and another list (Zhou et al. 2008, section 6.5).
+    """Return the best ordering, n times, and n other lists, shape (n, K) each (Zhou et al. 2008, section 6.5).
 
     Parameters
     ----------
     grades : array_like of int, shape (K,)
         The multiset whose best ordering, best grade first, is the first list of every pair.
-    n : int
-        Number of pairs.
     others : {"permutations", "free"}
         The second lists: random orderings of the same multiset (the paper's figure 9), or independent grades
         (figure 10), which can be better than the first list.
-    n_grades : int
-        L.
-    seed : int or Generator, optional
-        Same seed, same pairs.
-
-    Returns
-    -------
-    best, other : ndarray of int8, shape (n, K) each
-        For `judge`. A random ordering can be the best one too: `judge` calls that a tie,
-        ``preference_pairs(lists="optimal")`` draws it again.
+    n, n_grades, seed
+        As in `permutations`, and L.
 
     Raises
     ------
@@ -210,7 +161,9 @@ def optimal_pairs(
     Notes
     -----
     The sorted list is the best under every DCG whose gains grow with the grade and whose discounts are not negative
-    and do not grow with the position (Proposition 1), so pairs of the first kind tell nothing about such a DCG.
+    and do not grow with the position (Proposition 1), so pairs of the first kind tell nothing about such a DCG. A
+    random ordering can be the best one too: `judge` calls that a tie, ``preference_pairs(lists="optimal")`` draws it
+    again.
 
     Examples
     --------
@@ -237,12 +190,12 @@ def noisy_grades(
     n_grades: int = 5,
     seed: Seed = None,
 ) -> Grades:
-    """Return lists in which some grades are replaced by wrong ones (Zhou et al. 2008, section 6.4).
+    """Return a copy of lists in which some grades are replaced by wrong ones (Zhou et al. 2008, section 6.4).
 
     Parameters
     ----------
     lists : array_like of int, shape (n, K), (K,) or (n, 2, K)
-        Grades by position; the array itself is not changed. Unknown grades (-1) stay unknown.
+        Grades by position. Unknown grades (-1) stay unknown.
     n_documents : int, optional
         Number of grades to change, chosen at random over the whole array.
     rate : float, optional
@@ -254,10 +207,6 @@ def noisy_grades(
         L, at least 2.
     seed : int or Generator, optional
         Same seed, same noise.
-
-    Returns
-    -------
-    ndarray of int8, of the shape of `lists`
 
     Raises
     ------
@@ -277,29 +226,23 @@ def noisy_grades(
     >>> int((noisy.preferred != log.preferred).sum() + (noisy.other != log.other).sum())
     20
     """
-    reach = whole_number(n_grades, "n_grades", least=2, most=MAX_GRADES, remedy="a grade needs another to become")
+    reach = whole_number(n_grades, "n_grades", 2, MAX_GRADES, "a grade needs another to become")
     if size is not None:
         reach = whole_number(size, "size", remedy="a changed grade is off by a step or more")
+    if (n_documents is None) == (rate is None):
+        raise InputError("give either n_documents, the number of grades to change, or rate, the probability of each")
     original = np.asarray(lists)
     flat = original.reshape(-1, original.shape[-1]) if original.ndim == 3 else original
     noisy = graded_lists(flat, n_grades=n_grades).ravel().copy()
-    rng = np.random.default_rng(seed)
-    chosen = _chosen_documents(np.flatnonzero(noisy >= 0), n_documents, rate, rng)
+    rng, known = np.random.default_rng(seed), np.flatnonzero(noisy >= 0)
+    if rate is not None:
+        within(rate, "rate", 1, "it is a probability")
+        chosen = known[rng.random(len(known)) < rate]
+    else:
+        count = whole_number(n_documents, "n_documents", 0, len(known), f"the lists hold {len(known)} known grades")
+        chosen = rng.permutation(known)[:count]
     old = noisy[chosen].astype(np.int64)
     # Draw from the window without its last grade; a draw at or above the old grade moves up by one, so it differs.
     drawn = rng.integers(np.maximum(old - reach, 0), np.minimum(old + reach, n_grades - 1))
     noisy[chosen] = drawn + (drawn >= old)
     return noisy.reshape(original.shape)
-
-
-def _chosen_documents(
-    known: NDArray[np.intp], n_documents: int | None, rate: float | None, rng: np.random.Generator
-) -> NDArray[np.intp]:
-    """Return the indices of the known grades to change."""
-    if (n_documents is None) == (rate is None):
-        raise InputError("give either n_documents, the number of grades to change, or rate, the probability of each")
-    if rate is not None:
-        within(rate, "rate", 1, "it is a probability")
-        return known[rng.random(len(known)) < rate]
-    chosen = whole_number(n_documents, "n_documents", 0, len(known), f"the lists hold {len(known)} known grades")
-    return rng.permutation(known)[:chosen]
