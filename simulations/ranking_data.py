@@ -14,6 +14,8 @@ import dcglearn as dl
 
 DATA = ("LETOR-shaped", "lambdarank")
 PARTS = ("train", "vali", "test")
+WAYS = {"gradient": ("gradient", "constant"), "exchange": ("lambdas", "diagonal")}
+"""Parameters `follow` and `curvature` of boosted trees, by their name in tables."""
 
 
 def lambdarank_folder():

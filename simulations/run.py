@@ -6,7 +6,7 @@ import argparse
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -215,6 +215,12 @@ def shown(mean: tuple[float, float]) -> str:
 def signed(difference: tuple[float, float]) -> str:
     """Return a mean difference and its standard error as ``+0.0123 ± 0.0045``."""
     return f"{difference[0]:+.4f} ± {difference[1]:.4f}"
+
+
+def verdict(differences: Iterable[tuple[float, float]]) -> str:
+    """Return the verdict on the claim that all differences are positive by more than two standard errors."""
+    positive = [mean > 2 * error for mean, error in differences]
+    return "holds" if all(positive) else "holds with a condition" if any(positive) else "does not hold"
 
 
 def validated(

@@ -1,4 +1,4 @@
-"""Qin et al. figures 1 and 2: how far ApproxNDCG and ApproxAP are from NDCG and AP, in training and by their bounds."""
+"""Qin et al., figures 1 and 2: errors of ApproxNDCG and ApproxAP in training, and the bounds of the errors."""
 
 import sys
 from itertools import pairwise
@@ -22,11 +22,11 @@ LOSSES = {
 SHARP_ALPHAS = tuple(float(10**p) for p in np.arange(0.0, 8.01, 0.5))
 SHARP_BETAS = tuple(float(10**p) for p in np.arange(-1.0, 3.01, 0.5))
 SHARPEST = 1e6
-LINES = {"error": "error", "measured": "bound from the ranks' errors", "printed": "bound from the smallest gap"}
+LINES = {"error": "error", "measured": "bound from rank errors", "printed": "bound from score gaps"}
 
 
 def average_precision(scores, grades):
-    """Return the average precision of one query, 0 where nothing is relevant."""
+    """Return the average precision of one query, 0 if no document is relevant."""
     hits = np.flatnonzero(grades[np.argsort(-scores, kind="stable")] > 0) + 1
     return float(np.mean(np.arange(1, len(hits) + 1) / hits)) if len(hits) else 0.0
 
@@ -38,7 +38,7 @@ def by_query(queries, scores):
 
 
 def errors(loss, queries, scores, dcg):
-    """Return the distance of a loss from the metric that it stands for, shape (n_queries,)."""
+    """Return the absolute error of a loss as an approximation of its metric, shape (n_queries,)."""
     smooth = np.array([loss(f, y)[0] for f, y in by_query(queries, scores)])
     if isinstance(loss, dl.ApproxNDCG):
         return np.abs(smooth - queries.evaluate(scores, dcg))
@@ -46,34 +46,36 @@ def errors(loss, queries, scores, dcg):
 
 
 def training(queries, dcg, seed):
-    """Yield the mean error on the training queries after some passes of Qin et al.'s algorithm 1."""
-    for what, losses in LOSSES.items():
+    """Yield the mean error on the training queries at several passes of Qin et al.'s algorithm 1."""
+    for metric, losses in LOSSES.items():
         for name, make in losses.items():
             loss, start, done = make(dcg), "random", 0
             for passes in PASSES:
-                how = {"solver": "sgd", "annealing": None, "l2": 0.0, "tol": 0.0, "seed": seed + done, "start": start}
-                rate = 0.01 if passes > done else 1e-300  # nothing is learned before the first pass
-                ranker = dl.LinearRanker(loss=loss, max_iter=max(passes - done, 1), learning_rate=rate, **how)
+                options = {"solver": "sgd", "annealing": None, "l2": 0.0, "tol": 0.0, "seed": seed + done}
+                rate = 0.01 if passes > done else 1e-300  # pass 0 learns nothing
+                ranker = dl.LinearRanker(
+                    loss=loss, max_iter=max(passes - done, 1), learning_rate=rate, start=start, **options
+                )
                 start, done = ranker.fit(queries), passes
                 error = errors(loss, queries, start.predict(queries), dcg).mean()
-                yield {"what": what, "line": name, "x": passes, "error": error}
+                yield {"what": metric, "line": name, "x": passes, "error": error}
 
 
 def rank_errors(queries, scores, alpha):
-    """Return the largest error of a soft rank in each query, and theorem 1's bound of it, shapes (n_queries,)."""
-    found, bound = [], []
+    """Return the largest error of a soft rank in each query, and its bound by theorem 1, shapes (n_queries,)."""
+    largest, bound = [], []
     for f, _ in by_query(queries, scores):
         order = np.argsort(-f, kind="stable")
         ranks = np.empty(len(f))
         ranks[order] = np.arange(1, len(f) + 1)
         gap = -np.diff(f[order]).max(initial=-np.inf)
-        found.append(np.abs(dl.losses.soft_ranks(f, alpha) - ranks).max())
+        largest.append(np.abs(dl.losses.soft_ranks(f, alpha) - ranks).max())
         bound.append((len(f) - 1) / (np.exp(min(alpha * gap, 700)) + 1) if len(f) > 1 else 0.0)
-    return np.array(found), np.array(bound)
+    return np.array(largest), np.array(bound)
 
 
 def precision_bound(error, n_relevant, beta):
-    """Return theorem 2's bound, from the largest error of a rank (below 1/2); none is needed above 1."""
+    """Return theorem 2's bound from the largest rank error, or 1 if that error is 1/2 or more."""
     i = np.arange(1, n_relevant + 1)
     if error >= 0.5:
         return 1.0
@@ -82,30 +84,30 @@ def precision_bound(error, n_relevant, beta):
 
 
 def bounds(queries, dcg):
-    """Yield errors and bounds at the scores of least squares: of NDCG by alpha, and of AP by beta at sharp ranks."""
+    """Yield errors and bounds at least-squares scores: of NDCG by alpha, and of AP by beta with nearly exact ranks."""
     scores = dl.RidgeRanker(reweighted=False).fit(queries).predict(queries)
     centred = [f - f.mean() for f, _ in by_query(queries, scores)]
     scores = scores / np.sqrt(np.mean(np.concatenate(centred) ** 2))
     for alpha in SHARP_ALPHAS:
         error = errors(dl.ApproxNDCG(dcg, alpha=alpha, k=None), queries, scores, dcg)
         limits = [np.minimum(e / (2 * np.log(2)), 1.0) for e in rank_errors(queries, scores, alpha)]
-        yield {"what": "NDCG bounds", "x": alpha, **judged(error, *limits)}
+        yield {"what": "NDCG bounds", "x": alpha, **error_and_bounds(error, *limits)}
     n_relevant = [int((y > 0).sum()) for _, y in by_query(queries, scores)]
     of_ranks = rank_errors(queries, scores, SHARPEST)
     for beta in SHARP_BETAS:
         error = errors(dl.ApproxAP(alpha=SHARPEST, beta=beta), queries, scores, dcg)
         limits = [np.array([precision_bound(e, n, beta) for e, n in zip(r, n_relevant, strict=True)]) for r in of_ranks]
-        yield {"what": "AP bounds", "x": beta, **judged(error, *limits)}
+        yield {"what": "AP bounds", "x": beta, **error_and_bounds(error, *limits)}
 
 
-def judged(error, measured, printed):
-    """Return means over queries, and the share of queries whose error is within the first bound."""
+def error_and_bounds(error, measured, printed):
+    """Return means over queries, and the share of queries whose error is within the measured bound."""
     kept = float(np.mean(error <= measured + 1e-12))
     return {"error": error.mean(), "measured": measured.mean(), "printed": printed.mean(), "kept": kept}
 
 
-def one(rng, data, quick):
-    """Return the records of training, then of the bounds."""
+def trial(rng, data, quick):
+    """Return the records of training and of the bounds."""
     train, _, _ = split(rng, data, quick)
     dcg = dl.DCG.standard(train.n_grades, int(train.sizes.max()))
     return [*training(train, dcg, int(rng.integers(2**20))), *bounds(train, dcg)]
@@ -114,90 +116,93 @@ def one(rng, data, quick):
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield the records of each data set and repeat."""
     settings = [{"data": data, "quick": quick} for data in available(quick)]
-    yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 
 def plot(table, axes):
-    """Draw errors in training, then errors and bounds: a row a data set."""
+    """Draw errors in training, then errors and bounds, one row per data set."""
     for data, part, line in rows(table, axes):
-        for ax, what in zip(line, LOSSES, strict=False):
-            curves(part.filter(what=what), ax, "x", "error", lines="line")
-            ax.set(yscale="log", ylim=(2e-4, 0.2), xlabel="passes of algorithm 1", title=f"{data}: {what}")
+        for ax, metric in zip(line, LOSSES, strict=False):
+            curves(part.filter(what=metric), ax, "x", "error", lines="line")
+            ax.set(yscale="log", ylim=(2e-4, 0.2), xlabel="passes of algorithm 1", title=f"{data}: {metric}")
             ax.legend(fontsize=7.5, loc="upper center", ncols=3, columnspacing=0.8, handlelength=1.5)
-        line[0].set_ylabel("mean distance from the metric\n(bars: ± 1 standard error)")
-        for ax, what, x in zip(
-            line[3:], ("NDCG bounds", "AP bounds"), ("alpha", f"beta, at alpha = {SHARPEST:g}"), strict=True
+        line[0].set_ylabel("mean absolute error\n(bars: ± 1 standard error)")
+        for ax, metric, theorem, x in (
+            (line[3], "NDCG", 3, "alpha"),
+            (line[4], "AP", 2, f"beta (alpha = {SHARPEST:g})"),
         ):
-            means = summary(part.filter(what=what), ["x"], list(LINES))
+            means = summary(part.filter(what=f"{metric} bounds"), ["x"], list(LINES))
             for style, (name, label) in zip(STYLES, LINES.items(), strict=False):
                 ax.plot(means["x"], means[name].clip(1e-9), label=label, markersize=4, lw=1.3, **style)
-            title = what.replace(" bounds", f" and theorem {3 if 'NDCG' in what else 2}")
-            ax.set(xscale="log", yscale="log", ylim=(1e-6, 3), xlabel=x, title=f"{data}: {title}")
-            ax.set_xlim(means["x"].min() / 1.5, 3e6 if "NDCG" in what else None)
-            ax.legend(fontsize=7, loc="lower left" if "NDCG" in what else "upper right")
+            ax.set(
+                xscale="log", yscale="log", ylim=(1e-6, 3), xlabel=x, title=f"{data}: {metric} and theorem {theorem}"
+            )
+            ax.set_xlim(means["x"].min() / 1.5, 3e6 if metric == "NDCG" else None)
+            ax.legend(fontsize=7, loc="lower left" if metric == "NDCG" else "upper right")
 
 
-def falls(part, what):
-    """Return the errors of each line at the last pass, and whether they fall, but for their standard errors."""
-    last = part.filter(what=what, x=PASSES[-1])
-    found = {name: at(last, "error", line=name) for name in LOSSES[what]}
-    falling = [after <= before + 2 * error for (before, _), (after, error) in pairwise(found.values())]
-    (first, _), *_, (last_one, error) = found.values()
-    return found, all(falling) and last_one + 2 * error < first
+def falls(part, metric):
+    """Return the errors of each line at the last pass, and whether they fall within two standard errors."""
+    last_pass = part.filter(what=metric, x=PASSES[-1])
+    errors_by_line = {name: at(last_pass, "error", line=name) for name in LOSSES[metric]}
+    falling = [after <= before + 2 * se for (before, _), (after, se) in pairwise(errors_by_line.values())]
+    (first, _), *_, (last, se) = errors_by_line.values()
+    return errors_by_line, all(falling) and last + 2 * se < first
 
 
 def claims(table):
-    """Return what the table says."""
+    """Yield the claims, with the table's numbers and verdicts."""
     for data in table["data"].unique(maintain_order=True):
         part = table.filter(data=data)
-        for figure, what, name in (
+        for figure, metric, name in (
             ("Qin 1a", AP_ALPHA, "alpha"),
             ("Qin 1b", AP_BETA, "beta"),
             ("Qin 2", NDCG, "alpha"),
         ):
-            found, falling = falls(part, what)
-            most = part.filter(what=what).group_by("line", "x").agg(pl.col("error").mean())["error"].max()
+            by_line, falling = falls(part, metric)
+            most = part.filter(what=metric).group_by("line", "x").agg(pl.col("error").mean())["error"].max()
             yield Claim(
                 figure,
-                f"{data}: {what} is approximated to more than 95%, the closer the larger {name}",
-                "; ".join(f"{line}: off by {value:.4f} ± {se:.4f}" for line, (value, se) in found.items())
-                + f"; at most {most:.3f} on the way",
+                f"{data}: {metric} is approximated to more than 95%, and better with a larger {name}",
+                "; ".join(f"{line}: error {value:.4f} ± {se:.4f}" for line, (value, se) in by_line.items())
+                + f"; at most {most:.3f} during training",
                 "holds" if falling and most < 0.05 else "holds with a condition" if falling else "does not hold",
-                f"After {PASSES[-1]} passes over the training queries, on them.",
+                f"On the training queries, after {PASSES[-1]} passes over them.",
             )
         yield from bound_claims(data, part)
 
 
 def bound_claims(data, part):
-    """Return what the table says of the theorems, at sharpness 100 of the paper, and where the ranks are all sharp."""
-    for figure, what, theorem, x, reason in (
+    """Yield the claims on the theorems, at the paper's alpha = 100 and where ranks are nearly exact."""
+    for figure, metric, theorem, parameter, x, reason in (
         (
             "Qin 2",
-            "NDCG bounds",
-            "theorem 3 bounds the error of NDCG, which shows that it is approximated well",
+            "NDCG",
+            3,
+            "alpha",
             100.0,
-            "True, but it says little of real lists: some two of their scores nearly tie, so that the largest error of "
-            "a rank, which the bound goes by, is near 1/2 while the mean is small. Exact ties (lambdarank) stay.",
+            "The bound is valid but loose on real lists: two of their scores nearly tie, so that the largest rank "
+            "error, on which the bound depends, is near 1/2 while the mean is small. Exact ties (lambdarank) remain.",
         ),
         (
             "Qin 1",
-            "AP bounds",
-            "theorem 2 bounds the error of AP, which shows that it is approximated well",
+            "AP",
+            2,
+            "beta",
             10.0,
-            f"At alpha = {SHARPEST:g}, where nearly all ranks are sharp; at alpha = 100 the largest error of a rank is "
-            "near 1/2, and the theorem says nothing.",
+            f"At alpha = {SHARPEST:g}, where nearly all ranks are exact; at alpha = 100 the largest rank error is near "
+            "1/2, and the theorem gives no bound.",
         ),
     ):
-        found = part.filter(what=what)
-        kept, here = found["kept"].min(), {name: at(found, name, x=x)[0] for name in LINES}
-        telling = here["printed"] < 0.1
+        rows_of_metric = part.filter(what=f"{metric} bounds")
+        kept, values = rows_of_metric["kept"].min(), {name: at(rows_of_metric, name, x=x)[0] for name in LINES}
+        tight = values["printed"] < 0.1
         yield Claim(
             figure,
-            f"{data}: {theorem}",
-            f"at {'alpha' if figure == 'Qin 2' else 'beta'} = {x:g}: error {here['error']:.1e}, bound "
-            f"{here['measured']:.1e} from the ranks' errors, {here['printed']:.1e} from the smallest gap; "
-            f"{kept:.0%} of the queries are within the first",
-            "does not hold" if kept < 1 else "holds" if telling and figure == "Qin 2" else "holds with a condition",
+            f"{data}: theorem {theorem} bounds the error of {metric}, which shows that it is approximated well",
+            f"at {parameter} = {x:g}: error {values['error']:.1e}, bound {values['measured']:.1e} from rank errors and "
+            f"{values['printed']:.1e} from the smallest score gap; {kept:.0%} of the queries satisfy the first bound",
+            "does not hold" if kept < 1 else "holds" if tight and figure == "Qin 2" else "holds with a condition",
             reason,
         )
 

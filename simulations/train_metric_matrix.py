@@ -1,8 +1,8 @@
-"""Does the learned metric matter? Rankers trained on each metric, and plain ones, each judged by every metric.
+"""Does the learned metric matter? Rankers trained on each metric, and two baselines, evaluated by every metric.
 
-The learned DCG comes from 1,000 judgements of a judge who errs and whose DCG is known. The rankers learn from queries
-of LETOR's shape with a known truth and, where the environment variable DCGLEARN_LAMBDARANK names the folder of
-LightGBM's lambdarank example, from its 251 queries, split anew in each repeat.
+The DCG is learned from 1,000 noisy judgements by a known DCG. The rankers learn from synthetic queries in the shape of
+LETOR and, if the environment variable DCGLEARN_LAMBDARANK names the folder of LightGBM's lambdarank example, from its
+251 queries, which each repeat splits anew.
 """
 
 import sys
@@ -11,8 +11,8 @@ from itertools import permutations
 import numpy as np
 
 import dcglearn as dl
-from simulations.ranking_data import DATA, available, split
-from simulations.run import Claim, main, paired, repeated
+from simulations.ranking_data import DATA, available, leave_empty, split
+from simulations.run import Claim, main, paired, repeated, signed, verdict
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_metric_matrix", 20, 4, (17.0, 4.2)
 TEXTBOOK = ("exponential-log2", "linear-log2", "binary1-log2")
@@ -25,14 +25,14 @@ TRUTHS = {
 
 
 def learned_metric(rng, truth, n_grades):
-    """Return the true DCG, and the one learned from a noisy judge of it."""
+    """Return the true DCG, and the DCG learned from its noisy judgements."""
     true = dl.DCG(TRUTHS[truth][n_grades], TRUE_DISCOUNTS)
     log = dl.simulate.preference_pairs(true, 1000, lists="free", temperature=0.3 * true.gains[-1], seed=rng)
     return true, dl.UtilityLearner(C=0.1).fit(log).factor().dcg
 
 
-def one(rng, data, truth, quick):
-    """Train every ranker on the same queries, and judge each by every metric; a record a pair of the two."""
+def trial(rng, data, truth, quick):
+    """Train all rankers on the same queries, and evaluate each by every metric; return one record per such pair."""
     train, valid, test = split(rng, data, quick)
     true, learned = learned_metric(rng, truth, train.n_grades)
     metrics = {"true": true, "learned": learned}
@@ -57,19 +57,18 @@ def one(rng, data, truth, quick):
 
 
 def simulate(seed, repeats, quick, jobs, progress):
-    """Yield a record a data set, ranker, judge and repeat."""
+    """Yield one record per data set, true DCG, ranker, judging metric and repeat."""
     settings = [{"data": name, "truth": truth, "quick": quick} for name in available(quick) for truth in TRUTHS]
-    yield from repeated(one, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 
 def plot(table, axes):
-    """Draw, for each judge (a column), how far each ranker is ahead of the mean of that column."""
+    """Draw the NDCG of each ranker by each judging metric, coloured by the lead over the mean of its column."""
     panels = [(data, truth) for data in DATA for truth in TRUTHS]
     for ax, (data, truth) in zip(axes, panels, strict=True):
         part = table.filter(data=data, truth=truth)
         if not len(part):
-            ax.set_axis_off()
-            ax.set_title(f"{data}: the data were not here")
+            leave_empty(ax, data)
             continue
         judges, rankers = (part[name].unique(maintain_order=True).to_list() for name in ("judge", "trained"))
         means = np.array([[part.filter(trained=r, judge=j)["ndcg"].mean() for j in judges] for r in rankers])
@@ -85,70 +84,59 @@ def plot(table, axes):
         ax.set_yticks(range(len(rankers)), rankers if ax is axes[0] else [])
         ax.grid(False)
         ax.tick_params(length=0)
-        ax.set(xlabel="judged by", title=f"{data}, {truth}:\nmean normalised DCG, unseen queries")
+        ax.set(xlabel="metric of evaluation", title=f"{data}, {truth}:\nmean NDCG@10 of test queries")
 
 
 def difference(table, first, second, judge):
-    """Return how far one ranker is ahead of another by a judge, with the standard error of the paired difference.
+    """Return the mean paired difference of two rankers by a judging metric, and its standard error.
 
-    The second may be "start", the least squares on the judge's gains from which the ranker started.
+    The second may be "start", the least-squares fit to the metric's gains, from which the first ranker started.
     """
     rows = table.filter(trained=first, judge=judge).sort("repeat")
     other = rows["start"] if second == "start" else table.filter(trained=second, judge=judge).sort("repeat")["ndcg"]
     return paired(rows["ndcg"], other)
 
 
-def verdict(found):
-    """Return whether all, some or none of the differences are positive by more than two errors."""
-    clear = [mean > 2 * error for mean, error in found]
-    return "holds" if all(clear) else "holds with a condition" if any(clear) else "does not hold"
-
-
 def claims(table):
-    """Return what the table says of each data set."""
+    """Yield the claims of each data set, with the table's numbers and verdicts."""
     for data in table["data"].unique(maintain_order=True):
         part = table.filter(data=data)
         for truth in TRUTHS:
-            mine = part.filter(truth=truth)
-            others = {name: difference(mine, "learned", name, "true") for name in (*TEXTBOOK, *PLAIN)}
+            rows = part.filter(truth=truth)
+            leads = {name: difference(rows, "learned", name, "true") for name in (*TEXTBOOK, *PLAIN)}
             yield Claim(
                 "matrix",
-                f"{data}, {truth}: by the users' true DCG, a ranker trained on the learned one is ahead of others",
-                "; ".join(f"of {name} {shown(found)}" for name, found in others.items()),
-                verdict(others.values()),
-                "Normalised DCG at 10 on unseen queries, paired; the DCG learned from 1,000 noisy judgements.",
+                f"{data}, {truth}: by the users' true DCG, a ranker trained on the learned DCG is better than others",
+                "; ".join(f"learned minus {name} {signed(lead)}" for name, lead in leads.items()),
+                verdict(leads.values()),
+                "NDCG@10 of test queries, paired; the DCG is learned from 1,000 noisy judgements.",
             )
-        one_truth = part.filter(truth=next(iter(TRUTHS)))  # textbook metrics are the same under both
+        one_truth = part.filter(truth=next(iter(TRUTHS)))  # textbook metrics are the same for both truths
         loss = {truth: difference(part.filter(truth=truth), "true", "learned", "true") for truth in TRUTHS}
         yield Claim(
             "matrix",
-            f"{data}: knowing the true DCG would gain little over having learned it",
-            "; ".join(f"{truth} {shown(found)}" for truth, found in loss.items()),
+            f"{data}: the true DCG is hardly better for training than the learned one",
+            "; ".join(f"{truth} {signed(value)}" for truth, value in loss.items()),
             "holds" if all(mean < max(2 * error, 0.005) for mean, error in loss.values()) else "does not hold",
-            "The ranker trained on the true DCG less that on the learned one, judged by the true one.",
+            "NDCG@10 by the true DCG: ranker trained on the true DCG minus ranker trained on the learned DCG.",
         )
         starts = {f"learned, {t}": difference(part.filter(truth=t), "learned", "start", "learned") for t in TRUTHS}
         starts |= {name: difference(one_truth, name, "start", name) for name in TEXTBOOK}
         yield Claim(
             "matrix",
-            f"{data}: training on a metric beats least squares on its gains, by that metric",
-            "; ".join(f"{name} {shown(found)}" for name, found in starts.items()),
+            f"{data}: training on a metric is better than least squares on its gains, by that metric",
+            "; ".join(f"{name} {signed(lead)}" for name, lead in starts.items()),
             verdict(starts.values()),
-            "ApproxNDCG from that start, the model chosen on validation queries.",
+            "ApproxNDCG starts from the least-squares model; validation queries choose the model.",
         )
-        own = {(one, other): difference(one_truth, one, other, one) for one, other in permutations(TEXTBOOK, 2)}
+        own = {(name, other): difference(one_truth, name, other, name) for name, other in permutations(TEXTBOOK, 2)}
         yield Claim(
             "matrix",
-            f"{data}: among textbook DCGs, each is served best by the ranker trained on it",
-            "; ".join(f"{name} over {other} {shown(found)}" for (name, other), found in own.items()),
+            f"{data}: by each textbook DCG, the ranker trained on it is better than those trained on the others",
+            "; ".join(f"{name} minus {other} {signed(lead)}" for (name, other), lead in own.items()),
             verdict(own.values()),
-            "Each judged by its own metric.",
+            "Each difference by the first metric.",
         )
-
-
-def shown(found):
-    """Return a difference and its error as text."""
-    return f"{found[0]:+.4f} ± {found[1]:.4f}"
 
 
 if __name__ == "__main__":

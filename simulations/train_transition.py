@@ -1,4 +1,4 @@
-"""REG-SHF-SDCG from pointwise to listwise: tau, the size of each part's gradient, and the pairs in the wrong order.
+"""REG-SHF-SDCG from pointwise to listwise: its weights, its gradients, and the pairs in the wrong order.
 
 Trees are trained on queries with a known truth, once on gradients, as in the paper, and once on lambdas, the default,
 which need the regression for fewer trees. At each tree, the table holds the regression's weight (tau of Wu et al.'s
@@ -12,14 +12,13 @@ from itertools import product
 import numpy as np
 
 import dcglearn as dl
+from simulations.ranking_data import WAYS
 from simulations.run import STYLES, Claim, at, main, repeated, shown, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_transition", 20, 3, (15.0, 4.2)
 DCG = dl.DCG.standard(5, 5)
 TREES, QUICK_TREES = 300, 20
 SHAPE = {"num_leaves": 15, "learning_rate": 0.1, "min_data_in_leaf": 20, "num_threads": 1}
-WAYS = {"gradient": ("gradient", "constant"), "exchange": ("lambdas", "diagonal")}
-"""What trees follow and its curvature, by the word for it in the table."""
 LEGEND = {"gradient": "gradients", "exchange": "lambdas"}
 LINES = {"gradient": ":", "exchange": "-"}
 LOSSES = {"REG-SHF-SDCG": dl.RegSHFSDCG(DCG), "SHF-SDCG": dl.SHFSDCG(DCG)}
@@ -48,8 +47,8 @@ def mean_sizes(loss, follow, n_trees, tree, scores, queries):
     return weight, weight * sizes[0], (1 - weight) * sizes[1]
 
 
-def one(rng, quick):
-    """Return a record a loss, way and tree."""
+def trial(rng, quick):
+    """Return one record per loss, way and recorded tree."""
     n_trees = QUICK_TREES if quick else TREES
     train = dl.simulate.nonlinear_queries(20 if quick else 400, 30, seed=rng)
     records = []
@@ -61,15 +60,15 @@ def one(rng, quick):
             scores += ranker.booster_.predict(train.features, start_iteration=tree - 1, num_iteration=1)
             if tree % (5 if quick else 10) == 0 or tree == 1:
                 weight, regression, listwise = mean_sizes(loss, follow, n_trees, tree, scores, train)
-                record = {"weight": weight, "regression": regression, "listwise": listwise}
-                marks = {"loss": name, "follow": way, "tree": tree}
-                records.append({**marks, "wrong": wrong_pairs(scores, train), **record})
+                sizes = {"weight": weight, "regression": regression, "listwise": listwise}
+                wrong = wrong_pairs(scores, train)
+                records.append({"loss": name, "follow": way, "tree": tree, "wrong": wrong, **sizes})
     return records
 
 
 def simulate(seed, repeats, quick, jobs, progress):
-    """Yield a record a loss, way, tree and repeat."""
-    yield from repeated(one, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    """Yield one record per loss, way, recorded tree and repeat."""
+    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
 
 def plot(table, axes):
@@ -88,42 +87,46 @@ def plot(table, axes):
     axes[1].set(
         xlabel="tree",
         yscale="log",
-        ylabel="mean size of a document's gradient or lambda",
-        title="The listwise part becomes the larger",
+        ylabel="mean absolute gradient or lambda",
+        title="The listwise part becomes larger than the regression",
     )
-    axes[2].set(xlabel="tree", ylabel="share of training pairs", title="Fewer and fewer pairs stay in the wrong order")
+    axes[2].set(
+        xlabel="tree",
+        ylabel="share of wrongly ordered training pairs",
+        title="The share of wrongly ordered pairs falls",
+    )
     for ax in axes:
         ax.legend(fontsize=7)
 
 
 def crossing(table, follow):
-    """Return the mean over repeats of the first recorded tree at which the listwise part is the larger."""
+    """Return the mean over repeats of the first recorded tree at which the listwise part is larger."""
     part = table.filter(loss="REG-SHF-SDCG", follow=follow)
     return np.mean(
-        [one.filter(one["listwise"] > one["regression"])["tree"].min() for one in part.partition_by("repeat")]
+        [rows.filter(rows["listwise"] > rows["regression"])["tree"].min() for rows in part.partition_by("repeat")]
     )
 
 
 def claims(table):
-    """Return what the table says."""
+    """Yield the claims, with the table's numbers and verdicts."""
     last = int(table["tree"].max())
     half = min(t for t in table["tree"].unique() if t >= last / 2)
-    found = crossing(table, "gradient")
+    crossed = crossing(table, "gradient")
     middle = at(table, "weight", loss="REG-SHF-SDCG", follow="gradient", tree=half)
     yield Claim(
         "transition",
-        "following gradients, REG-SHF-SDCG goes over from regression to the listwise part half-way",
-        f"tau {middle[0]:.3f} at half of the {last} trees; the listwise part is the larger from tree {found:.0f} on",
-        "holds" if last / 4 < found <= last * 0.6 else "holds with a condition",
-        "The listwise gradient is the larger one, so it takes over before tau is a half.",
+        "with gradients, REG-SHF-SDCG moves from regression to the listwise part half-way through training",
+        f"tau {middle[0]:.3f} at half of the {last} trees; the listwise part is larger from tree {crossed:.0f} on",
+        "holds" if last / 4 < crossed <= last * 0.6 else "holds with a condition",
+        "At equal weights the listwise gradient is larger, so it dominates before tau is one half.",
     )
     early = crossing(table, "exchange")
     yield Claim(
         "transition",
-        "following lambdas, it goes over within the first twelfth of the trees",
-        f"the listwise part is the larger from tree {early:.0f} of {last} on",
+        "with lambdas, REG-SHF-SDCG moves to the listwise part within the first twelfth of the trees",
+        f"the listwise part is larger from tree {early:.0f} of {last} on",
         "holds" if early <= last / 12 else "does not hold",
-        "Every tenth tree was looked at.",
+        "Recorded at every tenth tree.",
     )
     ends = {
         f"{name}, {LEGEND[follow]}": [at(table, "wrong", loss=name, follow=follow, tree=tree) for tree in (1, last)]
@@ -132,7 +135,7 @@ def claims(table):
     }
     yield Claim(
         "transition",
-        "the share of pairs in the wrong order falls all along",
+        "the share of wrongly ordered pairs falls during training",
         "; ".join(
             f"{name}: {first[0]:.3f} at the first tree, {shown(end)} at the last" for name, (first, end) in ends.items()
         ),
