@@ -6,6 +6,7 @@ import threading
 import time
 
 import numpy as np
+import polars as pl
 import pytest
 
 import dcglearn as dl
@@ -84,6 +85,16 @@ def test_gains_and_discounts_are_the_local_ones(client, loss, n):
     assert list(far.rater_error_) == list(local.rater_error_)
     np.testing.assert_allclose(far.dcg_.gains, local.dcg_.gains, atol=1e-3)
     np.testing.assert_allclose(far.dcg_.discounts, local.dcg_.discounts, atol=1e-3)
+
+
+def test_a_larger_scale_and_open_questions_reach_the_cluster(client, tmp_path):
+    log = random_log(50)
+    with dl.DaskLog(log, client, n_grades=7) as spread:
+        assert (spread.n_grades, dl.UtilityLearner().fit(spread).utility_.n_grades) == (7, 7)
+    log.save(tmp_path / "a.parquet")
+    log.to_polars().with_columns(winner=pl.lit("open")).write_parquet(tmp_path / "b.parquet")
+    with dl.DaskLog(tmp_path, client, partitions=2) as spread:
+        assert spread.dropped == {"open questions": 50}
 
 
 def test_the_bytes_do_not_depend_on_the_workers(client):

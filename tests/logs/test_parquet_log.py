@@ -100,6 +100,8 @@ def test_equal_lists_and_open_questions_are_left_out_and_counted(tmp_path):
     with ParquetLog(tmp_path) as stored:
         assert stored.dropped == {"open questions": 50}
         assert dl.UtilityLearner().fit(stored).dropped_ == {"pairs of equal lists": 50}
+    frame.with_columns(winner=pl.lit("open")).write_parquet(tmp_path / "first.parquet")  # a file without a pair
+    assert ParquetLog(tmp_path).dropped == {"open questions": 100}
 
 
 def test_large_row_groups_are_read_in_batches_and_small_files_together(tmp_path):
