@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 Duplicates = Literal["error", "first", "last"]
 RUN_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
 JUDGEMENT_COLUMNS = ("query", "iteration", "document", "grade")
-EXPECTED = {
-    RUN_COLUMNS: "query Q0 document rank score run",
-    JUDGEMENT_COLUMNS: "query iteration document grade",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +162,7 @@ def _whole(frame: pl.DataFrame, number: str) -> bool:
 
 def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str) -> InputError:
     """Return the error of the first line that is malformed."""
-    expected = EXPECTED[tuple(columns)]
+    expected = " ".join(columns)
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:

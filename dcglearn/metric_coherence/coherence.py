@@ -200,7 +200,7 @@ def coherence(
         method = "one is a multiple of the other, plus what no comparison sees"
     else:
         search, (there, back), method = _searched(rankings, weights, tau, time_limit)
-        ties = partial(_tie_regret, rankings, weights, search)
+        ties = partial(_tie_regret, rankings, weights, search, time_limit)
     coherent: bool | None = None
     if max(there.regret, back.regret) > NEGLIGIBLE:
         coherent = False
@@ -259,9 +259,16 @@ def _searched(
     return search, regrets, f"all {rankings.n_lists:,} lists were compared"
 
 
-def _tie_regret(rankings: Rankings, weights: list[Floats], search: Search) -> LargestRegret:
-    if isinstance(search, IntegerProgramme) and rankings.n_lists <= MAX_ENUMERATED:
-        search = ExhaustiveSearch(rankings.enumerated(weights))
+def _thorough_search(rankings: Rankings, weights: list[Floats], time_limit: float) -> Search:
+    """Return an exhaustive search if the lists can be enumerated, else an integer programme."""
+    if rankings.n_lists <= MAX_ENUMERATED:
+        return ExhaustiveSearch(rankings.enumerated(weights))
+    return IntegerProgramme(rankings, weights, time_limit)
+
+
+def _tie_regret(rankings: Rankings, weights: list[Floats], search: Search, time_limit: float) -> LargestRegret:
+    if not isinstance(search, ExhaustiveSearch):
+        search = _thorough_search(rankings, weights, time_limit)
     return search.tie_regret(0, 1)
 
 
@@ -272,6 +279,7 @@ def _witness(first: Metric, second: Metric, largest: LargestRegret) -> Witness |
 
 
 def _values(weights: Floats, lists: Grades) -> Floats:
+    """Return the values of lists that may be longer than the metric is deep."""
     ranks = np.arange(min(len(weights), lists.shape[1]))
     values: Floats = weights[ranks, lists[:, ranks]].sum(axis=1)
     return values
@@ -328,15 +336,10 @@ def regret_curve(
     """
     taus = [_checked_margin(margin) for margin in finite_array(margins, "margins", 1)]
     rankings, weights = scaled_weights([a, b], names, grades)
-    if _equivalent(rankings, *weights):
-        zeros = np.zeros(len(taus))
-        return RegretCurve(np.array(taus), zeros, zeros, zeros, zeros, names)
-    search: Search
-    if rankings.n_lists <= MAX_ENUMERATED:
-        search = ExhaustiveSearch(rankings.enumerated(weights))
-    else:
-        search = IntegerProgramme(rankings, weights, time_limit)
-    there, back = ([search.regret(first, 1 - first, tau) for tau in taus] for first in (0, 1))
+    there = back = [NO_REGRET] * len(taus)
+    if not _equivalent(rankings, *weights):
+        search = _thorough_search(rankings, weights, time_limit)
+        there, back = ([search.regret(first, 1 - first, tau) for tau in taus] for first in (0, 1))
     return RegretCurve(
         margin=np.array(taus),
         regret=np.array([one.regret for one in there]),

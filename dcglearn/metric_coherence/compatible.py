@@ -1,15 +1,16 @@
-"""What theory says of coherence without a search: compatible gains, best rankings, two grades, flips."""
+"""Coherence without a search: compatible gains, the theorem on two grades, optimal rankings, flip points."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq
 
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
-from dcglearn.metric_coherence.rankings import Rankings, padded_weights
+from dcglearn.metric_coherence.rankings import Rankings, list_values, padded_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def is_compatible(a: DCG, b: DCG) -> bool:
-    """Say whether the gains of both DCGs rise strictly from grade to grade.
+    """Return whether the gains of both DCGs increase strictly from grade to grade.
 
     Raises
     ------
@@ -49,12 +50,14 @@ def is_compatible(a: DCG, b: DCG) -> bool:
 
 @dataclass(frozen=True)
 class Theorem:
-    """Whether a theorem settles a question, and why.
+    """Whether a theorem applies.
 
     Attributes
     ----------
     applies : bool
+        True if the theorem proves coherence.
     why : str
+        The reason.
     """
 
     applies: bool
@@ -68,17 +71,17 @@ class Theorem:
 
 
 def two_grade_theorem(a: DCG, b: DCG) -> Theorem:
-    """Say whether two DCGs are coherent by the theorem on two grades.
+    """Return whether two DCGs are coherent by the theorem on two grades.
 
     Returns
     -------
     Theorem
-        True if it applies; where it does not, the metrics may or may not be coherent: see `coherence`.
+        True if it applies; otherwise the metrics may or may not be coherent, see `coherence`.
 
     Notes
     -----
-    Zhou et al. 2008, section 4: with two grades, compatible gains are coherent. It holds for discounts that are the
-    same up to a factor: of the lists 1, 0, 0 and 0, 1, 1, the first is better under 1/r, the second under
+    Zhou et al. 2008, section 4: with two grades, compatible gains are coherent, if the discounts are the same up to a
+    factor. With other discounts they need not be: 1, 0, 0 is better than 0, 1, 1 under 1/r and worse under
     1/log2(r + 1).
 
     Examples
@@ -111,9 +114,9 @@ def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Gr
     metric : DCG, Utility, or array_like of shape (K, L)
         The metric.
     grades : array_like of int, shape (N,)
-        The documents, by grade, N >= K.
+        Grades of the documents, N >= K.
     limit : int
-        At most so many are returned.
+        Maximum number of rankings to return.
 
     Returns
     -------
@@ -135,57 +138,49 @@ def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Gr
     whole_number(limit, "limit", 1)
     rankings, (weights,) = padded_weights([metric], ["metric"], grades)
     tolerance = 1e-12 * max(float(np.abs(weights).max()), 1e-300) * rankings.depth
-    found = []
-    for one in _best_lists(rankings, weights, tolerance):
-        found.append(one)
-        if len(found) == limit:
-            break
-    return np.array(found, dtype=np.int8)
+    return np.array(list(islice(_best_lists(rankings, weights, tolerance), limit)), dtype=np.int8)
 
 
 def _best_lists(rankings: Rankings, weights: Floats, slack: float) -> Iterator[list[int]]:
-    """Yield the lists that are worth the most, up to `slack`, placing no grade that puts the best out of reach."""
+    """Yield the lists whose values are within `slack` of the best, by depth-first search over the positions."""
     if not rankings.depth:
         yield []
         return
-    best = _worth(rankings, weights)
+    best = _best_value(rankings, weights)
     assert rankings.counts is not None
     for grade in range(rankings.n_grades - 1, -1, -1):
         if not rankings.counts[grade]:
             continue
         counts = tuple(n - (g == grade) for g, n in enumerate(rankings.counts))
         rest = Rankings(rankings.depth - 1, rankings.n_grades, counts)
-        left = best - slack - weights[0, grade]
-        if _worth(rest, weights[1:]) >= left:
+        if _best_value(rest, weights[1:]) >= best - slack - weights[0, grade]:
             yield from ([grade, *below] for below in _best_lists(rest, weights[1:], slack))
 
 
-def _worth(rankings: Rankings, weights: Floats) -> float:
-    if not rankings.depth:
-        return 0.0
-    return float(weights[np.arange(rankings.depth), rankings.best(weights)].sum())
+def _best_value(rankings: Rankings, weights: Floats) -> float:
+    return float(list_values(weights, rankings.best(weights))) if rankings.depth else 0.0
 
 
 def flip_points(
     family: Callable[[float], DCG | Utility], x: ArrayLike, y: ArrayLike, low: float, high: float, n: int = 200
 ) -> Floats:
-    """Return where, in a family of metrics, two lists change places.
+    """Return the parameters at which the order of two lists reverses in a family of metrics.
 
     Parameters
     ----------
     family : callable
-        The metric at a parameter, such as ``lambda t: DCG(gains**t, discounts)``.
+        Returns the metric for a parameter, for example ``lambda t: DCG(gains**t, discounts)``.
     x, y : array_like of int, shape (K,)
         The lists.
     low, high : float
         Range of the parameter.
     n : int
-        The range is cut into so many parts; a part in which they change places twice goes unnoticed.
+        Number of equal intervals of the range; two reversals in one interval are missed.
 
     Returns
     -------
     ndarray, shape (m,)
-        Parameters at which both lists are worth the same, ascending.
+        Parameters at which both lists have the same value, ascending.
 
     Raises
     ------
@@ -194,8 +189,8 @@ def flip_points(
 
     Examples
     --------
-    The counter-example of Zhou et al. 2008, section 4: three documents, gains 2, 3 and 1/2 to a power, ranked in two
-    ways down to position 2. No power changes the order of the gains, but one changes that of the rankings.
+    The counter-example of Zhou et al. 2008, section 4: three documents with gains 2, 3 and 1/2 to a power, and two
+    rankings down to position 2. The order of the gains is the same for all powers, that of the rankings reverses.
 
     >>> from dcglearn import DCG
     >>> def powers(e):
@@ -214,7 +209,6 @@ def flip_points(
 
     ends = np.linspace(low, high, n + 1)
     values = np.array([ahead(t) for t in ends])
-    roots = [float(end) for end, value in zip(ends, values, strict=True) if value == 0]
-    for i in np.flatnonzero(values[:-1] * values[1:] < 0):
-        roots.append(float(brentq(ahead, ends[i], ends[i + 1], xtol=1e-12)))
-    return np.sort(roots)
+    crossings = np.flatnonzero(values[:-1] * values[1:] < 0)
+    roots = [float(brentq(ahead, ends[i], ends[i + 1], xtol=1e-12)) for i in crossings]
+    return np.sort([*ends[values == 0], *roots])

@@ -1,8 +1,8 @@
-"""All metrics with increasing gains and decreasing discounts that respect a log, as linear programs over a cone.
+"""Linear programs over the cone of metrics with increasing gains and decreasing discounts that respect a log.
 
-``W[k, l] = sum_(j >= k, m <= l) B[m, j]`` with B >= 0: every DCG with increasing gains from 0 and decreasing discounts
-is one of these, so what holds for all of them holds for every such DCG. A list is worth ``<B, N>``, where ``N[m, j]``
-counts its grades of at least m down to position j.
+``W[k, l] = sum_(j >= k, m <= l) B[m, j]`` with B >= 0. Every DCG with increasing gains from 0 and decreasing discounts
+has this form, so what holds for all such W holds for every such DCG. The value of a list is ``<B, N>``, where
+``N[m, j]`` counts its grades of at least m down to position j.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 SLACK = 1e-8
-"""What a linear program may be off by, as a share of the unit of B."""
+"""Tolerance of the linear programs, as a share of the unit of B."""
 
 
 def counts(lists: Grades, n_grades: int) -> Floats:
-    """Return N of each list: how many grades of at least m = 1..L-1 down to each position, shape (n, (L - 1) K)."""
+    """Return N of each list: its numbers of grades of at least m = 1..L-1 down to each position, (n, (L - 1) K)."""
     at_least = [np.cumsum(lists >= m, axis=1, dtype=np.int64) for m in range(1, n_grades)]
     return np.stack(at_least, axis=1).reshape(len(lists), -1).astype(np.float64)
 
@@ -47,7 +47,7 @@ class Solution:
     steps : ndarray, shape (p,)
         B, flat.
     multipliers : ndarray, shape (n,)
-        What the minimum would fall by if a pair's constraint were relaxed by 1.
+        Decrease of the minimum if a pair's constraint were relaxed by 1.
     """
 
     value: float
@@ -62,16 +62,16 @@ class Cone:
     Attributes
     ----------
     rows : ndarray, shape (n, (L - 1) K)
-        N(preferred) - N(other) of the pairs that some metric could violate.
+        N(preferred) - N(other) of the pairs that some metric violates.
     weight : ndarray, shape (n,)
-        Their shares of the weight that was looked at.
+        Shares of these pairs in the weight of all pairs used.
     advantage : ndarray, shape ((L - 1) K,)
-        Mean of N(preferred) - N(other) over all pairs that were looked at: violations are measured against
-        ``advantage . B``, since a metric that tells no lists of the log apart violates nothing.
+        Mean of N(preferred) - N(other) over all pairs used. Violations are relative to ``advantage . B``, since a
+        metric under which all lists of the log are equal violates nothing.
     pairs : Preferences
-        These pairs.
+        The pairs of `rows`.
     used : float
-        Share of the log's weight that was looked at.
+        Share of the log's weight in the pairs used.
     """
 
     rows: Floats
@@ -82,23 +82,23 @@ class Cone:
 
     @classmethod
     def of(cls, log: Preferences, max_pairs: int) -> Cone:
-        """Return the cone of a log's heaviest distinct pairs, so many at most; ties are left out."""
+        """Return the cone of the heaviest `max_pairs` distinct pairs of a log; ties are left out."""
         merged = log.decided.merged()
         assert merged.weight is not None
         heaviest = merged[np.argsort(-merged.weight, kind="stable")[:max_pairs]]
         assert heaviest.weight is not None
         rows = counts(heaviest.preferred, log.n_grades) - counts(heaviest.other, log.n_grades)
-        could = np.flatnonzero((rows < 0).any(axis=1))
+        violable = np.flatnonzero((rows < 0).any(axis=1))
         share = heaviest.weight / heaviest.weight.sum()
         used = float(heaviest.weight.sum() / merged.weight.sum())
-        return cls(rows[could], share[could], share @ rows, heaviest[could], used)
+        return cls(rows[violable], share[violable], share @ rows, heaviest[violable], used)
 
-    def seen_through(self, basis: Floats) -> Cone:
+    def restricted(self, basis: Floats) -> Cone:
         """Return the part of the cone with ``B = basis @ v``, as a cone of v >= 0."""
         return replace(self, rows=self.rows @ basis, advantage=self.advantage @ basis)
 
     def least_violation(self) -> float:
-        """Return the least mean violation of the log, a share of the mean advantage of preferred lists.
+        """Return the least mean violation of the log, as a share of the mean advantage of preferred lists.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Cone:
         return self._solved(np.concatenate([-budget * self.advantage, self.weight]), unit, None)
 
     def least(self, cost: Floats, unit: Floats, budget: float, slack: float = 0.0) -> Solution:
-        """Minimise a cost over metrics with ``unit . B = 1`` and a mean violation within the budget, or nearly."""
+        """Minimise a cost over metrics with ``unit . B = 1`` and a mean violation within the budget plus slack."""
         spent = np.concatenate([-budget * self.advantage - slack * unit, self.weight])
         return self._solved(np.concatenate([cost, np.zeros(len(self.rows))]), unit, spent)
 
@@ -128,7 +128,7 @@ class Cone:
         if spent is not None:
             violation, upper = vstack([violation, csr_array(spent[None])]), np.append(upper, 0.0)
         fixed = csr_array(np.concatenate([unit, np.zeros(n)])[None])
-        done: Any = linprog(cost, A_ub=violation.tocsr(), b_ub=upper, A_eq=fixed, b_eq=[1.0], method="highs")
-        if done.status != 0:
-            raise RuntimeError(f"the linear program was not solved ({done.message})")
-        return Solution(float(done.fun), np.maximum(done.x[:p], 0.0), -done.ineqlin.marginals[:n])
+        result: Any = linprog(cost, A_ub=violation.tocsr(), b_ub=upper, A_eq=fixed, b_eq=[1.0], method="highs")
+        if result.status != 0:
+            raise RuntimeError(f"the linear program was not solved ({result.message})")
+        return Solution(float(result.fun), np.maximum(result.x[:p], 0.0), -result.ineqlin.marginals[:n])

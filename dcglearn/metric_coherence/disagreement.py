@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric_coherence.pair_counts import pair_counts
-from dcglearn.metric_coherence.rankings import MAX_ENUMERATED, Rankings, padded_weights, scaled_weights
+from dcglearn.metric_coherence.rankings import MAX_ENUMERATED, Rankings, list_values, padded_weights, scaled_weights
 from dcglearn.metric_coherence.regret import TIE
 
 if TYPE_CHECKING:
@@ -158,13 +158,12 @@ def _wilson(n_different: int, n_pairs: int) -> tuple[float, float]:
 
 def _sampled_signs(rankings: Rankings, weights: Sequence[Floats], n: int, rng: np.random.Generator) -> Grades:
     """Return the signs with which each metric orders n random pairs of different rankings, shape (M, n)."""
-    ranks = np.arange(rankings.depth)
     signs, missing = [], n
     while missing:
         size = min(missing, 1 << 17)
         pairs = rankings.sample(2 * size, rng).reshape(2, size, -1)
         pairs = pairs[:, (pairs[0] != pairs[1]).any(axis=1)]
-        gaps = np.stack([w[ranks, pairs[0]].sum(axis=1) - w[ranks, pairs[1]].sum(axis=1) for w in weights])
+        gaps = np.stack([list_values(w, pairs[0]) - list_values(w, pairs[1]) for w in weights])
         signs.append(np.where(np.abs(gaps) <= TIE, 0, np.sign(gaps)).astype(np.int8))
         missing -= pairs.shape[1]
     return np.concatenate(signs, axis=1)
@@ -280,8 +279,7 @@ def disagreement_matrix(
         values, weight = enumeration.values, enumeration.weight
     else:
         lists, weight = rankings.sample(SAMPLED_LISTS, np.random.default_rng(seed)), None
-        ranks = np.arange(rankings.depth)
-        values = np.stack([table[ranks, lists].sum(axis=1) for table in kept.values()])
+        values = np.stack([list_values(table, lists) for table in kept.values()])
     share = np.zeros((len(kept), len(kept)))
     pairs = [(i, j) for i in range(len(kept)) for j in range(i)]
     for i, j in tqdm(pairs, desc="comparing", disable=not progress):

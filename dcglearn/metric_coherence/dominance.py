@@ -1,4 +1,4 @@
-"""Whether a ranking, or system, is better than another under every metric that users' preferences allow."""
+"""Whether a ranking or a system is better than another under every DCG that respects a log of preferences."""
 
 from __future__ import annotations
 
@@ -22,38 +22,37 @@ if TYPE_CHECKING:
 
 
 ZERO = 1e-6
-"""Differences up to this share of the span are none."""
+"""Advantages up to this share of the span count as none."""
 
 STARTS = ("log2", "reciprocal", "rbp0.25", "rbp0.5", "rbp0.8", "flat")
-"""Discounts from which a DCG in a cone of utilities is looked for."""
+"""Discounts from which the search for a DCG in a cone of utilities starts."""
 
 ROUNDS = 4
-"""How often gains and discounts are improved in turn, to find a DCG in a cone of utilities."""
+"""Maximum number of alternating improvements of gains and of discounts, in the search for a DCG in a cone."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dominance:
-    """Whether one side is better under all metrics that are allowed; prints as a verdict.
+    """Whether one side is better under all allowed metrics; prints as a verdict.
 
     Attributes
     ----------
     verdict : {"x", "y", "equal", "open"}
-        Which side is at least as good under all of them, and better under some.
+        The side that is at least as good under all of them and better under some; "open" if neither is.
     low, high : float
-        Least and largest advantage of x over the metrics allowed, in shares of the span ``sum_k W[k, L-1]``.
+        Least and largest advantage of x over the allowed metrics, as shares of the span ``sum_k W[k, L-1]``.
     deciding : Preferences or None
-        The judgements that force the verdict, the strongest first; None where no log was given or none is needed.
+        The judgements that imply the verdict, the strongest first; None without a log or if none is needed.
     multipliers : ndarray, shape (n,)
-        How strongly each of them does: what `low` would lose if it were violated by 1.
+        Decrease of `low` if each of these judgements were violated by 1.
     for_x, for_y : DCG or None
-        Where the verdict is open, a DCG under which x is better and one under which y is; None where none was found.
+        If the verdict is open, a DCG under which x is better and one under which y is; None if none was found.
     budget : float or None
-        Mean violation of the log that was allowed, as a share of the mean advantage of preferred lists; None without
-        a log.
+        Allowed mean violation of the log, as a share of the mean advantage of preferred lists; None without a log.
     used : float
-        Share of the log's weight that was looked at.
+        Share of the log's weight in the pairs used.
     names : (str, str)
-        What x and y are called.
+        Names of x and y.
     """
 
     verdict: str
@@ -88,21 +87,19 @@ class Dominance:
         if self.deciding is not None and len(self.deciding):
             lines.append(f"decided by {len(self.deciding)} judgements, the strongest first:")
             lines += [
-                f"  {pair.preferred[0].tolist()} over {pair.other[0].tolist()}  ({multiplier:.3g})"
-                for pair, multiplier in zip(_one_by_one(self.deciding[:5]), self.multipliers, strict=False)
+                f"  {preferred.tolist()} over {other.tolist()}  ({multiplier:.3g})"
+                for preferred, other, multiplier in zip(
+                    self.deciding.preferred[:5], self.deciding.other[:5], self.multipliers, strict=False
+                )
             ]
         return "\n".join(lines)
 
 
 def scope_of(budget: float | None) -> str:
-    """Say in words which DCGs are allowed."""
+    """Describe the DCGs that are allowed."""
     if budget is None:
         return "every DCG with increasing gains and decreasing discounts"
     return f"every DCG that respects the log (mean violation up to {budget:.3g})"
-
-
-def _one_by_one(pairs: Preferences) -> list[Preferences]:
-    return [pairs[i : i + 1] for i in range(len(pairs))]
 
 
 def dominance(
@@ -115,25 +112,25 @@ def dominance(
     max_pairs: int = 3000,
     names: tuple[str, str] = ("x", "y"),
 ) -> Dominance:
-    """Say whether x is better than y under every DCG, or under every DCG that respects a log of preferences.
+    """Return whether x is better than y under every DCG, or under every DCG that respects a log of preferences.
 
     Parameters
     ----------
     x, y : array_like of int, shape (K,) or (n, K)
-        Grades by position (0 = worst, -1 = unknown, worth as little as the worst): a list, or a system's lists, of
-        which the mean counts.
+        Grades by position (0 = worst, -1 = unknown, worth as little as the worst): a list, or all lists of a system,
+        whose mean counts.
     log : Preferences, or array_like of int, shape (m, 2, K), optional
-        What people preferred; ties are left out. Without it every DCG with increasing gains (worst 0) and decreasing
+        Preferences of users; ties are left out. By default every DCG with increasing gains (worst 0) and decreasing
         discounts is allowed.
     budget : float, optional
         Mean violation of the log that a metric may have, as a share of its mean advantage, ``mean <W, s - s'>`` over
         the log's pairs; by default 1.1 times the least possible, which is 0 for a log without contradictions.
     n_grades : int, optional
-        L where it is larger than seen.
+        L, if it is larger than the largest grade + 1.
     max_pairs : int
-        The heaviest distinct pairs of the log are looked at, so many at most.
+        Maximum number of distinct pairs of the log to use, the heaviest first.
     names : (str, str)
-        What to call the two in print.
+        Names of x and y in print.
 
     Returns
     -------
@@ -142,13 +139,13 @@ def dominance(
     Raises
     ------
     InputError
-        If x and y are not lists of one depth, the log is of another, or no metric keeps within the budget.
+        If x, y and the log have different depths, or no metric keeps within the budget.
 
     Notes
     -----
-    A linear program over utilities ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B >= 0, of which increasing and
-    decreasing DCGs are a part: a verdict holds for all of these. Without a log x's counts are compared with y's: of
-    grades of at least m, down to position k, for every m and k.
+    A linear program over utilities ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B >= 0. All DCGs with increasing gains
+    and decreasing discounts have this form, so a verdict holds for all of them. Without a log, the numbers of grades of
+    at least m down to position k are compared, for every m and k.
 
     Examples
     --------
@@ -167,14 +164,14 @@ def dominance(
     size = scale_size(n_grades, max(top, 1 if judged is None else judged.n_grades - 1))
     _check_shapes(first, second, judged, names)
     gap = counts(first, size).mean(axis=0) - counts(second, size).mean(axis=0)
-    return Allowed.by(judged, size, first.shape[1], budget, max_pairs).verdict(gap, names)
+    return AllowedMetrics.of(judged, size, first.shape[1], budget, max_pairs).verdict(gap, names)
 
 
 def _check_shapes(first: Grades, second: Grades, log: Preferences | None, names: tuple[str, str]) -> None:
     depths = {names[0]: first.shape[1], names[1]: second.shape[1]} | ({} if log is None else {"the log": log.depth})
     if len(set(depths.values())) > 1:
-        told = ", ".join(f"{name} {depth}" for name, depth in depths.items())
-        raise InputError(f"lists of different depths cannot be compared (positions: {told}); cut or pad them")
+        positions = ", ".join(f"{name} {depth}" for name, depth in depths.items())
+        raise InputError(f"lists of different depths cannot be compared (positions: {positions}); cut or pad them")
     for name, lists in zip(names, (first, second), strict=True):
         if not len(lists):
             raise InputError(f"{name} holds no list")
@@ -183,19 +180,19 @@ def _check_shapes(first: Grades, second: Grades, log: Preferences | None, names:
 
 
 @dataclass(frozen=True, eq=False)
-class Allowed:
-    """The metrics that are allowed, ready for many comparisons.
+class AllowedMetrics:
+    """The metrics over which lists are compared.
 
     Attributes
     ----------
     cone : Cone or None
-        Those that respect a log; None: all.
+        The metrics that respect a log; None: all.
     unit : ndarray, shape (p,)
-        The span as a function of B.
+        The span as a linear function of B.
     n_grades, depth : int
         L and K.
     budget : float or None
-        Mean violation allowed, a share of the mean advantage.
+        Allowed mean violation, as a share of the mean advantage.
     """
 
     cone: Cone | None
@@ -205,23 +202,26 @@ class Allowed:
     budget: float | None
 
     @classmethod
-    def by(cls, log: Preferences | None, n_grades: int, depth: int, budget: float | None, max_pairs: int) -> Allowed:
-        """Return the metrics that respect a log (all, without one); for errors see `dominance`."""
+    def of(
+        cls, log: Preferences | None, n_grades: int, depth: int, budget: float | None, max_pairs: int
+    ) -> AllowedMetrics:
+        """Return the metrics that respect a log, or all metrics without one; for errors see `dominance`."""
         unit = span(n_grades, depth)
         if log is None:
             if budget is not None:
-                raise InputError("budget= is what a log may be violated by: give log= too")
+                raise InputError("budget= is the allowed violation of a log: give log= too")
             return cls(None, unit, n_grades, depth, None)
         whole_number(max_pairs, "max_pairs", 1)
         cone = Cone.of(_on_scale(without_equal_lists(log)[0].decided, n_grades), max_pairs)
         least = cone.least_violation()
-        allowed = (1.1 * least if least > SLACK else 0.0) if budget is None else float(budget)
-        if not np.isfinite(allowed) or allowed < least - SLACK:
+        if budget is None:
+            return cls(cone, unit, n_grades, depth, 1.1 * least if least > SLACK else 0.0)
+        if not np.isfinite(budget) or budget < least - SLACK:
             raise InputError(f"budget={budget}: every metric violates the log by at least {least:.3g} on average")
-        return cls(cone, unit, n_grades, depth, allowed)
+        return cls(cone, unit, n_grades, depth, float(budget))
 
     def range(self, gap: Floats) -> tuple[float, float]:
-        """Return least and largest advantage of a difference of counts, shape (p,), over all metrics allowed."""
+        """Return the least and largest advantage of a difference of counts, shape (p,), over the allowed metrics."""
         if self.cone is None:
             shares = gap / self.unit
             return float(shares.min()), float(shares.max())
@@ -230,16 +230,18 @@ class Allowed:
     def verdict(self, gap: Floats, names: tuple[str, str]) -> Dominance:
         """Return the verdict on a difference of counts, shape (p,)."""
         low, high = self.range(gap)
-        word = _word(low, high)
-        deciding, multipliers = self._deciding(gap if word == "x" else -gap) if word in ("x", "y") else (None, _NONE)
+        verdict = _verdict(low, high)
+        deciding, multipliers = None, np.zeros(0)
+        if self.cone is not None and verdict in ("x", "y"):
+            deciding, multipliers = self._deciding(gap if verdict == "x" else -gap)
         return Dominance(
-            verdict=word,
+            verdict=verdict,
             low=low,
             high=high,
             deciding=deciding,
             multipliers=multipliers,
-            for_x=self._example(-gap) if word == "open" else None,
-            for_y=self._example(gap) if word == "open" else None,
+            for_x=self._example(-gap) if verdict == "open" else None,
+            for_y=self._example(gap) if verdict == "open" else None,
             budget=self.budget,
             used=1.0 if self.cone is None else self.cone.used,
             names=names,
@@ -250,36 +252,37 @@ class Allowed:
         return self.cone.least(cost, self.unit, self.budget)
 
     def _deciding(self, gap: Floats) -> tuple[Preferences | None, Floats]:
+        """Return the judgements that imply an advantage, and their multipliers, the strongest first."""
         if self.cone is None or (gap >= 0).all():
-            return None, _NONE
+            return None, np.zeros(0)
         multipliers = self._least(gap).multipliers
-        strong = np.argsort(-multipliers, kind="stable")
-        strong = strong[multipliers[strong] > ZERO]
-        return self.cone.pairs[strong], multipliers[strong]
+        strongest = np.argsort(-multipliers, kind="stable")
+        strongest = strongest[multipliers[strongest] > ZERO]
+        return self.cone.pairs[strongest], multipliers[strongest]
 
     def _example(self, cost: Floats) -> DCG | None:
-        """Return a DCG with a cost below 0."""
+        """Return an allowed DCG with a negative cost, or None if the search finds none."""
         if self.cone is None:
             best = np.zeros(len(cost))
             best[int((cost / self.unit).argmin())] = 1.0
             return self._dcg(best)
         falls = [self._least(cost).steps.reshape(self.n_grades - 1, -1).sum(axis=0)]
         falls += [-np.diff(textbook_discounts(name, self.depth), append=0.0) for name in STARTS]
-        return next((found for start in falls if (found := self._improved(start, cost)) is not None), None)
+        return next((dcg for start in falls if (dcg := self._improved(start, cost)) is not None), None)
 
     def _improved(self, falls: Floats, cost: Floats) -> DCG | None:
-        """Improve gains and discounts in turn: first until the log is respected, then until the cost is below 0."""
+        """Improve gains and discounts in turn, first until the log is respected, then until the cost is negative."""
         assert self.cone is not None and self.budget is not None
         rises = np.ones(self.n_grades - 1)
         for turn in range(2 * ROUNDS):
-            ahead = turn % 2 == 0
-            fixed = (np.eye(len(rises)), falls[:, None]) if ahead else (rises[:, None], np.eye(len(falls)))
-            basis: Floats = np.kron(*fixed).astype(np.float64)
-            part, unit = self.cone.seen_through(basis), self.unit @ basis
+            of_gains = turn % 2 == 0
+            factors = (np.eye(len(rises)), falls[:, None]) if of_gains else (rises[:, None], np.eye(len(falls)))
+            basis: Floats = np.kron(*factors).astype(np.float64)
+            part, unit = self.cone.restricted(basis), self.unit @ basis
             nearest = part.excess(unit, self.budget)
             respected = nearest.value <= SLACK
-            values = part.least(cost @ basis, unit, self.budget, 2 * SLACK).steps if respected else nearest.steps
-            rises, falls = (values, falls) if ahead else (rises, values)
+            steps = part.least(cost @ basis, unit, self.budget, 2 * SLACK).steps if respected else nearest.steps
+            rises, falls = (steps, falls) if of_gains else (rises, steps)
             if respected and float(np.outer(rises, falls).ravel() @ cost) < -ZERO:
                 return self._dcg(np.outer(rises, falls).ravel())
         return None
@@ -292,10 +295,7 @@ class Allowed:
         return DCG(gains, discounts / discounts[0])
 
 
-_NONE = np.zeros(0)
-
-
-def _word(low: float, high: float) -> str:
+def _verdict(low: float, high: float) -> str:
     if low >= -ZERO:
         return "x" if high > ZERO else "equal"
     return "y" if high <= ZERO else "open"

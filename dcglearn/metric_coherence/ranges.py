@@ -1,4 +1,4 @@
-"""What a log pins down: the range of every gain and discount over all DCGs that respect it."""
+"""Ranges of every gain and discount over all DCGs that respect a log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.logs.open_log import without_equal_lists
 from dcglearn.logs.preferences import Preferences, as_preferences
-from dcglearn.metric_coherence.cone import SLACK, Cone
+from dcglearn.metric_coherence.cone import SLACK, Cone, span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Ranges of gains and discounts; prints as a table that says what is open.
+    """Ranges of gains and discounts; prints as a table that names the wide ones.
 
     Attributes
     ----------
@@ -31,10 +31,10 @@ class Ranges:
     discounts : ndarray, shape (2, K)
         Least and largest discount of each position, the first = 1.
     violation : float
-        Least mean violation that any increasing and decreasing utility has, as a share of its mean advantage: of what
-        preferred lists are worth more than the others.
+        Least mean violation of the log by a utility with increasing gains and decreasing discounts, as a share of the
+        mean advantage of preferred lists.
     used : float
-        Share of the log's weight that was looked at.
+        Share of the log's weight in the pairs used.
     """
 
     gains: Floats
@@ -43,41 +43,38 @@ class Ranges:
     used: float
 
     @property
+    def _rows(self) -> list[tuple[str, float, float]]:
+        """Name, least and largest value of every parameter."""
+        gains = [(f"gain of grade {grade}", low, high) for grade, (low, high) in enumerate(self.gains.T)]
+        return gains + [(f"discount at {k + 1}", low, high) for k, (low, high) in enumerate(self.discounts.T)]
+
+    @property
     def open_parameters(self) -> tuple[str, ...]:
-        """The parameters whose range is wider than half of what is possible at all."""
-        wide = [f"gain of grade {grade}" for grade, ends in enumerate(self.gains.T) if np.ptp(ends) > 0.5]
-        return (
-            *wide,
-            *(f"discount at {k + 1}" for k in range(self.discounts.shape[1]) if np.ptp(self.discounts[:, k]) > 0.5),
-        )
+        """The parameters with a range wider than 0.5, half of the scale."""
+        return tuple(name for name, low, high in self._rows if high - low > 0.5)
 
     def __str__(self) -> str:
-        rows = [f"gain of grade {grade:<4}{low:8.3f} to {high:.3f}" for grade, (low, high) in enumerate(self.gains.T)]
-        rows += [f"discount at {k + 1:<6}{low:8.3f} to {high:.3f}" for k, (low, high) in enumerate(self.discounts.T)]
-        open_ones = self.open_parameters
-        words = (
-            f"open, over more than half of the scale: {', '.join(open_ones)}"
-            if open_ones
-            else "no range is wider than half of the scale"
-        )
-        return "\n".join([*rows, words])
+        rows = [f"{name:<18}{low:8.3f} to {high:.3f}" for name, low, high in self._rows]
+        wide = ", ".join(self.open_parameters)
+        note = f"open, over more than half of the scale: {wide}" if wide else "no range is wider than half of the scale"
+        return "\n".join([*rows, note])
 
 
 def consistent_ranges(
     log: Preferences | ArrayLike, *, slack: float = 0.1, max_pairs: int = 3000, n_grades: int | None = None
 ) -> Ranges:
-    """Return the range of every gain and discount over the metrics that respect a log.
+    """Return the range of every gain and discount over the DCGs that respect a log.
 
     Parameters
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
         The log; ties are left out.
     slack : float
-        A metric respects the log if it violates it by no more than (1 + slack) times the least possible.
+        A metric respects the log if its mean violation is at most (1 + slack) times the least possible.
     max_pairs : int
-        The heaviest distinct pairs are looked at, so many at most.
+        Maximum number of distinct pairs to use, the heaviest first.
     n_grades : int, optional
-        L where it is larger than the log's.
+        L, if it is larger than the log's.
 
     Returns
     -------
@@ -86,13 +83,13 @@ def consistent_ranges(
     Raises
     ------
     InputError
-        If there is nothing to learn from, or a setting is impossible.
+        If the log has no usable pair or no grades, or a setting is out of range.
 
     Notes
     -----
     Linear programs over utilities ``W[k, l] = sum_(j >= k, m <= l) B[m, j]`` with B >= 0: every DCG with increasing
-    gains and decreasing discounts is one of them, so no range is too narrow. For DCGs ``sum_k W[k, l]`` over
-    ``sum_k W[k, L-1]`` is the gain of l, and ``W[k, L-1]`` over ``W[0, L-1]`` the discount at k.
+    gains and decreasing discounts has this form, so no range is too narrow. The gain of l is ``sum_k W[k, l]`` divided
+    by ``sum_k W[k, L-1]``, the discount at k is ``W[k, L-1]`` divided by ``W[0, L-1]``.
 
     Examples
     --------
@@ -110,8 +107,8 @@ def consistent_ranges(
     whole_number(max_pairs, "max_pairs", 1)
     cone = Cone.of(log, max_pairs)
     n_gains, depth = log.n_grades - 1, log.depth
-    total = np.tile(np.arange(1.0, depth + 1), (n_gains, 1)).ravel()  # sum_k W[k, L-1], as B enters it
-    first = np.ones(n_gains * depth)  # W[0, L-1]
+    total = span(log.n_grades, depth)  # sum_k W[k, L-1] as a function of B
+    first = np.ones(n_gains * depth)  # W[0, L-1] as a function of B
     least = cone.least_violation()
     budget = (1 + slack) * least
     in_gains = [

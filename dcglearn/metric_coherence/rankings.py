@@ -80,8 +80,7 @@ class Rankings:
 
     def span(self, weights: Floats) -> float:
         """Return the value of the best list minus that of the worst."""
-        ranks = np.arange(self.depth)
-        return float(weights[ranks, self.best(weights)].sum() - weights[ranks, self.best(-weights)].sum())
+        return float(list_values(weights, self.best(weights)) - list_values(weights, self.best(-weights)))
 
     def scaled(self, weights: Floats) -> Floats | None:
         """Return the weights scaled to a span of 1, shape (K, L), or None if all lists are worth the same."""
@@ -178,6 +177,12 @@ def _without(state: tuple[int, ...], grade: int) -> tuple[int, ...]:
     return (*state[:grade], state[grade] - 1, *state[grade + 1 :]) if state else state
 
 
+def list_values(weights: Floats, lists: Grades) -> Floats:
+    """Return the values of lists, shape (n, K) or (K,), under weights, shape (K, L)."""
+    values: Floats = weights[np.arange(len(weights)), lists].sum(axis=-1)
+    return values
+
+
 def as_weights(metric: Metric, name: str) -> Floats:
     """Return the weights of a metric, shape (K, L).
 
@@ -209,13 +214,11 @@ def scaled_weights(
         If the numbers of grades differ, documents do not fill the positions, or a metric orders no two lists.
     """
     rankings, weights = padded_weights(metrics, names, grades)
-    scaled = []
-    for name, table in zip(names, weights, strict=True):
-        scaled_table = rankings.scaled(table)
-        if scaled_table is None:
+    scaled = [rankings.scaled(table) for table in weights]
+    for name, table in zip(names, scaled, strict=True):
+        if table is None:
             raise InputError(f"{name} orders no two of {rankings}: they are all worth the same")
-        scaled.append(scaled_table)
-    return rankings, scaled
+    return rankings, [table for table in scaled if table is not None]
 
 
 def padded_weights(

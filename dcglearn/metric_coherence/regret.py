@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import block_diag, coo_array, csr_array, vstack
 
-from dcglearn.metric_coherence.rankings import Enumeration, Rankings
+from dcglearn.metric_coherence.rankings import Enumeration, Rankings, list_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,8 +164,7 @@ class IntegerProgramme:
         if solution.x is None:
             return LargestRegret(0.0, bound, None)
         pair = solution.x.reshape(2, self.rankings.depth, -1).argmax(axis=2).astype(np.int8)
-        worth = [w[np.arange(self.rankings.depth), pair].sum(axis=1) for w in self.weights]
-        gaps = [float(worth[metric][0] - worth[metric][1]) for metric in (first, second)]
+        gaps = [-float(np.diff(list_values(self.weights[metric], pair))[0]) for metric in (first, second)]
         lost = -gaps[1]
         if lost <= TIE or gaps[0] < least - 2 * NEAR_TIE or gaps[0] > most + 2 * NEAR_TIE:
             return LargestRegret(0.0, bound, None)

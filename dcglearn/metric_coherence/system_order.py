@@ -1,8 +1,9 @@
-"""Whether the order of systems depends on the metric, and whether that is more than chance."""
+"""Whether the order of systems depends on the metric, and which differences are more than chance."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.logs.preferences import as_preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric_coherence.cone import counts
-from dcglearn.metric_coherence.dominance import ZERO, Allowed, scope_of
+from dcglearn.metric_coherence.dominance import ZERO, AllowedMetrics, scope_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,13 +36,13 @@ class Swaps:
     Attributes
     ----------
     metrics : (str, str)
-        The two.
+        Names of the metrics.
     pairs : list of (str, str)
-        Better under the first metric, better under the second.
+        The system that is better under the first metric, and the one that is better under the second.
     solid : list of bool
-        Whether both metrics keep their order in nearly all bootstrap samples of the topics; the others are noise.
+        Whether both metrics keep their order in nearly all bootstrap samples of the topics; the other swaps are noise.
     n_pairs : int
-        Pairs of systems in all.
+        Number of pairs of systems.
     """
 
     metrics: tuple[str, str]
@@ -51,7 +52,7 @@ class Swaps:
 
     @property
     def noise(self) -> float:
-        """Share of the swaps that are noise; NaN where there is none."""
+        """Share of the swaps that are noise; NaN without swaps."""
         return 1 - float(np.mean(self.solid)) if self.pairs else float("nan")
 
     def __str__(self) -> str:
@@ -66,20 +67,20 @@ class SystemOrder:
     Attributes
     ----------
     evaluation : Evaluation
-        What every topic is worth, by system and metric.
+        Values of every topic, by system and metric.
     tau : ndarray, shape (M, M)
         Kendall's tau (b) between the orders of the systems.
     tau_ap : ndarray, shape (M, M)
-        Tau_AP, which minds the top more; rows are the order that is taken for true.
+        Tau_AP, which weights the top more; the row's order is the reference.
     swaps : dict of (str, str) to Swaps
         By pair of metrics.
     beats : ndarray of bool, shape (R, R)
-        Whether the system of the row is at least as good as that of the column under every DCG that is allowed, and
-        better under some.
+        Whether the system of the row is at least as good as that of the column under every allowed DCG, and better
+        under some.
     scope : str
-        Which DCGs are.
+        Description of the allowed DCGs.
     level : float
-        Share of the bootstrap samples in which an order must stay for it to be solid.
+        Share of the bootstrap samples that must keep the order of two systems for it to be solid.
     """
 
     evaluation: Evaluation
@@ -94,27 +95,23 @@ class SystemOrder:
     def ranks(self) -> NDArray[np.intp]:
         """Rank of every system under every metric, 1 = best, shape (R, M)."""
         order = np.argsort(-self.evaluation.means, axis=0, kind="stable")
-        found = np.empty_like(order)
-        np.put_along_axis(found, order, np.arange(1, len(order) + 1)[:, None], axis=0)
-        return found
+        ranks = np.empty_like(order)
+        np.put_along_axis(ranks, order, np.arange(1, len(order) + 1)[:, None], axis=0)
+        return ranks
 
     @property
     def share_decided(self) -> float:
-        """Share of the pairs of systems of which one beats the other under every DCG that is allowed."""
+        """Share of the pairs of systems of which one beats the other under every allowed DCG."""
         n = len(self.beats)
         return float(self.beats.sum() / (n * (n - 1) / 2))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values."""
-        found = self.evaluation
+        evaluation, n_beaten = self.evaluation, self.beats.sum(axis=1).tolist()
+        columns = zip(evaluation.runs, evaluation.means.tolist(), self.ranks.tolist(), n_beaten, strict=True)
         return {
-            "metrics": list(found.metrics),
-            "systems": [
-                {"run": run, "means": means, "ranks": ranks, "beats": int(beats)}
-                for run, means, ranks, beats in zip(
-                    found.runs, found.means.tolist(), self.ranks.tolist(), self.beats.sum(axis=1), strict=True
-                )
-            ],
+            "metrics": list(evaluation.metrics),
+            "systems": [dict(zip(("run", "means", "ranks", "beats"), cells, strict=True)) for cells in columns],
             "tau": self.tau.tolist(),
             "tau_ap": self.tau_ap.tolist(),
             "swaps": [
@@ -161,23 +158,23 @@ def system_order(
     missing: str = "zero",
     normalise: bool = True,
 ) -> SystemOrder:
-    """Order systems by several metrics, and say which differences are more than chance.
+    """Order systems by several metrics and test which differences between the orders are more than chance.
 
     Parameters
     ----------
     runs, judgements, metrics, ties, missing, normalise
-        As `evaluate` takes them; two systems or more.
+        See `evaluate`; two systems or more.
     log : Preferences, or array_like of int, shape (n, 2, K), optional
-        Preferences of users: one system beats another if it does so under every DCG that respects them; without a log
-        under every DCG with increasing gains and decreasing discounts. Compared are means of DCG, not of NDCG.
+        Preferences of users. One system beats another if its mean DCG (not NDCG) is larger under every DCG that
+        respects them; by default under every DCG with increasing gains and decreasing discounts.
     budget : float, optional
         Mean violation of the log that a DCG may have, see `dominance`.
     n_resamples : int
-        Bootstrap samples of the topics.
+        Number of bootstrap samples of the topics.
     level : float
         Share of the samples in which both metrics must keep their order for a swap to be solid.
     seed : int
-        Of the bootstrap.
+        Seed of the bootstrap.
 
     Returns
     -------
@@ -186,11 +183,11 @@ def system_order(
     Raises
     ------
     InputError
-        As `evaluate` does, or if there are fewer than two systems.
+        As in `evaluate`, or if there are fewer than two systems.
 
     Notes
     -----
-    Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair that one order ties counts one half, that both tie, one.
+    Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one if both do.
     """
     whole_number(n_resamples, "n_resamples", 1)
     if not 0.5 < level < 1:
@@ -198,35 +195,33 @@ def system_order(
     judged, systems = read_judgements(judgements), read_runs(runs)
     if len(systems) < 2:
         raise InputError("an order needs two systems or more")
-    chosen = as_metrics(metrics, judged, systems)
-    found = evaluate(systems, judged, chosen, normalise=normalise, ties=ties, missing=missing).ordered()
-    prefer = None if log is None else as_preferences(log)
-    n_grades = max(judged.n_grades, 2 if prefer is None else prefer.n_grades)
-    depth = max((dcg.depth for dcg in chosen.values() if isinstance(dcg, DCG)), default=10)
-    depth = depth if prefer is None else prefer.depth
-    allowed = Allowed.by(prefer, n_grades, depth, budget, 3000)
-    named = {run.name: run for run in systems}
-    lists = [ranked_grades(named[name], judged, depth, ties).grades for name in found.runs]
-    reached = [counts(grades, n_grades).mean(axis=0) for grades in lists]
+    by_name = as_metrics(metrics, judged, systems)
+    evaluation = evaluate(systems, judged, by_name, normalise=normalise, ties=ties, missing=missing).ordered()
+    preferences = None if log is None else as_preferences(log)
+    n_grades = max(judged.n_grades, 2 if preferences is None else preferences.n_grades)
+    depth = max((dcg.depth for dcg in by_name.values() if isinstance(dcg, DCG)), default=10)
+    depth = depth if preferences is None else preferences.depth
+    allowed = AllowedMetrics.of(preferences, n_grades, depth, budget, 3000)
+    runs_by_name = {run.name: run for run in systems}
+    lists = [ranked_grades(runs_by_name[name], judged, depth, ties).grades for name in evaluation.runs]
     return SystemOrder(
-        evaluation=found,
-        tau=_between(found.means, lambda a, b: float(kendalltau(a, b).statistic)),
-        tau_ap=_between(found.means, tau_ap),
-        swaps=_swaps(found, n_resamples, level, np.random.default_rng(seed)),
-        beats=_beats(allowed, reached),
+        evaluation=evaluation,
+        tau=_between(evaluation.means, lambda a, b: float(kendalltau(a, b).statistic)),
+        tau_ap=_between(evaluation.means, tau_ap),
+        swaps=_swaps(evaluation, n_resamples, level, np.random.default_rng(seed)),
+        beats=_beats(allowed, [counts(grades, n_grades).mean(axis=0) for grades in lists]),
         scope=scope_of(allowed.budget),
         level=level,
     )
 
 
 def tau_ap(truth: Floats, other: Floats) -> float:
-    """Return tau_AP of two lists of means, shape (R,): how well the order of the second keeps that of the first."""
+    """Return tau_AP of two arrays of means, shape (R,): the agreement of the second order with the first."""
     order = np.argsort(-other, kind="stable")
     above = np.sign(truth[order][:, None] - truth[order][None, :])  # of the row over the column
     tied = (other[order][:, None] == other[order][None, :]) & (above == 0)
     right = np.where(tied, 1.0, 0.5 + 0.5 * above)
-    kept = [right[:i, i].mean() for i in range(1, len(order))]
-    return 2 * float(np.mean(kept)) - 1
+    return 2 * float(np.mean([right[:i, i].mean() for i in range(1, len(order))])) - 1
 
 
 def _between(means: Floats, measure: Callable[[Floats, Floats], float]) -> Floats:
@@ -234,35 +229,35 @@ def _between(means: Floats, measure: Callable[[Floats, Floats], float]) -> Float
     return np.array([[measure(a, b) for b in columns] for a in columns])
 
 
-def _swaps(found: Evaluation, n_resamples: int, level: float, rng: np.random.Generator) -> dict[tuple[str, str], Swaps]:
-    n_topics = found.values.shape[2]
-    drawn = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples).astype(np.float64)
-    known = ~np.isnan(found.filled)
-    sums = np.einsum("rmq,bq->mrb", np.where(known, found.filled, 0.0), drawn)
-    weight = np.einsum("rmq,bq->mrb", known.astype(np.float64), drawn)
+def _swaps(
+    evaluation: Evaluation, n_resamples: int, level: float, rng: np.random.Generator
+) -> dict[tuple[str, str], Swaps]:
+    n_topics, runs, metrics = evaluation.values.shape[2], evaluation.runs, evaluation.metrics
+    draws = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples).astype(np.float64)
+    known = ~np.isnan(evaluation.filled)
+    sums = np.einsum("rmq,bq->mrb", np.where(known, evaluation.filled, 0.0), draws)
+    weight = np.einsum("rmq,bq->mrb", known.astype(np.float64), draws)
     samples = sums / np.maximum(weight, 1.0)
-    pairs = np.array([(i, j) for i in range(len(found.runs)) for j in range(i)])
-    gaps = found.means.T[:, pairs[:, 0]] - found.means.T[:, pairs[:, 1]]
+    pairs = np.array([(i, j) for i in range(len(runs)) for j in range(i)])
+    gaps = evaluation.means.T[:, pairs[:, 0]] - evaluation.means.T[:, pairs[:, 1]]
     ahead = (samples[:, pairs[:, 0]] > samples[:, pairs[:, 1]]).mean(axis=2)
     behind = (samples[:, pairs[:, 0]] < samples[:, pairs[:, 1]]).mean(axis=2)
     kept = np.where(gaps > 0, ahead, behind)
     swaps = {}
-    for a in range(len(found.metrics)):
-        for b in range(a + 1, len(found.metrics)):
-            names = found.metrics[a], found.metrics[b]
-            where = np.flatnonzero(gaps[a] * gaps[b] < 0)
-            best = [pairs[p] if gaps[a, p] > 0 else pairs[p][::-1] for p in where]
-            solid = [bool(min(kept[a, p], kept[b, p]) >= level) for p in where]
-            swaps[names] = Swaps(names, [(found.runs[i], found.runs[j]) for i, j in best], solid, len(pairs))
+    for a, b in combinations(range(len(metrics)), 2):
+        swapped = np.flatnonzero(gaps[a] * gaps[b] < 0)
+        ordered = [pairs[p] if gaps[a, p] > 0 else pairs[p][::-1] for p in swapped]
+        solid = [bool(min(kept[a, p], kept[b, p]) >= level) for p in swapped]
+        names = metrics[a], metrics[b]
+        swaps[names] = Swaps(names, [(runs[i], runs[j]) for i, j in ordered], solid, len(pairs))
     return swaps
 
 
-def _beats(allowed: Allowed, reached: list[Floats]) -> NDArray[np.bool_]:
-    n = len(reached)
-    found = np.zeros((n, n), dtype=bool)
-    for i in range(n):
-        for j in range(i):
-            low, high = allowed.range(reached[i] - reached[j])
-            found[i, j] = low >= -ZERO and high > ZERO
-            found[j, i] = high <= ZERO and low < -ZERO
-    return found
+def _beats(allowed: AllowedMetrics, mean_counts: list[Floats]) -> NDArray[np.bool_]:
+    n = len(mean_counts)
+    beats = np.zeros((n, n), dtype=bool)
+    for i, j in combinations(range(n), 2):
+        low, high = allowed.range(mean_counts[j] - mean_counts[i])
+        beats[j, i] = low >= -ZERO and high > ZERO
+        beats[i, j] = high <= ZERO and low < -ZERO
+    return beats

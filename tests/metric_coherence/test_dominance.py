@@ -10,7 +10,7 @@ from dcglearn.learning.product_form import weights_of_increments
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric_coherence.cone import Cone, counts, span
-from dcglearn.metric_coherence.dominance import Allowed, dominance
+from dcglearn.metric_coherence.dominance import AllowedMetrics, dominance
 from dcglearn.simulate import ground_truth, preference_pairs
 
 LISTS = st.lists(st.integers(0, 3), min_size=4, max_size=4)
@@ -54,7 +54,7 @@ def test_a_noise_free_log_decides_and_is_never_wrong(n, about):
     truth = ground_truth("D1")
     decided = []
     for seed in range(5):
-        allowed = Allowed.by(preference_pairs(truth, n, seed=seed), 5, 10, None, 3000)
+        allowed = AllowedMetrics.of(preference_pairs(truth, n, seed=seed), 5, 10, None, 3000)
         held_out = preference_pairs(truth, 60, seed=100 + seed)
         for gap in counts(held_out.preferred, 5) - counts(held_out.other, 5):
             low, high = allowed.range(gap)
