@@ -206,10 +206,8 @@ def ir_measure(dcg: DCG, name: str = "DCGlearned", *, normalise: bool = True) ->
 
     Parameters
     ----------
-    dcg : DCG
-        The metric.
-    name : str
-        The measure's name.
+    dcg, name : DCG, str
+        The metric, and the name of the measure.
     normalise : bool
         Whether to compute NDCG rather than DCG.
 

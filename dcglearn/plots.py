@@ -93,12 +93,10 @@ def plot_weights(weights: Floats, axes: Axes, *, limit: float | None = None, tit
     ----------
     weights : ndarray, shape (K, L)
         NaN is drawn white.
-    axes : Axes
-        Where to draw. The image is returned, for a colour bar.
+    axes, title : Axes, str
+        Where to draw, and its title. The image is returned, for a colour bar.
     limit : float, optional
         The colour scale runs from -limit to limit; by default the largest weight in size.
-    title : str
-        The title of the axes.
     """
     limit = limit or float(np.nanmax(np.abs(weights))) or 1.0
     image = axes.imshow(weights, cmap="PuOr_r", vmin=-limit, vmax=limit, aspect="auto")
@@ -196,8 +194,7 @@ def _draw_witness(axes: Axes, names: Sequence[str], witness: Witness, regret: fl
         for (row, column), grade in np.ndenumerate(lists):
             dark = grade < (n_grades - 1) / 2
             axes.text(column, row, str(grade), ha="center", va="center", color="white" if dark else "black")
-    labels = [f"preferred by\n{name}" for name in names]
-    axes.set_yticks([0, 1], labels)
+    axes.set_yticks([0, 1], [f"preferred by\n{name}" for name in names])
     ticks = np.unique(np.linspace(0, depth - 1, min(depth, 10)).round().astype(int))
     axes.set_xticks(ticks, [str(tick + 1) for tick in ticks])
     right = axes.secondary_yaxis("right")
@@ -208,9 +205,8 @@ def _draw_witness(axes: Axes, names: Sequence[str], witness: Witness, regret: fl
     right.set_yticks([0, 1], values)
     for side in (axes, right):
         side.tick_params(length=0)
+        side.spines[:].set_visible(False)
     axes.grid(visible=False)
-    axes.spines[:].set_visible(False)
-    right.spines[:].set_visible(False)
     axes.set_title(f"{names[0]} prefers the upper ranking; {names[1]} would lose {regret:.3f} of its span", fontsize=9)
     axes.set_xlabel("position")
 

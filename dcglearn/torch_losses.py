@@ -82,5 +82,4 @@ class TorchLoss(torch.nn.Module):
         if scores.ndim != 2 or scores.shape != grades.shape or scores.shape != present.shape:
             shapes = [tuple(tensor.shape) for tensor in (scores, grades, present)]
             raise InputError(f"scores, grades and mask must have one shape (Q, N), not {shapes}")
-        result: torch.Tensor = _Function.apply(scores, grades, present, self.loss)
-        return result
+        return _Function.apply(scores, grades, present, self.loss)

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
-CHECKPOINT_VERSION = 1
-"""Format of checkpoints; also that of files which do not say theirs."""
-
 
 @contextlib.contextmanager
 def written_beside(path: str | os.PathLike[str], *, force: bool = True) -> Iterator[Path]:
@@ -125,15 +122,6 @@ def write_json(path: str | os.PathLike[str], value: dict[str, Any], *, force: bo
     lines = [f" {json.dumps(key)}: {json.dumps(item, allow_nan=False)}" for key, item in value.items()]
     with written_beside(path, force=force) as temporary:
         temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-
-
-def refuse_other_checkpoint(path: str | os.PathLike[str], version: Any) -> None:
-    """Raise InputError unless `version`, the format of the checkpoint at `path`, is the one that is read here."""
-    if version != CHECKPOINT_VERSION:
-        raise InputError(
-            f"{path} was written by another version of dcglearn (checkpoint format {version!r}; this version reads "
-            f"{CHECKPOINT_VERSION}): resume with that version, or remove the file and start anew, without resume"
-        )
 
 
 def refuse_constant(name: str) -> float:

@@ -28,6 +28,8 @@ MAX_DEPTH = 9_999_999
 class Utility(SavedMetric):
     """A weight of every grade at every position; the value of a list is the sum over its positions.
 
+    It is ``<W, s>`` with the K x L binary encoding ``s`` of the list (Zhou et al. 2008, section 5, case 2).
+
     Parameters
     ----------
     weights : array_like, shape (K, L)
@@ -41,10 +43,6 @@ class Utility(SavedMetric):
     ------
     InputError
         If the weights are not a finite (K, L) array or the names do not match it.
-
-    Notes
-    -----
-    Zhou et al. 2008, section 5, case 2: ``<W, s>`` with the K x L binary encoding ``s``.
 
     Examples
     --------
@@ -119,7 +117,8 @@ class Utility(SavedMetric):
 class DCG(SavedMetric):
     """Discounted cumulated gain with any gains and discounts.
 
-    A list with grade ``g_k`` at position ``k`` has the value ``sum_k discounts[k] * gains[g_k]``.
+    A list with grade ``g_k`` at position ``k`` has the value ``sum_k discounts[k] * gains[g_k]`` (Jarvelin and
+    Kekalainen 2000). As a utility, ``W = discounts gains^T`` (Zhou et al. 2008, section 5, case 1).
 
     Parameters
     ----------
@@ -134,10 +133,6 @@ class DCG(SavedMetric):
     ------
     InputError
         If gains or discounts are not finite one-dimensional arrays, or the names do not match them.
-
-    Notes
-    -----
-    Jarvelin and Kekalainen 2000; Zhou et al. 2008, section 5, case 1: ``W = discounts gains^T``.
 
     Examples
     --------

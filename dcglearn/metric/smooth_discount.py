@@ -33,17 +33,9 @@ SAME = 1e-12
 class SmoothDiscount:
     """A discount vector as a function of real-valued ranks from 1 to infinity.
 
-    Attributes
-    ----------
-    kind : int
-        One of four closed forms, or `TABLE`.
-    numbers : ndarray
-        ``[factor]`` or ``[factor, log p]`` of a closed form; the (K, 4) polynomial pieces of a table, raveled.
-    knots : ndarray, shape (K,)
-        The values at ranks 1..K.
+    `kind` is one of four closed forms, with `numbers` ``[factor]`` or ``[factor, log p]``, or `TABLE`, with the raveled
+    (K, 4) polynomial pieces. `knots`, shape (K,), holds the values at ranks 1..K.
 
-    Notes
-    -----
     ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)`` and ``p^r`` (each times any factor) are recognised by their values and keep
     their closed form. Every other vector is first made positive and strictly decreasing: negative discounts become 0,
     a vector that rises somewhere is replaced by the nearest non-increasing one, and drops smaller than ``TILT / K`` of

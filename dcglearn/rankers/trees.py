@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from dcglearn.foundation.files import read_json_object, refuse_other_checkpoint, written_beside
+from dcglearn.foundation.checkpoints import refuse_other_format
+from dcglearn.foundation.files import read_json_object, written_beside
 from dcglearn.foundation.renamed import current_word
 from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import Regression, RegSHFSDCG
@@ -437,7 +438,7 @@ def checkpoint_words(checkpoint: Any) -> dict[str, Any]:
         raise InputError(f"checkpoint={checkpoint!r}: there is none to resume from")
     words = read_json_object(checkpoint)
     if words.get("format") == "dcglearn.checkpoint":
-        refuse_other_checkpoint(checkpoint, words.get("version", 1))
+        refuse_other_format(checkpoint, words.get("version", 1), 1)
     if words.get("format") != "dcglearn.checkpoint" or not {"training", "history", "trees"} <= words.keys():
         raise InputError(f"{checkpoint} is no checkpoint of boosted trees, or a damaged one")
     return words

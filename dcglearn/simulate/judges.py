@@ -39,7 +39,9 @@ _MAX_TIES_IN_A_ROW = 20_000
 
 
 def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
-    """Return a ground truth of the paper, with discounts ``1 / log(k + 2)``, natural logarithm, k = 0..K-1.
+    """Return a ground truth of Zhou et al. 2008 (section 6.1, eq. 2, where grades and positions count from 1).
+
+    Its discounts are ``1 / log(k + 2)``, natural logarithm, k = 0..K-1.
 
     Parameters
     ----------
@@ -52,10 +54,6 @@ def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
     ------
     InputError
         If the name is neither of the two, or a size is not a positive integer.
-
-    Notes
-    -----
-    Zhou et al. 2008, section 6.1, eq. 2, where grades and positions count from 1.
 
     Examples
     --------
@@ -87,7 +85,12 @@ def judge(
     """Judge pairs of lists by a truth, with mistakes; return the log of the pairs in the given order.
 
     The winner of each pair is its `preferred`. A tie keeps its first list there, and its entry of `tie` is true; `tie`
-    is None where nothing is tied.
+    is None where nothing is tied. Ties are those of the noise-free truth and are never flipped. Several kinds of noise
+    act one after the other: a pair that is flipped twice is ordered as by the truth.
+
+    Scores count as equal within 1e-12 of the largest score that the truth can give: rounding would otherwise
+    decide pairs that are exactly tied, which occur under D1, as ``1/log 2``, ``1/log 4`` and ``1/log 8`` are
+    commensurable.
 
     Parameters
     ----------
@@ -104,12 +107,10 @@ def judge(
         units of the truth's score; 0 = no noise.
     tie_below : float
         Pairs whose scores differ by at most this are ties in the log. Exactly tied pairs always are.
-    rater : array_like of str, shape (n,), optional
-        Who judges each pair; kept in the log.
+    rater, query : array_like of str, shape (n,), optional
+        Who judges each pair, and its query; kept in the log.
     rater_error : mapping of rater to float, optional
         Probability, 0 to 1, that this rater flips a pair. Every rater of the pairs must be in it.
-    query : array_like of str, shape (n,), optional
-        Kept in the log.
     seed : int or Generator, optional
         Same seed, same mistakes.
     n_grades : int, optional
@@ -120,15 +121,6 @@ def judge(
     InputError
         If the arrays do not match, or a setting is impossible: more flips than decided pairs, a probability out of
         range, a negative temperature, a rater without an error rate.
-
-    Notes
-    -----
-    Ties are those of the noise-free truth and are never flipped. Several kinds of noise act one after the other: a
-    pair that is flipped twice is ordered as by the truth.
-
-    Scores count as equal within 1e-12 of the largest score that the truth can give: rounding would otherwise
-    decide pairs that are exactly tied, which occur under D1, as ``1/log 2``, ``1/log 4`` and ``1/log 8`` are
-    commensurable.
 
     Examples
     --------
@@ -155,14 +147,9 @@ def judge(
     # A logistic variable exceeds -x with probability 1/(1 + exp(-x)), so this needs no exp that could overflow.
     first_wins = (difference + temperature * rng.logistic(size=len(ahead)) > 0) ^ flipped
     swap = (~first_wins & ~tie)[:, None]
-    return Preferences(
-        np.where(swap, behind, ahead),
-        np.where(swap, ahead, behind),
-        n_grades=truth.n_grades if n_grades is None else n_grades,
-        tie=tie if tie.any() else None,
-        rater=rater,
-        query=query,
-    )
+    winner, loser = np.where(swap, behind, ahead), np.where(swap, ahead, behind)
+    scale = truth.n_grades if n_grades is None else n_grades
+    return Preferences(winner, loser, n_grades=scale, tie=tie if tie.any() else None, rater=rater, query=query)
 
 
 def preference_pairs(
@@ -176,15 +163,15 @@ def preference_pairs(
     seed: Seed = None,
     **judge_options: Any,
 ) -> Preferences:
-    """Draw pairs of lists and judge them: the paper's experiments, and ``dcglearn simulate``.
+    """Draw pairs of lists and judge them: ``dcglearn simulate``, and Zhou et al. 2008, sections 6.1, 6.4 and 6.5.
 
     Parameters
     ----------
     truth : DCG or Utility
         Its scores decide which list wins. Its depth is the depth of the lists, unless `grades` are fewer.
     n : int
-        Number of pairs. Pairs that are exactly tied under the truth are drawn again. With `tie_below`, some of the n
-        pairs can still be ties in the log.
+        Number of pairs. Pairs that are exactly tied under the truth are drawn again (the paper does not say how it
+        treats them). With `tie_below`, some of the n pairs can still be ties in the log.
     lists : {"permutations", "free", "optimal", "optimal-free"}
         Two `permutations` of `grades` (sections 6.1 to 6.4); two `free_lists` of the truth's scale; the best
         ordering of `grades` against a permutation, or against a free list (section 6.5, `optimal_pairs`).
@@ -201,10 +188,6 @@ def preference_pairs(
     ------
     InputError
         If a setting is impossible, or the truth ties all such lists.
-
-    Notes
-    -----
-    Zhou et al. 2008, sections 6.1, 6.4 and 6.5. The paper does not say how it treats tied pairs.
 
     Examples
     --------
@@ -282,8 +265,8 @@ def ungraded_pairs(
 ) -> Preferences:
     """Draw pairs of rankings of the same documents, judge them by hidden grades, and log only the documents.
 
-    The `documents` of the log are ``d00``, ``d01``, ..., so that column j of the encoding is document j, and the
-    utility to find is ``discounts[k] * gains[grades[j]]`` at ``[k, j]``.
+    Zhou et al. 2008, section 8. The `documents` of the log are ``d00``, ``d01``, ..., so that column j of the encoding
+    is document j, and the utility to find is ``discounts[k] * gains[grades[j]]`` at ``[k, j]``.
 
     Parameters
     ----------
@@ -296,10 +279,6 @@ def ungraded_pairs(
     ------
     InputError
         If a setting is impossible, or the truth ties all such rankings.
-
-    Notes
-    -----
-    Zhou et al. 2008, section 8.
 
     Examples
     --------
@@ -321,13 +300,8 @@ def ungraded_pairs(
     swap = (judged.preferred != hidden[first]).any(axis=1)[:, None]
     width = max(2, len(str(size - 1)))
     names = np.array([f"d{document:0{width}}" for document in range(size)])
-    return Preferences.from_documents(
-        names[np.where(swap, second, first)],
-        names[np.where(swap, first, second)],
-        tie=judged.tie,
-        rater=judged.rater,
-        query=judged.query,
-    )
+    winner, loser = names[np.where(swap, second, first)], names[np.where(swap, first, second)]
+    return Preferences.from_documents(winner, loser, tie=judged.tie, rater=judged.rater, query=judged.query)
 
 
 def _draw(truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int) -> Pairs:

@@ -143,6 +143,11 @@ def optimal_pairs(
 ) -> Pairs:
     """Return the best ordering, n times, and n other lists, shape (n, K) each (Zhou et al. 2008, section 6.5).
 
+    The sorted list is the best under every DCG whose gains grow with the grade and whose discounts are not negative
+    and do not grow with the position (Proposition 1), so pairs with permutations tell nothing about such a DCG. A
+    permutation can be the best ordering too: `judge` calls that a tie, ``preference_pairs(lists="optimal")`` draws it
+    again.
+
     Parameters
     ----------
     grades : array_like of int, shape (K,)
@@ -157,13 +162,6 @@ def optimal_pairs(
     ------
     InputError
         If `others` is neither of the two.
-
-    Notes
-    -----
-    The sorted list is the best under every DCG whose gains grow with the grade and whose discounts are not negative
-    and do not grow with the position (Proposition 1), so pairs of the first kind tell nothing about such a DCG. A
-    random ordering can be the best one too: `judge` calls that a tie, ``preference_pairs(lists="optimal")`` draws it
-    again.
 
     Examples
     --------
