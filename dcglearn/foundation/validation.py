@@ -77,7 +77,7 @@ def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
 
 
 def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False) -> Floats:
-    """Return one finite float per pair, shape (n,), read-only, or raise InputError; with `positive` also unless > 0."""
+    """Return one finite float per pair (with `positive`, a positive one), shape (n,), read-only, or raise InputError."""
     array = np.array(values, dtype=np.float64) if n == 0 else finite_array(values, name, 1)
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape}; expected one value per pair, ({n},)")
@@ -87,7 +87,7 @@ def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False)
 
 
 def whole_number(value: Any, name: str, least: int = 1, most: int | None = None, remedy: str = "") -> int:
-    """Return `value` as an int, or raise InputError, ending with `remedy`, unless it is from `least` to `most`."""
+    """Return an integer from `least` to `most` as an int, or raise InputError, ending with `remedy`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise InputError(f"{name}={value!r} is not an integer")
     if value < least or (most is not None and value > most):
