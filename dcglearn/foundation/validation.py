@@ -77,7 +77,7 @@ def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
 
 
 def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False) -> Floats:
-    """Return one finite float per pair (with `positive`, a positive one), shape (n,), read-only, or raise InputError."""
+    """Return a finite float per pair (a positive one with `positive`), shape (n,), read-only; else raise InputError."""
     array = np.array(values, dtype=np.float64) if n == 0 else finite_array(values, name, 1)
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape}; expected one value per pair, ({n},)")
