@@ -34,23 +34,9 @@ _DIGEST = 16
 class Checkpoint:
     """The answers of a fit so far, in a file to which each new one is appended.
 
-    Parameters
-    ----------
-    path : path
-        The file.
-    identity : dict
-        Parameters and checksum of the log, which must be equal when the fit is resumed.
-    resume : bool
-        Whether to continue from the file; otherwise it must not exist.
-
-    Raises
-    ------
-    InputError
-        If the file exists and `resume` is false, or `resume` is true and there is no checkpoint of this fit.
-
-    Notes
-    -----
-    An answer cut short, as by a kill in the middle of writing, fails its checksum and is asked for again.
+    With `resume` the file must be a checkpoint of the same `identity` (parameters, and checksum of the log), otherwise
+    it must not exist: else an InputError. An answer cut short, as by a kill in the middle of writing, fails its
+    checksum and is asked for again.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: dict[str, Any], *, resume: bool = False) -> None:
@@ -95,12 +81,9 @@ class Checkpoint:
         return KeptPairs(source, self)
 
     def answer(self, question: tuple[Any, ...], kind: type, ask: Callable[[], Any]) -> Any:
-        """Return the kept answer to a question, or ask, and keep it.
+        """Return the kept answer to a question, or ask and keep the answer.
 
-        Raises
-        ------
-        InputError
-            If the question kept here is another, or the answer cannot be written.
+        Raise InputError if the question kept here is another, or the answer cannot be written.
         """
         digest = _digest(question)
         self._next += 1

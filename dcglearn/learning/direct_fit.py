@@ -277,7 +277,7 @@ def fit(
     max_iter: int = 2000,
     tol: float = 1e-8,
 ) -> Fit:
-    """Descend from the best of several starts.
+    """Descend from the best of several starts; the objective of the result is at most that of every start.
 
     Parameters
     ----------
@@ -288,16 +288,11 @@ def fit(
     share : float
         Factor of the loss: the number of independent judgements that a unit of weight counts for.
     starts : sequence of sequences of ndarray, shape (p,)
-        Parameters to start from, in groups; the descent runs from the best `n_starts` of each group.
+        Parameters to start from, in groups.
     n_starts : int
-        Number of descents in each group.
+        Number of descents, from the best starts of each group.
     max_iter, tol : int, float
         Iterations and tolerance of each descent.
-
-    Returns
-    -------
-    Fit
-        Its objective is at most that of every start.
     """
     step = len(judgements) // SUBSAMPLE
     sample = judgements.every(step) if step >= 2 else judgements

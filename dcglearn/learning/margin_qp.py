@@ -152,10 +152,6 @@ def solve(
         Relative duality gap to reach.
     max_iter : int
         Maximum Newton steps (then as many again from the solution at a smaller C).
-
-    Returns
-    -------
-    Solution
     """
     shape = (pairs.depth, n_grades)
     step = len(pairs) // SUBSAMPLE
@@ -243,22 +239,9 @@ def solve_cvxpy(
 ) -> Solution:
     """Solve the same QP with cvxpy and Clarabel, slowly and independently, optionally with further constraints.
 
-    Parameters
-    ----------
-    pairs, n_grades, C, monotone
-        As in `solve`.
-    constraints : callable, optional
-        From the cvxpy variable W, shape (K, L), to a list of further constraints.
-
-    Returns
-    -------
-    Solution
-        With further constraints, its gap is between the solver's own primal and dual values.
-
-    Raises
-    ------
-    RuntimeError
-        If the solver does not reach an optimum, with its status.
+    `constraints` maps the cvxpy variable W, shape (K, L), to a list of further constraints; with them, the gap is
+    between the solver's own primal and dual values. For the other parameters see `solve`. Raise RuntimeError, with the
+    solver's status, if it does not reach an optimum.
     """
     import cvxpy as cp
 
@@ -334,21 +317,10 @@ def _sums_above(array: Floats, axis: int) -> Floats:
 
 
 def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
-    """Minimise ``x'Hx/2 + g'x`` subject to ``x >= lower <= 0``, exactly, by block principal pivoting.
+    """Return the x, shape (p,), that minimises ``x'Hx/2 + g'x`` subject to ``x >= lower <= 0``.
 
-    Parameters
-    ----------
-    hessian : ndarray, shape (p, p)
-        Positive definite.
-    gradient, lower : ndarray, shape (p,)
-        ``-inf`` where there is no bound.
+    H is positive definite; `lower` is ``-inf`` where there is no bound. The method is block principal pivoting.
 
-    Returns
-    -------
-    ndarray, shape (p,)
-
-    Notes
-    -----
     Judice and Pires 1994: all variables of the wrong sign (beyond rounding error) are exchanged at once, while their
     number falls or for three rounds more. This takes a few rounds but may cycle; then the slower non-negative least
     squares of Lawson and Hanson, which cannot cycle, takes over.

@@ -129,6 +129,8 @@ def pair_loss(
 ) -> LossSums:
     """Return the loss of the utility `weights` and its slopes.
 
+    Linear in n, without temporary memory. The bytes do not depend on the number of threads.
+
     Parameters
     ----------
     judgements : Judgements
@@ -141,14 +143,6 @@ def pair_loss(
         Error rate of each judge, 0 to 1.
     kind : {LIKELIHOOD, SIGMOID, HINGE}
         Which loss.
-
-    Returns
-    -------
-    LossSums
-
-    Notes
-    -----
-    Linear in n, without temporary memory. The same bytes come out whatever the number of threads.
     """
     if not len(judgements):
         return LossSums(0.0, np.zeros(weights.shape), np.zeros(len(thresholds)), np.zeros(len(errors)))

@@ -25,29 +25,11 @@ def natural_unit(log: Preferences) -> str:
 
 
 def resampled_weights(log: Preferences, by: str, n_resamples: int, seed: Seed) -> Iterator[Floats]:
-    """Yield the weights of the log's pairs in each bootstrap sample.
+    """Yield the weights of the log's pairs in each bootstrap sample, shape (n,); zero for pairs that were not drawn.
 
-    Parameters
-    ----------
-    log : Preferences
-        The log.
-    by : {"pair", "rater", "query", "list"}
-        Unit to draw with replacement. A pair whose lists are drawn i and j times counts i * j times, so the worth of
-        a list beyond its grades, which all its pairs share, is drawn as a whole.
-    n_resamples : int
-        Number of samples.
-    seed : int or Generator, optional
-        Same seed, same samples.
-
-    Yields
-    ------
-    ndarray, shape (n,)
-        Zero for pairs that were not drawn.
-
-    Raises
-    ------
-    InputError
-        If the log lacks the column, or has only one rater, query, list or pair.
+    `by` is the unit to draw with replacement: "pair", "rater", "query" or "list". A pair whose lists are drawn i and j
+    times counts i * j times, so the worth of a list beyond its grades, which all its pairs share, is drawn as a whole.
+    Raise InputError if the log lacks the column, or has only one such unit.
     """
     first, second = log.clusters(by)
     n = int(max(first.max(), second.max())) + 1

@@ -93,10 +93,7 @@ def qp_pairs(log: Preferences, margin: str | DCG | Utility, tie_epsilon: float |
 def margins(log: Preferences, margin: str | DCG | Utility) -> Floats:
     """Return the margin of each pair of a log, shape (n,), or (1,) where one stands for all.
 
-    Raises
-    ------
-    InputError
-        If `margin` is unknown, or the log does not have the columns that it needs.
+    Raise InputError if `margin` is unknown, or the log does not have the columns that it needs.
     """
     if isinstance(margin, (DCG, Utility)):
         return np.abs(margin.score(log.preferred) - margin.score(log.other))

@@ -119,10 +119,7 @@ def verdicts_in_memory(log: Preferences, kind: int) -> Verdicts:
 def verdicts_in_parts(log: PartedLog, kind: int) -> Verdicts:
     """Return the verdicts of a log in parts.
 
-    Raises
-    ------
-    InputError
-        If there are too many distinct strengths: to bin them, all would have to be in one place.
+    Raise InputError if there are too many distinct strengths: to bin them, all would have to be in one place.
     """
     dropped, n_ties = dropped_of(log), log.facts.n_ties
     if kind != LIKELIHOOD and n_ties:
@@ -169,18 +166,10 @@ def strengths_of(log: Preferences, most: int) -> Strengths:
 def judgements_of(
     log: Preferences, kind: int, values: Floats | None, numbers: tuple[NDArray[Any], NDArray[np.int32] | None] | None
 ) -> Judgements:
-    """Return the judgements of a part.
+    """Return the judgements of a part, whose raters are names or numbers.
 
-    Parameters
-    ----------
-    log : Preferences
-        The part; its raters are names, or numbers.
-    kind : int
-        The loss.
-    values : ndarray, shape (M,), or None
-        All distinct strengths; None where all are the same.
-    numbers : (ndarray of str, ndarray of int32 or None), optional
-        Sorted names of the judges, and the judge of each number (None for names); None for one judge.
+    `values` holds all distinct strengths, shape (M,); None where all are the same. `numbers` holds the sorted names of
+    the judges, and the judge of each number or, where the raters are names, None; None for one judge.
     """
     log = _counted(log, kind)
     level = np.ones(1, np.int8)
