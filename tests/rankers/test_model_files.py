@@ -1,0 +1,83 @@
+"""Saved models: they come back the same; damaged and foreign ones are refused."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
+from dcglearn.rankers.linear import LinearRanker
+from dcglearn.rankers.load_ranker import load_ranker
+from dcglearn.rankers.reduction import PairwiseRanker
+from dcglearn.rankers.sparse import SparseRanker
+from tests.rankers.makers import MINE, TEXTBOOK, quick, small
+
+
+class TestFiles:
+    @pytest.mark.parametrize(
+        "ranker",
+        [quick(annealing=[2.5, 5.0]), RidgeRanker(MINE), RankSVMRanker(), SparseRanker(MINE, l1=1.0, max_iter=5)],
+        ids=lambda ranker: type(ranker).__name__,
+    )
+    def test_a_model_comes_back(self, tmp_path, ranker):
+        queries = small()
+        ranker.fit(queries).save(tmp_path / "model")
+        again = load_ranker(tmp_path / "model")
+        assert type(again) is type(ranker)
+        assert np.array_equal(again.predict(queries), ranker.predict(queries))
+        assert again.score(queries) == ranker.score(queries)
+        assert repr(again.get_params()) == repr(ranker.get_params())
+        with pytest.raises(InputError, match="holds a model"):
+            ranker.save(tmp_path / "model", force=False)
+        ranker.save(tmp_path / "model")
+
+    def test_a_model_of_other_gains_is_refused(self, tmp_path):
+        quick().fit(small()).save(tmp_path / "model")
+        assert LinearRanker.load(tmp_path / "model", metric=MINE).metric_ == MINE
+        with pytest.raises(InputError, match="trained for other gains or discounts"):
+            LinearRanker.load(tmp_path / "model", metric=TEXTBOOK)
+        with pytest.raises(InputError, match="holds a LinearRanker, not a RidgeRanker"):
+            RidgeRanker.load(tmp_path / "model")
+
+    def test_damage_is_told(self, tmp_path):
+        good = tmp_path / "good"
+        quick().fit(small()).save(good)
+        fields = json.loads((good / "model.json").read_text())
+        for change, message in (
+            ({"format": "x"}, "\"format\" is 'x'"),
+            ({"version": 2}, "written by another version"),
+            ({"kind": "Pickle"}, "holds a Pickle, not a LinearRanker or .*load_ranker reads every kind"),
+            ({"n_features": 3}, "does not belong to model.json"),
+            (
+                {"parameters": {**fields["parameters"], "loss": {"loss": "os", "fields": {}}}},
+                "no loss that this version",
+            ),
+        ):
+            bad = tmp_path / "bad"
+            shutil.copytree(good, bad)
+            (bad / "model.json").write_text(json.dumps(fields | change))
+            with pytest.raises(InputError, match=message):
+                load_ranker(bad)
+            shutil.rmtree(bad)
+        whole = (good / "weights.npz").read_bytes()
+        for data in (b"not a zip", whole[:100], b""):
+            (good / "weights.npz").write_bytes(data)
+            with pytest.raises(InputError, match="damaged"):
+                load_ranker(good)
+        with pytest.raises(InputError, match=r"model\.json does not exist; check the name"):
+            load_ranker(tmp_path / "none")
+
+    def test_what_cannot_be_saved(self, tmp_path):
+        with pytest.raises(InputError, match="not fitted"):
+            quick().save(tmp_path / "model")
+        with pytest.raises(InputError, match="without pickle"):
+            PairwiseRanker(n_rounds=1).fit(small(5)).save(tmp_path / "model")
+        fitted = RidgeRanker().fit(small())
+        (tmp_path / "full").mkdir()
+        (tmp_path / "full" / "thesis.txt").write_text("x")
+        for path, message in ((tmp_path / "full", "holds other files"), (tmp_path / "a" / "b", "does not exist")):
+            with pytest.raises(InputError, match=message):
+                fitted.save(path)
+        assert [file.name for file in (tmp_path / "full").iterdir()] == ["thesis.txt"]

@@ -1,0 +1,86 @@
+"""The contract of every ranker: scikit-learn's conventions, and bad input."""
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
+from dcglearn.rankers.queries import Queries
+from dcglearn.rankers.reduction import PairwiseRanker
+from dcglearn.rankers.sparse import SparseRanker
+from tests.rankers.makers import MINE, quick, small
+
+
+class TestScikitLearn:
+    @pytest.mark.parametrize("ranker", [quick(), RidgeRanker(), RankSVMRanker(), SparseRanker(), PairwiseRanker()])
+    def test_parameters(self, ranker):
+        assert clone(ranker).get_params() == ranker.get_params()
+        assert not [name for name in vars(ranker) if name.endswith("_")]
+
+    def test_grid_search_through_metadata_routing(self):
+        queries = small(12)
+        with sklearn.config_context(enable_metadata_routing=True):
+            ranker = RidgeRanker(MINE).set_fit_request(qid=True).set_score_request(qid=True)
+            search = GridSearchCV(ranker, {"l2": [1e-3, 1e3]}, cv=GroupKFold(3))
+            search.fit(queries.features, queries.grades, qid=queries.qid, groups=queries.qid)
+        assert search.best_params_["l2"] in (1e-3, 1e3)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+    def test_score_without_qid_names_it(self):
+        queries = small()
+        ranker = RidgeRanker().fit(queries)
+        for arguments, missing in (((queries.features, queries.grades), "qid"), ((queries.features,), "y")):
+            with pytest.raises(InputError, match=f"{missing} is missing"):
+                ranker.score(*arguments)
+        with pytest.raises(InputError, match="leave y and qid out"):
+            ranker.score(queries, queries.grades)
+
+
+RANKERS = [quick(), RidgeRanker(MINE), RankSVMRanker(metric=MINE), SparseRanker(MINE), PairwiseRanker(metric=MINE)]
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
+class TestBadInput:
+    X, y, qid = np.arange(8.0).reshape(4, 2), np.array([0, 1, 2, 0]), np.array([1, 1, 2, 2])
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"qid": np.array([2, 2])}, "look like group sizes"),
+            ({"qid": np.array([1, 2, 1, 2])}, "keep the documents of a query together"),
+            ({"qid": None}, "qid is missing"),
+            ({"y": None}, "y is missing"),
+            ({"y": np.array([0, 3, 0, 0])}, "has grade 3, but the DCG has gains for grades 0..2"),
+            ({"y": np.array([0, 0.5, 0, 0])}, "0.5 is not a grade"),
+            ({"X": np.full((4, 2), np.nan)}, "not a finite number"),
+            ({"y": np.array([1, 1, 1, 1])}, "same grade"),
+            ({"qid": np.array([1, 2, 3, 4])}, "same grade"),
+            ({"X": np.zeros((0, 2)), "y": np.zeros(0, int), "qid": np.zeros(0, int)}, "no query to learn from"),
+        ],
+    )
+    def test_fit(self, ranker, change, message):
+        arguments = {"X": self.X, "y": self.y, "qid": self.qid, **change}
+        with pytest.raises(InputError, match=message):
+            clone(ranker).fit(**arguments)
+
+    def test_features_that_differ(self, ranker):
+        queries = small(6)
+        fitted = clone(ranker).fit(queries)
+        with pytest.raises(InputError, match="X has 3 features, but the model was trained on 12"):
+            fitted.predict(np.zeros((2, 3)))
+        with pytest.raises(InputError, match="not a finite number"):
+            fitted.predict(np.full((2, 12), np.inf))
+        with pytest.raises(InputError, match="not a grade of the DCG's scale"):
+            fitted.score(np.zeros((2, 12)), [0, 7], [1, 1])
+
+    def test_queries_without_a_relevant_document_count_nothing(self, ranker):
+        queries = small(6)
+        grades = queries.grades.copy()
+        grades[: queries.offsets[1]] = 0
+        with_empty = Queries(queries.features, grades, queries.qid, 3)
+        values = clone(ranker).fit(with_empty).evaluate(with_empty)
+        assert values[0] == 0
+        assert (values[1:] > 0).any()

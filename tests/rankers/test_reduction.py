@@ -1,0 +1,47 @@
+"""PairwiseRanker: weights of pairs, any learner, samples of pairs."""
+
+import numpy as np
+import pytest
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG
+from dcglearn.rankers.reduction import PairwiseRanker, weighted_pairs
+from tests.rankers.makers import MINE, small
+
+
+class TestPairwise:
+    def test_weights_are_what_the_order_is_worth(self):
+        """The weight of a pair is the change of the normalised DCG if the two documents are swapped."""
+        queries = small(3)
+        scores = np.random.default_rng(0).normal(size=queries.shape[0])
+        better, worse, weight = weighted_pairs(queries, 1, scores, MINE)
+        before = queries.evaluate(scores, MINE)[1]
+        for i, j, w in list(zip(better, worse, weight, strict=True))[:50]:
+            other = scores.copy()
+            other[[i, j]] = scores[[j, i]]
+            assert abs(queries.evaluate(other, MINE)[1] - before) == pytest.approx(w, abs=1e-12)
+
+    @pytest.mark.parametrize("pairs", ["difference", "both"])
+    def test_any_learner(self, pairs):
+        from sklearn.tree import DecisionTreeClassifier
+
+        queries = small(12)
+        ranker = PairwiseRanker(DecisionTreeClassifier(max_depth=4), MINE, pairs, n_rounds=1).fit(queries)
+        positions = -ranker.predict(queries.features, queries.qid)
+        sizes = np.repeat(queries.sizes, queries.sizes)
+        assert (positions >= 1).all()
+        assert (positions <= sizes).all()
+        assert ranker.score(queries) > 0.5
+
+    def test_a_linear_decision_is_a_score(self):
+        queries = small(12)
+        ranker = PairwiseRanker(metric=MINE, n_rounds=1).fit(queries)
+        scores = queries.features @ ranker.learner_.coef_[0]
+        for start, stop in zip(queries.offsets[:-1], queries.offsets[1:], strict=True):
+            scored = ranker.predict(queries)[start:stop]
+            assert np.array_equal(np.argsort(-scored), np.argsort(-scores[start:stop]))
+
+    def test_a_sample_of_pairs(self):
+        assert PairwiseRanker(metric=MINE, max_pairs=50, n_rounds=1).fit(small(12)).score(small(12)) > 0.3
+        with pytest.raises(InputError, match="is worth anything"):
+            PairwiseRanker(metric=DCG([0, 1, 2], np.ones(50))).fit(small(12))

@@ -1,0 +1,113 @@
+"""Learning-to-rank files: what is read, and how bad lines are named."""
+
+import gzip
+import lzma
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.rankers.svmlight import read_queries
+
+SVM = "2 qid:10 1:0.5 3:1 # docid = A\n0 qid:10 2:0.25 # docid = B\n\n# a comment\n1 qid:7 1:-1e-1 # docid = C\n"
+
+
+def write(folder, text, name="train.svm"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+class TestReading:
+    def test_qid_and_names(self, tmp_path):
+        queries = read_queries(write(tmp_path, SVM))
+        assert queries.features.tolist() == [[0.5, 0, 1], [0, 0.25, 0], [-0.1, 0, 0]]
+        assert queries.grades.tolist() == [2, 0, 1]
+        assert queries.names.tolist() == [10, 7]
+        assert queries.documents == ["A", "B", "C"]
+        assert read_queries(write(tmp_path, SVM), sparse=True).features.nnz == 4
+
+    def test_packed_and_group_sizes(self, tmp_path):
+        plain = write(tmp_path, "2 1:0.5\n0 2:1\n1 1:3\n")
+        with pytest.raises(InputError, match=r"has no qid, and no train.svm.query lies beside it"):
+            read_queries(plain)
+        write(tmp_path, "2\n1\n", "train.svm.query")
+        (tmp_path / "train.svm.gz").write_bytes(gzip.compress(plain.read_bytes()))
+        (tmp_path / "train.svm.xz").write_bytes(lzma.compress(plain.read_bytes()))
+        for name in ("train.svm", "train.svm.gz", "train.svm.xz"):
+            assert read_queries(tmp_path / name).sizes.tolist() == [2, 1]
+
+    @pytest.mark.parametrize(
+        ("text", "options", "message"),
+        [
+            ("1 qid:1 1:2\n\n1.5 qid:1 1:2\n", {}, r"train.svm, line 3: label 1.5 is not a grade"),
+            ("-1 qid:1 1:2\n", {}, "line 1: label -1 is not a grade"),
+            ("1 qid:1 1:nan\n", {}, "line 1: feature value nan is not a finite number"),
+            ("0 qid:1 1:1\n1 qid:1 2:inf\n", {}, "line 2: feature value inf"),
+            ("1 qid:1 1:1\n0 qid:2 1:1\n# x\n0 qid:1 1:1\n", {}, r"line 4: qid\[2\] = 1: this query appears again"),
+            ("1 qid:1 1:1\n0 1:1\n", {}, "1 of 2 lines have no qid"),
+            ("1 qid:1 0:1\n", {}, "line 1: feature 0, but features count from 1; say zero_based"),
+            ("1 qid:1 1:1\n0 qid:1 5:1\n", {"n_features": 4}, "line 2: feature 5, but there are 4"),
+            ("1 qid:1 1:1 1:2\n", {}, "line 1: feature 1 occurs twice"),
+            ("1 qid:1 1:x\n", {}, "line 1: '1:x' is not FEATURE:NUMBER"),
+            ("1 qid:a 1:1\n", {}, "line 1: 'qid:a': a qid must be a whole number"),
+            ("good qid:1 1:1\n", {}, "line 1: label 'good' is not a number"),
+            ("3 qid:1 1:1\n", {"n_grades": 3}, r"line 1: grades\[0\] = 3 is not a grade of the scale, 0..2"),
+            ("", {}, "is empty"),
+        ],
+    )
+    def test_bad_lines_are_named(self, tmp_path, text, options, message):
+        with pytest.raises(InputError, match=message):
+            read_queries(write(tmp_path, text), **options)
+
+    def test_features_out_of_order_are_put_in_order(self, tmp_path):
+        queries = read_queries(write(tmp_path, "1 qid:1 3:3 1:1\n"))
+        assert queries.features.tolist() == [[1, 0, 3]]
+
+    @pytest.mark.parametrize(
+        ("sizes", "message"),
+        [
+            ("1\n1\n2\n", "looks like the query of each document"),
+            ("2\n2\n", "sum to 4, but there are 3"),
+            ("2\nx\n", "not a whole number a line"),
+            ("3\n0\n", "leave empty queries out"),
+        ],
+    )
+    def test_bad_group_sizes(self, tmp_path, sizes, message):
+        path, beside = write(tmp_path, "2 1:1\n0 1:2\n1 1:3\n"), write(tmp_path, sizes, "sizes.txt")
+        with pytest.raises(InputError, match=f"sizes.txt: .*{message}"):
+            read_queries(path, beside)
+
+    def test_group_sizes_beside_qid_are_too_much(self, tmp_path):
+        with pytest.raises(InputError, match="has qid, so its queries are known"):
+            read_queries(write(tmp_path, SVM), write(tmp_path, "2\n1\n", "sizes.txt"))
+
+    def test_damaged_and_missing_files(self, tmp_path):
+        (tmp_path / "bad.xz").write_bytes(lzma.compress(SVM.encode())[:-20])
+        for name, message in (
+            ("bad.xz", "truncated or damaged"),
+            ("none.svm", "none.svm does not exist; check the name"),
+            ("", "is a folder; name a file in it"),
+        ):
+            with pytest.raises(InputError, match=message):
+                read_queries(tmp_path / name)
+
+    @given(st.binary(max_size=60))
+    def test_any_bytes_are_read_or_refused(self, data):
+        import tempfile
+        from pathlib import Path
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "any.svm"
+            path.write_bytes(data)
+            try:
+                assert len(read_queries(path)) > 0
+            except InputError as error:
+                assert "any.svm" in str(error)
+
+    def test_real_data(self, shared):
+        queries = read_queries(shared / "lightgbm_lambdarank" / "rank.train.xz")
+        assert (len(queries), *queries.shape) == (201, 3005, 300)
+        with pytest.raises(InputError, match="line 1: feature 17 occurs twice"):
+            read_queries(shared / "tfranking_toy" / "train.txt")
