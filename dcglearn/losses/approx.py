@@ -55,7 +55,7 @@ def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None
     batch = check(scores, np.zeros(scores.shape, np.int64), 0, offsets, None)
     if len(batch.scores) == 0:
         return np.zeros(0)
-    n_chunks = n_chunks_of(batch.n_pairs)
+    n_chunks = n_chunks_of(batch.n_pairs())
     order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
     return unsorted(order, SoftRanks(f, batch.offsets, alpha, n_chunks).ranks())
 
@@ -101,7 +101,7 @@ class ApproxNDCG(SoftRankObjective):
     normalise: bool = True
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks = n_chunks_of(batch.n_pairs)
+        n_chunks = n_chunks_of(batch.n_pairs())
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         soft = SoftRanks(f, batch.offsets, self.alpha, n_chunks)
         value, slope = self._dcg_of_ranks(soft.ranks(), order, batch, np.array([self._edge]))
@@ -170,7 +170,7 @@ class ApproxAP(Objective):
         return without_relevant(batch, self.min_grade)
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks = n_chunks_of(batch.n_pairs)
+        n_chunks = n_chunks_of(batch.n_pairs())
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         soft = SoftRanks(f, batch.offsets, self.alpha, n_chunks)
         ranks = soft.ranks()

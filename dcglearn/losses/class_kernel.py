@@ -41,7 +41,7 @@ class Classes:
         cls, order: Integers, f: Floats, offsets: Integers, grades: Integers, classes: Integers, n_classes: int
     ) -> Classes:
         """Regroup documents sorted by query and falling score; `classes` holds the class of each grade, shape (L,)."""
-        segments, place = by_class(classes[grades[order]], offsets, n_classes)
+        segments, place = by_class(order, offsets, grades, classes, n_classes)
         regrouped, g = np.empty_like(order), np.empty_like(f)
         regrouped[place], g[place] = order, f
         filled = np.diff(segments) > 0
@@ -64,24 +64,24 @@ class Classes:
 
 
 @njit(cache=True, nogil=True)
-def by_class(classes, offsets, n_classes):
-    """Return the ends of the classes of each query, worst class first, and the new position of each document.
+def by_class(order, offsets, grades, classes, n_classes):
+    """Return the ends of each query's classes, worst class first, and the new position of each document of `order`.
 
-    Shapes (n_queries * n_classes + 1,) and (n,). `classes` holds the class of each document; their order stays.
+    Shapes (n_queries * n_classes + 1,) and (n,). `classes` holds the class of each grade, shape (L,).
     """
-    segments, place = np.empty((len(offsets) - 1) * n_classes + 1, np.int64), np.empty(len(classes), np.int64)
+    segments, place = np.empty((len(offsets) - 1) * n_classes + 1, np.int64), np.empty(len(order), np.int64)
     filled = np.empty(n_classes, np.int64)
     for q in range(len(offsets) - 1):
         counts = np.zeros(n_classes, np.int64)
         for i in range(offsets[q], offsets[q + 1]):
-            counts[classes[i]] += 1
+            counts[classes[grades[order[i]]]] += 1
         at = offsets[q]
         for c in range(n_classes):
             segments[q * n_classes + c] = at
             filled[c] = at
             at += counts[c]
         for i in range(offsets[q], offsets[q + 1]):
-            c = classes[i]
+            c = classes[grades[order[i]]]
             place[i] = filled[c]
             filled[c] += 1
     segments[-1] = offsets[-1]

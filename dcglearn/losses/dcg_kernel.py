@@ -1,4 +1,4 @@
-"""A DCG at real-valued ranks, and the ideal value of each query."""
+"""A DCG at real-valued ranks, and weights over the ideal value of each query."""
 
 from __future__ import annotations
 
@@ -54,9 +54,12 @@ def _counts(grades, start, stop, n_grades):
 
 
 @njit(cache=True, nogil=True)
-def soft_rank_ideals(grades, offsets, gains, by_gain, sums):
-    """Return the value of each query with its largest gains at the first ranks; `sums` holds the running discounts."""
-    ideals = np.empty(len(offsets) - 1)
+def over_soft_rank_ideals(grades, offsets, gains, by_gain, sums, weight):
+    """Return each query's weight over its value with the largest gains at the first ranks; 0 unless that is positive.
+
+    `sums` holds the running sums of the discounts.
+    """
+    factors = np.zeros(len(weight))
     for q in range(len(offsets) - 1):
         counts = _counts(grades, offsets[q], offsets[q + 1], len(gains))
         total = 0.0
@@ -65,17 +68,18 @@ def soft_rank_ideals(grades, offsets, gains, by_gain, sums):
             if counts[grade] > 0:
                 total += gains[grade] * (sums[rank + counts[grade]] - sums[rank])
                 rank += counts[grade]
-        ideals[q] = total
-    return ideals
+        if total > 0.0:
+            factors[q] = weight[q] / total
+    return factors
 
 
 @njit(cache=True, nogil=True)
-def whole_rank_ideals(grades, offsets, gains, by_gain, discounts):
-    """Return `DCG.ideal` of each query; `discounts` fall.
+def over_whole_rank_ideals(grades, offsets, gains, by_gain, discounts, weight):
+    """Return each query's weight over its `DCG.ideal`, or 0 unless that is positive; `discounts` fall.
 
     Positive discounts take the largest gains, negative ones the smallest; a position without a document has gain 0.
     """
-    ideals = np.empty(len(offsets) - 1)
+    factors = np.zeros(len(weight))
     depth = len(discounts)
     for q in range(len(offsets) - 1):
         size = offsets[q + 1] - offsets[q]
@@ -92,15 +96,16 @@ def whole_rank_ideals(grades, offsets, gains, by_gain, discounts):
         total = 0.0
         for p in range(depth):
             total += discounts[p] * (falling[p] if discounts[p] >= 0.0 else falling[len(falling) - depth + p])
-        ideals[q] = total
-    return ideals
+        if total > 0.0:
+            factors[q] = weight[q] / total
+    return factors
 
 
 @njit(cache=True, nogil=True)
-def dcg_of_ranks(ranks, gains, offsets, kind, numbers, edges, beta, factor, slope):
+def dcg_of_ranks(ranks, order, grades, offsets, gains, kind, numbers, edges, beta, factor, slope):
     """Return ``sum_q factor_q sum_i G_i D(r_i) sigma(beta (edge_q - r_i))``; fill `slope` with its derivative in r.
 
-    `edges` holds one value for each query, or one for all.
+    Ranks are those of the documents `order`, sorted by query. `edges` holds one value for each query, or one for all.
     """
     total = 0.0
     for q in range(len(offsets) - 1):
@@ -108,7 +113,7 @@ def dcg_of_ranks(ranks, gains, offsets, kind, numbers, edges, beta, factor, slop
         part = 0.0
         for i in range(offsets[q], offsets[q + 1]):
             slope[i] = 0.0
-            gain = factor[q] * gains[i]
+            gain = factor[q] * gains[grades[order[i]]]
             if gain != 0.0:
                 value, change = truncated_discount(kind, numbers, edge, beta, ranks[i])
                 part += gain * value

@@ -12,7 +12,6 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.losses import dcg_kernel, swap_kernel
 from dcglearn.losses.objective import Batch, Objective, positive
 from dcglearn.losses.rank_kernel import n_chunks_of
-from dcglearn.metric.dcg import normalised_values
 from dcglearn.metric.smooth_discount import SmoothDiscount
 
 if TYPE_CHECKING:
@@ -74,14 +73,14 @@ class DCGObjective(Objective):
         return classes.astype(np.int64), len(values)
 
     def _is_empty(self, batch: Batch) -> NDArray[np.bool_]:
-        return self._ideals(batch) <= 0
+        return self._over_ideal(batch, np.ones(batch.n_queries)) == 0
 
-    def _factors(self, batch: Batch) -> Floats:
+    def _factors(self, batch: Batch, weight: Floats) -> Floats:
         """Return the factor of each query's DCG: its weight, over its ideal value if normalised; shape (n_queries,)."""
-        return normalised_values(batch.weight, self._ideals(batch), 0.0) if self.normalise else batch.weight
+        return self._over_ideal(batch, weight) if self.normalise else weight
 
-    def _ideals(self, batch: Batch) -> Floats:
-        """Return the ideal value of each query, shape (n_queries,)."""
+    def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
+        """Return each query's weight over its ideal value, or 0 unless that is positive, shape (n_queries,)."""
         raise NotImplementedError
 
     def _swap_lambdas(self, batch: Batch, discounts: Floats, step: int) -> tuple[Floats, Floats]:
@@ -96,13 +95,13 @@ class DCGObjective(Objective):
         """
         classes, n_classes = self._classes
         arrays = batch.scores, classes[batch.grades], n_classes, self.dcg.gains[batch.grades], batch.offsets, discounts
-        how = self.per_score, step, self.normalise, self._factors(batch.unweighted)
+        how = self.per_score, step, self.normalise, self._factors(batch, np.ones(batch.n_queries))
         lambdas, curvature = np.empty(len(batch.scores)), np.empty(len(batch.scores))
 
         def part(_: int, first: int, last: int) -> None:
             swap_kernel.lambdas(*arrays, *how, first, last, lambdas, curvature)
 
-        in_chunks(part, batch.n_queries, min(n_chunks_of(SWAP_COST * batch.n_pairs), batch.n_queries))
+        in_chunks(part, batch.n_queries, min(n_chunks_of(SWAP_COST * batch.n_pairs()), batch.n_queries))
         weight = np.repeat(batch.weight, batch.sizes)
         return weight * lambdas, weight * curvature
 
@@ -121,9 +120,9 @@ class WholeRankObjective(DCGObjective):
         c = self.dcg.discounts
         return np.concatenate([c[:depth], self._discount(np.arange(len(c) + 1.0, depth + 1))])
 
-    def _ideals(self, batch: Batch) -> Floats:
-        falling = -np.sort(-self._discounts(batch.longest))
-        return dcg_kernel.whole_rank_ideals(batch.grades, batch.offsets, self.dcg.gains, self._by_gain, falling)
+    def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
+        grades, falling = (batch.grades, batch.offsets), -np.sort(-self._discounts(batch.longest))
+        return dcg_kernel.over_whole_rank_ideals(*grades, self.dcg.gains, self._by_gain, falling, weight)
 
 
 class SoftRankObjective(DCGObjective):
@@ -145,16 +144,17 @@ class SoftRankObjective(DCGObjective):
         """The rank at which the truncation reaches a half."""
         return depth_of(self.k, self.dcg) + self.shift
 
-    def _ideals(self, batch: Batch) -> Floats:
-        d = self._discount
+    def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
+        d, grades = self._discount, (batch.grades, batch.offsets)
         sums = dcg_kernel.truncated_sums(d.kind, d.numbers, self._edge, self.beta, batch.longest)
-        return dcg_kernel.soft_rank_ideals(batch.grades, batch.offsets, self.dcg.gains, self._by_gain, sums)
+        return dcg_kernel.over_soft_rank_ideals(*grades, self.dcg.gains, self._by_gain, sums, weight)
 
     def _dcg_of_ranks(self, ranks: Floats, order: Integers, batch: Batch, edges: Floats) -> tuple[float, Floats]:
         """Return the value at the ranks of the documents `order`, and its derivative with respect to each rank."""
-        d, gains, slope = self._discount, self.dcg.gains[batch.grades[order]], np.empty(len(ranks))
-        how = d.kind, d.numbers, edges, self.beta, self._factors(batch)
-        return dcg_kernel.dcg_of_ranks(ranks, gains, batch.offsets, *how, slope), slope
+        d, slope = self._discount, np.empty(len(ranks))
+        gains = order, batch.grades, batch.offsets, self.dcg.gains
+        how = d.kind, d.numbers, edges, self.beta, self._factors(batch, batch.weight)
+        return dcg_kernel.dcg_of_ranks(ranks, *gains, *how, slope), slope
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         return self._swap_lambdas(batch, self._discount.vector(batch.longest), self._step)

@@ -38,11 +38,6 @@ class Batch:
     weight: Floats
 
     @property
-    def unweighted(self) -> Batch:
-        """The same documents, each query with weight 1."""
-        return replace(self, weight=np.ones(self.n_queries))
-
-    @property
     def n_queries(self) -> int:
         """The number of queries, empty ones included."""
         return len(self.offsets) - 1
@@ -57,13 +52,8 @@ class Batch:
         """Documents of the longest query."""
         return int(self.sizes.max(initial=0))
 
-    @cached_property
-    def n_pairs(self) -> float:
-        """The number of ordered pairs of documents within queries, which measures the work."""
-        return self.pairs_to(np.inf)
-
-    def pairs_to(self, depth: float) -> float:
-        """Return the number of pairs of a position up to `depth` and a document of the same query."""
+    def n_pairs(self, depth: float = np.inf) -> float:
+        """Return the number of pairs of a position up to `depth` and a document of its query: the size of the work."""
         sizes = self.sizes.astype(np.float64)
         return float(sizes @ np.minimum(sizes, depth))
 

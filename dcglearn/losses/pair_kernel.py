@@ -14,6 +14,18 @@ LOGISTIC, MODIFIED_HUBER = range(2)
 
 
 @njit(cache=True, nogil=True)
+def over_pairs(segments, n_classes, weight):
+    """Return each query's weight over its number of pairs of documents of different classes, at least 1."""
+    factors = np.empty(len(weight))
+    for q in range(len(weight)):
+        n_pairs = 0
+        for s in range(q * n_classes, (q + 1) * n_classes):
+            n_pairs += (segments[s + 1] - segments[s]) * (segments[s] - segments[q * n_classes])
+        factors[q] = weight[q] / max(n_pairs, 1)
+    return factors
+
+
+@njit(cache=True, nogil=True)
 def hinge(f, segments, n_classes, tops, bottoms, down, squares, up, factor, margin, squared, first, last, out):
     """Return the sum of ``max(0, margin - (f_better - f_worse))`` over the better documents first..last-1.
 

@@ -60,8 +60,7 @@ class RankHinge(Objective):
         below = c.below_top()
         down, squares = sums_from_top(below, c.segments), sums_from_top(below * below, c.segments)
         up = sums_from_bottom(c.above_bottom(), c.segments)
-        n_pairs = (batch.sizes**2 - (c.sizes.reshape(-1, n_classes) ** 2).sum(axis=1)) // 2
-        factor = batch.weight / np.maximum(n_pairs, 1) if self.normalise else batch.weight
+        factor = pair_kernel.over_pairs(c.segments, n_classes, batch.weight) if self.normalise else batch.weight
         arrays, slope = (c.f, c.segments, n_classes, c.tops, c.bottoms, down, squares, up, factor), np.empty(n)
 
         def part(_: int, first: int, last: int) -> float:
@@ -134,9 +133,9 @@ class LambdaRank(WholeRankObjective):
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         discounts, n = self._discounts(batch.longest), len(batch.scores)
-        n_chunks = n_chunks_of(16 * batch.pairs_to(len(discounts)))
+        n_chunks = n_chunks_of(16 * batch.n_pairs(len(discounts)))
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-        arrays = f, self.dcg.gains[batch.grades[order]], batch.offsets, discounts, self._factors(batch)
+        arrays = f, self.dcg.gains[batch.grades[order]], batch.offsets, discounts, self._factors(batch, batch.weight)
         slopes = np.zeros((n_chunks, n))
 
         def part(i: int, first: int, last: int) -> float:

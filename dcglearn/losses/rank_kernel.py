@@ -243,11 +243,16 @@ def _interpolate(coefficients, f, top, half, first, last, out):
 
 
 @njit(cache=True, nogil=True)
-def _window(f, i, stop, last, alpha, low, edge, high):
-    """Return the start of the window, the furthest and the chosen end of the box that starts at i, and the window end.
+def _window(f, i, segments, s, last, alpha, low, edge, high):
+    """Return i's segment, the window's start, the furthest and chosen end of the box from i on, and the window's end.
 
     All but the chosen end only grow with i within a segment, so that a pass over the segment takes n steps.
     """
+    if segments[s + 1] <= i:
+        while segments[s + 1] <= i:
+            s += 1
+        low, edge, high = i, i, i
+    stop = segments[s + 1]
     while alpha * (f[low] - f[i]) > FAR:
         low += 1
     edge = max(edge, i + 1)
@@ -262,7 +267,7 @@ def _window(f, i, stop, last, alpha, low, edge, high):
     high = max(high, end)
     while high < stop and alpha * (f[end - 1] - f[high]) <= FAR:
         high += 1
-    return low, edge, end, high
+    return s, low, edge, end, high
 
 
 @njit(cache=True, nogil=True)
@@ -273,11 +278,7 @@ def soft_ranks(f, segments, ratio, head, tail, alpha, first, last, ranks):
     s = np.searchsorted(segments, i, side="right") - 1
     low, edge, high = segments[s], i, i
     while i < last:
-        if segments[s + 1] <= i:
-            while segments[s + 1] <= i:
-                s += 1
-            low, edge, high = i, i, i
-        low, edge, end, high = _window(f, i, segments[s + 1], last, alpha, low, edge, high)
+        s, low, edge, end, high = _window(f, i, segments, s, last, alpha, low, edge, high)
         above = low - segments[s] + 0.5
         half = 0.5 * (f[i] - f[end - 1])
         if half == 0.0:
@@ -301,11 +302,7 @@ def soft_ranks_vjp(f, segments, ratio, head, tail, alpha, w, first, last, out):
     s = np.searchsorted(segments, i, side="right") - 1
     low, edge, high = segments[s], i, i
     while i < last:
-        if segments[s + 1] <= i:
-            while segments[s + 1] <= i:
-                s += 1
-            low, edge, high = i, i, i
-        low, edge, end, high = _window(f, i, segments[s + 1], last, alpha, low, edge, high)
+        s, low, edge, end, high = _window(f, i, segments, s, last, alpha, low, edge, high)
         half = 0.5 * (f[i] - f[end - 1])
         if half == 0.0:
             moment, total = slopes(f[i], 0.0, w[i], f, ratio, head, tail, low, high, alpha, w)

@@ -43,21 +43,13 @@ class SHFSDCG(SoftRankObjective):
 
     Parameters
     ----------
-    dcg : DCG
-        The metric, textbook or learned.
-    k : int, "depth" or None
-        Ranks that count: those of the DCG, the first k, or all.
-    alpha : float
-        Sharpness of the ranks, per unit of score.
-    beta : float
-        Sharpness of the truncation, per rank.
+    dcg, k, alpha, beta, normalise
+        As in `ApproxNDCG`.
     annealed : bool
         Whether the truncation is at s instead of k: the largest rank of the k most relevant documents (of equally
         relevant ones, those scored higher). It narrows as these rise. s is a constant in the gradient.
     shift : float
         Added to k (or s) in the truncation; with 0, as in the paper, that rank has half of its weight.
-    normalise : bool
-        Whether each query is divided by its ideal value.
 
     Notes
     -----
@@ -124,7 +116,7 @@ class SHFSDCG(SoftRankObjective):
         return ranks
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks = n_chunks_of(8 * batch.n_pairs)
+        n_chunks = n_chunks_of(8 * batch.n_pairs())
         c, blocks = self._regrouped(batch, n_chunks)
         ranks = self._ranks(c, blocks, n_chunks)
         value, w = self._dcg_of_ranks(ranks, c.order, batch, self._edges(ranks, batch, c.segments))

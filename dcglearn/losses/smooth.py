@@ -64,7 +64,7 @@ class SmoothNDCG(WholeRankObjective):
     sharpness_power = 2
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        discounts, factor = self._discounts(batch.longest), self._factors(batch)
+        discounts, factor = self._discounts(batch.longest), self._factors(batch, batch.weight)
 
         def metric(_: Floats, mean: Floats, slope: Floats) -> float:
             return smooth_kernel.dcg_of_means(batch.offsets, discounts, factor, mean, slope)
@@ -132,7 +132,7 @@ class SmoothAP(Objective):
         return _at_soft_positions(batch, relevant, self.sigma, batch.longest, metric)
 
     def _evaluate_direct(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks = n_chunks_of(batch.n_pairs)
+        n_chunks = n_chunks_of(batch.n_pairs())
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         soft = SoftRanks(f, batch.offsets, 1 / self.sigma, n_chunks)
         relevant, ends = ap_kernel.relevant_of(order, batch.grades, batch.offsets, self.min_grade)
@@ -153,7 +153,7 @@ def _at_soft_positions(
     its value, and fills its derivative with respect to each mean.
     """
     n = len(batch.scores)
-    n_chunks = n_chunks_of(16 * batch.pairs_to(depth))
+    n_chunks = n_chunks_of(16 * batch.n_pairs(depth))
     order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
     arrays, sums = (f, gain[order], batch.offsets, s, depth), (np.empty(n), np.empty(n), np.empty(n))
     of_means, slope = np.empty(n), np.empty(n)

@@ -58,10 +58,11 @@ class SoftRankNDCG(WholeRankObjective):
     sharpness_power = 1
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks = n_chunks_of(batch.n_pairs * batch.longest)
+        n_chunks = n_chunks_of(batch.n_pairs() * batch.longest)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         gain, discounts = self.dcg.gains[batch.grades[order]], self._discounts(batch.longest)
-        arrays, slopes = (f, gain, batch.offsets, discounts, self._factors(batch)), np.zeros((n_chunks, len(f)))
+        arrays = f, gain, batch.offsets, discounts, self._factors(batch, batch.weight)
+        slopes = np.zeros((n_chunks, len(f)))
 
         def part(i: int, first: int, last: int) -> float:
             return expected_dcg(*arrays, self.sigma, first, last, slopes[i])

@@ -1,4 +1,4 @@
-"""Long lists: interpolation, blocks, windows and chunks against the full matrix."""
+"""Kernels on long lists: interpolation, blocks, windows and chunks against the full matrix."""
 
 import tracemalloc
 
@@ -37,7 +37,7 @@ def test_interpolation_is_as_exact_as_the_sums():
     w = np.random.default_rng(2).normal(size=3000)
     soft = SoftRanks(f, np.array([0, 3000]), 8.0, 1)
     ranks, pulled, direct = soft.ranks(), soft.vjp(w), np.empty(3000)
-    for i in range(3000):  # a part of one document has no box to interpolate in
+    for i in range(3000):  # a chunk of one document is not interpolated
         rank_kernel.soft_ranks(f, soft.segments, *soft.blocks, 8.0, i, i + 1, direct)
     assert 0 < np.abs(ranks - direct).max() < 2e-14 * 3000
     for i in range(3000):
@@ -67,7 +67,7 @@ def test_memory_is_linear_in_the_documents(loss):
     loss(f, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 40 * f.nbytes  # a matrix would take 20,000 times as much
+    assert peak < 40 * f.nbytes  # a full matrix would take 20,000 times f.nbytes
 
 
 def test_scores_that_overflow_when_sharpened():

@@ -1,4 +1,4 @@
-"""Every loss against its slow twin, against finite differences, in its limits, and on hostile input."""
+"""Every objective against its slow twin, against finite differences, in its limits, and on bad input."""
 
 from dataclasses import fields, is_dataclass, replace
 
@@ -53,7 +53,7 @@ def queries(sizes, seed=0, n_grades=4, scale=1.0):
 
 
 def difference(loss, f, *rest, step=1e-4):
-    """Central differences of fourth order."""
+    """Return central differences of fourth order."""
     out = np.empty(len(f))
     for i in range(len(f)):
         e = np.zeros(len(f))
@@ -63,13 +63,13 @@ def difference(loss, f, *rest, step=1e-4):
     return out
 
 
-def close(found, wanted, rtol=1e-6):
-    """Compare as vectors: relative to the largest entry, and what is below 1e-15 of a value near 1 is 0."""
-    return np.abs(found - wanted).max(initial=0) <= rtol * np.abs(wanted).max(initial=0) + 1e-15
+def close(actual, wanted, rtol=1e-6):
+    """Return whether differences are below `rtol` times the largest entry; 1e-15, rounding of a value of 1, is 0."""
+    return np.abs(actual - wanted).max(initial=0) <= rtol * np.abs(wanted).max(initial=0) + 1e-15
 
 
 def apart(f, least=3e-3):
-    """Spread scores so that no two lie closer than differences reach, and none on a hinge."""
+    """Return scores no two of which are closer than differences reach, nor at the kink of a hinge."""
     order = np.argsort(f)
     out = f.copy()
     out[order] += least * np.arange(len(f))
@@ -79,11 +79,11 @@ def apart(f, least=3e-3):
 @pytest.mark.parametrize("name", TWINS)
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=4), st.integers(0, 2**32), st.sampled_from([1e-8, 0.1, 1, 30]))
 def test_equals_the_twin(name, sizes, seed, scale):
-    loss, one = TWINS[name]
+    loss, twin = TWINS[name]
     f, y, offsets = queries(sizes, seed, scale=scale)
     weight = np.random.default_rng(seed).exponential(1, len(sizes))
     value, gradient = loss(f, y, offsets, weight)
-    wanted, direction = twins.over_queries(one, loss, f, y, offsets, weight)
+    wanted, direction = twins.over_queries(twin, loss, f, y, offsets, weight)
     assert value == pytest.approx(wanted, rel=1e-11, abs=1e-11)
     assert close(gradient, direction, 1e-9)
 
@@ -91,11 +91,11 @@ def test_equals_the_twin(name, sizes, seed, scale):
 @pytest.mark.parametrize("name", TWINS)
 @pytest.mark.parametrize("gap", [0.0, 1e-8, 1e8])
 def test_extreme_gaps_are_finite_and_equal_the_twin(name, gap):
-    loss, one = TWINS[name]
+    loss, twin = TWINS[name]
     f = gap * np.array([0.0, 3, 1, 2, 5, 8, 4, 7])
     y = np.array([3, 0, 1, 2, 0, 3, 1, 0])
     value, gradient = loss(f, y)
-    wanted, direction = one(loss, f, y)
+    wanted, direction = twin(loss, f, y)
     assert np.isfinite(value)
     assert np.isfinite(gradient).all()
     assert value == pytest.approx(wanted, rel=1e-10)

@@ -41,13 +41,13 @@ def step(loss, x):
 
 def twin(loss, f, y, offsets):
     """Return lambdas and curvature pair by pair."""
-    force, bend = np.zeros(len(f)), np.zeros(len(f))
+    lambdas, bend = np.zeros(len(f)), np.zeros(len(f))
     gains = loss.dcg.gains[y]
     for q, (start, stop) in enumerate(pairwise(offsets)):
         order = sorted(range(start, stop), key=lambda i: (-f[i], gains[i]))
         c = loss._continued(stop - start) if isinstance(loss, LambdaRank) else loss._discount.vector(stop - start)
-        factor = loss._factors(_batch(loss, f, y, offsets))[q]
-        total, pull, curve = 0.0, np.zeros(len(f)), np.zeros(len(f))
+        factor = loss._factors(_batch(loss, f, y, offsets), np.ones(len(offsets) - 1))[q]
+        total, sums, curve = 0.0, np.zeros(len(f)), np.zeros(len(f))
         for p, i in enumerate(order):
             for r, j in list(enumerate(order))[p + 1 :]:
                 if gains[i] == gains[j] or factor == 0:
@@ -55,14 +55,14 @@ def twin(loss, f, y, offsets):
                 better, worse = (i, j) if gains[i] > gains[j] else (j, i)
                 x = loss.alpha * (f[better] - f[worse])
                 size = step(loss, x) * (gains[better] - gains[worse]) * abs(c[p] - c[r]) / (abs(x) + NEAR)
-                pull[better] += size
-                pull[worse] -= size
+                sums[better] += size
+                sums[worse] -= size
                 curve[[i, j]] += size / (abs(x) + PAST)
                 total += 2 * size * factor
         damped = math.log2(1 + total) / total if loss.normalise and total > 0 else 1.0
-        force += factor * damped * loss.alpha * pull
+        lambdas += factor * damped * loss.alpha * sums
         bend += factor * damped * loss.alpha**2 * curve
-    return force, bend
+    return lambdas, bend
 
 
 def _batch(loss, f, y, offsets):
@@ -87,19 +87,19 @@ def batches(draw):
 @given(batch=batches(), alpha=st.sampled_from([0.5, 10.0]))
 def test_twin(kind, dcg, batch, alpha):
     f, y, offsets = batch
-    # Among scores that tie, equal gains may stand in any order: their pulls are compared as sums over such documents.
+    # Documents of equal score and gain may be sorted in any order: sums over them are compared.
     for normalise in (True, False):
         loss = kind(dcg, alpha=alpha, normalise=normalise)
-        found, wanted = loss.lambdas(f, y, offsets), twin(loss, f, y, offsets)
+        actual, wanted = loss.lambdas(f, y, offsets), twin(loss, f, y, offsets)
         groups = {}
         for q in range(len(offsets) - 1):
             for i in range(offsets[q], offsets[q + 1]):
                 groups.setdefault((q, f[i], dcg.gains[y[i]]), []).append(i)
-        for ours, theirs in zip(found, wanted, strict=True):
+        for sums, twins in zip(actual, wanted, strict=True):
             for members in groups.values():
-                assert ours[members].sum() == pytest.approx(theirs[members].sum(), rel=1e-9, abs=1e-9)
+                assert sums[members].sum() == pytest.approx(twins[members].sum(), rel=1e-9, abs=1e-9)
             for q in range(len(offsets) - 1):
-                assert found[0][offsets[q] : offsets[q + 1]].sum() == pytest.approx(0, abs=1e-6)
+                assert actual[0][offsets[q] : offsets[q + 1]].sum() == pytest.approx(0, abs=1e-6)
 
 
 def random_batch(n=60, seed=0):
@@ -111,19 +111,19 @@ def random_batch(n=60, seed=0):
 def test_what_must_not_matter(kind):
     f, y, offsets = random_batch()
     loss = kind(STEEP, alpha=3.0)
-    force, bend = loss.lambdas(f, y, offsets)
+    direction, bend = loss.lambdas(f, y, offsets)
     assert (bend >= 0).all() and bend.max() > 0
     order = np.concatenate([np.random.default_rng(1).permutation(20), 20 + np.random.default_rng(2).permutation(40)])
-    np.testing.assert_allclose(loss.lambdas(f[order], y[order], offsets), (force[order], bend[order]), rtol=1e-9)
-    np.testing.assert_allclose(loss.lambdas(f + 5, y, offsets), (force, bend), rtol=1e-6)
+    np.testing.assert_allclose(loss.lambdas(f[order], y[order], offsets), (direction[order], bend[order]), rtol=1e-9)
+    np.testing.assert_allclose(loss.lambdas(f + 5, y, offsets), (direction, bend), rtol=1e-6)
     ten = kind(DCG(10 * STEEP.gains, STEEP.discounts), alpha=3.0)
-    np.testing.assert_allclose(ten.lambdas(f, y, offsets), (force, bend), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ten.lambdas(f, y, offsets), (direction, bend), rtol=1e-9, atol=1e-12)
     weight = np.array([2.0, 1.0, 0.5])
     each = np.repeat(weight, np.diff(offsets))
-    np.testing.assert_allclose(loss.lambdas(f, y, offsets, weight), (each * force, each * bend), rtol=1e-12)
+    np.testing.assert_allclose(loss.lambdas(f, y, offsets, weight), (each * direction, each * bend), rtol=1e-12)
     # Scores in another unit, seen with the sharpness in that unit: lambdas per unit of score.
     scaled = loss.for_scale(10.0).lambdas(10 * f, y, offsets)
-    np.testing.assert_allclose(scaled, (force / 10, bend / 100), rtol=1e-9)
+    np.testing.assert_allclose(scaled, (direction / 10, bend / 100), rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -131,10 +131,8 @@ def test_scores_far_apart(kind):
     f, y, offsets = random_batch()
     near = kind(STEEP, alpha=10.0)
     wide = f.copy()
-    wide[0] -= 1e4  # one outlier sends the query down the slow way
-    found = near.lambdas(wide, y, offsets)
-    wanted = twin(near, wide, y, offsets)
-    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+    wide[0] -= 1e4  # an outlier widens the range of scores past WIDE
+    np.testing.assert_allclose(near.lambdas(wide, y, offsets), twin(near, wide, y, offsets), rtol=1e-9, atol=1e-12)
     extreme = near.lambdas(np.array([1e308, -1e308, 0.0]) / 10, [0, 3, 1], [0, 3])
     assert np.isfinite(extreme).all()
 
@@ -167,10 +165,10 @@ def test_the_former_name_warns():
 
 
 def test_two_documents_are_brought_in_order():
-    """Newton's step of a pair in the wrong order makes up for its distance, and goes past it."""
+    """Newton's step of a pair in the wrong order is longer than its distance."""
     loss = SHFSDCG(DCG([0, 1], [1.0, 0.5]), alpha=4.0)
-    force, bend = loss.lambdas([1.0, 0.0], [0, 1], [0, 2])
-    np.testing.assert_allclose(force / bend, [-1.375, 1.375])
+    direction, bend = loss.lambdas([1.0, 0.0], [0, 1], [0, 2])
+    np.testing.assert_allclose(direction / bend, [-1.375, 1.375])
 
 
 def test_mixtures_and_other_losses():
@@ -179,8 +177,8 @@ def test_mixtures_and_other_losses():
     mixed = RegSHFSDCG(STEEP, tau=0.99999)
     assert mixed.share == pytest.approx(0.5, abs=1e-4)
     rest = 1 - mixed.share
-    for found, ours, theirs in zip(mixed.lambdas(f, y, offsets), listwise, regression, strict=True):
-        np.testing.assert_allclose(found, rest * ours + mixed.share * theirs)
+    for mixture, first, second in zip(mixed.lambdas(f, y, offsets), listwise, regression, strict=True):
+        np.testing.assert_allclose(mixture, rest * first + mixed.share * second)
     ends = [RegSHFSDCG(STEEP, tau=tau) for tau in (0.0, 1.0)]
     assert [end.share for end in ends] == [0, 1]
     shares = np.array([RegSHFSDCG(STEEP).at(m, 600).share for m in range(1, 601)])

@@ -1,4 +1,4 @@
-"""The papers' theorems and check values, beside the errors that are measured; and where the theorems end."""
+"""The papers' theorems and printed values against measured errors, and counterexamples outside their conditions."""
 
 from itertools import pairwise, permutations, product
 
@@ -42,8 +42,8 @@ def gaps(f, offsets):
     return out
 
 
-def by_query(one, loss, f, y, offsets):
-    return np.array([one(loss, f[a:b], y[a:b]) for a, b in pairwise(offsets)])
+def by_query(function, loss, f, y, offsets):
+    return np.array([function(loss, f[a:b], y[a:b]) for a, b in pairwise(offsets)])
 
 
 def values(loss, f, y, offsets):
@@ -89,10 +89,10 @@ def test_theorem_2_errors_of_average_precision():
     n_relevant = np.add.reduceat((y > 0).astype(int), offsets[:-1])
     fair = (eps < 0.5) & (n_relevant > 0)
     assert fair.sum() > 1000
-    for e, n, found in zip(eps[fair], n_relevant[fair], error[fair], strict=True):
+    for e, n, measured in zip(eps[fair], n_relevant[fair], error[fair], strict=True):
         i = np.arange(1, n + 1)
         bound = (1 / (i - e)).sum() / (1 + np.exp(min(beta * (1 - 2 * e), 700))) + (2 * e / (i * (i - e))).sum()
-        assert found <= bound + 1e-12
+        assert measured <= bound + 1e-12
     y5 = np.array([0, 0, 0, 0, 1])
     assert abs(dl.ApproxAP(100, 100)(TABLE_1, y5)[0] - 1 / 3) < 0.0024
 
@@ -102,8 +102,8 @@ def test_theorem_3_errors_of_ndcg():
     dcg = DCG.standard(3, 20)
     for alpha in (1.0, 50.0):
         eps = largest(np.abs(soft_ranks(f, alpha, offsets) - hard_ranks(f, offsets)[0]), offsets)
-        found = values(dl.ApproxNDCG(dcg, alpha, k=None), f, y, offsets)
-        assert (np.abs(found - true_ndcg(dcg, f, y, offsets)) <= eps / (2 * np.log(2)) + 1e-12).all()
+        approximate = values(dl.ApproxNDCG(dcg, alpha, k=None), f, y, offsets)
+        assert (np.abs(approximate - true_ndcg(dcg, f, y, offsets)) <= eps / (2 * np.log(2)) + 1e-12).all()
     assert f"{0.00118 / (2 * np.log(2)):.5f}" == "0.00085"
 
 
@@ -139,7 +139,7 @@ def test_smoothed_without_end_it_forgets_the_scores():
 def test_two_documents_in_the_wrong_order(gap):
     f, y, alpha, dcg = np.array([0.0, gap]), np.array([1, 0]), 2.0, DCG.standard(2, 2)
     soft = np.array([soft_ranks(f + e, alpha) - soft_ranks(f - e, alpha) for e in np.eye(2) * 1e-6]) / 2e-6
-    np.testing.assert_allclose(soft[:, 0], -soft[:, 1], atol=1e-9)  # equation 11: the two ranks pull against each other
+    np.testing.assert_allclose(soft[:, 0], -soft[:, 1], atol=1e-9)  # equation 11: the ranks change oppositely
     slope = alpha / (2 + 2 * np.cosh(alpha * gap))
     np.testing.assert_allclose(np.abs(soft), slope, rtol=1e-4, atol=1e-9)  # and hardly at all when far apart
     loss = dl.SHFSDCG(dcg, alpha=alpha)
@@ -208,14 +208,14 @@ def test_two_names_for_one_formula():
 def expected_discounts(dcg, f, sigma):
     """E D(r_i) of each document, as the value of a list in which it alone is relevant."""
     loss = dl.SoftRankNDCG(DCG([0, 1], dcg.discounts), sigma, k=None, normalise=False)
-    return np.array([loss(f, one)[0] for one in np.eye(len(f), dtype=int)])
+    return np.array([loss(f, relevant)[0] for relevant in np.eye(len(f), dtype=int)])
 
 
 def test_where_all_scores_tie_ranks_are_binomial_and_should_be_uniform():
     dcg, n = DCG.standard(2, 9), 9
-    found = expected_discounts(dcg, np.zeros(n), 0.5)
-    np.testing.assert_allclose(found, binom.pmf(np.arange(n), n - 1, 0.5) @ dcg.discounts, rtol=1e-12)
-    assert (found < dcg.discounts.mean() - 0.04).all()  # .404 where .473 is right
+    discounts = expected_discounts(dcg, np.zeros(n), 0.5)
+    np.testing.assert_allclose(discounts, binom.pmf(np.arange(n), n - 1, 0.5) @ dcg.discounts, rtol=1e-12)
+    assert (discounts < dcg.discounts.mean() - 0.04).all()  # .404 where .473 is right
 
 
 def test_jensen_holds_for_convex_discounts_only():
@@ -298,13 +298,13 @@ def test_a_cyclic_classifier_has_no_loss_and_a_regret():
 
 def test_discounts_that_rise_break_the_bound():
     dcg = DCG([0, 1, 3], [0.6, 1.0, 0.2])
-    found = [
+    pairs = [
         regret_and_loss(dcg, y, order)
         for y in product(range(3), repeat=3)
         if any(y)
         for order in permutations(range(3))
     ]
-    assert max(regret - loss for regret, loss in found) > 0.05
+    assert max(regret - loss for regret, loss in pairs) > 0.05
 
 
 def test_rsrank_bounds_the_regret_on_random_lists():

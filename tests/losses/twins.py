@@ -1,4 +1,4 @@
-"""Slow NumPy twins of the losses' kernels, one query at a time, straight from the formulas."""
+"""Slow NumPy twins of the objectives, one query at a time, written as the formulas."""
 
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ def soft_ranks_vjp(f, alpha, w):
     return (s * (w[None, :] - w[:, None])).sum(axis=1)
 
 
-def cut(r, k, beta, shift):
+def truncation(r, k, beta, shift):
     """The truncation and its derivative."""
     if k is None:
         return np.ones(len(r)), np.zeros(len(r))
@@ -30,7 +30,7 @@ def cut(r, k, beta, shift):
 
 def ideal(loss, y, k):
     ranks = np.arange(1.0, len(y) + 1)
-    return np.sort(loss.dcg.gains[y])[::-1] @ (loss._discount(ranks) * cut(ranks, k, loss.beta, loss.shift)[0])
+    return np.sort(loss.dcg.gains[y])[::-1] @ (loss._discount(ranks) * truncation(ranks, k, loss.beta, loss.shift)[0])
 
 
 def depth_of(loss):
@@ -45,7 +45,7 @@ def approx_ndcg(loss, f, y):
 
 def dcg_at(loss, r, y, edge):
     d, change = loss._discount.with_slope(r)
-    t, turn = cut(r, edge, loss.beta, loss.shift)
+    t, turn = truncation(r, edge, loss.beta, loss.shift)
     best = ideal(loss, y, depth_of(loss)) if loss.normalise else 1.0
     g = loss.dcg.gains[y] / best if best > 0 else np.zeros(len(y))
     return g @ (d * t), g * (change * t + d * turn)
@@ -87,16 +87,16 @@ def shf(loss, f, y):
     return value, slope * by_x.sum(axis=1) - slope @ by_x, r
 
 
-def positions(f, gain, worth_of, s):
-    """sum_j worth_j H_j with h of Chapelle and Wu, worth_of(H) -> value and worth; gradient by MATHS' formula."""
+def positions(f, gain, metric, s):
+    """Return ``metric(H) -> value, slope`` at H_j = sum_i h_ij G_i with h of Chapelle and Wu, and its gradient."""
     order = np.argsort(-f, kind="stable")
     u = f[:, None] - f[order][None, :]
     h = np.exp(-(u**2) / s)
     h /= h.sum(axis=0)
     mean = gain @ h
-    value, worth = worth_of(mean)
-    grad = (worth * h * u * (gain[:, None] - mean)).sum(axis=1)
-    grad[order] -= worth * (h * u * (gain[:, None] - mean)).sum(axis=0)
+    value, slope = metric(mean)
+    grad = (slope * h * u * (gain[:, None] - mean)).sum(axis=1)
+    grad[order] -= slope * (h * u * (gain[:, None] - mean)).sum(axis=0)
     return value, -2 / s * grad
 
 
@@ -125,12 +125,12 @@ def smooth_ap(loss, f, y):
         grad[here] += soft_ranks_vjp(f[here], 1 / loss.sigma, 1 / (r[here] * rel.sum()))
         return (among / r[here]).mean(), grad
 
-    def worth_of(mean):
+    def average_precision(mean):
         precision = np.cumsum(mean) / np.arange(1, len(f) + 1)
         later = np.cumsum((mean / np.arange(1, len(f) + 1))[::-1])[::-1]
         return precision @ mean / rel.sum(), (precision + later) / rel.sum()
 
-    return positions(f, rel, worth_of, loss.sigma)
+    return positions(f, rel, average_precision, loss.sigma)
 
 
 def soft_rank_ndcg(loss, f, y):
@@ -198,12 +198,12 @@ def hinge(loss, f, y, squared):
     return value / n, grad / n
 
 
-def over_queries(one, loss, f, y, offsets, weight):
-    """Sum of a one-query twin over queries."""
+def over_queries(twin, loss, f, y, offsets, weight):
+    """Return the weighted sum over queries of a twin for one query, and its gradient."""
     value, grad = 0.0, np.zeros(len(f))
     for (start, stop), w in zip(pairwise(offsets), weight, strict=True):
         if stop > start:
-            part = one(loss, f[start:stop], y[start:stop])
+            part = twin(loss, f[start:stop], y[start:stop])
             value += w * part[0]
             grad[start:stop] = w * part[1]
     return value, grad
