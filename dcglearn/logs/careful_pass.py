@@ -40,13 +40,7 @@ UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
 
 @dataclass(frozen=True)
 class Rules:
-    """Which lists of grades are accepted: the options of `read_preferences`.
-
-    Raises
-    ------
-    InputError
-        If an option is not valid by itself, or `scale` and `n_grades` contradict each other.
-    """
+    """The options of `read_preferences` on lists of grades; a bad one, or two that contradict, raise InputError."""
 
     n_grades: int | None = None
     depth: int | None = None
@@ -83,13 +77,7 @@ class Rules:
         return self.n_known or MAX_GRADES
 
     def grades(self, values: Any, role: str) -> bytes:
-        """Return a list of grades as the bytes of int8, cut to the depth.
-
-        Raises
-        ------
-        InputError
-            If it is not a list, is empty, or holds a value that is not a grade.
-        """
+        """Return a non-empty list of grades as int8 bytes, cut to the depth; raise InputError for anything else."""
         if not isinstance(values, list):
             raise InputError(f"{role} is {shown(values)}, not a list of grades such as [3, 2, 0]")
         if not values:
@@ -134,21 +122,10 @@ def read_carefully(
 ) -> tuple[Table, dict[str, int]]:
     """Read line by line; return the columns by role, and the counts of the lines left out.
 
-    Bad lines are written to `skip_bad` once all lines are read; without it the first one is an error. Messages call the
-    file `name`.
-
-    Returns
-    -------
-    table : dict of str to ndarray
-        ``grades``: int8 (n, K); ``winner``: 0 = a, 1 = b, 2 = tie; numbers: float64 (n,); labels: object (n,).
-        An optional column without a value on any line is left out.
-    dropped : dict of str to int
-        ``"bad lines"`` and the first few reasons; empty if no line was bad.
-
-    Raises
-    ------
-    InputError
-        If a line is bad and `skip_bad` is None, naming the line; or if no line is good.
+    Columns are ``grades``: int8 (n, K); ``winner``: the codes of `WINNERS`; numbers: float64 (n,); labels: object (n,).
+    An optional column without a value on any line is left out. Bad lines are written to `skip_bad` once all lines are
+    read, and counted as ``"bad lines"`` beside the first few reasons. Without `skip_bad` the first bad line raises
+    InputError, as does a log without a good line. Messages call the file `name`.
     """
     if skip_bad is not None:
         refuse_existing(skip_bad, force=True)

@@ -23,13 +23,7 @@ MISSING = {"weight": 1.0, "tie": False, "strength": 1.0, "rater": "", "query": "
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What `Preferences` holds after its checks, an entry a pair; its arrays are made read-only.
-
-    Attributes
-    ----------
-    all_differ : bool
-        Whether the two lists of every pair are known to differ.
-    """
+    """What `Preferences` holds after its checks, an entry a pair; its arrays are made read-only."""
 
     preferred: Grades  # shape (n, K), as the next
     other: Grades
@@ -42,7 +36,7 @@ class Columns:
     query: NDArray[np.str_] | None = None
     grade_names: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
-    all_differ: bool = False
+    all_differ: bool = False  # whether the two lists of every pair are known to differ
 
     def __post_init__(self) -> None:
         for name in PAIR_COLUMNS:

@@ -37,15 +37,7 @@ FAN_IN = 8
 
 
 class DaskParts:
-    """Parts kept by the workers of a cluster, as futures; Dask makes a lost part again from its source.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        The cluster.
-    futures : sequence of Future
-        One a part, in order.
-    """
+    """Parts kept by the workers of a cluster as futures, in order; Dask rebuilds a lost part from its source."""
 
     def __init__(self, client: Client, futures: Sequence[Future]) -> None:
         self.client = client

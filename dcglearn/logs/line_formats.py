@@ -7,8 +7,9 @@ import functools
 import io
 import json
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.files import refuse_constant
 from dcglearn.foundation.validation import InputError
@@ -38,27 +39,28 @@ class Role:
     uniform: bool = False
 
 
-class Source(Protocol):
+class Source(ABC):
     """The lines of a log: iterate over (number, item), then get the values or the raw line of an item."""
 
-    unit: str
-    header: bytes
+    unit = "line"
+    header = b""
     roles: Mapping[str, Role]
 
+    @abstractmethod
     def __iter__(self) -> Iterator[tuple[int, Any]]: ...
 
+    @abstractmethod
     def record(self, item: Any) -> dict[str, Any]:
         """Return the values by role; raises InputError."""
 
     def raw(self, item: Any) -> bytes:
         """Return the line as it can be corrected and read again."""
+        line: bytes = item
+        return line
 
 
-class JsonLines:
+class JsonLines(Source):
     """One JSON object a line."""
-
-    unit = "line"
-    header = b""
 
     def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
         self.data, self.roles = data, roles
@@ -68,10 +70,6 @@ class JsonLines:
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return _lines(self.data)
-
-    def raw(self, item: bytes) -> bytes:
-        """Return the line itself."""
-        return item
 
     def record(self, item: bytes) -> dict[str, Any]:
         """Return the values by role."""
@@ -98,13 +96,11 @@ class JsonLines:
         return values
 
 
-class TextLines:
+class TextLines(Source):
     """A header line and a record a line, separated by tabs if the header has one, by commas otherwise.
 
     A record never spans lines, so one stray quote spoils one line only.
     """
-
-    unit = "line"
 
     def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
         self.data, self.roles = data, roles
@@ -121,10 +117,6 @@ class TextLines:
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return self._lines
-
-    def raw(self, item: bytes) -> bytes:
-        """Return the line itself."""
-        return item
 
     def record(self, item: bytes) -> dict[str, Any]:
         """Return the values by role."""
@@ -143,11 +135,10 @@ class TextLines:
             raise InputError(f"not a line of CSV ({error}): {shown(text)}; correct the quotes") from error
 
 
-class ParquetRows:
+class ParquetRows(Source):
     """The rows of a frame, counted from `first`; a bad one is set aside as a JSON line."""
 
     unit = "row"
-    header = b""
 
     def __init__(self, frame: pl.DataFrame, roles: Mapping[str, Role], first: int = 1) -> None:
         self.frame, self.roles, self._first = frame, roles, first
@@ -172,10 +163,7 @@ class ParquetRows:
 def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> dict[str, str]:
     """Return the name of each role's column, recognised in any case; roles without a column are left out.
 
-    Raises
-    ------
-    InputError
-        If two columns have one role, or a required one is missing.
+    Raises InputError if two columns have one role, or a required one is missing.
     """
     columns = {}
     for role, about in roles.items():
@@ -214,13 +202,7 @@ def shown(value: Any) -> str:
 
 
 def decoded(line: bytes) -> str:
-    """Return the text of a line.
-
-    Raises
-    ------
-    InputError
-        If it is not UTF-8.
-    """
+    """Return the text of a line; raise InputError if it is not UTF-8."""
     try:
         return line.decode()
     except UnicodeDecodeError as error:

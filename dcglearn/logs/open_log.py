@@ -30,26 +30,9 @@ def opened_log(
 ) -> Iterator[Preferences | PartedLog]:
     """Open any supported input as a log, and close afterwards what was opened here.
 
-    Parameters
-    ----------
-    log : Preferences, array_like, path, sequence of paths, PartedLog, Dask dataframe
-        The log.
-    n_grades : int, optional
-        L.
-    engine : distributed.Client, str or int, optional
-        The cluster to spread the log over; see `DaskLog`.
-    memory : str or int, optional
-        See `ParquetLog`.
-
-    Yields
-    ------
-    Preferences or PartedLog
-        The log in memory, or in parts on disk or over a cluster.
-
-    Raises
-    ------
-    InputError
-        If the log is none of these, or `engine` and `memory` do not fit it.
+    `log` is a Preferences, an array of pairs, a path or sequence of paths, a PartedLog or a Dask dataframe; `engine`
+    and `memory` are those of `DaskLog` and `ParquetLog`. Raises InputError if the log is none of these, or they do not
+    fit it.
     """
     files = is_path(log)
     if memory is not None and (engine is not None or not files):
@@ -74,26 +57,14 @@ def opened_log(
 
 
 def without_equal_lists(log: Preferences) -> tuple[Preferences, dict[str, int]]:
-    """Return the pairs whose lists differ, and the number of the others.
-
-    Raises
-    ------
-    InputError
-        If no pair with a winner is left.
-    """
+    """Return the pairs whose lists differ, and the number of the others; raise InputError if no winner is left."""
     differing = log if log.differing.all() else log[log.differing]
     n_equal = len(log) - len(differing)
     return differing, _equal_lists(n_equal, len(differing), len(differing) - len(differing.decided))
 
 
 def dropped_of(log: PartedLog) -> dict[str, int]:
-    """Return what learners leave out of a log in parts.
-
-    Raises
-    ------
-    InputError
-        If no pair with a winner is left.
-    """
+    """Return what learners leave out of a log in parts; raise InputError if no pair with a winner is left."""
     return _equal_lists(log.facts.n_equal, len(log), log.facts.n_ties)
 
 

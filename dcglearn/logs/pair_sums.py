@@ -32,16 +32,8 @@ MAX_TABLE = 1 << 19
 class PairSums:
     """Sums over pairs at one W; parts add with ``+``.
 
-    Attributes
-    ----------
-    loss : float
-        ``sum v xi^2``.
-    slope : float
-        ``sum v xi m``.
-    moment : ndarray, shape (K, L)
-        ``sum v xi d``.
-    curvature : ndarray, shape (K*L, K*L)
-        ``sum v d d^T`` over the pairs with ``xi > 0``; shape (0, 0) if it was not computed.
+    `loss` is ``sum v xi^2``, `slope` ``sum v xi m``, `moment` ``sum v xi d``, shape (K, L), and `curvature` ``sum v d
+    d^T`` over the pairs with ``xi > 0``, shape (K*L, K*L), or (0, 0) if it was not computed.
     """
 
     loss: float
@@ -50,79 +42,44 @@ class PairSums:
     curvature: Floats
 
     def __add__(self, other: PairSums) -> PairSums:
-        return PairSums(
-            self.loss + other.loss,
-            self.slope + other.slope,
-            self.moment + other.moment,
-            self.curvature + other.curvature,
-        )
+        moment, curvature = self.moment + other.moment, self.curvature + other.curvature
+        return PairSums(self.loss + other.loss, self.slope + other.slope, moment, curvature)
 
 
 def pair_sums(
-    first: Grades,
-    second: Grades,
-    margin: Floats,
-    weight: Floats,
-    weights: Floats,
-    *,
-    curvature: bool = True,
+    first: Grades, second: Grades, margin: Floats, weight: Floats, weights: Floats, *, curvature: bool = True
 ) -> PairSums:
-    """Return the sums over pairs (`first` preferred to `second`) at the utility `weights`.
+    """Return the sums over pairs (`first` preferred to `second`) at the utility `weights`, shape (K, L).
 
-    Parameters
-    ----------
-    first, second : ndarray of int8, shape (n, K), C-contiguous
-        Grades by position, -1 = no known grade.
-    margin, weight : ndarray of float64, shape (n,) or (1,)
-        Per pair, or one value for all.
-    weights : ndarray, shape (K, L)
-        W.
-    curvature : bool
-        Whether to compute ``sum v d d^T``, which takes about ten times as long as the rest.
-
-    Notes
-    -----
-    Linear in n; the only temporary memory is one table of fixed size a chunk. The result is the same to the byte for
-    any number of threads: chunks depend on n alone and are added in order.
+    The lists hold grades by position, -1 = no known grade, shape (n, K), C-contiguous; `margin` and `weight` have shape
+    (n,) or (1,). The `curvature` takes about ten times as long as the rest. Linear in n; the only temporary memory is
+    one table of fixed size a chunk. The result is the same to the byte for any number of threads: chunks depend on n
+    alone and are added in order.
     """
     n = len(first)
     if n == 0:
         size = weights.size if curvature else 0
         return PairSums(0.0, 0.0, np.zeros(weights.shape), np.zeros((size, size)))
     table = np.hstack([np.zeros((len(weights), 1)), weights])  # column g + 1 for grade g, so that -1 is worth 0
+    depth, width = table.shape
+    n_codes, n_joint = width * width, depth * (depth - 1) // 2
+    sign = _code_signs(width)
 
     def part(start: int, stop: int) -> PairSums:
-        return _chunk_sums(first, second, margin, weight, table, start, stop, curvature)
+        shortfalls = np.zeros((depth, n_codes))
+        loss, slope = _hinge(first, second, margin, weight, table, start, stop, shortfalls)
+        hessian = np.zeros((0, 0))
+        if curvature:
+            counted = n_joint * n_codes**2 <= MAX_TABLE
+            single = np.zeros((depth, n_codes))
+            joint = np.zeros((n_joint, n_codes, n_codes) if counted else (0, 1, 1))
+            scattered = np.zeros((0, 1) if counted else (depth * width,) * 2)
+            _count(first, second, margin, weight, table, start, stop, single, joint, scattered)
+            known = np.arange(depth * width) % width > 0
+            hessian = (_contract(single, joint, sign) if counted else scattered)[np.ix_(known, known)]
+        return PairSums(loss, slope, (shortfalls @ sign)[:, 1:], hessian)
 
     return reduce(PairSums.__add__, over_chunks(part, n))
-
-
-def _chunk_sums(
-    first: Grades,
-    second: Grades,
-    margin: Floats,
-    weight: Floats,
-    table: Floats,
-    start: int,
-    stop: int,
-    curvature: bool,
-) -> PairSums:
-    depth, width = table.shape
-    n_codes = width * width
-    sign = _code_signs(width)
-    shortfalls = np.zeros((depth, n_codes))
-    loss, slope = _hinge(first, second, margin, weight, table, start, stop, shortfalls)
-    hessian = np.zeros((0, 0))
-    if curvature:
-        n_joint = depth * (depth - 1) // 2
-        counted = n_joint * n_codes**2 <= MAX_TABLE
-        single = np.zeros((depth, n_codes))
-        joint = np.zeros((n_joint, n_codes, n_codes) if counted else (0, 1, 1))
-        scattered = np.zeros((0, 1) if counted else (depth * width,) * 2)
-        _count(first, second, margin, weight, table, start, stop, single, joint, scattered)
-        known = np.arange(depth * width) % width > 0
-        hessian = (_contract(single, joint, sign) if counted else scattered)[np.ix_(known, known)]
-    return PairSums(loss, slope, (shortfalls @ sign)[:, 1:], hessian)
 
 
 def _code_signs(width: int) -> Floats:
