@@ -178,11 +178,14 @@ def train(
         return
     checkpoint = output / ("checkpoint.npz" if options.model == "linear" else "checkpoint.json")
     method = options.method_name
-    if method in LOSSES:
+    if resume and cluster.engine is not None:
+        raise InputError("--resume: trees over a cluster have no checkpoints; leave --resume out")
+    if cluster.engine is not None:
+        ranker.fit(queries, eval_set=validation, engine=cluster.engine)
+    elif method in LOSSES:
         if not resume:
             output.mkdir(exist_ok=True)
-        where = {} if cluster.engine is None else {"engine": cluster.engine}
-        ranker.fit(queries, eval_set=validation, checkpoint=checkpoint, resume=resume, **where)
+        ranker.fit(queries, eval_set=validation, checkpoint=checkpoint, resume=resume)
     elif resume:
         raise InputError(f"--resume: {method} trains in one piece; leave --resume out")
     elif method == "rsrank":

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import platform
 import time
 import warnings
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor, wait
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.threads import one_thread
@@ -14,7 +17,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from distributed import Client, Future
 
@@ -24,8 +27,14 @@ CONNECT = 10.0
 PATIENCE = 60.0
 """Seconds to wait for a new worker when none is left."""
 
-_VERSIONS = "{'dcglearn': __import__('dcglearn').__version__, 'Python': __import__('platform').python_version()}"
-"""Expression that a worker evaluates: every worker can unpickle a text, even one that lacks a package."""
+BEAT = 0.3
+"""Seconds between two looks at the workers that a watched job needs."""
+
+GRACE = 2.0
+"""Seconds that workers have to stop by themselves after an error, before they are restarted."""
+
+RESTART = 30.0
+"""Time limit of a restart, in seconds."""
 
 _RESUME = (
     "with a checkpoint, start workers and resume from it (checkpoint=FILE, resume=True; --checkpoint FILE --resume)"
@@ -33,14 +42,14 @@ _RESUME = (
 
 
 class ClusterLost(RuntimeError):
-    """The scheduler or all workers are gone."""
+    """The scheduler is gone, or workers without which the work cannot go on."""
 
 
-def connected(engine: Any, closing: contextlib.ExitStack) -> Client:
+def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str] = ()) -> Client:
     """Return a client of an engine: a client, the address of a scheduler, or a number of local processes to start.
 
     `closing` closes what is started here. Raise InputError if Dask is not installed, no scheduler answers, or the
-    workers have other versions than this process.
+    workers have other versions of dcglearn, Python or `packages` than this process.
     """
     try:
         from distributed import Client, LocalCluster
@@ -61,29 +70,34 @@ def connected(engine: Any, closing: contextlib.ExitStack) -> Client:
             )
             closing.callback(cluster.close)
             client = closing.enter_context(Client(cluster))
+            client.run(os.dup2, 2, 1)  # standard output is for the result of this process
     else:
         raise InputError(f"engine={engine!r} is not a Dask client, a scheduler's address or a number of processes")
     if client.asynchronous:
         raise InputError("engine: an asynchronous client cannot be waited for; give one without asynchronous=True")
-    check_versions(client)
+    check_versions(client, packages)
     return client
 
 
-def check_versions(client: Client) -> None:
-    """Raise InputError unless all workers have this version of the package and this minor version of Python."""
+def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
+    """Raise InputError unless all workers have the same dcglearn, `packages` and minor version of Python as here."""
+    versions = {"dcglearn": __version__, **{name: import_module(name).__version__ for name in packages}}
+    remedy = f"install {', '.join(f'{name} {version}' for name, version in versions.items())} on every worker"
+    # Every worker can unpickle a text, even one that lacks a package.
+    asked = [f"__import__({name!r}).__version__" for name in versions] + ["__import__('platform').python_version()"]
+    versions["Python"] = platform.python_version()
     with cluster_errors(client):
-        answers = client.run(eval, _VERSIONS, on_error="return")
+        answers = client.run(eval, f"[{', '.join(asked)}]", on_error="return")
     for worker, answer in sorted(answers.items()):
         if isinstance(answer, ModuleNotFoundError):
-            raise InputError(
-                f"worker {worker} lacks a package ({answer}); install dcglearn {__version__} on every worker"
-            )
+            raise InputError(f"worker {worker} lacks a package ({answer}); {remedy}")
         if isinstance(answer, BaseException):
-            raise InputError(f"worker {worker} cannot load dcglearn: {answer!r}")
-        for package, version, parts in (("dcglearn", __version__, None), ("Python", platform.python_version(), 2)):
-            if answer[package].split(".")[:parts] != version.split(".")[:parts]:
+            raise InputError(f"worker {worker} cannot load a package: {answer!r}; {remedy}")
+        for (package, version), found in zip(versions.items(), answer, strict=True):
+            parts = 2 if package == "Python" else None
+            if found.split(".")[:parts] != version.split(".")[:parts]:
                 raise InputError(
-                    f"worker {worker} has {package} {answer[package]}, this process {version}: install the same on all"
+                    f"worker {worker} has {package} {found}, this process {version}: install the same on all"
                 )
 
 
@@ -119,6 +133,66 @@ def awaited(client: Client, future: Future) -> Any:
                 idle_since = time.monotonic()
             elif time.monotonic() - idle_since > PATIENCE:
                 raise ClusterLost(f"no worker is left, and none came for {PATIENCE:g} seconds; {_RESUME}")
+
+
+def watched(client: Client, own: Client, workers: Sequence[str], work: Callable[[], Any]) -> Any:
+    """Return ``work()``, which runs in a thread and needs all of these workers; end its tasks if it fails.
+
+    If a worker is lost, others may wait for it for ever in compiled code: they are restarted.
+
+    Parameters
+    ----------
+    client, own : distributed.Client
+        Two clients of one scheduler: `work` uses `own`, which is closed if it fails.
+    workers : sequence of str
+        Addresses of the workers.
+    work : callable
+
+    Raises
+    ------
+    ClusterLost
+        If a worker or the scheduler is lost.
+    """
+    pool = ThreadPoolExecutor(1)
+    job = pool.submit(work)
+    lost = ""
+    try:
+        while not job.done() and not lost:
+            wait([job], timeout=BEAT)
+            lost = _lost(client, workers)
+        return job.result(timeout=0)
+    except BaseException:
+        time.sleep(BEAT)  # an error may arrive here before the loss that caused it
+        lost = lost or _lost(client, workers)
+        _end_tasks(client, own)
+        if lost:
+            raise ClusterLost(lost) from None
+        raise
+    finally:
+        pool.shutdown(wait=False)
+
+
+def _lost(client: Client, workers: Sequence[str]) -> str:
+    """Return what is lost, the scheduler or a worker, and what to do; "" if nothing is lost."""
+    present = scheduler_of(client).get("workers")
+    if present is None:
+        return "the scheduler was lost: start it and its workers, and run this again"
+    missing = next((worker for worker in workers if worker not in present), "")
+    return missing and f"worker {missing} was lost, and the workers that waited for it were restarted: run this again"
+
+
+def _end_tasks(client: Client, own: Client) -> None:
+    """Close `own`, and restart the workers that still run its tasks after `GRACE` seconds."""
+    with contextlib.suppress(Exception):  # there may be no cluster left
+        end = time.monotonic() + GRACE
+        while True:
+            busy = [worker for worker, keys in client.processing().items() if own.futures.keys() & set(keys)]
+            if not busy or time.monotonic() > end:
+                break
+            time.sleep(BEAT)
+        own.close()
+        if busy:
+            client.restart_workers(busy, timeout=RESTART, raise_for_error=False)
 
 
 @contextlib.contextmanager

@@ -1,98 +1,82 @@
-"""Boosted trees over a Dask cluster: every worker keeps whole queries, and all grow the same trees."""
+"""Boosted trees over a Dask cluster, on LightGBM's own Dask estimator (`DaskBoostedRanker`)."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import glob
-import heapq
 import os
 import re
-import socket
-import time
-import uuid
+import sys
 import warnings
-from asyncio import CancelledError
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm import tqdm
 
-from dcglearn.foundation.cluster import ClusterLost, cluster_errors, connected, scheduler_of
-from dcglearn.foundation.renamed import current_word
-from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.losses.boosting import RENAMED_DIRECTIONS
-from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.member_process import MemberFailed, end, member, news
-from dcglearn.rankers.ranker import as_eval_set, as_queries, check_training
-from dcglearn.rankers.tree_member import Orders, Seat, Share
+from dcglearn.foundation.cluster import CONNECT, connected, scheduler_of, watched
+from dcglearn.foundation.files import is_path
+from dcglearn.foundation.threads import one_thread
+from dcglearn.foundation.validation import InputError
+from dcglearn.rankers.queries import balanced
+from dcglearn.rankers.ranker import as_queries
+from dcglearn.rankers.svmlight import read_query_files
 from dcglearn.rankers.trees import (
+    DEFAULTS,
+    FIXED,
     BoostedRanker,
+    Slopes,
+    base_scores,
     booster_of,
-    checked_weights,
-    checkpoint_words,
     lightgbm_itself,
-    start_of,
-    write_checkpoint,
+    main_names,
+    values_of_prefixes,
+    warn_of_too_few,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from concurrent.futures import Future as Asked
-
-    from distributed import Client, Future
+    from distributed import Client
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.rankers.queries import Queries
+    from dcglearn.foundation.arrays import Floats
+    from dcglearn.rankers.trees import Task
 
-BEAT = 0.3
-"""Seconds between two looks at the cluster."""
-
-OURS = ("machines", "num_machines", "machine_list_filename", "tree_learner", "pre_partition")
+SETTLED = {"machines", "num_machines", "machine_list_filename", "tree_learner", "pre_partition", "num_threads"}
 """LightGBM's parameters that the cluster settles."""
 
-TRIES = 3
-"""How often to look for ports: one that was free may be taken before a member has it."""
+SETTINGS = {"deterministic": True, "time_out": 2}
+"""LightGBM's parameters that have another default over a cluster; the time limit of a connection is in minutes."""
 
-_TAKEN = re.compile("in use|[Bb]inding port|[Ss]ocket|connect")
-
-_LIGHTGBM = "__import__('lightgbm').__version__"
-
-
-class PortTaken(ClusterLost):
-    """The members could not connect, and no tree was grown."""
+_NETWORK = re.compile(r"^\[(machines|local_listen_port): .*\]\n", re.MULTILINE)
+"""The lines of a model that name addresses and ports of the workers."""
 
 
 class DaskBoostedRanker(BoostedRanker):
-    """`BoostedRanker` over a Dask cluster: LightGBM's data-parallel trees against any loss of this package.
+    """`BoostedRanker` over a Dask cluster, by `lightgbm.DaskLGBMRanker`.
 
-    Every worker holds whole queries and works out their slopes; LightGBM adds up the workers' histograms, so that all
-    grow the same trees. Slopes and curvatures are brought to size by means over all documents, not each worker's.
-    LightGBM finds bins of features on shares of the data, and estimates the documents in a leaf; where neither
-    matters, the trees are the local ones, else as good. The same data, seed and number of workers give the same bytes.
+    Every worker holds whole queries and computes their slopes, scaled by means over the documents of all workers;
+    LightGBM adds up the workers' histograms. It finds the bins of a feature on one worker's documents, and estimates
+    how many documents a leaf holds: where neither matters, the trees are those of `BoostedRanker`. The same data, seed
+    and number of workers give the same bytes.
 
     Parameters
     ----------
     loss, n_trees, learning_rate, num_leaves, follow, curvature, metric, patience, seed, start, **lightgbm
-        As in `BoostedRanker`. ``local_listen_port=P`` asks for fixed ports (P, P + 1, ...: two a worker, for
-        firewalls) in place of free ones, ``time_out`` is in minutes (2).
+        As in `BoostedRanker`, but `patience` saves no time: the number of trees is chosen after all have grown.
+        LightGBM finds free ports, or takes ``local_listen_port=P`` of each worker, where all are on different hosts.
 
     Attributes
     ----------
     booster_, metric_, n_trees_, base_, validation_
-        As in `BoostedRanker`.
+        As in `BoostedRanker`; `booster_` holds all trees.
     shares_ : list of list
         The names of the queries that each worker held, workers by address.
-    trees_ : list of int
-        How many trees each worker grew: the same number.
 
     Examples
     --------
-    >>> from dcglearn import RegSHFSDCG, simulate
+    >>> from dcglearn import simulate
     >>> data = simulate.letor_queries(40, seed=0)
     >>> ranker = DaskBoostedRanker(n_trees=30).fit(data[:30], engine=2)  # doctest: +SKIP
-    >>> ranker = DaskBoostedRanker(n_trees=300).fit("train/*.svm", engine="tcp://scheduler:8786")  # doctest: +SKIP
     """
 
     def fit(
@@ -115,323 +99,157 @@ class DaskBoostedRanker(BoostedRanker):
         Parameters
         ----------
         X : Queries, array_like or CSR of shape (n, d), or path, pattern, folder or sequence of paths
-            Documents in memory, which are cut between queries and sent; or learning-to-rank files
-            (see `read_queries`), which the workers read themselves, so that they must see them under the same name.
-        y, qid, query_weight, sample_weight
-            As in `BoostedRanker.fit`, for documents in memory.
+            Documents, or learning-to-rank files, which are read here. Whole queries are sent to the workers.
+        y, qid, query_weight, sample_weight, progress
+            As in `BoostedRanker.fit`.
         eval_set : Queries, (X, y, qid) or path, optional
-            Validation set: the number of trees that is best on it is used. The first worker judges for all.
-        checkpoint, checkpoint_every, resume, progress
-            As in `BoostedRanker.fit`; the file is written here, not on a worker.
+            Validation set: the number of trees that is best on it is used.
+        checkpoint, checkpoint_every, resume
+            There are no checkpoints over a cluster: leave them out.
         engine : distributed.Client, str or int
-            A client; the address of a scheduler; or with so many processes on this machine, started here.
+            A client; the address of a scheduler; or the number of processes to start on this machine.
         sparse : bool
             Keep features that are read from files as CSR.
 
         Raises
         ------
         InputError
-            If an input or a setting cannot be used, a query is in two files, there are fewer queries or files than
-            workers, or a worker lacks a package.
+            If an input or a setting cannot be used, there are fewer queries than workers, or a worker lacks a package.
         ClusterLost
-            If a worker dies, or the scheduler: what is in the checkpoint is kept.
+            If a worker or the scheduler is lost.
         """
-        current_word(self.follow, "follow", RENAMED_DIRECTIONS)
-        self._check_settings(checkpoint_every)
-        self._check_spread()
-        words = checkpoint_words(checkpoint) if resume else None
+        if checkpoint is not None or resume:
+            raise InputError("checkpoint, resume: trees over a cluster have no checkpoints; leave both out")
+        for name in self.lightgbm:
+            if main_names({name: None}).keys() & SETTLED:
+                raise InputError(f"{name}: DaskBoostedRanker settles that by the cluster; leave it out")
+        if is_path(X):
+            if y is not None or qid is not None:
+                raise InputError("X names files, which have grades and qid: leave y and qid out")
+            X = read_query_files(X, sparse=sparse)
+        queries = as_queries(X, y, qid)
+        if is_path(eval_set):
+            eval_set = read_query_files(eval_set, n_features=queries.shape[1], sparse=sparse)
+        task = self._task(queries, eval_set, query_weight, sample_weight, checkpoint_every)
         with contextlib.ExitStack() as closing:
-            client = connected(engine, closing)
-            _check_lightgbm(client)
-            n = max(len(scheduler_of(client)["workers"]), 1)  # if there is none, `_seats` says so
-            if isinstance(X, (str, os.PathLike)) or (isinstance(X, (list, tuple)) and _paths(X)):
-                shares = self._of_files(X, n, sparse, [y, qid, query_weight, sample_weight])
-            else:
-                queries = as_queries(X, y, qid)
-                shares = self._of_memory(queries, n, *checked_weights(queries, query_weight, sample_weight))
-                eval_set = None if eval_set is None else _in_memory(eval_set, queries, self.metric_)
-            self._take(self._found(client, shares, (checkpoint_every, eval_set, words), checkpoint, progress))
+            client = connected(engine, closing, packages=("lightgbm",))
+            workers = sorted(scheduler_of(client)["workers"])
+            if not workers:
+                raise InputError("the cluster has no worker; start some")
+            if len(queries) < len(workers):
+                raise InputError(f"{len(queries)} queries for {len(workers)} workers: use at most one worker a query")
+            rank = balanced(queries.sizes, len(workers))
+            self.shares_ = [queries.names[rank == i].tolist() for i in range(len(workers))]
+            own = closing.enter_context(_pinned_client(client, workers))
+            bar = closing.enter_context(
+                tqdm(total=self.n_trees, desc="trees", disable=None if progress is None else not progress)
+            )
+            own.subscribe_topic(f"{own.id}-trees", lambda event: bar.update(event[1] - bar.n))
+            text = watched(client, own, workers, lambda: self._model(own, workers, task, rank))
+        booster = booster_of(lightgbm_itself(), _NETWORK.sub("", text), "the workers' model")
+        warn_of_too_few(booster.num_trees(), self.n_trees)
+        self._keep(booster, [] if task.valid is None else values_of_prefixes(self, booster, task.valid))
         return self
 
-    def _found(
-        self, client: Client, shares: list[Share], told: tuple[Any, ...], checkpoint: Any, progress: bool | None
-    ) -> list[dict[str, Any]]:
-        """Return what the members found; those who cannot sit down are given other seats."""
-        for attempt in range(TRIES):
-            seats = _seats(client, self._own("local_listen_port"))
-            if len(seats) != len(shares):
-                raise ClusterLost(
-                    f"{len(seats)} workers are there, but {len(shares)} were at the beginning; train again"
-                )
-            try:
-                return _Training(client, self._orders(seats, *told), shares, checkpoint).run(progress)
-            except PortTaken:
-                if attempt == TRIES - 1:
-                    raise
-        raise AssertionError
+    def _model(self, own: Any, workers: list[str], task: Task, rank: NDArray[np.int64]) -> str:
+        """Return the model that LightGBM trains on the workers, query q on worker ``rank[q]``, as text."""
+        from lightgbm import DaskLGBMRanker
 
-    def _take(self, found: list[dict[str, Any]]) -> None:
-        """Keep what the members found; rank 0 tells the model."""
-        first = found[0]
-        for text in first["warnings"]:
-            warnings.warn(text, UserWarning, stacklevel=3)
-        self.booster_ = booster_of(lightgbm_itself(), first["model"], "the workers' model")
-        self.metric_ = DCG.from_dict(first["metric"])
-        self.validation_ = first["history"]
-        self.n_trees_ = int(np.argmax(self.validation_)) + 1 if self.validation_ else self.booster_.num_trees()
-        self.n_features_in_ = self.booster_.num_feature()
-        self.trees_ = [one["trees"] for one in found]
-        self.shares_ = [[name for name, _ in one["queries"]] for one in first["held"]]
-
-    def _own(self, name: str) -> Any:
-        """Return a LightGBM parameter that was given, under whatever name."""
-        names = lightgbm_itself().basic._ConfigAliases.get(name)
-        return next((value for key, value in self.lightgbm.items() if key in names), None)
-
-    def _check_spread(self) -> None:
-        for name in OURS:
-            if self._own(name) is not None:
-                raise InputError(f"{name}: DaskBoostedRanker settles that by the cluster; leave it out")
-        for name in ("local_listen_port", "time_out"):
-            if self._own(name) is not None:
-                whole_number(self._own(name), name, 1)
-
-    def _of_memory(self, queries: Queries, n: int, weight: Any, by_document: Any) -> list[Share]:
-        if len(queries) < n:
-            raise InputError(f"{len(queries)} queries for {n} workers: each needs one at least; use fewer workers")
-        self._settled(queries)
-        check_training(queries)
-        self.base_ = None if self.start is None else start_of(self.start, queries, self.metric_)
-        shares = []
-        for index in balanced(queries.sizes, n):
-            rows = np.concatenate([np.arange(queries.offsets[q], queries.offsets[q + 1]) for q in index])
-            by_query = None if weight is None else weight[index]
-            shares.append(Share(queries[index], by_query, None if by_document is None else by_document[rows]))
-        return shares
-
-    def _of_files(self, X: Any, n: int, sparse: bool, rest: list[Any]) -> list[Share]:
-        if any(one is not None for one in rest):
-            raise InputError("X names files, which have grades and qid: leave y, qid and weights out")
-        if self.start is not None:
-            raise InputError("start= needs the data in memory; leave it out, or give Queries")
-        files = _files(X)
-        if len(files) < n:
-            raise InputError(f"{len(files)} files for {n} workers: each needs one at least; cut them, or use fewer")
-        self.base_ = None
-        sizes = np.array([Path(file).stat().st_size for file in files])
-        return [Share(files=[files[i] for i in index], sparse=sparse) for index in balanced(sizes, n)]
-
-    def _orders(self, seats: list[Seat], every: int, valid: Any, words: dict[str, Any] | None) -> list[Orders]:
-        """Return each member's orders: the settings that must be equal everywhere, and its rank."""
-        given = {**self.get_params(deep=False)}
-        for name in ("local_listen_port", "time_out"):
-            for alias in lightgbm_itself().basic._ConfigAliases.get(name):
-                given.pop(alias, None)
-        fixed: dict[str, Any] = {"deterministic": True, "num_machines": len(seats), "pre_partition": True}
-        if self._own("force_col_wise") is None:
-            fixed["force_row_wise"] = True  # else LightGBM chooses by the clock
-        fixed["tree_learner"] = "data" if len(seats) > 1 else "serial"
-        if self._own("num_threads") is None:
-            fixed["num_threads"] = min(seat.threads for seat in seats)
-        ranker = BoostedRanker(**{**given, **fixed})
-        ranker.base_ = self.base_
-        rest: dict[str, Any] = {
-            "token": uuid.uuid4().hex,
-            "seats": tuple(seats),
-            "ranker": ranker,
-            "every": every,
-            "resume": words,
-        }
-        rest["time_out"] = self._own("time_out") or 2
-        return [Orders(rank=rank, valid=valid if rank == 0 else None, **rest) for rank in range(len(seats))]
-
-
-class _Training:
-    """A training on a cluster, watched: whoever is lost, the others are ended, since they would wait for ever."""
-
-    def __init__(self, client: Client, orders: list[Orders], shares: list[Share], checkpoint: Any) -> None:
-        self.client, self.orders, self.shares, self.checkpoint = client, orders, shares, checkpoint
-        self.token, self.seats = orders[0].token, orders[0].seats
-        self.seen = 0
-        self.trees = 0
-        self._asking = ThreadPoolExecutor(1)
-        self._asked: Asked[dict[str, Any]] = self._asking.submit(dict)
-
-    def run(self, progress: bool | None) -> list[dict[str, Any]]:
-        """Return what each member found, in the order of ranks."""
-        hidden = None if progress is None else not progress
-        total = self.orders[0].ranker.n_trees
-        futures: list[Future] = []
-        with cluster_errors(self.client), tqdm(total=total, desc="trees", disable=hidden) as bar:
-            try:
-                for orders, share in zip(self.orders, self.shares, strict=True):
-                    futures.append(self._submitted(orders, share))
-                while not all(future.done() for future in futures) and not self._failed(futures):
-                    time.sleep(BEAT)
-                    self._hear(bar)
-                    self._look_for_the_lost(futures)
-                self._refuse_or_fail(futures)
-                found: list[dict[str, Any]] = self.client.gather(futures)
-                bar.update(found[0]["trees"] - self.trees)
-                return found
-            finally:
-                self._asking.shutdown(wait=False, cancel_futures=True)
-                self._stop(futures)
-
-    def _submitted(self, orders: Orders, share: Share) -> Future:
-        worker = orders.seats[orders.rank].worker
-        kept = self.client.scatter(share, workers=[worker], hash=False)
-        return self.client.submit(member, orders, kept, workers=[worker], allow_other_workers=False, pure=False)
-
-    def _hear(self, bar: Any) -> None:
-        """Take up the news of rank 0, if there are some: for the bar, and the checkpoint."""
-        if not self._asked.done():
-            return
-        found = self._asked.result()
-        self._asked = self._asking.submit(self._ask)
-        words = found.get(self.seats[0].worker)
-        if not isinstance(words, dict) or not words:
-            return
-        bar.update(words["trees"] - self.trees)
-        self.trees = words["trees"]
-        if words["value"] is not None:
-            bar.set_postfix_str(f"validation {words['value']:.4f}")
-        if "checkpoint" in words:
-            self.seen = words["checkpoints"]
-            if self.checkpoint is not None:
-                write_checkpoint(self.checkpoint, words["checkpoint"])
-
-    def _ask(self) -> dict[str, Any]:
-        """Ask for news, in a thread of its own: of a worker that has just died, the answer takes half a minute."""
-        try:
-            found = self.client.run(news, self.token, self.seen, workers=[self.seats[0].worker], on_error="return")
-        except (Exception, CancelledError):
-            return {}  # whether a worker or all is lost is found out elsewhere
-        return found or {}
-
-    def _look_for_the_lost(self, futures: list[Future]) -> None:
-        there = scheduler_of(self.client).get("workers")
-        if there is None:
-            raise ClusterLost(self._lost("the scheduler was lost"))
-        lost = [seat.worker for seat, future in zip(self.seats, futures, strict=True) if seat.worker not in there]
-        if lost:
-            raise ClusterLost(self._lost(f"worker {lost[0]} was lost"))
-
-    def _lost(self, what: str) -> str:
-        kept = "resume from the checkpoint" if self.seen and self.checkpoint is not None else "train again"
-        return (
-            f"{what} after {self.trees} trees; the other workers cannot go on without it and were stopped: "
-            f"{kept} with as many workers (checkpoint=FILE, resume=True)"
+        sums = own.submit(Sums, len(workers), actor=True, workers=workers[:1])
+        weights = [None if task.weight is None else task.weight[rank == i] for i in range(len(workers))]
+        columns = {"force_col_wise": "force_row_wise" not in self.lightgbm}
+        ranker = DaskLGBMRanker(
+            client=own,
+            objective=WorkerObjective(Slopes(self, task.loss), workers, weights, sums.result(), f"{own.id}-trees"),
+            n_estimators=self.n_trees,
+            learning_rate=self.learning_rate,
+            num_leaves=self.num_leaves,
+            random_state=self.seed,
+            **main_names({**DEFAULTS, **SETTINGS, **columns, **self.lightgbm, **FIXED}),
         )
+        data = self._placed(own, task, [rank == i for i in range(len(workers))])
+        with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Parameter n_jobs will be ignored")
+            text: str = ranker.fit(**data).booster_.model_to_string(num_iteration=-1)
+        return text
 
-    @staticmethod
-    def _failed(futures: list[Future]) -> bool:
-        return any(future.status in ("error", "cancelled", "lost") for future in futures)
-
-    def _refuse_or_fail(self, futures: list[Future]) -> None:
-        """Raise the error that tells most: refused input first, then the first failure that is not another's echo."""
-        if not self._failed(futures):
-            return
-        time.sleep(BEAT)  # others may be about to say why
-        errors = [future.exception() for future in futures if future.status == "error"]
-        for error in errors:
-            if isinstance(error, InputError):
-                raise error
-        own = [error for error in errors if "ConnectionError" not in str(error)] or errors
-        if own and not isinstance(own[0], MemberFailed):
-            raise own[0]
-        if own and self.trees == 0 and _TAKEN.search(str(own[0])):
-            raise PortTaken(self._lost(str(own[0])))
-        raise ClusterLost(self._lost(str(own[0]) if own else "a worker's task was cancelled"))
-
-    def _stop(self, futures: list[Future]) -> None:
-        """End members that are still there, quietly: there may be no cluster left."""
-        if all(future.status == "finished" for future in futures) and len(futures) == len(self.seats):
-            return
-        with contextlib.suppress(Exception):
-            self.client.cancel(futures, force=True)
-            there = scheduler_of(self.client)["workers"]
-            self.client.run(end, self.token, workers=[w.worker for w in self.seats if w.worker in there])
+    def _placed(self, own: Any, task: Task, mine: list[NDArray[np.bool_]]) -> dict[str, Any]:
+        """Send each worker its queries; return what `DaskLGBMRanker.fit` takes."""
+        parts = [task.queries[chosen] for chosen in mine]
+        data = {"X": [part.features for part in parts], "y": [part.grades for part in parts]}
+        data["group"] = [part.sizes for part in parts]
+        if task.by_document is not None:
+            data["sample_weight"] = [task.by_document[np.repeat(chosen, task.queries.sizes)] for chosen in mine]
+        if self.base_ is not None:
+            data["init_score"] = [base_scores(part.features, self.base_) for part in parts]
+        return {name: own.placed(pieces) for name, pieces in data.items()}
 
 
-def balanced(sizes: NDArray[np.integer], n: int) -> list[list[int]]:
-    """Return which items each of `n` holders gets, about as much each: the largest first, to whom has least."""
-    held: list[list[int]] = [[] for _ in range(n)]
-    load = [(0, i) for i in range(n)]
-    for item in np.argsort(-sizes, kind="stable").tolist():
-        weight, i = heapq.heappop(load)
-        held[i].append(item)
-        heapq.heappush(load, (weight + max(int(sizes[item]), 1), i))
-    return [sorted(items) for items in held]
+class Sums:
+    """A Dask actor that adds up what the workers give it, once a tree."""
+
+    def __init__(self, n_workers: int) -> None:
+        self.n_workers = n_workers
+        self._given: dict[int, Floats] = {}
+        self._complete = asyncio.Event()
+
+    async def total(self, rank: int, sums: Floats) -> Floats:
+        """Return the sum over all workers, in the order of ranks, as soon as each has given its own."""
+        given, complete = self._given, self._complete
+        given[rank] = sums
+        if len(given) == self.n_workers:
+            self._given, self._complete = {}, asyncio.Event()
+            complete.set()
+        await complete.wait()
+        return np.sum([given[rank] for rank in sorted(given)], axis=0)
 
 
-def _check_lightgbm(client: Client) -> None:
-    """Refuse workers without LightGBM, or with another version: their trees would differ."""
-    ours = lightgbm_itself().__version__
-    with cluster_errors(client):
-        found = client.run(eval, _LIGHTGBM, on_error="return")  # text, which every worker can unpickle
-    for worker, theirs in sorted(found.items()):
-        if isinstance(theirs, BaseException):
-            raise InputError(
-                f"worker {worker} cannot load LightGBM ({theirs}); install lightgbm {ours} on every worker"
-            )
-        if theirs != ours:
-            raise InputError(f"worker {worker} has LightGBM {theirs}, this process {ours}: install the same on all")
+@dataclass
+class WorkerObjective:
+    """LightGBM's objective on each worker's queries: `slopes` in one unit, by the actor `sums`."""
+
+    slopes: Slopes
+    workers: list[str]
+    weights: list[Floats | None]
+    sums: Any
+    topic: str
+
+    def __call__(self, y: Floats, score: Floats, weight: Floats | None, group: Any) -> tuple[Floats, Floats]:
+        """Return slope and curvature of each document of this worker, shapes (n,)."""
+        from distributed import get_worker
+
+        worker = get_worker()
+        rank = self.workers.index(worker.address)
+        queries = y.astype(np.int64), np.concatenate([[0], np.cumsum(group)]), self.weights[rank]
+        with one_thread() if worker.state.nthreads == 1 else contextlib.nullcontext():
+            slope, curvature = self.slopes(score, *queries, lambda sums: self.sums.total(rank, sums).result())
+        if rank == 0:
+            worker.log_event(self.topic, self.slopes.n_grown)
+        return (slope, curvature) if weight is None else (slope * weight, curvature * weight)
 
 
-def _seats(client: Client, base: int | None) -> list[Seat]:
-    """Return where the members sit, workers by address, with ports that no two of them share."""
-    for _ in range(20):
-        with cluster_errors(client):
-            found = client.run(_seat)
-        seats = [found[worker] for worker in sorted(found)]
-        if not seats:
-            raise InputError("the cluster has no worker; start some")
-        if base is not None:
-            return [
-                Seat(seat.worker, seat.host, base + 2 * rank, base + 2 * rank + 1, seat.pid, seat.threads)
-                for rank, seat in enumerate(seats)
-            ]
-        ports = [(seat.host, port) for seat in seats for port in (seat.port, seat.link_port)]
-        if len(set(ports)) == len(ports):
-            return seats
-    raise InputError("no free ports were found on the workers; give local_listen_port=")
+def _pinned_client(client: Client, workers: list[str]) -> Any:
+    """Return a client of the same scheduler that puts piece i of any data on worker i.
 
+    LightGBM numbers its machines in the order in which `who_has` lists the pieces, and its bytes depend on that.
+    """
+    from dask import array as da
+    from distributed import Client
+    from scipy.sparse import csr_matrix
 
-def _seat(dask_worker: Any) -> Seat:
-    from distributed.comm import get_address_host
+    class PinnedClient(Client):
+        def placed(self, pieces: list[Any]) -> Any:
+            """Return arrays or CSR matrices, one a worker, as one Dask array."""
+            tables = [csr_matrix(one) if hasattr(one, "tocsr") else one for one in pieces]  # it takes no csr_array
+            futures = [self.scatter(one, workers=[w], hash=False) for w, one in zip(workers, tables, strict=True)]
+            pairs = zip(futures, tables, strict=True)
+            return da.concatenate([da.from_delayed(future, one.shape, one.dtype) for future, one in pairs])
 
-    with socket.socket() as first, socket.socket() as second:
-        for one in (first, second):
-            one.bind(("", 0))
-        ports = first.getsockname()[1], second.getsockname()[1]
-    host = socket.gethostbyname(get_address_host(dask_worker.address))
-    return Seat(dask_worker.address, host, *ports, os.getpid(), dask_worker.state.nthreads)
+        def compute(self, collections: Any, **options: Any) -> Any:  # type: ignore[override]
+            pairs = zip(collections, workers, strict=True)
+            return [super(PinnedClient, self).compute(one, workers=[w], **options) for one, w in pairs]
 
+        def who_has(self, futures: Any = None, **options: Any) -> Any:
+            return {future.key: [worker] for future, worker in zip(futures, workers, strict=True)}
 
-def _paths(items: Sequence[Any]) -> bool:
-    return bool(items) and all(isinstance(item, (str, os.PathLike)) for item in items)
-
-
-def _files(given: Any) -> list[str]:
-    """Return the files of a path, a folder, a pattern or several of these, in order, each once."""
-    found: list[str] = []
-    for one in [os.fspath(path) for path in ([given] if isinstance(given, (str, os.PathLike)) else given)]:
-        if Path(one).is_dir():
-            inside = sorted(str(path) for path in Path(one).iterdir() if path.is_file() and path.suffix != ".query")
-        elif Path(one).exists():
-            inside = [one]
-        else:
-            inside = sorted(glob.glob(one, recursive=True))  # noqa: PTH207 - patterns may be absolute
-        if not inside:
-            raise InputError(f"{one}: there is no such file, and none of a name like it; check the name")
-        found += inside
-    return list(dict.fromkeys(str(Path(one).absolute()) for one in found))
-
-
-def _in_memory(eval_set: Any, queries: Queries, metric: DCG) -> Any:
-    if isinstance(eval_set, (str, os.PathLike)):
-        from dcglearn.rankers.svmlight import read_queries
-
-        eval_set = read_queries(eval_set, n_features=queries.shape[1], sparse=hasattr(queries.features, "tocsr"))
-    return as_eval_set(eval_set, queries.shape[1], metric)
+    return PinnedClient(client.scheduler.address, security=client.security, set_as_default=False, timeout=CONNECT)

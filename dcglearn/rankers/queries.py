@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -356,6 +357,19 @@ def group_labels(sizes: ArrayLike, n: int) -> Integers:
     if counts.sum() != n:
         raise InputError(f"group sizes sum to {int(counts.sum())}, but there are {n} documents")
     return np.repeat(np.arange(1, len(counts) + 1), counts.astype(np.int64))
+
+
+def balanced(sizes: NDArray[np.integer], n: int) -> NDArray[np.int64]:
+    """Return the share, 0..n - 1, of each item, so that shares are about equal in size, shape (len(sizes),).
+
+    The largest item first, each to the smallest share: sizes of two shares differ by one item at most.
+    """
+    share = np.zeros(len(sizes), dtype=np.int64)
+    load = [(0, i) for i in range(n)]
+    for item in np.argsort(-sizes, kind="stable").tolist():
+        total, share[item] = load[0]
+        heapq.heapreplace(load, (total + max(int(sizes[item]), 1), int(share[item])))
+    return share
 
 
 def _refuse_feature(row: int, column: int, value: float) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.files import read_bytes
+from dcglearn.foundation.files import expand_paths, read_bytes
 from dcglearn.foundation.sources import decompressed
 from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.queries import Queries, group_labels
@@ -79,6 +79,41 @@ def read_queries(
         row_named = re.match(r"(?:qid|grades)\[(\d+)\]", str(error))
         line = f", {_line(data, int(row_named[1]))}" if row_named else ""
         raise InputError(f"{path}{line}: {error}") from error
+
+
+def read_query_files(paths: Any, *, n_features: int | None = None, sparse: bool = False) -> Queries:
+    """Read learning-to-rank files as one, in order; for the parameters see `read_queries`.
+
+    Parameters
+    ----------
+    paths : path, pattern, folder, or sequence of these
+
+    Raises
+    ------
+    InputError
+        If there is no such file, one cannot be read, or a query is in two of them.
+    """
+    from scipy.sparse import vstack
+
+    files = [path for path in expand_paths(paths, "*") if not path.endswith(".query")]
+    if not files:
+        raise InputError(f"{paths}: there are group sizes (.query), but no documents; name the files with features too")
+    parts = [read_queries(path, n_features=n_features, sparse=True) for path in files]
+    place: dict[Any, str] = {}
+    for path, part in zip(files, parts, strict=True):
+        part.features.resize(part.shape[0], max(one.shape[1] for one in parts))
+        numbered = _group_sizes(Path(path)).exists()  # then the names count the queries of this file
+        for name in part.names.tolist():
+            first = place.setdefault(f"{path}:{name}" if numbered else name, path)
+            if first != path:
+                raise InputError(
+                    f"query {name} is in {first} and in {path}: a query must not be split; keep its documents in one "
+                    "file, and number queries of different files differently"
+                )
+    features = vstack([part.features for part in parts], format="csr")
+    grades, sizes = (np.concatenate([getattr(part, name) for part in parts]) for name in ("grades", "sizes"))
+    n_grades = max(part.n_grades or 1 for part in parts)
+    return Queries(features if sparse else features.toarray(), grades, np.repeat(list(place), sizes), n_grades)
 
 
 def _line(data: bytes, row: int) -> str:
@@ -161,6 +196,11 @@ def _line_fields(place: str, fields: list[str]) -> tuple[list[str], dict[int, st
     return query, values
 
 
+def _group_sizes(path: Path) -> Path:
+    """Return the file beside `path` that LightGBM reads group sizes from."""
+    return path.with_name(re.sub(r"\.(gz|xz|zst)$", "", path.name) + ".query")
+
+
 def _grouped(path: Path, groups: str | os.PathLike[str] | None, data: bytes, qid: Any, n: int) -> Any:
     """Return the query of each document, from qid or from group sizes."""
     if groups is None and len(qid) == n and re.search(rb"^[^#\n]*\bqid:", data, re.MULTILINE):
@@ -169,7 +209,7 @@ def _grouped(path: Path, groups: str | os.PathLike[str] | None, data: bytes, qid
         if groups is not None:
             raise InputError(f"{path} has qid, so its queries are known; leave the group sizes {groups} out")
         raise InputError(f"{path}: {n - len(qid)} of {n} lines have no qid")
-    beside = Path(groups) if groups is not None else path.with_name(re.sub(r"\.(gz|xz|zst)$", "", path.name) + ".query")
+    beside = _group_sizes(path) if groups is None else Path(groups)
     if groups is None and not beside.exists():
         raise InputError(f"{path} has no qid, and no {beside.name} lies beside it; give groups, a file of group sizes")
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,12 @@ OURS = {
     "init_score": "loss",
 }
 """LightGBM's parameters that have another name here."""
+
+DEFAULTS = {"verbose": -1, "feature_pre_filter": False}
+"""LightGBM's parameters that have another default here."""
+
+FIXED = {"metric": "none", "boost_from_average": False}
+"""LightGBM's parameters that every training has."""
 
 
 class BoostedRanker(Ranker):
@@ -190,8 +197,28 @@ class BoostedRanker(Ranker):
         InputError
             If an input or a setting cannot be used, or the checkpoint is damaged or of another training.
         """
-        lightgbm = lightgbm_itself()
-        queries = as_queries(X, y, qid)
+        task = self._task(as_queries(X, y, qid), eval_set, query_weight, sample_weight, checkpoint_every)
+        growth = Growth(self, lightgbm_itself(), task, checkpoint_every)
+        if resume:
+            growth.take_up(checkpoint_words(checkpoint), str(checkpoint))
+        growth.grow(checkpoint, progress)
+        self._keep(growth.booster, growth.history)
+        return self
+
+    def _keep(self, booster: Any, history: list[float]) -> None:
+        """Keep the trees, as many as are best on the validation set."""
+        self.booster_, self.validation_ = booster, history
+        self.n_trees_ = int(np.argmax(history)) + 1 if history else booster.num_trees()
+
+    def _task(
+        self,
+        queries: Queries,
+        eval_set: Any,
+        query_weight: ArrayLike | None,
+        sample_weight: ArrayLike | None,
+        checkpoint_every: int,
+    ) -> Task:
+        """Return what to train on, checked; set `metric_`, `n_features_in_` and `base_`."""
         loss = self._settled(queries)
         check_training(queries)
         current_word(self.follow, "follow", RENAMED_DIRECTIONS)
@@ -200,13 +227,7 @@ class BoostedRanker(Ranker):
         weight, by_document = checked_weights(queries, query_weight, sample_weight)
         self.n_features_in_ = queries.shape[1]
         self.base_ = None if self.start is None else start_of(self.start, queries, self.metric_)
-        growth = Growth(self, lightgbm, queries, loss, valid, weight, by_document, checkpoint_every)
-        if resume:
-            growth.take_up(checkpoint_words(checkpoint), str(checkpoint))
-        growth.grow(checkpoint, progress)
-        self.booster_, self.validation_ = growth.booster, growth.history
-        self.n_trees_ = int(np.argmax(self.validation_)) + 1 if self.validation_ else self.booster_.num_trees()
-        return self
+        return Task(queries, loss, valid, weight, by_document)
 
     def _settled(self, queries: Queries) -> Objective:
         """Return the loss to climb, and set the metric that judges."""
@@ -241,18 +262,10 @@ class BoostedRanker(Ranker):
 
     @staticmethod
     def _check_names(given: dict[str, Any]) -> None:
-        if not given:
-            return
-        known = lightgbm_itself().basic._ConfigAliases
         for name in given:
-            for main, ours in OURS.items():
-                if name in known.get(main) or name == main:
-                    raise InputError(f"{name}: give {ours}= instead")
-        everything = known._get_all_param_aliases()
-        names = set(everything).union(*everything.values())
-        wrong = sorted(set(given) - names)
-        if wrong:
-            raise InputError(f"{wrong[0]} is neither a parameter of BoostedRanker nor of LightGBM")
+            ours = OURS.get(name) or OURS.get(next(iter(main_names({name: None}))))
+            if ours:
+                raise InputError(f"{name}: give {ours}= instead")
 
     def _write(self, folder: Path) -> dict[str, Any]:
         self.booster_.save_model(str(folder / "trees.txt"))
@@ -270,38 +283,72 @@ class BoostedRanker(Ranker):
             raise InputError("trees.txt does not belong to model.json, or is damaged")
 
 
+@dataclass(frozen=True)
+class Task:
+    """What to train on: queries, loss, validation set, and the weights of queries and documents."""
+
+    queries: Queries
+    loss: Objective
+    valid: Queries | None
+    weight: Floats | None
+    by_document: Floats | None
+
+
+class Slopes:
+    """The slopes and curvatures that each tree is fitted to, tree after tree.
+
+    The first tree fits the gains by least squares, since many losses are flat where all scores are equal.
+
+    Parameters
+    ----------
+    ranker : BoostedRanker
+        With its `metric_`.
+    loss : Objective
+    n_grown : int
+        Trees that exist already.
+    """
+
+    def __init__(self, ranker: BoostedRanker, loss: Objective, n_grown: int = 0) -> None:
+        self.loss, self.regression = loss, Regression(ranker.metric_)
+        self.n_trees, self.follow, self.curvature = ranker.n_trees, ranker._follow, ranker.curvature
+        self.n_grown = n_grown
+
+    def __call__(
+        self,
+        scores: Floats,
+        grades: Any,
+        offsets: Any,
+        weight: Floats | None,
+        total: Callable[[Floats], Floats] | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return slope and curvature of the next tree, shapes (n,); for the parameters see `descent`."""
+        self.n_grown += 1
+        loss, follow = self.loss.at(self.n_grown, self.n_trees), self.follow
+        if self.n_grown == 1:
+            loss, follow = self.regression, "lambdas"
+        return descent(loss, scores, grades, offsets, weight, follow, self.curvature, total)
+
+
 class Growth:
     """Trees under construction, in segments that a checkpoint can hold."""
 
-    def __init__(
-        self,
-        ranker: BoostedRanker,
-        lightgbm: Any,
-        queries: Queries,
-        loss: Objective,
-        valid: Queries | None,
-        weight: Floats | None,
-        by_document: Floats | None,
-        every: int,
-    ) -> None:
-        self.ranker, self.lightgbm, self.queries, self.loss, self.valid = ranker, lightgbm, queries, loss, valid
-        self.weight, self.by_document, self.every = weight, by_document, every
-        self.regression = Regression(ranker.metric_)
+    def __init__(self, ranker: BoostedRanker, lightgbm: Any, task: Task, every: int) -> None:
+        self.ranker, self.lightgbm, self.every = ranker, lightgbm, every
+        self.queries, self.loss, self.valid = task.queries, task.loss, task.valid
+        self.weight, self.by_document = task.weight, task.by_document
         self.history: list[float] = []
         self.booster: Any = None
-        self.base = self._base_of(queries)
-        self.valid_scores = None if valid is None else self._base_of(valid)
-        quiet = {"verbose": -1, "feature_pre_filter": False}
+        self.base = self._base_of(self.queries)
+        self.valid_scores = None if self.valid is None else self._base_of(self.valid)
         shape = {"learning_rate": ranker.learning_rate, "num_leaves": ranker.num_leaves}
-        self.settings = {**quiet, **shape, **ranker.lightgbm, "metric": "none", "boost_from_average": False}
-        self.data = lightgbm.Dataset(queries.features, queries.grades, params=self.settings, free_raw_data=False)
+        self.settings = {**DEFAULTS, **shape, **ranker.lightgbm, **FIXED}
+        self.data = lightgbm.Dataset(
+            self.queries.features, self.queries.grades, params=self.settings, free_raw_data=False
+        )
 
     def _base_of(self, queries: Queries) -> Floats:
         base = self.ranker.base_
         return np.zeros(queries.shape[0]) if base is None else base_scores(queries.features, base)
-
-    _total: Callable[[Floats], Floats] | None = None
-    """Adds up sums over documents, where others hold a share of them."""
 
     @property
     def n_grown(self) -> int:
@@ -320,13 +367,8 @@ class Growth:
                     self._save(checkpoint)
                 if self.n_grown == before:
                     break
-        if self.n_grown < self.ranker.n_trees and not self._tired():
-            warnings.warn(
-                f"no leaf can be split any further: {self.n_grown} of {self.ranker.n_trees} trees were grown; allow "
-                "smaller leaves (min_data_in_leaf)",
-                UserWarning,
-                stacklevel=3,
-            )
+        if not self._tired():
+            warn_of_too_few(self.n_grown, self.ranker.n_trees)
 
     def _segment(self, size: int, bar: Any) -> None:
         first = self.n_grown
@@ -349,17 +391,11 @@ class Growth:
         )
 
     def _objective(self, first: int) -> Callable[[Floats, Any], tuple[Floats, Floats]]:
-        grown = first
+        slopes = Slopes(self.ranker, self.loss, first)
 
         def objective(grown_scores: Floats, _: Any) -> tuple[Floats, Floats]:
-            nonlocal grown
-            grown += 1
-            scores = grown_scores + self.base
-            loss, follow = self.loss.at(grown, self.ranker.n_trees), self.ranker._follow
-            if grown == 1:  # equal scores: many losses are flat there
-                loss, follow = self.regression, "lambdas"
-            rest = self.queries.grades, self.queries.offsets, self.weight
-            slope, curve = descent(loss, scores, *rest, follow, self.ranker.curvature, self._total)
+            queries = self.queries
+            slope, curve = slopes(grown_scores + self.base, queries.grades, queries.offsets, self.weight)
             return (slope, curve) if self.by_document is None else (slope * self.by_document, curve * self.by_document)
 
         return objective
@@ -371,8 +407,7 @@ class Growth:
         self.history.append(float(self.valid.evaluate(self.valid_scores, self.ranker.metric_).mean()))
 
     def _tired(self) -> bool:
-        patience = self.ranker.patience
-        return bool(patience and self.history and len(self.history) - 1 - int(np.argmax(self.history)) >= patience)
+        return is_tired(self.history, self.ranker.patience)
 
     @property
     def fingerprint(self) -> str:
@@ -407,7 +442,8 @@ class Growth:
         }
 
     def _save(self, checkpoint: Any) -> None:
-        write_checkpoint(checkpoint, self.words)
+        with written_beside(checkpoint) as beside:
+            beside.write_text(json.dumps(self.words), encoding="utf-8")
 
     def take_up(self, words: dict[str, Any], name: str) -> None:
         """Go on where a checkpoint, called `name`, left off; for errors see `BoostedRanker.fit`."""
@@ -420,10 +456,30 @@ class Growth:
                 self.valid_scores += self.booster.predict(self.valid.features, start_iteration=tree, num_iteration=1)
 
 
-def write_checkpoint(checkpoint: Any, words: dict[str, Any]) -> None:
-    """Write what `Growth.words` says, whole or not at all."""
-    with written_beside(checkpoint) as beside:
-        beside.write_text(json.dumps(words), encoding="utf-8")
+def is_tired(history: list[float], patience: int | None) -> bool:
+    """Return whether the last `patience` trees have not brought a better value."""
+    return bool(patience and history and len(history) - 1 - int(np.argmax(history)) >= patience)
+
+
+def values_of_prefixes(ranker: BoostedRanker, booster: Any, valid: Queries) -> list[float]:
+    """Return the value of 1, 2, ... trees on the validation set, until the ranker's `patience` is exhausted."""
+    scores = np.zeros(valid.shape[0]) if ranker.base_ is None else base_scores(valid.features, ranker.base_)
+    history: list[float] = []
+    while len(history) < booster.num_trees() and not is_tired(history, ranker.patience):
+        scores += booster.predict(valid.features, start_iteration=len(history), num_iteration=1)
+        history.append(float(valid.evaluate(scores, ranker.metric_).mean()))
+    return history
+
+
+def warn_of_too_few(n_grown: int, n_trees: int) -> None:
+    """Warn that growth ended before `n_trees`, if it did."""
+    if n_grown < n_trees:
+        warnings.warn(
+            f"no leaf can be split any further: {n_grown} of {n_trees} trees were grown; allow smaller leaves "
+            "(min_data_in_leaf)",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def checkpoint_words(checkpoint: Any) -> dict[str, Any]:
@@ -488,6 +544,22 @@ def lightgbm_itself() -> Any:
     except ImportError as error:
         raise InputError("LightGBM is not installed: pip install 'dcglearn[trees]'") from error
     return lightgbm
+
+
+def main_names(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return LightGBM's parameters under their main names; the last of several aliases counts.
+
+    Raises
+    ------
+    InputError
+        If LightGBM knows no such parameter.
+    """
+    aliases = lightgbm_itself().basic._ConfigAliases._get_all_param_aliases()
+    main = {alias: name for name, others in aliases.items() for alias in (name, *others)}
+    wrong = sorted(parameters.keys() - main.keys())
+    if wrong:
+        raise InputError(f"{wrong[0]} is neither a parameter of BoostedRanker nor of LightGBM")
+    return {main[name]: value for name, value in parameters.items()}
 
 
 def booster_of(lightgbm: Any, text: str, name: str) -> Any:

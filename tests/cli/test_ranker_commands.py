@@ -152,6 +152,8 @@ def test_trees_over_a_cluster(dcglearn, data):
     assert status == 2 and "--model trees" in err
     status, out, _ = dcglearn(*asked, "--model", "trees", "--workers", "2", "--dry-run")
     assert status == 0 and "DaskBoostedRanker" in out
+    status, _, err = dcglearn(*asked, "--model", "trees", "--workers", "1", "--resume")
+    assert status == 2 and "--resume: trees over a cluster have no checkpoints" in err
     status, out, err = dcglearn(*asked, "--model", "trees", "--workers", "1")
     assert status == 0, err
     assert "trees: " in out and "on the validation data" in out

@@ -1,11 +1,12 @@
-"""Trees over a cluster: as good as local ones, the same bytes twice, whole queries, and an end when a worker dies."""
+"""Trees over a cluster: the local ones or as good, the same bytes twice, whole queries, and an end when one is lost."""
 
 import os
 import signal
-import socket
+import subprocess
+import sys
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,31 +15,26 @@ import pytest
 import dcglearn as dl
 from dcglearn.foundation.cluster import ClusterLost
 from dcglearn.foundation.validation import InputError
-from dcglearn.losses import ApproxNDCG, RegSHFSDCG
+from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListNet, RegSHFSDCG, SmoothNDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
-from dcglearn.rankers import dask_trees, member_process
-from dcglearn.rankers.dask_trees import balanced
-from dcglearn.rankers.member_link import Link
-from dcglearn.rankers.queries import Queries
+from dcglearn.rankers import dask_trees
+from dcglearn.rankers.queries import Queries, balanced
 from tests.rankers.test_trees import STEEP, TEST, TRAIN, bumpy
 
 distributed = pytest.importorskip("distributed")
-pytest.importorskip("lightgbm")
+lightgbm = pytest.importorskip("lightgbm")
 VALID = bumpy(n_queries=20, seed=2)
 
 
+def cluster_of(n_workers):
+    return distributed.LocalCluster(
+        n_workers=n_workers, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=60
+    )
+
+
 @pytest.fixture(scope="module")
-def cluster():
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=60
-    ) as cluster:
-        yield cluster
-
-
-@pytest.fixture
-def client(cluster):
-    with distributed.Client(cluster) as client:
-        client.wait_for_workers(2, timeout=30)
+def client():
+    with cluster_of(2) as cluster, distributed.Client(cluster) as client:
         yield client
 
 
@@ -50,10 +46,10 @@ def text(ranker):
     return ranker.booster_.model_to_string()
 
 
-def write(path: Path, queries: Queries, more: str = "") -> Path:
+def write(path: Path, queries: Queries) -> Path:
     rows = zip(queries.grades, queries.qid, queries.features, strict=True)
     lines = [f"{g} qid:{q} " + " ".join(f"{i}:{v!r}" for i, v in enumerate(x.tolist(), 1) if v) for g, q, x in rows]
-    path.write_text("\n".join(lines) + "\n" + more)
+    path.write_text("\n".join(lines) + "\n")
     return path
 
 
@@ -79,40 +75,11 @@ def test_slopes_of_shares_are_those_of_the_whole(follow, curvature):
 def test_shares_are_balanced_and_nobody_is_left_out():
     rng = np.random.default_rng(0)
     for n, sizes in [(2, [5]), (3, [9, 1, 1]), (4, rng.integers(1, 200, 300)), (2, [0, 0, 0])]:
-        held = balanced(np.array(sizes), n)
-        assert sorted(item for items in held for item in items) == list(range(len(sizes)))
+        share = balanced(np.array(sizes), n)
+        loads = np.bincount(share, weights=sizes, minlength=n)
+        assert loads.max() - loads.min() <= max(sizes)
         if len(sizes) >= n:
-            assert all(held)
-        loads = [sum(sizes[i] for i in items) for items in held]
-        assert max(loads) - min(loads) <= max(sizes)
-
-
-def test_members_hear_everybody_in_order_and_strangers_are_sent_away():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    heard = {}
-
-    def talk(rank):
-        link = Link(rank, 3, "127.0.0.1", port, "right")
-        heard[rank] = [link.gathered({"rank": rank, "round": i, "value": 0.1 * rank}) for i in range(3)]
-        link.close()
-
-    threads = [threading.Thread(target=talk, args=(rank,)) for rank in range(3)]
-    threads[0].start()
-    stranger = None
-    while stranger is None:
-        try:
-            stranger = socket.create_connection(("127.0.0.1", port))
-        except ConnectionRefusedError:
-            time.sleep(0.01)
-    stranger.sendall(b"\0\0\0\0\0\0\0\x02[]")
-    for thread in threads[1:]:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=10)
-    stranger.close()
-    wanted = [[{"rank": rank, "round": i, "value": 0.1 * rank} for rank in range(3)] for i in range(3)]
-    assert heard == dict.fromkeys(range(3), wanted)
+            assert set(share) == set(range(n))
 
 
 def test_as_good_as_local_the_same_bytes_twice_and_no_query_split(client, tmp_path):
@@ -120,7 +87,7 @@ def test_as_good_as_local_the_same_bytes_twice_and_no_query_split(client, tmp_pa
     local = dl.BoostedRanker(RegSHFSDCG(STEEP), n_trees=80, num_leaves=7, num_threads=1).fit(train)
     far = small(n_trees=80, feature_fraction=0.8).fit(train, engine=client)
     assert abs(far.score(TEST) - local.score(TEST)) < 0.02
-    assert far.trees_ == [80, 80]
+    assert far.booster_.num_trees() == 80
     assert text(small(n_trees=80, feature_fraction=0.8).fit(train, engine=client)) == text(far)
     held = [set(names) for names in far.shares_]
     assert not held[0] & held[1] and held[0] | held[1] == set(train.names.tolist())
@@ -132,50 +99,58 @@ def test_as_good_as_local_the_same_bytes_twice_and_no_query_split(client, tmp_pa
     assert again.get_params()["feature_fraction"] == 0.8
 
 
-def test_validation_stops_all_at_the_same_tree(client):
-    ranker = small(n_trees=300, patience=10, learning_rate=0.5).fit(TRAIN, eval_set=VALID, engine=client)
+def test_the_number_of_trees_is_the_one_that_patience_would_have_chosen(client):
+    ranker = small(n_trees=80, patience=10, learning_rate=0.5).fit(TRAIN, eval_set=VALID, engine=client)
     assert ranker.n_trees_ == np.argmax(ranker.validation_) + 1
-    assert ranker.trees_ == [ranker.n_trees_ + 10] * 2 == [ranker.booster_.num_trees()] * 2
+    assert len(ranker.validation_) == ranker.n_trees_ + 10 < ranker.booster_.num_trees() == 80
     assert ranker.score(VALID) == pytest.approx(max(ranker.validation_), abs=1e-9)
 
 
-def test_files_are_read_by_the_workers_and_give_the_same_bytes(client, tmp_path):
+def test_files_give_the_same_bytes(client, tmp_path):
     X = TRAIN.features.copy()
-    held = [share.queries.names for share in small()._of_memory(TRAIN, 2, None, None)]
-    halves = [np.isin(TRAIN.names, names) for names in held]
-    X[np.isin(TRAIN.qid, held[1]), 5] = 0  # a file that does not show the last feature
+    X[TRAIN.qid >= 30, 5] = 0  # a file that does not show the last feature
     data = Queries(X, TRAIN.grades, TRAIN.qid)
-    memory = small(patience=20).fit(data, eval_set=VALID, engine=client)
+    memory = small(n_trees=10, patience=20).fit(data, eval_set=VALID, engine=client)
     (tmp_path / "train").mkdir()
-    write(tmp_path / "train" / "b.svm", data[halves[0]], "#" + "." * 100_000)  # the larger one is the first worker's
-    write(tmp_path / "train" / "a.svm", data[halves[1]])
+    write(tmp_path / "train" / "a.svm", data[:30])
+    write(tmp_path / "train" / "b.svm", data[30:])
     valid = write(tmp_path / "valid.svm", VALID)
-    files = small(patience=20).fit(tmp_path / "train", eval_set=valid, engine=client)
+    files = small(n_trees=10, patience=20).fit(tmp_path / "train", eval_set=valid, engine=client)
     assert files.shares_ == memory.shares_
     assert text(files) == text(memory)
     assert files.validation_ == memory.validation_
 
 
-def test_weights_go_with_their_queries():
-    by_query, by_document = np.arange(1.0, len(TRAIN) + 1), np.random.default_rng(0).random(TRAIN.shape[0])
-    shares = small()._of_memory(TRAIN, 3, by_query, by_document)
-    for share in shares:
-        np.testing.assert_array_equal(share.weight, share.queries.names + 1)
-        rows = np.isin(TRAIN.qid, share.queries.names)
-        np.testing.assert_array_equal(share.by_document, by_document[rows])
-        np.testing.assert_array_equal(share.queries.features, TRAIN.features[rows])
+FEW = Queries(np.clip(np.round(4 * TRAIN.features), -6, 6), TRAIN.grades, TRAIN.qid)
+"""Features of few values have the same bins on every worker; then nothing depends on where a query is."""
 
 
-def test_with_the_same_bins_the_trees_are_the_local_ones_weights_and_start_included(client):
-    """Features of few values have the same bins on every worker; then nothing depends on where a query is."""
-    train = Queries(np.clip(np.round(4 * TRAIN.features), -6, 6), TRAIN.grades, TRAIN.qid)
-    how = {"query_weight": np.linspace(1, 3, len(TRAIN)), "sample_weight": np.linspace(1, 2, TRAIN.shape[0])}
+def same_as_local(client, loss, how, **settings):
     # LightGBM estimates counts on a cluster, so min_data_in_leaf would choose other leaves.
-    settings = {"start": dl.RidgeRanker(STEEP).fit(train), "min_data_in_bin": 1, "min_data_in_leaf": 1}
-    local = dl.BoostedRanker(RegSHFSDCG(STEEP), n_trees=20, num_leaves=7, **settings).fit(train, **how)
-    far = small(n_trees=20, **settings).fit(train, engine=client, **how)
+    settings = {"n_trees": 12, "num_leaves": 7, "min_data_in_bin": 1, "min_data_in_leaf": 1, **settings}
+    local = dl.BoostedRanker(loss, **settings).fit(FEW, **how)
+    far = dl.DaskBoostedRanker(loss, **settings).fit(FEW, engine=client, **how)
     np.testing.assert_array_equal(far.base_, local.base_)
-    np.testing.assert_allclose(far.predict(train), local.predict(train), rtol=1e-6)
+    np.testing.assert_allclose(far.predict(FEW), local.predict(FEW), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("follow", DIRECTIONS)
+@pytest.mark.parametrize("curvature", CURVATURES)
+def test_with_shares_of_9_to_1_the_trees_are_the_local_ones(client, monkeypatch, follow, curvature):
+    """The grades of the small share are low, so that means over it would be others."""
+    low_first = np.argsort(np.add.reduceat(FEW.grades, FEW.offsets[:-1]), kind="stable")
+    monkeypatch.setattr(dask_trees, "balanced", lambda sizes, n: np.isin(np.arange(len(sizes)), low_first[:6]) + 0)
+    rng = np.random.default_rng(0)
+    how = {"query_weight": np.linspace(1, 3, len(FEW)), "sample_weight": rng.choice([1, 1.25], FEW.shape[0])}
+    start = dl.RidgeRanker(STEEP).fit(FEW)
+    same_as_local(client, RegSHFSDCG(STEEP), how, start=start, follow=follow, curvature=curvature)
+
+
+def test_every_loss_grows_the_local_trees(client):
+    for loss in (SDCG(STEEP), SHFSDCG(STEEP), ApproxNDCG(STEEP), SmoothNDCG(STEEP), LambdaRank(STEEP)):
+        same_as_local(client, loss, {}, n_trees=4)
+    for loss in (GBRank(), ListNet()):
+        same_as_local(client, loss, {}, n_trees=4, metric=STEEP)
 
 
 def refused(match, ranker=None, **how):
@@ -186,97 +161,84 @@ def refused(match, ranker=None, **how):
 def test_bad_input_is_refused_by_name(client, tmp_path, monkeypatch):
     refused("1 queries for 2 workers", X=TRAIN[:1], engine=client)
     refused("machines: DaskBoostedRanker settles", small(machines="a:1"), X=TRAIN, engine=client)
+    refused("n_jobs: DaskBoostedRanker settles", small(n_jobs=2), X=TRAIN, engine=client)
+    refused("no checkpoints", X=TRAIN, checkpoint=tmp_path / "trees.json", engine=client)
+    refused("no checkpoints", X=TRAIN, resume=True, engine=client)
     refused("same grade", X=Queries([[0.1], [0.2]], [1, 1], [1, 2]), engine=client)
     a, b = write(tmp_path / "a.svm", TRAIN[:3]), write(tmp_path / "b.svm", TRAIN[2:5])
     refused(r"query 2 is in .*a.svm and in .*b.svm", X=[a, b], engine=client)
-    refused("1 files for 2 workers", X=[a], engine=client)
-    refused("no such file", X=str(tmp_path / "*.txt"), engine=client)
-    refused("leave y, qid and weights out", X=[a, b], y=[1], engine=client)
+    refused(r"\*\.txt", X=str(tmp_path / "*.txt"), engine=client)
+    refused("leave y and qid out", X=[a, b], y=[1], engine=client)
     b.write_text("1 qid:9 1:0.5\nx qid:9 1:0.1\n")
     refused(r"b.svm, line 2: label 'x'", X=[a, b], engine=client)
     c = write(tmp_path / "c.svm", TRAIN[5:8])
     refused("eval_set has 2 features", X=[a, c], eval_set=Queries([[0.1, 0.2]], [0], [0]), engine=client)
-    monkeypatch.setattr(dask_trees, "_LIGHTGBM", "__import__('nothing_of_this_name')")
-    refused("worker .* cannot load LightGBM .*install lightgbm", X=TRAIN, engine=client)
-    monkeypatch.setattr(dask_trees, "_LIGHTGBM", "'0.1'")
-    refused("worker .* has LightGBM 0.1, this process", X=TRAIN, engine=client)
+    monkeypatch.setattr(lightgbm, "__version__", "0.1")
+    refused(r"worker .* has lightgbm \d.*, this process 0\.1", X=TRAIN, engine=client)
+    monkeypatch.undo()
+    client.run(exec, "import sys; sys.modules['aside'] = __import__('lightgbm'); sys.modules['lightgbm'] = None")
+    refused("worker .* lacks a package .*lightgbm.*install dcglearn .*, lightgbm", X=TRAIN, engine=client)
+    client.run(exec, "import sys; sys.modules['lightgbm'] = sys.modules.pop('aside')")
 
 
-def test_a_port_that_was_taken_meanwhile_is_replaced(client, monkeypatch):
-    found, asked = dask_trees._seats, []
-    with socket.create_server(("", 0)) as taken:
+@dataclass(frozen=True)
+class Doomed(RegSHFSDCG):
+    """A loss that fails at tree 50 on one worker, or kills a process (0: its own) there, `delay` seconds later."""
 
-        def seats(*arguments):
-            asked.append(1)
-            first, second = found(*arguments)
-            if len(asked) == 1:
-                second = replace(second, port=taken.getsockname()[1])
-            return [first, second]
-
-        monkeypatch.setattr(dask_trees, "_seats", seats)
-        assert small(n_trees=3).fit(TRAIN, engine=client).trees_ == [3, 3]
-    assert len(asked) == 2
-
-
-class Slow(RegSHFSDCG):
-    """A loss that leaves time for a murder, and is the same training."""
+    victim: str | int = ""
+    kills: int | None = None
+    delay: float = 0.0
+    mark: str = ""
 
     def at(self, iteration, total):
-        time.sleep(0.1)
+        worker = distributed.get_worker()
+        if iteration == 50 and self.victim in (worker.address, worker.name):
+            if self.kills is None:
+                raise ArithmeticError("this loss fails")
+            Path(self.mark).touch()
+            threading.Timer(self.delay, os.kill, (self.kills or os.getpid(), signal.SIGKILL)).start()
         return super().at(iteration, total)
 
-    def __repr__(self):
-        return super().__repr__().replace("Slow", "RegSHFSDCG")
+
+def ends(folder, match, engine, train=TRAIN, **how):
+    mark = folder / "killed"
+    with pytest.raises(ClusterLost, match=match):
+        small(Doomed(STEEP, mark=str(mark), **how), n_trees=100_000).fit(train, engine=engine)
+    assert time.time() - mark.stat().st_mtime < 60
 
 
-def members():
-    return {int(key.split("/")[1]): (os.getpid(), one.pid) for key, one in member_process._RUNNING.items()}
+def test_a_worker_killed_in_lightgbm_ends_the_training_and_the_other_does_not_wait_for_ever(tmp_path):
+    wide = Queries(np.tile(TRAIN.features, (1, 200)), TRAIN.grades, TRAIN.qid)  # most time goes into trees
+    with cluster_of(2) as cluster, distributed.Client(cluster) as client:
+        victim = sorted(client.scheduler_info(n_workers=-1)["workers"])[1]
+        message = f"worker {victim} was lost.*restarted: run this again"
+        ends(tmp_path, message, client, wide, victim=victim, kills=0, delay=0.2)
+        client.wait_for_workers(1, timeout=30)
+        assert client.submit(abs, -3).result(timeout=30) == 3
 
 
-def alive(pid: int) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
+def test_a_worker_killed_while_slopes_are_computed_ends_the_training(tmp_path):
+    ends(tmp_path, "worker .* was lost", 2, victim=0, kills=0)
 
 
-HOW = {"eval_set": VALID, "checkpoint_every": 5}
-LONG = {"n_trees": 60, "feature_fraction": 0.5}
+def test_a_lost_scheduler_ends_the_training(tmp_path):
+    def dask(*words):
+        words = [sys.executable, "-m", *words, "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", file]
+        return subprocess.Popen(words, stderr=subprocess.DEVNULL)
+
+    file = tmp_path / "scheduler.json"
+    with dask("distributed.cli.dask_scheduler", "--port", "0") as scheduler:
+        with dask("distributed.cli.dask_worker", "--no-nanny") as worker:
+            with distributed.Client(scheduler_file=str(file), timeout=5) as client:
+                client.wait_for_workers(1, timeout=30)
+                (victim,) = client.scheduler_info()["workers"]
+                ends(tmp_path, "the scheduler was lost", client, victim=victim, kills=scheduler.pid)
+            worker.kill()
+        scheduler.kill()
 
 
-def killed(client, checkpoint, rank, whom):
-    """Kill a worker, or its member's process alone, at the first checkpoint; return when all was over."""
-    pids = {}
-
-    def kill() -> None:
-        while not checkpoint.exists():
-            time.sleep(0.01)
-        for found in client.run(members).values():
-            pids.update(found)
-        os.kill(pids[rank][whom], signal.SIGKILL)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    began = time.monotonic()
-    with pytest.raises(ClusterLost, match=r"after [0-9]+ trees.*resume from the checkpoint"):
-        small(Slow(STEEP), **LONG).fit(TRAIN, checkpoint=checkpoint, engine=client, **HOW)
-    killer.join()
-    assert time.monotonic() - began < 20
-    assert len(pids) == 2
-    while any(alive(pid) for _, pid in pids.values()):  # nobody waits for ever
-        assert time.monotonic() - began < 25
-        time.sleep(0.05)
-
-
-@pytest.mark.parametrize(("rank", "whom"), [(0, 0), (1, 0), (1, 1)])
-def test_a_killed_worker_ends_the_training_and_the_checkpoint_goes_on_to_the_same_bytes(client, tmp_path, rank, whom):
-    checkpoint = tmp_path / "trees.json"
-    killed(client, checkpoint, rank, whom)
-    if (rank, whom) != (1, 1):
-        return
-    resumed = small(**LONG).fit(TRAIN, checkpoint=checkpoint, resume=True, engine=client, **HOW)
-    whole = small(**LONG).fit(TRAIN, engine=client, **HOW)
-    assert text(resumed) == text(whole)
-    assert resumed.validation_ == whole.validation_
-    refused("of another training", small(**{**LONG, "seed": 1}), X=TRAIN, checkpoint=checkpoint, resume=True,
-            engine=client, **HOW)  # fmt: skip
+def test_an_error_on_one_worker_reaches_the_caller_and_the_other_worker_works_again(client):
+    with pytest.raises(ArithmeticError, match="this loss fails"):
+        small(Doomed(STEEP, victim=1), n_trees=100_000).fit(TRAIN, engine=client)
+    client.wait_for_workers(2, timeout=30)
+    assert small(n_trees=3).fit(TRAIN, engine=client).booster_.num_trees() == 3
