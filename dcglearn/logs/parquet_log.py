@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -73,13 +73,7 @@ class FileColumn:
         self._buffer = np.empty((0, *shape), self._dtype)
 
     def append(self, values: Any) -> None:
-        """Put values at the end.
-
-        Raises
-        ------
-        InputError
-            If the disk is full.
-        """
+        """Put values at the end; raise InputError if the disk is full."""
         rest = np.ascontiguousarray(values, self._dtype).data.cast("B")
         try:
             while len(rest):
@@ -145,28 +139,19 @@ TYPES = {"tie": bool, "weight": float, "strength": float, "margin": float, "rate
 
 
 class CodeStore:
-    """Pairs whose lists differ, as columns of numbers.
-
-    Parameters
-    ----------
-    new_column : callable
-        Returns a `Column` of a shape and a dtype.
-    """
+    """Pairs whose lists differ, as columns of numbers; `new_column` returns a `Column` of a shape and a dtype."""
 
     def __init__(self, new_column: Callable[[tuple[int, ...], Any], Column]) -> None:
         self._new_column = new_column
         self._columns: dict[str, Column] = {}
-        self._raters: dict[str, int] = {}
+        self.raters: dict[str, int] = {}  # their numbers
         self.n = 0
         self.n_grades = 1
 
     def append(self, log: Preferences, name: str) -> None:
         """Add the pairs of a log whose lists differ.
 
-        Raises
-        ------
-        InputError
-            If some pairs have a margin and some not, naming the part; or if there is no room.
+        Raises InputError if some pairs have a margin and some not, naming the part; or if there is no room.
         """
         log = log if log.differing.all() else log[log.differing]
         if not len(log):
@@ -188,11 +173,6 @@ class CodeStore:
                 self._fill(column, len(log))
         self.n += len(log)
 
-    @property
-    def raters(self) -> list[str]:
-        """The raters, in the order of their numbers."""
-        return list(self._raters)
-
     def __iter__(self) -> Iterator[Preferences]:
         """Yield the pairs in chunks, as logs whose arrays are valid until the next; raters are numbers."""
         for start in range(0, self.n, CHUNK):
@@ -213,7 +193,7 @@ class CodeStore:
             self._columns[column].append(np.full(min(CHUNK, n - start), value, TYPES[column]))
 
     def _number(self, rater: Any) -> int:
-        return self._raters.setdefault(str(rater), len(self._raters))
+        return self.raters.setdefault(str(rater), len(self.raters))
 
     def _numbered(self, raters: Any) -> Any:
         names, inverse = np.unique(raters, return_inverse=True)
@@ -281,11 +261,7 @@ class ParquetLog(PartedLog):
         self.on_disk = needed + WORKING > limit
         if self.on_disk:
             refuse_full(place, needed)
-        self._store = CodeStore(
-            (lambda shape, dtype: FileColumn(place, shape, dtype))
-            if self.on_disk
-            else (lambda shape, dtype: MemoryColumn(n, shape, dtype))
-        )
+        self._store = CodeStore(partial(FileColumn, place) if self.on_disk else partial(MemoryColumn, n))
         try:
             facts, size = self._filled(todo, rules, progress)
         except BaseException:
@@ -318,7 +294,7 @@ class ParquetLog(PartedLog):
     @property
     def raters(self) -> list[str]:
         """Who judged, in the order of the numbers that the parts hold; empty where no file says."""
-        return self._store.raters
+        return list(self._store.raters)
 
     def close(self) -> None:
         """Release memory and files."""
@@ -336,13 +312,7 @@ def bytes_per_pair(first: Piece, rules: Rules, files: Sequence[str]) -> int:
 
 
 def n_bytes(memory: str | int) -> int:
-    """Return an amount of memory in bytes: a number, or text such as ``2GB``, ``512MB``, ``1.5 GiB``.
-
-    Raises
-    ------
-    InputError
-        If it is neither, or not positive.
-    """
+    """Return the bytes that a number or text such as ``2GB``, ``512MB`` or ``1.5 GiB`` means; else raise InputError."""
     text = str(memory).strip().upper().removesuffix("B").removesuffix("I").strip()
     unit = text[-1:] if text[-1:] in "KMGT" else ""
     try:
@@ -355,13 +325,7 @@ def n_bytes(memory: str | int) -> int:
 
 
 def refuse_full(folder: str, needed: int) -> None:
-    """Refuse a folder whose disk has less free space than the bytes needed.
-
-    Raises
-    ------
-    InputError
-        With the free space, or if there is no such folder.
-    """
+    """Raise InputError if there is no such folder, or its disk has less free space than the bytes needed."""
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:

@@ -32,14 +32,9 @@ BATCH = 1 << 16
 
 @dataclass(frozen=True)
 class Piece:
-    """Some row groups of some files.
+    """Some row groups of some files, `n` rows in all.
 
-    Attributes
-    ----------
-    slices : tuple of (str, list of int, int)
-        File, numbers of row groups, and the number of rows before the first of them.
-    n : int
-        Rows.
+    Each slice is a file, numbers of row groups, and the number of rows before the first of them.
     """
 
     slices: tuple[tuple[str, list[int], int], ...]
@@ -62,10 +57,7 @@ def rules_of_parts(n_grades: int | None, depth: int | None, pad: bool, scale: Se
 def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
     """Cut files into pieces of whole row groups, about `size` rows each; small files go together.
 
-    Raises
-    ------
-    InputError
-        If a file is not Parquet, damaged, or lacks a column that a log needs, naming it.
+    Raises InputError if a file is not Parquet, damaged, or lacks a column that a log needs, naming it.
     """
     cut: list[Piece] = []
     slices: list[tuple[str, list[int], int]] = []
@@ -91,13 +83,7 @@ def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
 
 
 def opened(path: str) -> pq.ParquetFile:
-    """Open a Parquet file and check its columns.
-
-    Raises
-    ------
-    InputError
-        If pyarrow is missing, or the file is not a whole Parquet file of a log.
-    """
+    """Open a Parquet file; raise InputError unless pyarrow is installed and it is a whole file of a log."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -119,10 +105,7 @@ def opened(path: str) -> pq.ParquetFile:
 def batches(piece: Piece, rules: Rules) -> Iterator[tuple[str, Preferences]]:
     """Yield the log in a piece, up to `BATCH` rows at a time, each batch after the name of its file.
 
-    Raises
-    ------
-    InputError
-        Naming the file and, where a row is bad, the row.
+    Raises InputError naming the file and, where a row is bad, the row.
     """
     import polars as pl
     import pyarrow as pa

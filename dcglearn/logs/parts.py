@@ -58,20 +58,10 @@ class Parts(Protocol):
 class Facts:
     """Sums over the pairs of a log that describe it as a whole; facts of parts add with ``+``.
 
-    Attributes
-    ----------
-    depths : tuple of int
-        The distinct depths of the parts that hold pairs; a sound log has one.
-    n, n_equal, n_ties : int
-        Number of pairs, of pairs of equal lists, and of ties among the others.
-    weight : float
-        Sum of the weights of pairs whose lists differ, ties included.
-    grades : ndarray of int64, shape (256,)
-        How often each grade occurs (as uint8: 255 = unknown).
-    raters : frozenset of str, or None
-        Who judged; None if no part has that column.
-    dropped : dict of str to int
-        What the reader left out, and how often.
+    `depths` are those of the parts that hold pairs (a sound log has one); `n_equal` counts the pairs of equal lists,
+    `n_ties` the ties among the pairs whose lists differ, and `weight` is the weight of these, ties included; `grades`,
+    shape (256,), says how often each grade occurs as uint8 (255 = unknown); `raters` is None if no part has that
+    column; `dropped` counts what the reader left out.
     """
 
     depths: tuple[int, ...]
@@ -120,16 +110,8 @@ def facts_of(log: Preferences) -> Facts:
 class PartedLog:
     """A log of preferences in parts.
 
-    Parameters
-    ----------
-    parts : Parts
-        Logs in memory; they may hold pairs of equal lists, which `facts` counts in any case.
-    facts : Facts
-        Of the whole log.
-    n_grades : int
-        L.
-    grade_names : sequence of str, optional
-        Names of the grades, worst first.
+    The parts are logs in memory; they may hold pairs of equal lists, which the `facts` of the whole log count in any
+    case.
     """
 
     def __init__(self, parts: Parts, facts: Facts, n_grades: int, grade_names: Sequence[str] | None = None) -> None:
@@ -286,21 +268,10 @@ def _hashes(keys: Integers) -> NDArray[np.uint64]:
 
 
 def checked_scale(facts: Sequence[Facts], names: Sequence[str], n_grades: int | None) -> tuple[Facts, int]:
-    """Return the facts of the whole log and its number of grades.
+    """Return the facts of the whole log and its number of grades, by default the largest grade of any pair plus 1.
 
-    Parameters
-    ----------
-    facts : sequence of Facts
-        Of every part.
-    names : sequence of str
-        What to call the parts.
-    n_grades : int, optional
-        L; by default the largest grade of any pair plus 1.
-
-    Raises
-    ------
-    InputError
-        If no part holds a pair, two parts differ in depth, or a grade is above the scale, naming the part.
+    Raises InputError if no part holds a pair, two parts differ in depth, or a grade is above the scale, naming the
+    part.
     """
     held = [(part, name) for part, name in zip(facts, names, strict=True) if part.n]
     if not held:

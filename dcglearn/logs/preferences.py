@@ -399,10 +399,7 @@ def encode(lists: ArrayLike, n_grades: int) -> Grades:
 def as_preferences(log: Preferences | ArrayLike, n_grades: int | None = None) -> Preferences:
     """Return the log itself, on a scale of `n_grades` if that is not None, or a log of an (n, 2, K) array of grades.
 
-    Raises
-    ------
-    InputError
-        If the array has another shape or holds no grades, or a grade lies above the scale.
+    Raises InputError if the array has another shape or holds no grades, or a grade lies above the scale.
     """
     if not isinstance(log, Preferences):
         return Preferences(log, n_grades=n_grades)

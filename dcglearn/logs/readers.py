@@ -98,12 +98,7 @@ def read_preferences(
 def preferences_of(frame: pl.DataFrame, name: str, rules: Rules, first_row: int = 1) -> Preferences:
     """Return the log in a table that is not empty, a row a judgement, with the columns that `read_preferences` reads.
 
-    Messages call the table `name` and count its rows from `first_row`.
-
-    Raises
-    ------
-    InputError
-        If a row is bad; the message names row, value and remedy.
+    Messages call the table `name` and count its rows from `first_row`; a bad row raises InputError.
     """
     source = _opened(name, ParquetRows, plain_types(frame), PREFERENCE, first_row)
     return _as_log(*_columns(name, source, rules, None), rules)

@@ -20,12 +20,8 @@ if TYPE_CHECKING:
 def clusters(log: Columns, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the number of the cluster of each pair's first and second list, shape (n,) each.
 
-    The two differ for ``by="list"`` only: clusters of pairs, raters and queries hold both lists of a pair.
-
-    Raises
-    ------
-    InputError
-        If `by` is unknown, or the log lacks the column.
+    The two differ for ``by="list"`` only: clusters of pairs, raters and queries hold both lists of a pair. Raises
+    InputError if `by` is unknown, or the log lacks the column.
     """
     if by in ("list", "pair"):
         first, second = list_numbers(log.preferred, log.other)

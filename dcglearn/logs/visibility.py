@@ -31,29 +31,14 @@ ONE = np.ones(1)
 class Visibility:
     """Which directions of a utility W, shape (K, L), a log identifies.
 
-    Attributes
-    ----------
-    invisible : ndarray, shape (m, K, L)
-        Orthonormal directions along which W can move without changing the difference of any pair.
-    rank : int
-        Number of identifiable directions, ``K * L - m``.
-    structural_rank : int
-        The largest rank that any number of pairs of the same kind can have.
-    free_rows : tuple of int
-        Positions to whose weights any constant can be added without changing a difference.
-    free_columns : bool
-        Whether a constant can be added to the weights of any one grade without changing a difference.
-    unseen_grades : tuple of int
-        Grades of the scale that never occur.
-    graded : bool
-        False where the columns are documents.
-    tolerance : float
-        Share of the largest eigenvalue of ``sum d d^T`` up to which a direction counts as invisible.
-
-    Notes
-    -----
-    ``sum d d^T`` holds integers, exact in floating point: a true zero eigenvalue is computed as some 1e-16 of the
-    largest, while a direction that one pair in a billion shows has about 1e-9 of it.
+    `invisible`, shape (m, K, L), holds orthonormal directions along which W can move without changing the difference of
+    any pair; `rank` is the number of identifiable directions, ``K * L - m``, and `structural_rank` the largest that any
+    number of pairs of the same kind can have. A constant can be added to the weights of any position of `free_rows`
+    without changing a difference, and if `free_columns` also to those of any one grade. `unseen_grades` are grades of
+    the scale that never occur; `graded` is False where the columns are documents. A direction counts as invisible up to
+    the share `tolerance` of the largest eigenvalue of ``sum d d^T``. That matrix holds integers, exact in floating
+    point: a true zero eigenvalue is computed as some 1e-16 of the largest, while a direction that one pair in a billion
+    shows has about 1e-9 of it.
     """
 
     invisible: Floats
@@ -112,19 +97,8 @@ class Visibility:
 
 
 def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = True) -> Visibility:
-    """Return what pairs of lists identify.
+    """Return what pairs of lists, shape (n, K) each, identify; -1 = no known grade.
 
-    Parameters
-    ----------
-    first, second : ndarray of int8, shape (n, K)
-        The lists of each pair, -1 = no known grade.
-    n_grades : int
-        L.
-    graded : bool
-        False where the columns are documents.
-
-    Notes
-    -----
     The Gram matrix of a sample is enough if no pair of the log shows a direction that the sample does not.
     """
     shape = (first.shape[1], n_grades)
@@ -137,25 +111,12 @@ def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = T
 
 
 def visibility(gram: Floats, shape: tuple[int, int], occurring: Sequence[int], *, graded: bool = True) -> Visibility:
-    """Return what a log identifies, from its Gram matrix.
+    """Return what a log identifies, from its `gram_matrix`, the shape (K, L) of W, and the grades that occur.
 
-    Parameters
-    ----------
-    gram : ndarray, shape (K*L, K*L)
-        ``sum d d^T`` over the pairs, each pair counted once; see `gram_matrix`.
-    shape : (int, int)
-        K and L.
-    occurring : sequence of int
-        The grades that occur anywhere in the log.
-    graded : bool
-        False where the columns are documents.
-
-    Notes
-    -----
-    Three kinds of directions are invisible by the structure of the pairs: a constant added to a position (where no
-    pair has a known grade in one list only), a constant added to every grade (if no pair differs in its mix), and
-    the weights of grades that never occur. The structural rank of full lists is K(L-1), and (K-1)(L-1) where the two
-    lists of each pair share one mix. Any other invisible direction comes from too few pairs.
+    Three kinds of directions are invisible by the structure of the pairs: a constant added to a position (where no pair
+    has a known grade in one list only), a constant added to every grade (if no pair differs in its mix), and the
+    weights of grades that never occur. The structural rank of full lists is K(L-1), and (K-1)(L-1) where the two lists
+    of each pair share one mix. Any other invisible direction comes from too few pairs.
     """
     depth, n_grades = shape
     values, vectors = np.linalg.eigh(gram)
