@@ -1,9 +1,9 @@
-"""Run all benchmarks, keep their rows with versions and machine, and write the page with its tables and picture.
+"""Run the benchmarks, save their rows with versions and machine, and write the page with its tables and picture.
 
-python benchmarks                       all, into benchmarks/results.jsonl; then docs/benchmarks.md and its picture
-python benchmarks trees losses          these alone; rows of the others stay
-python benchmarks --quick -o rows.jsonl small sizes, to see that they run; no page
-python benchmarks --page                the page from the rows that are there
+python benchmarks                       all, into benchmarks/results.jsonl, then docs/benchmarks.md and its picture
+python benchmarks trees losses          only these; the rows of the others stay
+python benchmarks --quick -o rows.jsonl small sizes, to check that they run; no page
+python benchmarks --page                the page from the existing rows
 """
 
 from __future__ import annotations
@@ -38,16 +38,47 @@ PEERS = (
     "pytrec-eval-terrier", "ir-measures", "ranx", "torch", "rax", "dask",
 )  # fmt: skip
 FASTER = ("times_faster", "times_ours")
-"""Columns that say how many times as long another takes: what the picture shows."""
+"""Columns with the time of another tool divided by dcglearn's, which the picture shows."""
 
 SIZES = ("n", "queries", "documents", "alpha", "depth")
-"""Columns that the picture names a bar by, beside words."""
+"""Numeric columns in the labels of the picture."""
+
+LABELS = {
+    "allowed_mb": "allowed MB",
+    "codes_mb": "MB of codes",
+    "disk_against_memory": "time on disk / in memory",
+    "error": "standard error",
+    "extra_mb": "extra MB",
+    "extra_megabytes": "extra MB",
+    "extra_peak_mib": "extra peak MiB",
+    "gap": "duality gap",
+    "gradient_size": "largest gradient",
+    "n": "pairs",
+    "ndcg_ahead_of_local": "test NDCG minus local",
+    "objective_difference": "relative difference in objective",
+    "peer": "tool",
+    "peak_above_imports_mb": "peak MB above imports",
+    "power": "growth exponent",
+    "question": "task",
+    "relative_objective": "relative difference in objective",
+    "time_per_pair_against_few": "time per pair / with 1,000,000 pairs",
+    "times_approx": "time / ApproxNDCG",
+    "times_faster": "time / dcglearn",
+    "times_first_per_pair": "time per pair / first row",
+    "times_lambdarank": "time / lambdarank",
+    "times_one": "time / one metric",
+    "times_ours": "time / dcglearn",
+    "times_the_qp": "time / QP",
+    "two_processes_against_threads": "time in two processes / in threads",
+    "what": "step",
+}
+"""Headings of columns on the page and in the picture, where they differ from the column's name."""
 
 Row = Mapping[str, Any]
 
 
 def machine() -> dict[str, Any]:
-    """Return what was measured with and on."""
+    """Return the versions and the machine of a measurement."""
     versions = {}
     for name in PEERS:
         try:
@@ -72,7 +103,7 @@ def rows_of(script: str, quick: bool) -> list[Row]:
 
 
 def read(path: Path) -> list[Row]:
-    """Return the rows of a file, none if it is not there."""
+    """Return the rows of a file, none if it does not exist."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
@@ -84,22 +115,27 @@ def write(path: Path, rows: Sequence[Row]) -> None:
 
 
 def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield each question and its rows, all of the same columns; seconds become multiples of the first row's."""
+    """Yield each question and its rows with equal columns; seconds become multiples of the first row's."""
     kept = [{k: v for k, v in row.items() if k not in ("script", "machine", "versions")} for row in rows]
-    alone = len({row.get("question") for row in kept}) == len(kept)  # a question a row: one table
-    for question, group in groupby(kept, key=lambda row: "" if alone else str(row.get("question", ""))):
+    one_table = len({row.get("question") for row in kept}) == len(kept)  # each row has its own question
+    for question, group in groupby(kept, key=lambda row: "" if one_table else str(row.get("question", ""))):
         part = list(group)
-        names = list(dict.fromkeys(name for row in part for name in row if alone or name != "question"))
+        names = list(dict.fromkeys(name for row in part for name in row if one_table or name != "question"))
         if "seconds" in names and not any(name.startswith("times_") for name in names):
             first = part[0]["seconds"]
-            part = [{**row, "time, first row = 1": row["seconds"] / first} for row in part]
-            names.append("time, first row = 1")
+            part = [{**row, "time / first row": row["seconds"] / first} for row in part]
+            names.append("time / first row")
         names = [name for name in names if "seconds" not in name and name != "scikit_learn"]
         yield question, [{name: row.get(name) for name in names} for row in part]
 
 
-def shown(value: Any) -> str:
-    """Return a cell."""
+def heading(name: str) -> str:
+    """Return the heading of a column."""
+    return LABELS.get(name, name.replace("_", " "))
+
+
+def cell(value: Any) -> str:
+    """Return a value as text."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: ""}[value]
     if isinstance(value, int):
@@ -113,82 +149,82 @@ def page(rows: Sequence[Row]) -> str:
     """Return docs/benchmarks.md."""
     stamp = rows[0]["machine"]
     known = {(name, version) for row in rows for name, version in row["machine"]["versions"].items()}
-    versions = ", ".join(f"{name} {version}" for name, version in sorted(known, key=lambda one: PEERS.index(one[0])))
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(known, key=lambda pair: PEERS.index(pair[0])))
     text = [
-        "# How fast, beside what",
+        "# Speed compared with other tools",
         "",
-        "Written by `python benchmarks` (`make bench`) from `benchmarks/results.jsonl`: ratios of times in one run,",
-        "since seconds are this machine's. Peers that were not installed are left out.",
+        "Generated by `python benchmarks` (`make bench`) from `benchmarks/results.jsonl`; do not edit by hand. Times",
+        "are ratios within one run, because seconds depend on the machine. Tools that were not installed are left out.",
         "",
         f"Python {stamp['python']}, {stamp['system']}, {stamp['cores']} cores; {versions}.",
         "",
-        "![How many times as long others take](benchmarks.png)",
+        "![Time of other tools relative to dcglearn](benchmarks.png)",
     ]
     for script, group in groupby(rows, key=lambda row: row["script"]):
-        words = ast.get_docstring(ast.parse((HERE / f"{script}.py").read_text(encoding="utf-8"))) or ""
-        text += ["", f"## {words.splitlines()[0]}", "", f"`python benchmarks/{script}.py`"]
+        docstring = ast.get_docstring(ast.parse((HERE / f"{script}.py").read_text(encoding="utf-8"))) or ""
+        text += ["", f"## {docstring.splitlines()[0].removesuffix('.')}", "", f"`python benchmarks/{script}.py`"]
         for question, table in tables(list(group)):
             names = list(table[0])
             text += ["", f"*{question}*"] if question not in ("", script) else []
-            text += ["", "| " + " | ".join(name.replace("_", " ") for name in names) + " |"]
+            text += ["", "| " + " | ".join(heading(name) for name in names) + " |"]
             text += ["| " + " | ".join("---" for _ in names) + " |"]
-            text += ["| " + " | ".join(shown(row[name]) for name in names) + " |" for row in table]
+            text += ["| " + " | ".join(cell(row[name]) for name in names) + " |" for row in table]
     return "\n".join(text) + "\n"
 
 
 def bars(rows: Sequence[Row]) -> dict[str, list[tuple[str, float]]]:
-    """Return, by script, the labels and ratios of the rows in which another stands beside dcglearn."""
-    found: dict[str, list[tuple[str, float]]] = {}
+    """Return, by script, the labels and ratios of the rows that compare another tool with dcglearn."""
+    labelled: dict[str, list[tuple[str, float]]] = {}
     for row in rows:
         ratio = next((row[name] for name in FASTER if name in row), None)
-        words = [v for k, v in row.items() if isinstance(v, str) and k not in ("script", "question")]
-        sizes = [f"{name} {row[name]:,.0f}" for name in SIZES if name in row]
-        if ratio is not None and ratio != 1 and not any(word.startswith("dcglearn") for word in words):
-            found.setdefault(row["script"], []).append((", ".join([*words, *sizes]) or row["question"], ratio))
-    return found
+        names = [v for k, v in row.items() if isinstance(v, str) and k not in ("script", "question")]
+        sizes = [f"{heading(name)} = {row[name]:,.0f}" for name in SIZES if name in row]
+        if ratio is not None and ratio != 1 and not any(name.startswith("dcglearn") for name in names):
+            labelled.setdefault(row["script"], []).append((", ".join([*names, *sizes]) or row["question"], ratio))
+    return labelled
 
 
 def picture(rows: Sequence[Row]) -> Figure:
-    """Draw how many times as long others take, a panel a script."""
+    """Draw the time of other tools relative to dcglearn, one panel per script."""
     panels = bars(rows)
     with rc_context({"font.size": 8}):
-        heights = [max(len(one), 2) for one in panels.values()]
+        heights = [max(len(panel), 2) for panel in panels.values()]
         figure = Figure(figsize=(9, 0.24 * sum(heights) + 0.9 * len(panels)), layout="constrained")
         axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights, sharex=True)[:, 0]
-        for ax, (script, one) in zip(axes, panels.items(), strict=True):
-            names, ratios = zip(*one, strict=True)
-            ax.barh(range(len(one)), [max(r, 1e-3) - 1 for r in ratios], left=1, color="#4878a8", height=0.7)
+        for ax, (script, panel) in zip(axes, panels.items(), strict=True):
+            names, ratios = zip(*panel, strict=True)
+            ax.barh(range(len(panel)), [max(r, 1e-3) - 1 for r in ratios], left=1, color="#4878a8", height=0.7)
             for i, ratio in enumerate(ratios):
                 ax.annotate(f"{ratio:.3g}×", (ratio, i), xytext=(3 if ratio > 1 else -3, 0), textcoords="offset points",
                             ha="left" if ratio > 1 else "right", va="center", fontsize=7)  # fmt: skip
-            ax.set_yticks(range(len(one)), names)
+            ax.set_yticks(range(len(panel)), names)
             ax.invert_yaxis()
             ax.set(title=f"{script}.py", xscale="log")
             ax.axvline(1, color="black", lw=0.8)
             ax.spines[["top", "right"]].set_visible(False)
         axes[-1].margins(x=0.15)
-        axes[-1].set_xlabel("times as long as dcglearn, the same job in the same run")
+        axes[-1].set_xlabel("time relative to dcglearn (same task, same run)")
     return figure
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("scripts", nargs="*", default=[], help=f"of {', '.join(SCRIPTS)}; all by default")
+    parser.add_argument("scripts", nargs="*", default=[], help=f"any of {', '.join(SCRIPTS)} (default: all)")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--page", action="store_true", help="measure nothing")
+    parser.add_argument("--page", action="store_true", help="measure nothing, only write the page")
     parser.add_argument("-o", "--output", type=Path, default=HERE / "results.jsonl")
-    asked = parser.parse_args()
-    unknown = sorted(set(asked.scripts) - set(SCRIPTS))
+    options = parser.parse_args()
+    unknown = sorted(set(options.scripts) - set(SCRIPTS))
     if unknown:
         parser.error(f"{unknown[0]} is none of {', '.join(SCRIPTS)}")
-    rows = read(asked.output)
-    for script in tqdm([] if asked.page else asked.scripts or SCRIPTS, disable=not sys.stderr.isatty()):
-        found = rows_of(script, asked.quick)
-        print(*(json.dumps({k: v for k, v in row.items() if k != "machine"}) for row in found), sep="\n", flush=True)
-        rows = [row for row in rows if row["script"] != script] + found
-        write(asked.output, rows)
-    if not asked.quick:
-        rows = read(asked.output)
+    rows = read(options.output)
+    for script in tqdm([] if options.page else options.scripts or SCRIPTS, disable=not sys.stderr.isatty()):
+        new = rows_of(script, options.quick)
+        print(*(json.dumps({k: v for k, v in row.items() if k != "machine"}) for row in new), sep="\n", flush=True)
+        rows = [row for row in rows if row["script"] != script] + new
+        write(options.output, rows)
+    if not options.quick:
+        rows = read(options.output)
         (DOCS / "benchmarks.md").write_text(page(rows), encoding="utf-8")
         picture(rows).savefig(DOCS / "benchmarks.png", dpi=120, metadata={"Software": None})
 

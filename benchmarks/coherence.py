@@ -1,4 +1,7 @@
-"""How long do proofs, shares and verdicts take? One JSON object a line; seconds, and MB beyond what was held before."""
+"""Time and memory of coherence proofs and disagreement shares.
+
+One JSON line per task: seconds, extra peak memory and the result.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +20,28 @@ from dcglearn.metric_coherence.regret import quiet_solver
 PAPER_LIST = np.repeat(np.arange(5), 2)
 
 
-def measured(question: str, call: Callable[[], Any], say: Callable[[Any], dict[str, Any]]) -> None:
+def measured(question: str, call: Callable[[], Any], columns: Callable[[Any], dict[str, Any]]) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
     with quiet_solver():
-        found = call()
+        result = call()
     seconds = time.perf_counter() - start
     extra = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-    print(
-        json.dumps({"question": question, "seconds": round(seconds, 3), "extra_mb": round(extra), **say(found)}),
-        flush=True,
-    )
+    row = {"question": question, "seconds": round(seconds, 3), "extra_mb": round(extra), **columns(result)}
+    print(json.dumps(row), flush=True)
 
 
-def verdict(found: Any) -> dict[str, Any]:
+def verdict(coherence: Any) -> dict[str, Any]:
     return {
-        "coherent": found.coherent,
-        "regret": round(found.regret, 4),
-        "proved": found.proved,
-        "method": found.method,
+        "coherent": coherence.coherent,
+        "regret": round(coherence.regret, 4),
+        "proved": coherence.proved,
+        "method": coherence.method,
     }
 
 
-def share(found: Any) -> dict[str, Any]:
-    return {"share": round(found.share, 5), "pairs": found.n_pairs, "exact": found.exact}
+def share(disagreement: Any) -> dict[str, Any]:
+    return {"share": round(disagreement.share, 5), "pairs": disagreement.n_pairs, "exact": disagreement.exact}
 
 
 def main(quick: bool) -> None:

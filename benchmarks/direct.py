@@ -1,4 +1,7 @@
-"""How long does DCGLearner take, beside the paper's QP on the same log? One JSON line a size."""
+"""Time of DCGLearner compared with the QP on the same log.
+
+One JSON line per number of pairs.
+"""
 
 import argparse
 import json
@@ -11,7 +14,7 @@ import dcglearn as dl
 
 
 def log_of(n):
-    """Return n distinct pairs of free lists, judged by D1, a tenth of them wrongly."""
+    """Return n pairs of free lists, judged by D1, a tenth of them wrongly."""
     rng = np.random.default_rng(0)
     lists = rng.integers(0, 5, (2, n, 10)).astype(np.int8)
     truth = dl.simulate.ground_truth("D1")
@@ -27,7 +30,7 @@ def seconds(fit):
 
 
 def main():
-    """Print a line a size."""
+    """Print one line per size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000])
     options = parser.parse_args()

@@ -1,6 +1,6 @@
-"""What does a new user wait for: the import, the first fit with its compilation, and the command afterwards?
+"""Time of the import, of the first fit with its compilation, and of later fits.
 
-One JSON line a question; compiled code is looked for in an empty folder first.
+One JSON line per step; the cache of compiled code is empty at the first fit.
 
     python benchmarks/first_call.py
 """

@@ -1,8 +1,8 @@
-"""What does each method of the papers reach under LETOR's protocol, and in what time? JSON lines, one a method.
+"""NDCG and time of each method under LETOR's protocol.
 
-Five folds of 106 queries of `simulate.letor_queries` (45 features, 35 to 320 documents), the default grids, two
-processes; seconds are of a processor, for all five folds. With --data, folds of one's own. With --write, the means go
-to ``benchmarks/letor_synthetic.csv`` and the numbers in ``docs/rankers.md`` are renewed from it.
+One JSON line per method, on five folds of 106 queries of `simulate.letor_queries` (45 features, 35 to 320 documents)
+with the default grids and two processes; seconds are processor time for all five folds. --data names other folds.
+--write saves the means to ``benchmarks/letor_synthetic.csv`` and updates the numbers in ``docs/rankers.md``.
 
     python benchmarks/letor.py [--quick] [--jobs N] [--data DIR] [--write]
 """
@@ -30,10 +30,10 @@ def synthetic(folder: Path, n_queries: int = 106) -> None:
     dl.write_folds(dl.letor_folds(dl.simulate.letor_queries(n_queries, seed=0)), folder)
 
 
-def means(found: object) -> pl.DataFrame:
-    """Return a row a method: means over folds, of the blend, and seconds over all folds."""
-    wide = found.frame().filter(pl.col("fold") == "mean").pivot("measure", index="method", values="value")
-    seconds = {m: sum(t.seconds for t in found.trials if t.method == m) for m in found.methods}
+def means(result: object) -> pl.DataFrame:
+    """Return one row per method: means over folds, the mean of the NDCG measures, and seconds over all folds."""
+    wide = result.frame().filter(pl.col("fold") == "mean").pivot("measure", index="method", values="value")
+    seconds = {m: sum(t.seconds for t in result.trials if t.method == m) for m in result.methods}
     return wide.select(
         "method",
         *SUMMARY,
@@ -44,7 +44,7 @@ def means(found: object) -> pl.DataFrame:
 
 
 def renewed(page: str, rows: list[dict[str, object]]) -> str:
-    """Return the page with the table and each method's figure taken from rows."""
+    """Return the page with the table and each method's mean replaced by those of the rows."""
     head = ["method", *SUMMARY, "MAP", "mean of NDCG", "seconds"]
     lines = [head, ["---", *["---:"] * (len(head) - 1)]]
     lines += [
@@ -62,29 +62,29 @@ def renewed(page: str, rows: list[dict[str, object]]) -> str:
 
 
 def main() -> None:
-    """Run and print."""
+    """Run the experiment and print its rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--output", type=Path, help="keep results here, and go on from them")
+    parser.add_argument("--output", type=Path, help="save results in this folder, and resume from them")
     parser.add_argument("--write", action="store_true")
-    chosen = parser.parse_args()
-    if chosen.write and (chosen.quick or chosen.data):
+    options = parser.parse_args()
+    if options.write and (options.quick or options.data):
         parser.error("--write is for the default grids on the synthetic folds")
-    methods = ["ridge", "RankSVM", "ListNet"] if chosen.quick else None
+    methods = ["ridge", "RankSVM", "ListNet"] if options.quick else None
     with tempfile.TemporaryDirectory() as folder:
-        if chosen.data is None:
-            synthetic(Path(folder), 20 if chosen.quick else 106)
-        data = chosen.data or folder
-        keep = {} if chosen.output is None else {"output": chosen.output, "resume": True}
-        grid = "quick" if chosen.quick else "default"
-        found = means(dl.letor_experiment(data, methods, grid=grid, jobs=chosen.jobs, progress=False, **keep))
-    for row in found.iter_rows(named=True):
+        if options.data is None:
+            synthetic(Path(folder), 20 if options.quick else 106)
+        data = options.data or folder
+        keep = {} if options.output is None else {"output": options.output, "resume": True}
+        grid = "quick" if options.quick else "default"
+        table = means(dl.letor_experiment(data, methods, grid=grid, jobs=options.jobs, progress=False, **keep))
+    for row in table.iter_rows(named=True):
         print(json.dumps(row))
-    if chosen.write:
-        found.write_csv(TABLE)
-        PAGE.write_text(renewed(PAGE.read_text(), found.to_dicts()))
+    if options.write:
+        table.write_csv(TABLE)
+        PAGE.write_text(renewed(PAGE.read_text(), table.to_dicts()))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""How fast are smooth metrics, value and gradient together, and how much memory do they take?
+"""Time and memory of smooth metrics, for value and gradient together.
 
-One JSON line a measurement. ApproxNDCG runs beside rax (JAX, compiled) and allRank's formula (PyTorch) at the same
-alpha on the same lists, with exponential gains and log2 on all ranks, each in its usual precision (float64 here,
-float32 there) and in a process of its own: median seconds, extra peak memory of one call, and how many times longer
-than ours it takes. Whichever of the two is not there (`pip install rax 'jax<0.7' torch`) is left out with a word. Then:
-seconds of one query of 100,000 documents at alpha = 100, and how the time of SmoothNDCG and SoftRank grows with the
-documents. Last, Qin et al.'s table 6: one pass over training queries of OHSUMED's size, by SoftRank, SmoothNDCG and
-ApproxNDCG, as how many times longer it takes than ApproxNDCG's.
+One JSON line per measurement. ApproxNDCG is compared with rax (JAX, compiled) and allRank's formula (PyTorch) at the
+same alpha on the same lists, with exponential gains and log2 on all ranks, each in its usual precision (float64 for
+dcglearn, float32 for the others) and in its own process: median seconds, extra peak memory of one call, and the time
+divided by dcglearn's. Tools that are not installed (`pip install rax 'jax<0.7' torch`) are left out with a message.
+Then: the time of one query of 100,000 documents at alpha = 100, and the growth of the time of SmoothNDCG and SoftRank
+with the number of documents. Last, Qin et al.'s table 6: one pass over training queries of OHSUMED's size by SoftRank,
+SmoothNDCG and ApproxNDCG, divided by the time of ApproxNDCG.
 
     python benchmarks/losses.py [--quick]
 """
@@ -64,7 +64,7 @@ def with_rax(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
 
 
 def with_allrank(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
-    """Return allRank's approxNDCGLoss (release 1.4.3), its formula written out, without padding."""
+    """Return allRank's approxNDCGLoss (release 1.4.3), reimplemented from its formula, without padding."""
     import torch
 
     y = torch.tensor(grades, dtype=torch.float32)
@@ -79,8 +79,8 @@ def with_allrank(scores: np.ndarray, grades: np.ndarray, alpha: float) -> Call:
         gains = (2.0**true - 1) / ideal[:, None]
         others = torch.ones(len(y), y.shape[1], y.shape[1], dtype=torch.bool)
         others.diagonal(dim1=-2, dim2=-1).zero_()
-        apart = sorted_f[:, :, None] - sorted_f[:, None, :]
-        position = 1.0 + (others.float() * torch.sigmoid(-alpha * apart).clamp(min=1e-10)).sum(dim=-1)
+        difference = sorted_f[:, :, None] - sorted_f[:, None, :]
+        position = 1.0 + (others.float() * torch.sigmoid(-alpha * difference).clamp(min=1e-10)).sum(dim=-1)
         value = (gains / torch.log2(1.0 + position)).sum(dim=-1).mean()
         value.backward()
         return float(value.detach()), f.grad.numpy().ravel()
@@ -93,20 +93,20 @@ MAKERS = {"dcglearn": with_dcglearn, "rax": with_rax, "allRank": with_allrank}
 
 
 def resident(field: str) -> int:
-    """Return a number of bytes from the process's own status: VmRSS (now) or VmHWM (peak)."""
+    """Return a memory field of this process in bytes: VmRSS (current) or VmHWM (peak)."""
     return int(re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) * 1024
 
 
 def extra_peak(call: Call) -> float:
-    """Return by how many MiB one call raises the process's memory, at its highest."""
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    """Return the peak memory of one call above the memory before it, in MiB."""
+    Path("/proc/self/clear_refs").write_text("5")  # reset the peak
     before = resident("VmRSS")
     call()
     return (resident("VmHWM") - before) / 2**20
 
 
 def seconds(call: Call, budget: float = 1.0) -> float:
-    """Return the median of 5 to 200 calls."""
+    """Return the median seconds of 5 to 200 calls."""
     taken: list[float] = []
     while len(taken) < 5 or (sum(taken) < budget and len(taken) < 200):
         began = time.perf_counter()
@@ -116,7 +116,7 @@ def seconds(call: Call, budget: float = 1.0) -> float:
 
 
 def measure(name: str, n_queries: int, length: int, alpha: float) -> None:
-    """Print one row; the memory is that of the first call after one on ten documents, and what it compiles."""
+    """Print one row; the memory is that of the first full call, after a call on ten documents that compiles."""
     MAKERS[name](*lists(1, 10), alpha)()
     call = MAKERS[name](*lists(n_queries, length), alpha)
     began = time.perf_counter()
@@ -128,7 +128,7 @@ def measure(name: str, n_queries: int, length: int, alpha: float) -> None:
 
 
 def measured(name: str, n_queries: int, length: int, alpha: float) -> dict[str, float]:
-    """Measure in a process of its own."""
+    """Measure in a separate process."""
     arguments = [sys.executable, __file__, "--one", name, str(n_queries), str(length), str(alpha)]
     return json.loads(subprocess.run(arguments, check=True, capture_output=True, text=True).stdout.splitlines()[-1])
 
@@ -136,11 +136,11 @@ def measured(name: str, n_queries: int, length: int, alpha: float) -> dict[str, 
 def beside_peers(sizes: list[tuple[int, int]]) -> None:
     peers = []
     for name, module in PEERS.items():
-        tried = subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, text=True, check=False)
-        if tried.returncode == 0:
+        trial = subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, text=True, check=False)
+        if trial.returncode == 0:
             peers.append(name)
         else:
-            print(f"{name} is left out: {tried.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+            print(f"{name} is left out: {trial.stderr.strip().splitlines()[-1]}", file=sys.stderr)
     for n_queries, length in sizes:
         for alpha in ALPHAS:
             rows = {name: measured(name, n_queries, length, alpha) for name in ["dcglearn", *peers]}
@@ -165,7 +165,7 @@ def long_lists(length: int) -> None:
 
 
 def growth(sizes: dict[str, list[int]]) -> None:
-    """Print how the time grows: the power between each size and the one before."""
+    """Print the growth of the time: the exponent between each size and the size before."""
     import dcglearn as dl
 
     dcg = dl.DCG.standard(N_GRADES, 10)
@@ -184,7 +184,7 @@ def growth(sizes: dict[str, list[int]]) -> None:
 
 
 def one_pass(n_queries: int, sizes: tuple[int, int]) -> None:
-    """Print seconds of value and gradient over all training queries, and their ratio to ApproxNDCG's."""
+    """Print the seconds of value and gradient over all training queries, and their ratio to ApproxNDCG's."""
     import dcglearn as dl
 
     queries = dl.simulate.letor_queries(n_queries, sizes=sizes, seed=0)
@@ -192,13 +192,13 @@ def one_pass(n_queries: int, sizes: tuple[int, int]) -> None:
     dcg = dl.DCG.standard(3, 10)
     losses = [dl.ApproxNDCG(dcg, alpha=10.0, k=None), dl.SmoothNDCG(dcg, sigma=0.01, k=None)]
     losses += [dl.SoftRankNDCG(dcg, sigma=sigma, k=None) for sigma in (0.1, 1.0)]
-    ours = None
+    approx = None
     for loss in losses:
         loss(scores[:10], queries.grades[:10])
         took = seconds(lambda loss=loss: loss(scores, queries.grades, queries.offsets), 0.5)
-        ours = took if ours is None else ours
+        approx = took if approx is None else approx
         row = {"loss": type(loss).__name__, loss.sharpness: getattr(loss, loss.sharpness), "queries": n_queries}
-        row |= {"documents": queries.shape[0], "seconds": took, "times_approx": took / ours}
+        row |= {"documents": queries.shape[0], "seconds": took, "times_approx": took / approx}
         print(json.dumps({"question": "one pass", **row}), flush=True)
 
 

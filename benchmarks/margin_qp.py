@@ -1,7 +1,7 @@
-"""How fast is the Newton solver beside other solvers of the same QP, and is its optimum theirs?
+"""Time and optimum of the Newton solver compared with other solvers of the same QP.
 
-One JSON line a solver and size: seconds (best of the repeats), objective relative to ours minus 1, and how many times
-our own solver is faster in this very run. LinearSVC has no monotone constraint, so it solves an easier problem.
+One JSON line per solver and size: seconds (best of the repeats), the objective divided by dcglearn's minus 1, and the
+time divided by dcglearn's in the same run. LinearSVC has no monotone constraint, so it solves an easier problem.
 
     python benchmarks/margin_qp.py [--quick]
 """
@@ -38,7 +38,7 @@ def newton(log: Preferences) -> np.ndarray:
 
 
 def increments() -> csc_array:
-    """Return M of the monotone constraints M w >= 0."""
+    """Return the matrix M of the monotone constraints M w >= 0."""
     steps = diags_array([-1.0, 1.0], offsets=[0, 1], shape=(N_GRADES - 1, N_GRADES))
     return csc_array(kron(eye_array(DEPTH), steps))
 
@@ -71,11 +71,11 @@ def through_cvxpy(solver: str) -> Callable[[Preferences], np.ndarray]:
 
 
 def linear_svc(log: Preferences) -> Callable[[], np.ndarray]:
-    """Return the fit alone: LIBLINEAR needs two classes, so every other difference is turned round."""
+    """Return a function that only fits: LIBLINEAR needs two classes, so every second difference is negated."""
     d = difference_matrix(log.preferred, log.other, N_GRADES)
     sign = np.where(np.arange(len(log)) % 2, -1.0, 1.0)
     X = (diags_array(sign) @ d).tocsr()
-    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # as scikit-learn wants them
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # index type of LIBLINEAR
     model = LinearSVC(dual=False, C=C / 2, fit_intercept=False)
     return lambda: model.fit(X, sign).coef_.reshape(DEPTH, N_GRADES)
 
@@ -100,8 +100,8 @@ def race(n: int, peers: dict[str, Callable[[], np.ndarray]], log: Preferences) -
     gap = UtilityLearner(C=C).fit(log).gap_
     yield {"question": "margin_qp", "n": n, "solver": "dcglearn", "seconds": own, "gap": gap, "times_faster": 1.0}
     for name, solve in peers.items():
-        seconds, found = timed(solve, 1)
-        excess = objective(log, found) / best - 1
+        seconds, weights = timed(solve, 1)
+        excess = objective(log, weights) / best - 1
         row = {"question": "margin_qp", "n": n, "solver": name, "seconds": seconds}
         yield {**row, "relative_objective": excess, "times_faster": seconds / own}
 

@@ -1,7 +1,7 @@
-"""Is the time linear in the number of pairs, and how much memory does a fit take beyond the log's own codes?
+"""Time and memory of a fit by number of pairs.
 
-One JSON line a size, each in a process of its own: seconds of the fit, seconds per million pairs, and the peak
-memory above that of the process after its imports, beside the codes' 2K bytes a pair.
+One JSON line per size, each in its own process: seconds of the fit, seconds per million pairs, and the peak memory
+above that of the process after its imports, beside the 2K bytes per pair of the log's codes.
 
     python benchmarks/scaling.py [--quick]
 """
@@ -23,18 +23,18 @@ from dcglearn import Preferences, UtilityLearner, simulate
 
 
 def peak_mb() -> float:
-    """Return the process's own peak; getrusage would count what the parent held when it forked."""
+    """Return the peak memory of this process; getrusage would include the parent's memory at the fork."""
     status = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024 / 1e6
 
 
 def fit(folder: Path, n: int) -> None:
-    """Fit the log in the folder and print the row; compiled on a few pairs first."""
+    """Fit the log in the folder and print the row; a first fit of two pairs compiles the kernels."""
     UtilityLearner().fit(Preferences(np.eye(3, dtype=int)[:2], np.eye(3, dtype=int)[1:]))
     before = peak_mb()
     lists = [np.load(folder / f"{side}.npy") for side in ("preferred", "other")]
     for side in lists:
-        side.flags.writeable = False  # a log takes read-only arrays as they are, without a copy
+        side.flags.writeable = False  # a log does not copy read-only arrays
     log = Preferences(*lists, n_grades=5)
     began = time.perf_counter()
     learner = UtilityLearner().fit(log)

@@ -1,8 +1,9 @@
-"""What does training trees on a metric of one's own cost, beside LightGBM's lambdarank? JSON lines.
+"""Time of trees trained on a metric compared with LightGBM's lambdarank.
 
-Equal trees, leaves and threads, data sets made beforehand; the two take turns, the median counts. On data of the size
-of LightGBM's lambdarank example (201 queries, 3,005 documents, 300 features), or that example where the
-environment variable DCGLEARN_LAMBDARANK names its folder, and on 1,000,000 documents (10,000 queries, 30 features).
+One JSON line per method and data set: median seconds of training with equal numbers of trees, leaves and threads, in
+alternating runs. The data are LightGBM's lambdarank example if the environment variable DCGLEARN_LAMBDARANK names its
+folder, else synthetic queries of its size (201 queries, 3,005 documents, 300 features); then 1,000,000 documents
+(10,000 queries, 30 features).
 
     python benchmarks/trees.py [--quick]
 """
@@ -22,8 +23,8 @@ import lightgbm
 
 import dcglearn as dl
 
-MINE = dl.DCG([0, 1, 4, 30, 100], [1, 0.95, 0.9, 0.85, 0.8])
-LOSSES = {kind.__name__: kind(MINE) for kind in (dl.RegSHFSDCG, dl.SHFSDCG, dl.SDCG, dl.LambdaRank)}
+METRIC = dl.DCG([0, 1, 4, 30, 100], [1, 0.95, 0.9, 0.85, 0.8])
+LOSSES = {kind.__name__: kind(METRIC) for kind in (dl.RegSHFSDCG, dl.SHFSDCG, dl.SDCG, dl.LambdaRank)}
 SHAPE = {"num_leaves": 31, "learning_rate": 0.1}
 
 
@@ -32,11 +33,11 @@ def example() -> tuple[str, dl.Queries]:
     if folder:
         file = next(f for f in sorted(Path(folder).glob("rank.train*")) if f.suffix != ".query")
         return "lambdarank example", dl.read_queries(file)
-    return "example's size", dl.simulate.nonlinear_queries(201, 15, n_features=300, seed=0)
+    return "size of the lambdarank example", dl.simulate.nonlinear_queries(201, 15, n_features=300, seed=0)
 
 
 def lambdarank(data: dl.Queries, n_trees: int) -> Any:
-    settings = {**SHAPE, "objective": "lambdarank", "label_gain": list(MINE.gains), "verbose": -1}
+    settings = {**SHAPE, "objective": "lambdarank", "label_gain": list(METRIC.gains), "verbose": -1}
     return lightgbm.train(settings, lightgbm.Dataset(data.features, data.grades, group=data.sizes), n_trees)
 
 
@@ -46,17 +47,18 @@ def measured(name: str, data: dl.Queries, n_trees: int, repeats: int) -> None:
         ranker = dl.BoostedRanker(loss, n_trees=n_trees, **SHAPE)
         calls[loss_name] = lambda r=ranker: r.fit(data, progress=False)  # type: ignore[misc]
     times: dict[str, list[float]] = {method: [] for method in calls}
-    for turn in range(repeats + 1):  # the first warms caches
+    for turn in range(repeats + 1):  # the first run warms caches
         for method, call in calls.items():
             start = time.perf_counter()
             call()
             if turn:
                 times[method].append(time.perf_counter() - start)
-    own = statistics.median(times["lambdarank"])
+    reference = statistics.median(times["lambdarank"])
     for method, seconds in times.items():
         median = statistics.median(seconds)
         row = {"question": name, "documents": data.shape[0], "trees": n_trees, "method": method}
-        print(json.dumps({**row, "seconds": round(median, 3), "times_lambdarank": round(median / own, 2)}), flush=True)
+        row |= {"seconds": round(median, 3), "times_lambdarank": round(median / reference, 2)}
+        print(json.dumps(row), flush=True)
 
 
 def main(quick: bool) -> None:

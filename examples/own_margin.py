@@ -1,4 +1,4 @@
-"""Learn with strengths as margins, and with a constraint of one's own: discounts that decrease.
+"""Learn with strengths of preference as margins, and with a custom constraint: decreasing discounts.
 
 Run it with ``python examples/own_margin.py``.
 """
@@ -12,9 +12,9 @@ def main() -> None:
     truth = dl.simulate.ground_truth("D2")
     pairs = dl.simulate.preference_pairs(truth, 300, lists="free", flip_rate=0.1, seed=0)
     test = dl.simulate.preference_pairs(truth, 5000, lists="free", seed=1)
-    # A rater who says "much better" (2) rather than "better" (1) where the difference is large.
-    apart = np.abs(truth.score(pairs.preferred) - truth.score(pairs.other))
-    strength = np.where(apart > np.median(apart), 2, 1)
+    # The rater says "much better" (2) instead of "better" (1) if the difference is large.
+    difference = np.abs(truth.score(pairs.preferred) - truth.score(pairs.other))
+    strength = np.where(difference > np.median(difference), 2, 1)
     log = dl.Preferences(pairs.preferred, pairs.other, 5, strength=strength)
 
     learners = {
