@@ -27,20 +27,14 @@ class RankedGrades:
 
     Attributes
     ----------
-    run : str
-        Name of the run.
-    queries : tuple of str
-        The judged queries, in order of their names.
     grades : ndarray of int8, shape (Q, K)
-        By position; -1 where the document is not judged or no document is ranked.
+        By judged query, in the order of their names, and position; -1 where no judged document is ranked.
     lengths : ndarray of int, shape (Q,)
         Number of documents ranked, 0 where the run does not have the query.
     groups : ndarray of int, shape (Q, K), or None
         Positions with equal numbers hold documents with equal scores; None where ties are broken.
     """
 
-    run: str
-    queries: tuple[str, ...]
     grades: Grades
     lengths: Integers
     groups: Integers | None = None
@@ -121,7 +115,7 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
     known = top.join(judgements.frame, on=["query", "document"], how="left", maintain_order="left")["grade"]
     grades[query[kept], ranks[kept]] = known.clip(0).fill_null(-1).to_numpy()
     groups = _groups(query, score, ranks, grades.shape) if ties == "average" else None
-    return RankedGrades(run.name, tuple(queries), grades, np.bincount(query, minlength=len(queries)), groups)
+    return RankedGrades(grades, np.bincount(query, minlength=len(queries)), groups)
 
 
 def _by_score(query: Integers, score: NDArray[np.float32]) -> NDArray[np.intp]:

@@ -212,7 +212,7 @@ class AllowedMetrics:
                 raise InputError("budget= is the allowed violation of a log: give log= too")
             return cls(None, unit, n_grades, depth, None)
         whole_number(max_pairs, "max_pairs", 1)
-        cone = Cone.of(_on_scale(without_equal_lists(log)[0].decided, n_grades), max_pairs)
+        cone = Cone.of(as_preferences(without_equal_lists(log)[0].decided, n_grades), max_pairs)
         least = cone.least_violation()
         if budget is None:
             return cls(cone, unit, n_grades, depth, 1.1 * least if least > SLACK else 0.0)
@@ -231,9 +231,7 @@ class AllowedMetrics:
         """Return the verdict on a difference of counts, shape (p,)."""
         low, high = self.range(gap)
         verdict = _verdict(low, high)
-        deciding, multipliers = None, np.zeros(0)
-        if self.cone is not None and verdict in ("x", "y"):
-            deciding, multipliers = self._deciding(gap if verdict == "x" else -gap)
+        deciding, multipliers = self._deciding({"x": gap, "y": -gap}.get(verdict))
         return Dominance(
             verdict=verdict,
             low=low,
@@ -251,9 +249,9 @@ class AllowedMetrics:
         assert self.cone is not None and self.budget is not None
         return self.cone.least(cost, self.unit, self.budget)
 
-    def _deciding(self, gap: Floats) -> tuple[Preferences | None, Floats]:
+    def _deciding(self, gap: Floats | None) -> tuple[Preferences | None, Floats]:
         """Return the judgements that imply an advantage, and their multipliers, the strongest first."""
-        if self.cone is None or (gap >= 0).all():
+        if self.cone is None or gap is None or (gap >= 0).all():
             return None, np.zeros(0)
         multipliers = self._least(gap).multipliers
         strongest = np.argsort(-multipliers, kind="stable")
@@ -299,7 +297,3 @@ def _verdict(low: float, high: float) -> str:
     if low >= -ZERO:
         return "x" if high > ZERO else "equal"
     return "y" if high <= ZERO else "open"
-
-
-def _on_scale(log: Preferences, n_grades: int) -> Preferences:
-    return log if log.n_grades == n_grades else Preferences(log.preferred, log.other, n_grades, weight=log.weight)

@@ -78,13 +78,9 @@ class Rankings:
         grades[rows] = documents[chosen]
         return grades
 
-    def span(self, weights: Floats) -> float:
-        """Return the value of the best list minus that of the worst."""
-        return float(list_values(weights, self.best(weights)) - list_values(weights, self.best(-weights)))
-
     def scaled(self, weights: Floats) -> Floats | None:
-        """Return the weights scaled to a span of 1, shape (K, L), or None if all lists are worth the same."""
-        span = self.span(weights)
+        """Return the weights scaled to a span (best minus worst list) of 1, or None if all lists are worth the same."""
+        span = float(list_values(weights, self.best(weights)) - list_values(weights, self.best(-weights)))
         return weights / span if span > 1e-12 * float(np.abs(weights).max()) else None
 
     def sample(self, n: int, rng: np.random.Generator) -> Grades:
