@@ -65,13 +65,7 @@ class Fold:
 
 
 def find_folds(folder: str | os.PathLike[str]) -> list[FoldFiles]:
-    """Return the folds in a folder, or in the only folder inside it that has folds, in the order of their numbers.
-
-    Raises
-    ------
-    InputError
-        If no folder or several folders have folds, or a file of a fold is missing or ambiguous.
-    """
+    """Return the folds in a folder, or in the only folder inside it that has folds, in the order of their numbers."""
     root = Path(folder)
     if not root.is_dir():
         raise InputError(f"{root} is not a folder; give the one that holds Fold1, Fold2, ...")
@@ -119,18 +113,9 @@ def _file_of(folder: Path, part: str) -> Path:
 
 
 def read_fold(files: FoldFiles, n_features: int | None = None) -> Fold:
-    """Read the files of a fold.
+    """Read the files of a fold, which must have the same features and share no query.
 
-    Parameters
-    ----------
-    files : FoldFiles
-    n_features : int, optional
-        Number of features, for files that leave out zeros, so that their largest feature may be smaller.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, has other features than the training file, or shares queries with another one.
+    `n_features` is for files that leave out zeros, so that their largest feature may be smaller.
     """
     queries = {part: read_queries(getattr(files, part), n_features=n_features) for part in PARTS}
     width = queries["train"].shape[1]

@@ -51,13 +51,7 @@ class Convention:
 
     @classmethod
     def named(cls, name: str, n_grades: int) -> Convention:
-        """Return a convention by its name: ``letor``, ``standard``, a DCG's file, or ``GAIN-DISCOUNT[@K]``.
-
-        Raises
-        ------
-        InputError
-            If the name is none of these, or a file's metric has fewer than `n_grades` gains.
-        """
+        """Return a convention by its name: ``letor``, ``standard``, a DCG's file, or ``GAIN-DISCOUNT[@K]``."""
         if name == "letor":
             return cls(name, DCG.standard(n_grades, DEPTH, "exponential", "letor"))
         if name == "standard":

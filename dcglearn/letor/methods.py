@@ -54,7 +54,7 @@ PENALTIES = (0.03, 0.1, 0.3)
 """Weights of the squared distance of a model from its start."""
 
 
-def climbed(
+def linear(
     setting: Setting,
     loss: str,
     depths: Sequence[Any] = ("depth", None),
@@ -126,14 +126,14 @@ def sparse(setting: Setting) -> Iterator[Candidate]:
     for tolerance in (0.0,) if setting.quick else (0.0, 0.02):
         ranker = SparseRanker(setting.dcg, tolerance=tolerance, n_points=n_points, max_iter=100)
         yield Candidate(f"path, tolerance {tolerance:g}", ranker, True)
-    yield from climbed(setting, "RSRank", depths=(None,), annealings=((0.3,), (1.0,)))
+    yield from linear(setting, "RSRank", depths=(None,), annealings=((0.3,), (1.0,)))
 
 
 def softrank(setting: Setting) -> Iterator[Candidate]:
     """Yield SoftRank: few and sharp stages, sharper for long queries, since its time is cubic in overlapping scores."""
     factor = max(1.0, float(setting.train.sizes.max()) / 320)
     annealing = (10.0 * factor,) if setting.quick else (5.0 * factor, 10.0 * factor)
-    for candidate in climbed(setting, "SoftRankNDCG", ("depth",), (annealing,), penalties=(0.1,), max_iter=8):
+    for candidate in linear(setting, "SoftRankNDCG", ("depth",), (annealing,), penalties=(0.1,), max_iter=8):
         if not (setting.quick and candidate.label.startswith("start ridge, l2")):
             yield candidate
 
@@ -169,43 +169,35 @@ def adarank(setting: Setting, measure: str) -> Iterator[Candidate]:
             yield Candidate(f"100 rounds{label}", AdaRankRanker(measure, setting.dcg, n_rounds=100, **options))
 
 
-_ALL = (
-    Method("ApproxNDCG", "Qin et al. 2010", "linear", partial(climbed, loss="ApproxNDCG"), cost=6),
-    Method("ApproxAP", "Qin et al. 2010", "linear", partial(climbed, loss="ApproxAP", depths=("depth",)), "MAP", 3),
-    Method("SmoothNDCG", "Chapelle and Wu 2010", "linear", partial(climbed, loss="SmoothNDCG", depths=(50,)), cost=6),
-    Method(
-        "SmoothAP",
-        "Chapelle and Wu 2010",
-        "linear",
-        partial(climbed, loss="SmoothAP", depths=("depth",), max_iter=15),
-        "MAP",
-        3,
-    ),
-    Method("SDCG", "Wu et al. 2009", "trees", partial(boosted, loss="SDCG"), cost=8),
-    Method("SHF-SDCG", "Wu et al. 2009", "trees", partial(boosted, loss="SHFSDCG"), cost=8),
-    Method("REG-SHF-SDCG", "Wu et al. 2009", "trees", partial(boosted, loss="RegSHFSDCG"), cost=8),
+def _linear(name: str, source: str, aim: str = "NDCG", cost: float = 1.0, **options: Any) -> Method:
+    return Method(name, source, "linear", partial(linear, loss=name, **options), aim, cost)
+
+
+def _boosted(name: str, source: str, loss: str, cost: float, **options: Any) -> Method:
+    return Method(name, source, "trees", partial(boosted, loss=loss, **options), cost=cost)
+
+
+_TABLE = (
+    _linear("ApproxNDCG", "Qin et al. 2010", cost=6),
+    _linear("ApproxAP", "Qin et al. 2010", "MAP", 3, depths=("depth",)),
+    _linear("SmoothNDCG", "Chapelle and Wu 2010", cost=6, depths=(50,)),
+    _linear("SmoothAP", "Chapelle and Wu 2010", "MAP", 3, depths=("depth",), max_iter=15),
+    _boosted("SDCG", "Wu et al. 2009", "SDCG", 8),
+    _boosted("SHF-SDCG", "Wu et al. 2009", "SHFSDCG", 8),
+    _boosted("REG-SHF-SDCG", "Wu et al. 2009", "RegSHFSDCG", 8),
     Method("RSRank", "Sun et al. 2009", "linear", sparse, cost=4),
-    Method(
-        "ListNet",
-        "Cao et al. 2007",
-        "linear",
-        partial(climbed, loss="ListNet", depths=("depth",), annealings=(None,), penalties=(0.01, 0.1, 0.3, 1.0)),
-    ),
+    _linear("ListNet", "Cao et al. 2007", depths=("depth",), annealings=(None,), penalties=(0.01, 0.1, 0.3, 1.0)),
     Method("AdaRank.NDCG", "Xu and Li 2007", "linear", partial(adarank, measure="ndcg"), cost=2),
     Method("AdaRank.MAP", "Xu and Li 2007", "linear", partial(adarank, measure="map"), "MAP", 2),
-    Method(
-        "LambdaRank",
-        "Burges et al. 2006",
-        "linear",
-        partial(climbed, loss="LambdaRank", depths=(None,), annealings=((0.3,), (1.0,))),
-        cost=5,
-    ),
+    _linear("LambdaRank", "Burges et al. 2006", cost=5, depths=(None,), annealings=((0.3,), (1.0,))),
     Method("SoftRank", "Taylor et al. 2008", "linear", softrank, cost=20),
     Method("RankSVM", "Joachims 2002", "linear", svm, cost=0.2),
     Method("ridge", "Chapelle and Wu 2010", "linear", ridge, cost=0.1),
-    Method("GBRank", "Zheng et al. 2007", "trees", partial(boosted, loss="GBRank", with_start=False), cost=4),
-    Method("regression trees", "Friedman 2001", "trees", partial(boosted, loss="Regression", with_start=False), cost=3),
+    _boosted("GBRank", "Zheng et al. 2007", "GBRank", 4, with_start=False),
+    _boosted("regression trees", "Friedman 2001", "Regression", 3, with_start=False),
 )
+METHODS = {method.name: method for method in _TABLE}
+"""Methods by name, in the order of the tables."""
 PAPER_GRIDS: dict[str, Callable[[Setting], Iterator[Candidate]]] = {
     "ApproxNDCG": paper_grids.qin,
     "SmoothNDCG": paper_grids.chapelle,
@@ -215,9 +207,6 @@ PAPER_GRIDS: dict[str, Callable[[Setting], Iterator[Candidate]]] = {
     "RSRank": paper_grids.sun,
 }
 """Grids that the papers state."""
-
-METHODS = {method.name: method for method in _ALL}
-"""Methods by name, in the order of the tables."""
 
 
 def method_named(name: str) -> Method:

@@ -72,13 +72,7 @@ class Trial:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Trial:
-        """Build from what `to_dict` returns.
-
-        Raises
-        ------
-        InputError
-            If the values are of another kind or version, or something is missing.
-        """
+        """Build from what `to_dict` returns; values of another kind or version are refused."""
         if values.get("format") != FORMAT or values.get("version") != VERSION:
             raise InputError(f'not a result of this version ("format" {values.get("format")!r})')
         try:
@@ -115,11 +109,6 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
     candidate, and ``blend`` the mean of the scores of all candidates within one standard error of the best (the error
     of the mean difference over queries), each in units of its spread within validation queries. Test queries are used
     for the final measures alone.
-
-    Raises
-    ------
-    InputError
-        If there is no method of this name, or nothing can be learned from the training queries.
     """
     method = method_named(name)
     started = time.process_time()

@@ -40,13 +40,7 @@ M = TypeVar("M", bound=Model)
 
 
 def save_model(ranker: Model, path: str | os.PathLike[str], *, force: bool = True) -> None:
-    """Write a fitted ranker into the folder `path`: ``model.json``, and its numbers in a file beside it.
-
-    Raises
-    ------
-    InputError
-        If the ranker is not fitted or is of a kind that has no file, or the folder cannot be written.
-    """
+    """Write a fitted ranker into the folder `path`: ``model.json``, and its numbers in a file beside it."""
     kind = type(ranker).__name__
     if not hasattr(ranker, "metric_"):
         raise InputError(f"this {kind} is not fitted; fit it before saving")
@@ -88,22 +82,7 @@ def refuse_folder(target: Path, *, force: bool) -> None:
 
 
 def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[M]], metric: DCG | None = None) -> M:
-    """Read what `save_model` wrote.
-
-    Parameters
-    ----------
-    path : path
-        The model's folder.
-    kinds : dict of str to type
-        The class for each kind of model that may be in the folder.
-    metric : DCG, optional
-        Refuse a model that was trained for other gains or discounts than these.
-
-    Raises
-    ------
-    InputError
-        If the folder is not a model, is damaged, of another kind, of a later version, or of another metric.
-    """
+    """Read a model of one of `kinds`, classes by the names of kinds; see `load_ranker`."""
     file = Path(path) / "model.json"
     fields = read_json_object(file)
     if fields.get("format") != FORMAT:

@@ -247,13 +247,7 @@ def precision_by_query(
 
 
 def checked_features(features: Any) -> Any:
-    """Return finite float64 features, shape (n, d), dense (read-only) or CSR.
-
-    Raises
-    ------
-    InputError
-        If a value is not a finite number; it names row and column.
-    """
+    """Return finite float64 features, shape (n, d), dense (read-only) or CSR; an error names row and column."""
     if hasattr(features, "tocsr"):
         matrix = features.tocsr().astype(np.float64)
         if not np.isfinite(matrix.data).all():
@@ -274,13 +268,7 @@ def checked_features(features: Any) -> Any:
 
 
 def checked_grades(grades: ArrayLike, n: int, n_grades: int | None = None, scale: str = "the scale") -> Any:
-    """Return grades as int8, shape (n,), each known and on the scale.
-
-    Raises
-    ------
-    InputError
-        If a grade is not; it names the first one.
-    """
+    """Return grades as int8, shape (n,), each known and on the scale; an error names the first that is not."""
     labels = np.asarray(grades)
     if labels.shape != (n,):
         raise InputError(f"grades have shape {labels.shape}; expected one per document, ({n},)")
@@ -306,13 +294,7 @@ def checked_grades(grades: ArrayLike, n: int, n_grades: int | None = None, scale
 
 
 def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
-    """Return the offsets of the queries, shape (m + 1,), and their names, shape (m,).
-
-    Raises
-    ------
-    InputError
-        If there is not one label per document, or the documents of a query are not next to each other.
-    """
+    """Return offsets, shape (m + 1,), and names, shape (m,), of queries whose documents are next to each other."""
     if qid is None:
         raise InputError("qid is missing: give the query of each document, one label per row of X")
     labels = np.asarray(qid)
@@ -338,13 +320,7 @@ def query_offsets(qid: ArrayLike, n: int) -> tuple[Integers, NDArray[Any]]:
 
 
 def group_labels(sizes: ArrayLike, n: int) -> Integers:
-    """Return the query of each document, numbered from 1, given the number of documents of each query.
-
-    Raises
-    ------
-    InputError
-        If the sizes are not positive integers that sum to `n`.
-    """
+    """Return the query of each of `n` documents, numbered from 1, given the number of documents of each query."""
     counts = np.asarray(sizes)
     if counts.ndim != 1 or counts.dtype.kind not in "iuf" or (counts != np.floor(counts)).any():
         raise InputError("group sizes must be whole numbers, one per query")

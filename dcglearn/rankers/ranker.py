@@ -76,7 +76,13 @@ class Ranker(BaseEstimator):
         return queries.evaluate(self.predict(queries), metric or self.metric_, **options)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
-        """Write the fitted model into a folder: parameters as JSON, arrays as npz; nothing is pickled."""
+        """Write the fitted model into a folder: parameters as JSON, arrays as npz; nothing is pickled.
+
+        Raises
+        ------
+        InputError
+            If the ranker is not fitted or is of a kind that has no file, or the folder cannot be written.
+        """
         save_model(self, path, force=force)
 
     @classmethod
@@ -120,13 +126,7 @@ class Ranker(BaseEstimator):
 
 
 def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None) -> Queries:
-    """Return X, y and qid as checked `Queries`; X itself if it is `Queries`.
-
-    Raises
-    ------
-    InputError
-        If y or qid is missing, or anything in them is wrong.
-    """
+    """Return X, y and qid as checked `Queries`; X itself if it is `Queries`."""
     if isinstance(X, Queries):
         if y is not None or qid is not None:
             raise InputError("X is Queries, which have grades and qid: leave y and qid out")
@@ -139,13 +139,7 @@ def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None) -> Queries:
 
 
 def as_eval_set(eval_set: Any, n_features: int, dcg: DCG) -> Queries:
-    """Return a validation set, given as `Queries` or as (X, y, qid), as `Queries`.
-
-    Raises
-    ------
-    InputError
-        If it has other features than the training set, or grades beyond the metric's.
-    """
+    """Return a validation set, `Queries` or (X, y, qid), as `Queries` with the training set's number of features."""
     if not isinstance(eval_set, Queries) and not (isinstance(eval_set, tuple) and len(eval_set) == 3):
         raise InputError("eval_set must be Queries or (X, y, qid)")
     queries = eval_set if isinstance(eval_set, Queries) else as_queries(*eval_set)

@@ -148,13 +148,7 @@ def _loaded(name: str, data: bytes, n_features: int | None, zero_based: bool) ->
 
 
 def _ordered(name: str, data: bytes, zero_based: bool, n_features: int | None) -> bytes:
-    """Return the lines with their features in order.
-
-    Raises
-    ------
-    InputError
-        If a line is wrong; it names the line.
-    """
+    """Return the lines with their features in order; an error names the line."""
     lines = []
     for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
         label, *fields = line.split("#")[0].split() or [""]
