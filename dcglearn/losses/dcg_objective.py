@@ -96,14 +96,13 @@ class DCGObjective(Objective):
         classes, n_classes = self._classes
         arrays = batch.scores, classes[batch.grades], n_classes, self.dcg.gains[batch.grades], batch.offsets, discounts
         how = self.per_score, step, self.normalise, self._factors(batch, np.ones(batch.n_queries))
-        lambdas, curvature = np.empty(len(batch.scores)), np.empty(len(batch.scores))
-
-        def part(_: int, first: int, last: int) -> None:
-            swap_kernel.lambdas(*arrays, *how, first, last, lambdas, curvature)
-
-        in_chunks(part, batch.n_queries, min(n_chunks_of(SWAP_COST * batch.n_pairs()), batch.n_queries))
+        out = np.empty(len(batch.scores)), np.empty(len(batch.scores))
+        n_chunks = min(n_chunks_of(SWAP_COST * batch.n_pairs()), batch.n_queries)
+        in_chunks(
+            lambda _, first, last: swap_kernel.lambdas(*arrays, *how, first, last, *out), batch.n_queries, n_chunks
+        )
         weight = np.repeat(batch.weight, batch.sizes)
-        return weight * lambdas, weight * curvature
+        return weight * out[0], weight * out[1]
 
 
 class WholeRankObjective(DCGObjective):

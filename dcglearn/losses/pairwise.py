@@ -61,12 +61,9 @@ class RankHinge(Objective):
         down, squares = sums_from_top(below, c.segments), sums_from_top(below * below, c.segments)
         up = sums_from_bottom(c.above_bottom(), c.segments)
         factor = pair_kernel.over_pairs(c.segments, n_classes, batch.weight) if self.normalise else batch.weight
-        arrays, slope = (c.f, c.segments, n_classes, c.tops, c.bottoms, down, squares, up, factor), np.empty(n)
-
-        def part(_: int, first: int, last: int) -> float:
-            return pair_kernel.hinge(*arrays, self.margin, self._squared, first, last, slope)
-
-        value = -sum(in_chunks(part, n, n_chunks))
+        arrays = c.f, c.segments, n_classes, c.tops, c.bottoms, down, squares, up, factor, self.margin, self._squared
+        slope = np.empty(n)
+        value = -sum(in_chunks(lambda _, first, last: pair_kernel.hinge(*arrays, first, last, slope), n, n_chunks))
         return value, unsorted(c.order, slope)
 
 
@@ -135,13 +132,10 @@ class LambdaRank(WholeRankObjective):
         discounts, n = self._discounts(batch.longest), len(batch.scores)
         n_chunks = n_chunks_of(16 * batch.n_pairs(len(discounts)))
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-        arrays = f, self.dcg.gains[batch.grades[order]], batch.offsets, discounts, self._factors(batch, batch.weight)
-        slopes = np.zeros((n_chunks, n))
-
-        def part(i: int, first: int, last: int) -> float:
-            return pair_kernel.weighted_pairs(*arrays, self._loss, self.alpha, first, last, slopes[i])
-
-        value = -sum(in_chunks(part, n, n_chunks))
+        gains, factor = self.dcg.gains[batch.grades[order]], self._factors(batch, batch.weight)
+        arrays, slopes = (f, gains, batch.offsets, discounts, factor, self._loss, self.alpha), np.zeros((n_chunks, n))
+        kernel = pair_kernel.weighted_pairs
+        value = -sum(in_chunks(lambda i, first, last: kernel(*arrays, first, last, slopes[i]), n, n_chunks))
         return value, unsorted(order, slopes.sum(axis=0))
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:

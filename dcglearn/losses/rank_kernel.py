@@ -88,22 +88,14 @@ class SoftRanks:
 
     def ranks(self) -> Floats:
         """Return ``1 + sum_{j != i} sigma(alpha (f_j - f_i))``, shape (n,)."""
-        out = np.empty(len(self.f))
-
-        def part(_: int, first: int, last: int) -> None:
-            soft_ranks(self.f, self.segments, *self.blocks, self.alpha, first, last, out)
-
-        in_chunks(part, len(out), self.n_chunks)
+        arrays, out = (self.f, self.segments, *self.blocks, self.alpha), np.empty(len(self.f))
+        in_chunks(lambda _, first, last: soft_ranks(*arrays, first, last, out), len(out), self.n_chunks)
         return out
 
     def vjp(self, w: Floats) -> Floats:
         """Return ``sum_i w_i dr_i/df_p``, shape (n,)."""
-        out = np.empty(len(self.f))
-
-        def part(_: int, first: int, last: int) -> None:
-            soft_ranks_vjp(self.f, self.segments, *self.blocks, self.alpha, w, first, last, out)
-
-        in_chunks(part, len(out), self.n_chunks)
+        arrays, out = (self.f, self.segments, *self.blocks, self.alpha, w), np.empty(len(self.f))
+        in_chunks(lambda _, first, last: soft_ranks_vjp(*arrays, first, last, out), len(out), self.n_chunks)
         return out
 
 

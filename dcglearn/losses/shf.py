@@ -107,12 +107,9 @@ class SHFSDCG(SoftRankObjective):
 
     def _ranks(self, c: Classes, blocks: Blocks, n_chunks: int) -> Floats:
         down, up = sums_from_top(c.below_top(), c.segments), sums_from_bottom(c.above_bottom(), c.segments)
-        arrays, ranks = (c.f, c.segments, c.n_classes, c.tops, c.bottoms, down, up), np.empty(len(c.f))
-
-        def part(_: int, first: int, last: int) -> None:
-            shf_kernel.hinge_ranks(*arrays, *blocks, self.alpha, first, last, ranks)
-
-        in_chunks(part, len(ranks), n_chunks)
+        arrays = c.f, c.segments, c.n_classes, c.tops, c.bottoms, down, up, *blocks, self.alpha
+        ranks = np.empty(len(c.f))
+        in_chunks(lambda _, first, last: shf_kernel.hinge_ranks(*arrays, first, last, ranks), len(ranks), n_chunks)
         return ranks
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
@@ -120,13 +117,9 @@ class SHFSDCG(SoftRankObjective):
         c, blocks = self._regrouped(batch, n_chunks)
         ranks = self._ranks(c, blocks, n_chunks)
         value, w = self._dcg_of_ranks(ranks, c.order, batch, self._edges(ranks, batch, c.segments))
-        sums = sums_from_top(w, c.segments), sums_from_bottom(w, c.segments)
-        arrays, slope = (c.f, c.segments, c.n_classes, w, *sums), np.empty(len(ranks))
-
-        def part(_: int, first: int, last: int) -> None:
-            shf_kernel.hinge_ranks_vjp(*arrays, *blocks, self.alpha, first, last, slope)
-
-        in_chunks(part, len(slope), n_chunks)
+        down, up = sums_from_top(w, c.segments), sums_from_bottom(w, c.segments)
+        arrays, slope = (c.f, c.segments, c.n_classes, w, down, up, *blocks, self.alpha), np.empty(len(ranks))
+        in_chunks(lambda _, first, last: shf_kernel.hinge_ranks_vjp(*arrays, first, last, slope), len(slope), n_chunks)
         return value, unsorted(c.order, slope)
 
 

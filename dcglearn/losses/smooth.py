@@ -65,11 +65,10 @@ class SmoothNDCG(WholeRankObjective):
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         discounts, factor = self._discounts(batch.longest), self._factors(batch, batch.weight)
-
-        def metric(_: Floats, mean: Floats, slope: Floats) -> float:
-            return smooth_kernel.dcg_of_means(batch.offsets, discounts, factor, mean, slope)
-
-        return _at_soft_positions(batch, self.dcg.gains[batch.grades], self.sigma, len(discounts), metric)
+        return _at_soft_positions(
+            batch, self.dcg.gains[batch.grades], self.sigma, len(discounts),
+            lambda _, mean, slope: smooth_kernel.dcg_of_means(batch.offsets, discounts, factor, mean, slope),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -124,12 +123,11 @@ class SmoothAP(Objective):
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         if self.form == "direct":
             return self._evaluate_direct(batch)
-
-        def metric(gain: Floats, mean: Floats, slope: Floats) -> float:
-            return smooth_kernel.precision_of_means(batch.offsets, gain, batch.weight, mean, slope)
-
         relevant = (batch.grades >= self.min_grade).astype(np.float64)
-        return _at_soft_positions(batch, relevant, self.sigma, batch.longest, metric)
+        return _at_soft_positions(
+            batch, relevant, self.sigma, batch.longest,
+            lambda gain, mean, slope: smooth_kernel.precision_of_means(batch.offsets, gain, batch.weight, mean, slope),
+        )  # fmt: skip
 
     def _evaluate_direct(self, batch: Batch) -> tuple[float, Floats]:
         n_chunks = n_chunks_of(batch.n_pairs())
@@ -156,15 +154,9 @@ def _at_soft_positions(
     n_chunks = n_chunks_of(16 * batch.n_pairs(depth))
     order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
     arrays, sums = (f, gain[order], batch.offsets, s, depth), (np.empty(n), np.empty(n), np.empty(n))
-    of_means, slope = np.empty(n), np.empty(n)
-
-    def forward(_: int, first: int, last: int) -> None:
-        smooth_kernel.soft_positions(*arrays, first, last, *sums)
-
-    def backward(_: int, first: int, last: int) -> None:
-        smooth_kernel.soft_positions_vjp(*arrays, of_means, first, last, *sums, slope)
-
-    in_chunks(forward, n, n_chunks)
-    value = metric(arrays[1], sums[1], of_means)
-    in_chunks(backward, n, n_chunks)
+    w, slope = np.empty(n), np.empty(n)
+    forward, backward = smooth_kernel.soft_positions, smooth_kernel.soft_positions_vjp
+    in_chunks(lambda _, first, last: forward(*arrays, first, last, *sums), n, n_chunks)
+    value = metric(arrays[1], sums[1], w)
+    in_chunks(lambda _, first, last: backward(*arrays, w, first, last, *sums, slope), n, n_chunks)
     return value, unsorted(order, slope)

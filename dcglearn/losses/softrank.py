@@ -61,11 +61,7 @@ class SoftRankNDCG(WholeRankObjective):
         n_chunks = n_chunks_of(batch.n_pairs() * batch.longest)
         order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
         gain, discounts = self.dcg.gains[batch.grades[order]], self._discounts(batch.longest)
-        arrays = f, gain, batch.offsets, discounts, self._factors(batch, batch.weight)
+        arrays = f, gain, batch.offsets, discounts, self._factors(batch, batch.weight), self.sigma
         slopes = np.zeros((n_chunks, len(f)))
-
-        def part(i: int, first: int, last: int) -> float:
-            return expected_dcg(*arrays, self.sigma, first, last, slopes[i])
-
-        value = sum(in_chunks(part, len(f), n_chunks))
+        value = sum(in_chunks(lambda i, first, last: expected_dcg(*arrays, first, last, slopes[i]), len(f), n_chunks))
         return value, unsorted(order, slopes.sum(axis=0))
