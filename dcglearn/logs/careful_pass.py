@@ -200,18 +200,14 @@ class _GoodLines:
 
     def _array(self, about: Role, values: list[Any]) -> Any:
         if about.kind == "grades":
-            return self._padded(values)
+            lists = [role for role in self._roles if self._roles[role].kind == "grades"]
+            depth = self._rules.depth or max(len(grades) for role in lists for grades in self._columns[role])
+            return np.frombuffer(b"".join(g.ljust(depth, b"\xff") for g in values), np.int8).reshape(-1, depth)
         if all(value is None for value in values):
             return None
         if about.kind == "label":
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])
-
-    def _padded(self, values: list[bytes]) -> Any:
-        lists = [role for role in self._roles if self._roles[role].kind == "grades"]
-        longest = max(len(grades) for role in lists for grades in self._columns[role])
-        depth = self._rules.depth or longest
-        return np.frombuffer(b"".join(g.ljust(depth, b"\xff") for g in values), np.int8).reshape(-1, depth)
 
 
 def _winner(value: Any, role: str, _: str) -> int:

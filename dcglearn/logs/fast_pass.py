@@ -84,14 +84,8 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
     if data.count(source.delimiter.encode()) != (n_columns - 1) * n_lines or n_lines == 1:
         return None
     index = {source.names[i].strip(BLANK): f"c{i}" for i in reversed(range(n_columns))}
-    frame = pl.read_csv(
-        data,
-        has_header=False,
-        skip_lines=1,
-        separator=source.delimiter,
-        quote_char=None,
-        schema={f"c{i}": pl.String for i in range(n_columns)},
-    )
+    types = {f"c{i}": pl.String for i in range(n_columns)}
+    frame = pl.read_csv(data, has_header=False, skip_lines=1, separator=source.delimiter, quote_char=None, schema=types)
     if len(frame) != n_lines - 1:
         return None
     stripped = {role: pl.col(index[name]).str.strip_chars(BLANK) for role, name in source.columns.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import functools
 import io
@@ -106,13 +107,11 @@ class TextLines(Source):
         self.data, self.roles = data, roles
         self._lines = _lines(data)
         self.header_line, self.header = next(self._lines)
-        try:
+        with errors_in(f"line {self.header_line}"):
             text = decoded(self.header)
             self.delimiter = "\t" if "\t" in text else ","
             self.names = self._fields(text)
             self.columns = by_role([name.strip(BLANK) for name in self.names], roles)
-        except InputError as error:
-            raise InputError(f"line {self.header_line}: {error}") from error
         self._index = {role: [n.strip(BLANK) for n in self.names].index(name) for role, name in self.columns.items()}
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
@@ -190,6 +189,15 @@ def from_text(kind: str, text: str) -> Any:
     if kind in ("number", "positive") and NUMBER.fullmatch(text):
         return float(text)
     return text
+
+
+@contextlib.contextmanager
+def errors_in(place: str) -> Iterator[None]:
+    """Put a place, such as a file or a line, before the message of an InputError."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from error
 
 
 def shown(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.careful_pass import Rules
-from dcglearn.logs.line_formats import by_role
+from dcglearn.logs.line_formats import by_role, errors_in
 from dcglearn.logs.parts import checked_scale, facts_of, joined
 from dcglearn.logs.readers import PREFERENCE, preferences_of
 
@@ -95,10 +95,8 @@ def opened(path: str) -> pq.ParquetFile:
         file = pq.ParquetFile(path, memory_map=False)
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: not a Parquet file, or a truncated one ({error})") from error
-    try:
+    with errors_in(path):
         by_role(file.schema_arrow.names, PREFERENCE)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
     return file
 
 

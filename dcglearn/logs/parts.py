@@ -14,15 +14,7 @@ from dcglearn.logs.columns import MISSING, PAIR_COLUMNS, Columns
 from dcglearn.logs.counting import Agreement
 from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.unique_rows import packed
-from dcglearn.logs.visibility import (
-    Visibility,
-    blind_mixture,
-    grade_counts,
-    gram_matrix,
-    is_blind,
-    mixture_sums,
-    visibility,
-)
+from dcglearn.logs.visibility import blind_mixture, grade_counts, gram_matrix, is_blind, mixture_sums, visibility
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,6 +24,7 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats, Integers
     from dcglearn.logs.counting import Metric
     from dcglearn.logs.pair_sums import PairSums
+    from dcglearn.logs.visibility import Visibility
 
 
 SAMPLE = 1 << 15
@@ -206,12 +199,8 @@ def joined(logs: Sequence[Preferences], n_grades: int, grade_names: Sequence[str
         lacking = [value is None for value in values]
         if all(lacking) or (any(lacking) and name == "margin"):
             return None
-        return np.concatenate(
-            [
-                np.full(len(log), MISSING[name]) if value is None else value
-                for log, value in zip(logs, values, strict=True)
-            ]
-        )
+        columns = zip(logs, values, strict=True)
+        return np.concatenate([np.full(len(log), MISSING[name]) if x is None else x for log, x in columns])
 
     names = None if grade_names is None else tuple(grade_names)
     columns = {name: column(name) for name in PAIR_COLUMNS}

@@ -11,9 +11,10 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, pair_values, scale_size
-from dcglearn.logs import counting, splitting
+from dcglearn.logs import splitting
 from dcglearn.logs.columns import Columns
-from dcglearn.logs.unique_rows import packed, unique_rows
+from dcglearn.logs.counting import TIE_TOLERANCE, Agreement
+from dcglearn.logs.unique_rows import list_numbers, packed, pair_numbers, unique_rows
 
 if TYPE_CHECKING:
     import os
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Grades, Seed
-    from dcglearn.logs.counting import Agreement, Metric
+    from dcglearn.logs.counting import Metric
     from dcglearn.logs.visibility import Visibility
 
 
@@ -107,17 +108,14 @@ class Preferences:
     def from_documents(cls, preferred: ArrayLike, other: ArrayLike, **columns: Any) -> Preferences:
         """Build from ungraded lists: rankings of the same K documents (Zhou et al. 2008, section 8).
 
+        The log's "grades" are document numbers, in the order of `documents`; learners drop monotonicity.
+
         Parameters
         ----------
         preferred, other : array_like, shape (n, K)
             Document identifiers by position. Every list ranks the same K documents.
         **columns
             `weight`, `tie`, `strength`, `margin`, `rater`, `query` as in the constructor.
-
-        Returns
-        -------
-        Preferences
-            Its "grades" are document numbers, in the order of `documents`; learners drop monotonicity.
 
         Raises
         ------
@@ -257,20 +255,14 @@ class Preferences:
     def clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the number of the pair, rater, query or list that each pair's two lists belong to, shape (n,) each.
 
-        Raises
-        ------
-        InputError
-            If `by` is none of these, or the log lacks the column.
+        Raises InputError if `by` is none of these, or the log lacks the column.
         """
         return splitting.clusters(self._columns, by)
 
     def rescaled(self, n_grades: int) -> Preferences:
         """Return the log on a scale of `n_grades`, its arrays shared.
 
-        Raises
-        ------
-        InputError
-            If a grade lies above the scale, or the log is one of documents.
+        Raises InputError if a grade lies above the scale, or the log is one of documents.
         """
         if not self.graded:
             raise InputError("n_grades has no meaning for a log of documents")
@@ -283,21 +275,32 @@ class Preferences:
 
         Pairs are identical if lists, tie, strength and margin are; raters and queries are dropped.
         """
-        return self._with(splitting.merged(self._columns))
+        values = [x for x in (self.tie, self.strength, self.margin) if x is not None]
+        keys = [packed(self.preferred), packed(self.other), *(x.astype(np.float64).view(np.int64) for x in values)]
+        _, index, number = unique_rows(np.column_stack(keys))
+        order = np.argsort(index)
+        weight = np.bincount(number, self.weight)[order].astype(np.float64)
+        return self._with(replace(self._columns[index[order]], weight=weight, rater=None, query=None))
 
     def reweighted(self, weight: ArrayLike) -> Preferences:
         """Return the log with other weights, shape (n,); pairs of weight 0 are left out.
 
-        Raises
-        ------
-        InputError
-            If a weight is negative or not finite, or all are 0.
+        Raises InputError if a weight is negative or not finite, or all are 0.
         """
-        return self._with(splitting.reweighted(self._columns, weight))
+        weights = pair_values(weight, "weight", len(self))
+        if (weights < 0).any() or not weights.any():
+            raise InputError("weights must be at least 0, and not all 0")
+        kept = np.flatnonzero(weights)
+        return self._with(replace(self._columns[kept], weight=weights[kept]))
 
     def n_contradicted(self) -> float:
         """Return the weight of pairs that other pairs contradict: the lighter side of each two opposed ones."""
-        return counting.n_contradicted(self.decided._columns)
+        decided = self.decided
+        first, second = list_numbers(decided.preferred, decided.other)
+        pair = pair_numbers(first, second)
+        weight = np.ones(len(decided)) if decided.weight is None else decided.weight
+        ahead, behind = np.bincount(pair, weight * (first < second)), np.bincount(pair, weight * (first > second))
+        return float(np.minimum(ahead, behind).sum())
 
     def visible(self) -> Visibility:
         """Return which directions of a utility the log identifies, and in words which not (ties count as pairs)."""
@@ -307,25 +310,24 @@ class Preferences:
 
     def verdicts(self, metric: Metric) -> Grades:
         """Return 1 where a metric scores the first list of a pair higher, -1 where the second, 0 for a tie; (n,)."""
-        return counting.verdicts(self._columns, metric)
+        first, second = metric.score(self.preferred), metric.score(self.other)
+        rounding = TIE_TOLERANCE * max(np.abs(first).max(initial=0.0), np.abs(second).max(initial=0.0))
+        difference = first - second
+        return (np.sign(difference) * (np.abs(difference) > rounding)).astype(np.int8)
 
     def agreement(self, metric: Metric) -> Agreement:
-        """Return how far a metric orders the decided pairs as the log does.
-
-        Raises
-        ------
-        InputError
-            If the log holds no pair with a winner.
-        """
-        return counting.agreement(self.decided._columns, metric)
+        """Return how far a metric orders the decided pairs as the log does; InputError if there is no such pair."""
+        decided = self.decided
+        if not len(decided):
+            raise InputError("the log holds no pair with a winner, so there is nothing to agree with")
+        counts = np.bincount(decided.verdicts(metric) + 1, decided.weight, minlength=3)
+        violated, tied, respected = counts.astype(float).tolist()
+        return Agreement(respected, tied, violated)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the log as a table, a row a pair, with the columns that `read_preferences` reads.
 
-        Raises
-        ------
-        InputError
-            If the log is one of documents, which have no grades to write.
+        Raises InputError if the log is one of documents, which have no grades to write.
         """
         import polars as pl
 
@@ -344,12 +346,8 @@ class Preferences:
     def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the log beside `path` and rename it: Parquet for ``.parquet``, JSON lines otherwise.
 
-        `read_preferences` reads both; give it `n_grades` where the top grade may not occur.
-
-        Raises
-        ------
-        InputError
-            If the log is one of documents, or the file cannot be written.
+        `read_preferences` reads both; give it `n_grades` where the top grade may not occur. Raises InputError if the
+        log is one of documents, or the file cannot be written.
         """
         frame = self.to_polars()
         with written_beside(path, force=force) as temporary:
@@ -413,7 +411,13 @@ def _checked_lists(
 ) -> tuple[Grades, Grades, int]:
     """Return both lists of every pair, which the caller cannot change afterwards, and the number of grades."""
     if other is None:
-        preferred, other = _both(preferred)
+        try:
+            pairs = np.asarray(preferred)
+        except ValueError as error:
+            raise InputError("the lists have different lengths; pad the shorter ones with -1 (no grade)") from error
+        if pairs.ndim != 3 or pairs.shape[1] != 2:
+            raise InputError(f"pairs have shape {pairs.shape}; expected (n, 2, K): preferred list, other list")
+        preferred, other = pairs[:, 0], pairs[:, 1]
     first, second = graded_lists(preferred, "preferred"), graded_lists(other, "other")
     if first.ndim != 2 or first.shape != second.shape:
         raise InputError(f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)")
@@ -425,16 +429,6 @@ def _checked_lists(
         graded_lists(first, "preferred", n_grades)
         graded_lists(second, "other", n_grades)
     return _unshared(first, preferred), _unshared(second, other), n_grades
-
-
-def _both(pairs: ArrayLike) -> tuple[ArrayLike, ArrayLike]:
-    try:
-        array = np.asarray(pairs)
-    except ValueError as error:
-        raise InputError("the lists have different lengths; pad the shorter ones with -1 (no grade)") from error
-    if array.ndim != 3 or array.shape[1] != 2:
-        raise InputError(f"pairs have shape {array.shape}; expected (n, 2, K): preferred list, other list")
-    return array[:, 0], array[:, 1]
 
 
 def _unshared(grades: Grades, source: ArrayLike) -> Grades:

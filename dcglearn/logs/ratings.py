@@ -129,7 +129,10 @@ class _Cells:
             )
         large = np.flatnonzero(compared > BLOCK)
         parts = [self._level_by_level(g) for g in large]
-        parts += [self._all_at_once(groups) for groups in _blocks(np.flatnonzero(compared <= BLOCK), compared)]
+        small = np.flatnonzero(compared <= BLOCK)  # joined, in order, until they compare at most about two BLOCK pairs
+        block = np.cumsum(compared[small]) // BLOCK
+        blocks = np.split(small, np.flatnonzero(np.diff(block)) + 1)
+        parts += [self._all_at_once(groups) for groups in blocks if len(groups)]
         pairs = np.concatenate(parts) if parts else np.empty((0, 4), dtype=np.int64)
         return pairs[np.lexsort(pairs[:, :3].T[::-1])], self._left_out()
 
@@ -175,12 +178,6 @@ class _Cells:
 def _sums(weight: Any, *keys: Integers) -> Any:
     """Return the total weight of each distinct combination of keys."""
     return np.bincount(unique_rows(np.column_stack(keys))[2], weight)
-
-
-def _blocks(groups: NDArray[np.intp], compared: Integers) -> list[NDArray[np.intp]]:
-    """Split groups, in order, so that each part compares at most about two `BLOCK` pairs."""
-    block = np.cumsum(compared[groups]) // BLOCK
-    return [part for part in np.split(groups, np.flatnonzero(np.diff(block)) + 1) if len(part)]
 
 
 def _why_no_pair(n_lists: int, rating: Floats) -> str:

@@ -14,13 +14,12 @@ import numpy as np
 from dcglearn.foundation.sources import content, kind_of, parquet_rows, plain_types
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.careful_pass import WINNERS, Rules, read_carefully
-from dcglearn.logs.line_formats import JsonLines, ParquetRows, Role, TextLines
+from dcglearn.logs.line_formats import JsonLines, ParquetRows, Role, TextLines, errors_in
 from dcglearn.logs.preferences import Preferences
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -100,7 +99,8 @@ def preferences_of(frame: pl.DataFrame, name: str, rules: Rules, first_row: int 
 
     Messages call the table `name` and count its rows from `first_row`; a bad row raises InputError.
     """
-    source = _opened(name, ParquetRows, plain_types(frame), PREFERENCE, first_row)
+    with errors_in(name):
+        source = ParquetRows(plain_types(frame), PREFERENCE, first_row)
     return _as_log(*_columns(name, source, rules, None), rules)
 
 
@@ -131,16 +131,12 @@ def read_questions(
     pad: bool = False,
     scale: Sequence[str] | None = None,
 ) -> Grades:
-    """Read pairs of lists that could be judged; a winner, if any, is ignored.
+    """Read pairs of lists that could be judged, int8 of shape (n, 2, K); a winner, if any, is ignored.
 
     Parameters
     ----------
     path, n_grades, depth, pad, scale
         As in `read_preferences`; only `a` and `b` are required.
-
-    Returns
-    -------
-    ndarray of int8, shape (n, 2, K)
 
     Raises
     ------
@@ -160,19 +156,14 @@ def read_columns(
         raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
     name, data = content(path)
     kind = kind_of(Path(path).name.lower(), data)
-    if kind == "parquet":
-        source = _opened(name, ParquetRows, parquet_rows(name, data), roles)
-    else:
-        source = _opened(name, JsonLines if kind == "json" else TextLines, data, roles)
+    rows = parquet_rows(name, data) if kind == "parquet" else None
+    source: Source
+    with errors_in(name):
+        if rows is not None:
+            source = ParquetRows(rows, roles)
+        else:
+            source = JsonLines(data, roles) if kind == "json" else TextLines(data, roles)
     return _columns(name, source, rules, skip_bad)
-
-
-def _opened(name: str, make: Callable[..., Source], *arguments: Any) -> Source:
-    """Return ``make(*arguments)``; an error about its header or columns names the file."""
-    try:
-        return make(*arguments)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from error
 
 
 def _columns(

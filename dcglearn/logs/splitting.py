@@ -1,17 +1,16 @@
-"""Parts of a log: random splits and folds that keep clusters together, identical pairs merged, pairs reweighted."""
+"""Random splits and folds of a log that keep clusters together."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.foundation.validation import InputError, pair_values
-from dcglearn.logs.unique_rows import list_numbers, packed, pair_numbers, unique_rows
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Seed
     from dcglearn.logs.columns import Columns
@@ -63,22 +62,3 @@ def folds(log: Columns, n_folds: int, seed: Seed, by: str | None) -> NDArray[np.
     if not 2 <= n_folds <= n:
         raise InputError(f"{n_folds} folds of {n} {by or 'pair'}(s): ask for 2 to {n}")
     return np.random.default_rng(seed).permutation(n)[numbers] % n_folds
-
-
-def merged(log: Columns) -> Columns:
-    """Return the distinct pairs with their weights added; see `Preferences.merged`."""
-    values = [x for x in (log.tie, log.strength, log.margin) if x is not None]
-    keys = [packed(log.preferred), packed(log.other), *(x.astype(np.float64).view(np.int64) for x in values)]
-    _, index, number = unique_rows(np.column_stack(keys))
-    order = np.argsort(index)
-    weight = np.bincount(number, log.weight)
-    return replace(log[index[order]], weight=weight[order].astype(np.float64), rater=None, query=None)
-
-
-def reweighted(log: Columns, weight: ArrayLike) -> Columns:
-    """Return the pairs of positive weight, with these weights; see `Preferences.reweighted`."""
-    weights = pair_values(weight, "weight", len(log))
-    if (weights < 0).any() or not weights.any():
-        raise InputError("weights must be at least 0, and not all 0")
-    kept = np.flatnonzero(weights)
-    return replace(log[kept], weight=weights[kept])

@@ -42,7 +42,5 @@ def list_numbers(first: Grades, second: Grades) -> tuple[NDArray[np.intp], NDArr
 def pair_numbers(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the number of each distinct pair of `list_numbers`, in either order, shape (n,)."""
     n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
-    numbers: NDArray[np.intp] = np.unique(
-        np.minimum(first, second) * n + np.maximum(first, second), return_inverse=True
-    )[1]
-    return numbers
+    keys = np.minimum(first, second) * n + np.maximum(first, second)
+    return np.unique(keys, return_inverse=True)[1]

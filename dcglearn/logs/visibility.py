@@ -69,11 +69,8 @@ class Visibility:
             names = ", ".join(str(grade) for grade in self.unseen_grades)
             sentences.append(f"{thing} {names} never occurs in the log, so its worth is not learned")
         if self.free_rows:
-            where = (
-                "a position"
-                if len(self.free_rows) == self.invisible.shape[1]
-                else f"positions {_ranks(self.free_rows)}"
-            )
+            everywhere = len(self.free_rows) == self.invisible.shape[1]
+            where = "a position" if everywhere else f"positions {_ranks(self.free_rows)}"
             sentences.append(
                 f"the weights of {where} are known only up to an added constant, since both lists of a pair always "
                 f"have a {thing} there (the constant changes no such comparison; the worst grade counts as 0)"
