@@ -53,10 +53,9 @@ class Rules:
             whole_number(self.depth, "depth")
         if self.n_grades is not None:
             scale_size(self.n_grades, 0)
-        if self.scale is not None:
-            self._name_grades(self.scale)
-
-    def _name_grades(self, scale: Sequence[str]) -> None:
+        scale = self.scale
+        if scale is None:
+            return
         if isinstance(scale, str) or not all(isinstance(name, str) for name in scale):
             raise InputError(f"scale={scale!r} must be a list of grade names, worst first")
         self.names.update({name.strip(BLANK).lower(): grade for grade, name in enumerate(scale)})

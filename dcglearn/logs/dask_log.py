@@ -53,8 +53,7 @@ class DaskParts:
         graph, keys = self._graph(function, arguments, each)
         everything = f"{keys[0]}-all"
         graph[everything] = (list, keys)
-        results: list[Any] = awaited(self.client, self._submitted(graph, [everything])[0])
-        return results
+        return awaited(self.client, self._submitted(graph, [everything])[0])
 
     def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return the sum over the parts, added in a tree that depends on their number alone."""
@@ -79,8 +78,7 @@ class DaskParts:
 
     def _submitted(self, graph: dict[str, Any], keys: list[str]) -> list[Future]:
         with cluster_errors(self.client):
-            futures: list[Future] = self.client.get(graph, keys, sync=False)
-            return futures
+            return self.client.get(graph, keys, sync=False)
 
 
 class DaskLog(PartedLog):

@@ -56,8 +56,7 @@ class Source(ABC):
 
     def raw(self, item: Any) -> bytes:
         """Return the line as it can be corrected and read again."""
-        line: bytes = item
-        return line
+        return item
 
 
 class JsonLines(Source):

@@ -57,7 +57,7 @@ def opened_log(
 
 
 def without_equal_lists(log: Preferences) -> tuple[Preferences, dict[str, int]]:
-    """Return the pairs whose lists differ, and the number of the others; raise InputError if no winner is left."""
+    """Return the pairs whose lists differ, and the number of the others; InputError if none with a winner is left."""
     differing = log if log.differing.all() else log[log.differing]
     n_equal = len(log) - len(differing)
     return differing, _equal_lists(n_equal, len(differing), len(differing) - len(differing.decided))

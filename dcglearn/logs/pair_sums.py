@@ -63,7 +63,8 @@ def pair_sums(
     table = np.hstack([np.zeros((len(weights), 1)), weights])  # column g + 1 for grade g, so that -1 is worth 0
     depth, width = table.shape
     n_codes, n_joint = width * width, depth * (depth - 1) // 2
-    sign = _code_signs(width)
+    unit = np.eye(width)  # the row of d of a code a * width + b holds +1 at a, -1 at b
+    sign = (unit[:, None, :] - unit[None, :, :]).reshape(n_codes, width)
 
     def part(start: int, stop: int) -> PairSums:
         shortfalls = np.zeros((depth, n_codes))
@@ -80,12 +81,6 @@ def pair_sums(
         return PairSums(loss, slope, (shortfalls @ sign)[:, 1:], hessian)
 
     return reduce(PairSums.__add__, over_chunks(part, n))
-
-
-def _code_signs(width: int) -> Floats:
-    """Return the row of d of each code a * width + b: +1 at a, -1 at b; shape (width^2, width)."""
-    unit = np.eye(width)
-    return (unit[:, None, :] - unit[None, :, :]).reshape(width * width, width)
 
 
 def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:

@@ -154,8 +154,7 @@ class PartedLog:
 
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does."""
-        agreement: Agreement = self.parts.total(_agreement, metric)
-        return agreement
+        return self.parts.total(_agreement, metric)
 
     def n_lists(self, *, decided: bool = False) -> float:
         """Return the number of distinct lists: exact up to `SKETCH`, estimated above."""

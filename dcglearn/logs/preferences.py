@@ -11,7 +11,6 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, pair_values, scale_size
-from dcglearn.logs import splitting
 from dcglearn.logs.columns import Columns
 from dcglearn.logs.counting import TIE_TOLERANCE, Agreement
 from dcglearn.logs.unique_rows import list_numbers, packed, pair_numbers, unique_rows
@@ -229,8 +228,16 @@ class Preferences:
         InputError
             If the fraction is not within 0..1, the log lacks the column, or a part would be empty.
         """
-        first, second = splitting.split(self._columns, fraction, seed, by)
-        return self[first], self[second]
+        if not 0 < fraction < 1:
+            raise InputError(f"fraction={fraction} must lie between 0 and 1, both excluded")
+        first, second = self.clusters(by)
+        n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
+        chosen = np.zeros(n, dtype=bool)
+        chosen[np.random.default_rng(seed).permutation(n)[: round(fraction * n)]] = True
+        parts = chosen[first] & chosen[second], ~chosen[first] & ~chosen[second]
+        if not all(part.any() for part in parts):
+            raise InputError(f"a split of {n} {by or 'pair'}(s) at {fraction} leaves one side empty")
+        return self[parts[0]], self[parts[1]]
 
     def folds(self, n_folds: int, seed: Seed = None, by: str | None = None) -> list[tuple[Preferences, Preferences]]:
         """Return the (train, held out) logs of a cross-validation.
@@ -249,15 +256,35 @@ class Preferences:
         InputError
             If there are fewer pairs (or raters, queries) than folds.
         """
-        fold = splitting.folds(self._columns, n_folds, seed, by)
+        if by == "list":
+            raise InputError('folds by "list" would drop most pairs; use split(by="list")')
+        numbers = self.clusters(by)[0]
+        n = int(numbers.max(initial=-1)) + 1
+        if not 2 <= n_folds <= n:
+            raise InputError(f"{n_folds} folds of {n} {by or 'pair'}(s): ask for 2 to {n}")
+        fold = np.random.default_rng(seed).permutation(n)[numbers] % n_folds
         return [(self[fold != i], self[fold == i]) for i in range(n_folds)]
 
     def clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the number of the pair, rater, query or list that each pair's two lists belong to, shape (n,) each.
 
-        Raises InputError if `by` is none of these, or the log lacks the column.
+        The two arrays differ for ``by="list"`` only. Raises InputError if `by` is unknown, or the log lacks the column.
         """
-        return splitting.clusters(self._columns, by)
+        if by in ("list", "pair"):
+            first, second = list_numbers(self.preferred, self.other)
+            if by == "list":
+                return first, second
+            numbers = pair_numbers(first, second)
+        elif by in ("rater", "query"):
+            labels = getattr(self, by)
+            if labels is None:
+                raise InputError(f"the log has no {by}; split it by pair, or read a log with that column")
+            numbers = np.unique(labels, return_inverse=True)[1]
+        elif by is None:
+            numbers = np.arange(len(self))
+        else:
+            raise InputError(f"by={by!r} is not one of pair, rater, query, list, None")
+        return numbers, numbers
 
     def rescaled(self, n_grades: int) -> Preferences:
         """Return the log on a scale of `n_grades`, its arrays shared.

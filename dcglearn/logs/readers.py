@@ -19,7 +19,7 @@ from dcglearn.logs.preferences import Preferences
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
@@ -156,13 +156,10 @@ def read_columns(
         raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
     name, data = content(path)
     kind = kind_of(Path(path).name.lower(), data)
-    rows = parquet_rows(name, data) if kind == "parquet" else None
-    source: Source
+    lines = parquet_rows(name, data) if kind == "parquet" else data
+    opener: Callable[..., Source] = {"parquet": ParquetRows, "json": JsonLines}.get(kind, TextLines)
     with errors_in(name):
-        if rows is not None:
-            source = ParquetRows(rows, roles)
-        else:
-            source = JsonLines(data, roles) if kind == "json" else TextLines(data, roles)
+        source = opener(lines, roles)
     return _columns(name, source, rules, skip_bad)
 
 

@@ -99,7 +99,9 @@ def visible_to(first: Grades, second: Grades, n_grades: int, *, graded: bool = T
     The Gram matrix of a sample is enough if no pair of the log shows a direction that the sample does not.
     """
     shape = (first.shape[1], n_grades)
-    occurring = _occurring(first, second, n_grades)
+    occurring = np.flatnonzero(grade_counts(first[:SAMPLE], second[:SAMPLE])[:n_grades]).tolist()
+    if len(occurring) < n_grades:  # the first lists often hold all grades
+        occurring = np.flatnonzero(grade_counts(first, second)[:n_grades]).tolist()
     step = max(len(first) // SAMPLE, 1)
     sampled = visibility(gram_matrix(first[::step], second[::step], shape), shape, occurring, graded=graded)
     if step == 1 or is_blind(mixture_sums(first, second, blind_mixture(sampled.invisible)), len(first)):
@@ -140,8 +142,7 @@ def visibility(gram: Floats, shape: tuple[int, int], occurring: Sequence[int], *
 def _blind(gram: Floats, directions: Floats, largest: float) -> NDArray[np.bool_]:
     """Return for each direction, shape (m, K, L), whether no pair shows it."""
     flat = directions.reshape(len(directions), gram.shape[0])
-    blind: NDArray[np.bool_] = np.einsum("ij,jk,ik->i", flat, gram, flat) <= TOLERANCE * largest
-    return blind
+    return np.einsum("ij,jk,ik->i", flat, gram, flat) <= TOLERANCE * largest
 
 
 def _ranks(positions: Sequence[int]) -> str:
@@ -177,11 +178,3 @@ def grade_counts(first: Grades, second: Grades) -> Integers:
     """Return how often each grade occurs, as uint8 (255 = unknown), shape (256,)."""
     counts = [np.bincount(lists.ravel().view(np.uint8), minlength=256) for lists in (first, second)]
     return counts[0] + counts[1]
-
-
-def _occurring(first: Grades, second: Grades, n_grades: int) -> list[int]:
-    """Return the grades that occur; the first lists often hold all of them."""
-    occurring = np.flatnonzero(grade_counts(first[:SAMPLE], second[:SAMPLE])[:n_grades])
-    if len(occurring) < n_grades:
-        occurring = np.flatnonzero(grade_counts(first, second)[:n_grades])
-    return occurring.tolist()
