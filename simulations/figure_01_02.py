@@ -1,7 +1,5 @@
 """Zhou et al., figures 1 and 2: precision and similarity against the number of training pairs."""
 
-import sys
-
 import dcglearn as dl
 from simulations.run import TRUTHS, Claim, at, draw_measures, main, recovery, repeated, shown
 
@@ -66,4 +64,4 @@ def similarity_claim(table, first, last):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

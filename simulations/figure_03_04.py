@@ -1,7 +1,5 @@
 """Zhou et al., figures 3 and 4: estimated discounts and gains against the true ones."""
 
-import sys
-
 import numpy as np
 import polars as pl
 
@@ -105,4 +103,4 @@ def top_claim(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,7 +1,5 @@
 """Zhou et al., figures 5 and 6: precision and similarity fall as more of 200 training pairs are flipped."""
 
-import sys
-
 import numpy as np
 
 import dcglearn as dl
@@ -56,4 +54,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,7 +1,5 @@
 """Zhou et al., figures 7 and 8: precision and similarity fall as more training documents have a wrong grade."""
 
-import sys
-
 import dcglearn as dl
 from simulations.run import TRUTHS, Claim, at, draw_measures, main, recovery, repeated, shown, validated, wrong_grades
 
@@ -50,4 +48,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,7 +1,5 @@
 """Zhou et al., figure 9: precision does not grow with pairs of the optimal list and a permutation of it."""
 
-import sys
-
 import numpy as np
 
 import dcglearn as dl
@@ -58,4 +56,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

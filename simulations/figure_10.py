@@ -1,7 +1,5 @@
 """Zhou et al., figure 10: with pairs of the optimal list and a list of other grades, precision grows slowly."""
 
-import sys
-
 import polars as pl
 
 import dcglearn as dl
@@ -77,4 +75,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,7 +1,5 @@
 """Zhou et al., figures 11 and 12: the Hamming margin is not significantly better than a margin of 1."""
 
-import sys
-
 import dcglearn as dl
 from simulations.run import MEASURES, TRUTHS, Claim, curves, legend, main, paired, recovery, repeated, signed
 
@@ -61,4 +59,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

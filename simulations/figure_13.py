@@ -1,7 +1,5 @@
 """Zhou et al., figure 13: the utility is learned without grades, from the documents' identities alone."""
 
-import sys
-
 import numpy as np
 
 import dcglearn as dl
@@ -53,4 +51,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import polars as pl
@@ -252,9 +252,10 @@ def wrong_grades(log: dl.Preferences, rng: np.random.Generator, **noise: Any) ->
     return dl.Preferences(dl.simulate.noisy_grades(pairs, seed=rng, **noise), n_grades=5)
 
 
-def main(module: Program, arguments: Sequence[str] | None = None) -> None:
-    """Run one program from the command line; bad settings end with status 2 and one line."""
-    options = parser(module.__doc__ or "").parse_args(arguments)
+def main(name: str) -> None:
+    """Run the program of a module from the command line; bad settings end with status 2 and one line."""
+    module = cast(Program, sys.modules[name])
+    options = parser(module.__doc__ or "").parse_args()
     try:
         for claim in produce(module, options):
             print(claim)

@@ -1,7 +1,5 @@
 """Study a: which C does an independent validation set choose as noise grows, and what does C = 1 lose?"""
 
-import sys
-
 import numpy as np
 import polars as pl
 
@@ -70,4 +68,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,6 +1,5 @@
 """Study b: how well is the true DCG recovered with up to 45% flipped pairs, and do more pairs compensate for flips?"""
 
-import sys
 from itertools import pairwise
 
 import polars as pl
@@ -63,4 +62,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

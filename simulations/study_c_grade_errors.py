@@ -1,7 +1,5 @@
 """Study c: does the size of errors in grades matter as much as their number?"""
 
-import sys
-
 import dcglearn as dl
 from simulations.run import (
     MEASURES,
@@ -62,4 +60,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,7 +1,5 @@
 """Study d: how does precision after 200 pairs depend on the depth K and the number of grades L?"""
 
-import sys
-
 import polars as pl
 
 import dcglearn as dl
@@ -56,4 +54,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

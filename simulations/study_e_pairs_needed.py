@@ -1,7 +1,5 @@
 """Study e: how many pairs does a precision of 95% need, by depth K and number of grades L?"""
 
-import sys
-
 import numpy as np
 import polars as pl
 
@@ -80,4 +78,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

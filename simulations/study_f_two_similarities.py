@@ -1,7 +1,5 @@
 """Study f: why does the paper's similarity stall near 0.89 while the learned utility keeps improving?"""
 
-import sys
-
 import numpy as np
 import polars as pl
 
@@ -90,4 +88,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,7 +1,5 @@
 """Study g: does a margin close to the true DCG difference help, although the Hamming margin does not?"""
 
-import sys
-
 import numpy as np
 import polars as pl
 
@@ -103,4 +101,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,7 +1,5 @@
 """Study h: how many judgements do DCGLearner, the QP and the QP's factors need, with and without noise?"""
 
-import sys
-
 import polars as pl
 
 import dcglearn as dl
@@ -73,4 +71,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

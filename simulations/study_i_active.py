@@ -1,7 +1,5 @@
 """Study i: how much faster does learning from actively chosen pairs go than from random pairs?"""
 
-import sys
-
 import numpy as np
 import polars as pl
 
@@ -97,4 +95,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

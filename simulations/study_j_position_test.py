@@ -1,7 +1,5 @@
 """Study j: what are the false-positive rate and the power of the test of position-dependent gains?"""
 
-import sys
-
 import numpy as np
 import polars as pl
 
@@ -75,4 +73,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,7 +1,5 @@
 """Study k: do 90% bands of gains and discounts cover the truth in 90% of the logs?"""
 
-import sys
-
 import polars as pl
 
 import dcglearn as dl
@@ -70,4 +68,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,7 +1,5 @@
 """Study l: what does the smoothness prior cost when the true gains and discounts are not smooth?"""
 
-import sys
-
 import numpy as np
 
 import dcglearn as dl
@@ -68,4 +66,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

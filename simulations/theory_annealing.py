@@ -1,7 +1,5 @@
 """Chapelle and Wu, figures 1 and 2: the smoothed objective along a line, and NDCG during annealing."""
 
-import sys
-
 import numpy as np
 import polars as pl
 
@@ -146,4 +144,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,6 +1,5 @@
 """Qin et al., figures 1 and 2: errors of ApproxNDCG and ApproxAP in training, and the bounds of the errors."""
 
-import sys
 from itertools import pairwise
 
 import numpy as np
@@ -208,4 +207,4 @@ def bound_claims(data, part):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

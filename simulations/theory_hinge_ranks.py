@@ -1,7 +1,5 @@
 """Wu et al., figure 1: the functions G, A and B of smoothed hinge ranks, and why badly ordered pairs still move."""
 
-import sys
-
 import numpy as np
 import polars as pl
 
@@ -145,4 +143,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,7 +1,5 @@
 """Chapelle and Wu, section 5: the limit of large sigma, the equivalence of lambda and sigma, and overfitting."""
 
-import sys
-
 import numpy as np
 import polars as pl
 from scipy.optimize import minimize
@@ -212,4 +210,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,7 +1,5 @@
 """Qin et al., table 5: how many random restarts ApproxNDCG needs as alpha grows."""
 
-import sys
-
 import dcglearn as dl
 from simulations.ranking_data import available, rows, split
 from simulations.run import Claim, at, curves, legend, main, paired, repeated, shown, signed
@@ -94,4 +92,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

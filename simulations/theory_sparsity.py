@@ -1,7 +1,5 @@
 """Sun et al., figures 3 to 5: how many features RSRank removes, and what that costs in NDCG."""
 
-import sys
-
 import numpy as np
 import polars as pl
 
@@ -123,4 +121,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -1,6 +1,5 @@
 """Chapelle and Wu, table 3: the best depth of training for each depth of evaluation."""
 
-import sys
 from itertools import product
 
 import dcglearn as dl
@@ -90,4 +89,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -5,7 +5,6 @@ LETOR and, if the environment variable DCGLEARN_LAMBDARANK names the folder of L
 251 queries, which each repeat splits anew.
 """
 
-import sys
 from itertools import permutations
 
 import numpy as np
@@ -140,4 +139,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

@@ -6,7 +6,6 @@ equation 19), the mean size of each part's gradient (or lambda) times its weight
 training pairs of different grades that the scores order wrongly. SHF-SDCG alone is the comparison.
 """
 
-import sys
 from itertools import product
 
 import numpy as np
@@ -145,4 +144,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)

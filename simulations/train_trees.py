@@ -5,8 +5,6 @@ once on lambdas, the default. LightGBM's lambdarank takes the metric's gains as 
 have a known truth that needs trees; if DCGLEARN_LAMBDARANK names a folder, each repeat splits its queries anew.
 """
 
-import sys
-
 import lightgbm
 import numpy as np
 
@@ -176,4 +174,4 @@ def claims(table):
 
 
 if __name__ == "__main__":
-    main(sys.modules[__name__])
+    main(__name__)
