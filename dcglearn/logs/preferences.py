@@ -11,9 +11,9 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, pair_values, scale_size
+from dcglearn.logs import counting, splitting
 from dcglearn.logs.columns import Columns
-from dcglearn.logs.counting import TIE_TOLERANCE, Agreement
-from dcglearn.logs.unique_rows import list_numbers, packed, pair_numbers, unique_rows
+from dcglearn.logs.unique_rows import packed, unique_rows
 
 if TYPE_CHECKING:
     import os
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Grades, Seed
-    from dcglearn.logs.counting import Metric
+    from dcglearn.logs.counting import Agreement, Metric
     from dcglearn.logs.visibility import Visibility
 
 
@@ -228,16 +228,8 @@ class Preferences:
         InputError
             If the fraction is not within 0..1, the log lacks the column, or a part would be empty.
         """
-        if not 0 < fraction < 1:
-            raise InputError(f"fraction={fraction} must lie between 0 and 1, both excluded")
-        first, second = self.clusters(by)
-        n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
-        chosen = np.zeros(n, dtype=bool)
-        chosen[np.random.default_rng(seed).permutation(n)[: round(fraction * n)]] = True
-        parts = chosen[first] & chosen[second], ~chosen[first] & ~chosen[second]
-        if not all(part.any() for part in parts):
-            raise InputError(f"a split of {n} {by or 'pair'}(s) at {fraction} leaves one side empty")
-        return self[parts[0]], self[parts[1]]
+        first, second = splitting.split(self._columns, fraction, seed, by)
+        return self[first], self[second]
 
     def folds(self, n_folds: int, seed: Seed = None, by: str | None = None) -> list[tuple[Preferences, Preferences]]:
         """Return the (train, held out) logs of a cross-validation.
@@ -256,13 +248,7 @@ class Preferences:
         InputError
             If there are fewer pairs (or raters, queries) than folds.
         """
-        if by == "list":
-            raise InputError('folds by "list" would drop most pairs; use split(by="list")')
-        numbers = self.clusters(by)[0]
-        n = int(numbers.max(initial=-1)) + 1
-        if not 2 <= n_folds <= n:
-            raise InputError(f"{n_folds} folds of {n} {by or 'pair'}(s): ask for 2 to {n}")
-        fold = np.random.default_rng(seed).permutation(n)[numbers] % n_folds
+        fold = splitting.folds(self._columns, n_folds, seed, by)
         return [(self[fold != i], self[fold == i]) for i in range(n_folds)]
 
     def clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -270,21 +256,7 @@ class Preferences:
 
         The two arrays differ for ``by="list"`` only. Raises InputError if `by` is unknown, or the log lacks the column.
         """
-        if by in ("list", "pair"):
-            first, second = list_numbers(self.preferred, self.other)
-            if by == "list":
-                return first, second
-            numbers = pair_numbers(first, second)
-        elif by in ("rater", "query"):
-            labels = getattr(self, by)
-            if labels is None:
-                raise InputError(f"the log has no {by}; split it by pair, or read a log with that column")
-            numbers = np.unique(labels, return_inverse=True)[1]
-        elif by is None:
-            numbers = np.arange(len(self))
-        else:
-            raise InputError(f"by={by!r} is not one of pair, rater, query, list, None")
-        return numbers, numbers
+        return splitting.clusters(self._columns, by)
 
     def rescaled(self, n_grades: int) -> Preferences:
         """Return the log on a scale of `n_grades`, its arrays shared.
@@ -302,32 +274,18 @@ class Preferences:
 
         Pairs are identical if lists, tie, strength and margin are; raters and queries are dropped.
         """
-        values = [x for x in (self.tie, self.strength, self.margin) if x is not None]
-        keys = [packed(self.preferred), packed(self.other), *(x.astype(np.float64).view(np.int64) for x in values)]
-        _, index, number = unique_rows(np.column_stack(keys))
-        order = np.argsort(index)
-        weight = np.bincount(number, self.weight)[order].astype(np.float64)
-        return self._with(replace(self._columns[index[order]], weight=weight, rater=None, query=None))
+        return self._with(splitting.merged(self._columns))
 
     def reweighted(self, weight: ArrayLike) -> Preferences:
         """Return the log with other weights, shape (n,); pairs of weight 0 are left out.
 
         Raises InputError if a weight is negative or not finite, or all are 0.
         """
-        weights = pair_values(weight, "weight", len(self))
-        if (weights < 0).any() or not weights.any():
-            raise InputError("weights must be at least 0, and not all 0")
-        kept = np.flatnonzero(weights)
-        return self._with(replace(self._columns[kept], weight=weights[kept]))
+        return self._with(splitting.reweighted(self._columns, weight))
 
     def n_contradicted(self) -> float:
         """Return the weight of pairs that other pairs contradict: the lighter side of each two opposed ones."""
-        decided = self.decided
-        first, second = list_numbers(decided.preferred, decided.other)
-        pair = pair_numbers(first, second)
-        weight = np.ones(len(decided)) if decided.weight is None else decided.weight
-        ahead, behind = np.bincount(pair, weight * (first < second)), np.bincount(pair, weight * (first > second))
-        return float(np.minimum(ahead, behind).sum())
+        return counting.n_contradicted(self.decided._columns)
 
     def visible(self) -> Visibility:
         """Return which directions of a utility the log identifies, and in words which not (ties count as pairs)."""
@@ -337,19 +295,11 @@ class Preferences:
 
     def verdicts(self, metric: Metric) -> Grades:
         """Return 1 where a metric scores the first list of a pair higher, -1 where the second, 0 for a tie; (n,)."""
-        first, second = metric.score(self.preferred), metric.score(self.other)
-        rounding = TIE_TOLERANCE * max(np.abs(first).max(initial=0.0), np.abs(second).max(initial=0.0))
-        difference = first - second
-        return (np.sign(difference) * (np.abs(difference) > rounding)).astype(np.int8)
+        return counting.verdicts(self._columns, metric)
 
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does; InputError if there is no such pair."""
-        decided = self.decided
-        if not len(decided):
-            raise InputError("the log holds no pair with a winner, so there is nothing to agree with")
-        counts = np.bincount(decided.verdicts(metric) + 1, decided.weight, minlength=3)
-        violated, tied, respected = counts.astype(float).tolist()
-        return Agreement(respected, tied, violated)
+        return counting.agreement(self.decided._columns, metric)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the log as a table, a row a pair, with the columns that `read_preferences` reads.
