@@ -166,7 +166,7 @@ def train(
     force: Force = False,
 ) -> None:
     """Train a ranker against a metric: a linear model, or boosted trees, also over a Dask cluster."""
-    from dcglearn.rankers.model_files import refuse_folder
+    from dcglearn.rankers.model_files import CHECKPOINT, refuse_folder
 
     refuse_folder(output, force=force)
     queries, validation = source.read()
@@ -176,7 +176,7 @@ def train(
     if dry_run:
         typer.echo("\n".join([f"read: {queries}", f"would train: {ranker}", f"would write: {output}"]))
         return
-    checkpoint = output / ("checkpoint.npz" if options.model == "linear" else "checkpoint.json")
+    checkpoint = output / CHECKPOINT
     method = options.method_name
     if resume and cluster.engine is not None:
         raise InputError("--resume: trees over a cluster have no checkpoints; leave --resume out")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import os
 
 FORMAT = 2
-"""Version of the format. In format 1 rankers wrote npz and JSON."""
+"""Version of the format and of the parts' fields. In format 1, rankers wrote npz and JSON."""
 
 _PART = struct.Struct("<QI")
 _HEADER = re.compile(rb"dcglearn checkpoint (?P<format>\d+)(?: of dcglearn (?P<version>\S+))?\n(?P<identity>.*\n)?")
@@ -52,8 +52,13 @@ def read_checkpoint(path: str | os.PathLike[str], identity: dict[str, Any]) -> t
         raise InputError(f"{path}: no checkpoint to resume from ({reason}); start without resume") from error
     header = _HEADER.match(content)
     form = int(header["format"]) if header else 1 if _RANKERS_FORMAT_1.match(content) else None
-    if form is not None:
-        refuse_other_format(path, form, FORMAT, header["version"] if header else None)
+    if form not in (None, FORMAT):
+        version = header["version"] if header else None
+        writer = f"dcglearn {version.decode()}" if version else "another version of dcglearn"
+        raise InputError(
+            f"{path} was written by {writer} (checkpoint format {form}; this version reads {FORMAT}): "
+            "resume with that version, or remove the file and start anew, without resume"
+        )
     try:
         kept = json.loads(header["identity"] if header else b"")
     except (TypeError, ValueError) as error:
@@ -74,16 +79,6 @@ def read_checkpoint(path: str | os.PathLike[str], identity: dict[str, Any]) -> t
         parts.append(part)
         end += _PART.size + length
     return parts, end
-
-
-def refuse_other_format(path: Any, form: Any, current: int, version: bytes | None = None) -> None:
-    """Raise InputError unless a checkpoint's format is the current one; `version` is that of its dcglearn."""
-    if form != current:
-        writer = f"dcglearn {version.decode()}" if version else "another version of dcglearn"
-        raise InputError(
-            f"{path} was written by {writer} (checkpoint format {form!r}; this version reads {current}): "
-            "resume with that version, or remove the file and start anew, without resume"
-        )
 
 
 def write_state(path: str | os.PathLike[str], identity: dict[str, Any], state: dict[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.baselines import RankSVMRanker, least_squares
+from dcglearn.rankers.queries import fingerprint
 from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_scale, check_training
 
 if TYPE_CHECKING:
@@ -270,8 +270,8 @@ class _Training:
         start = start if isinstance(start, str) else np.asarray(getattr(start, "coef_", start)).tolist()
         parameters = {**self.ranker.get_params(deep=False), "loss": self.loss, "start": start}
         texts = {name: _exact(value) for name, value in parameters.items()}
-        valid = "none" if self.valid is None else _fingerprint(self.valid)
-        return {"ranker": "LinearRanker", **texts, "data": _fingerprint(self.queries), "validation data": valid}
+        valid = "none" if self.valid is None else fingerprint(self.valid)
+        return {"ranker": "LinearRanker", **texts, "data": fingerprint(self.queries), "validation data": valid}
 
     def stages(self, state: _State) -> Iterator[None]:
         """Run the stages that are left, changing `state`; yield after each."""
@@ -383,16 +383,6 @@ class _Training:
             if np.linalg.norm(v - before) <= ranker.tol:
                 break
         return v, n_passes
-
-
-def _fingerprint(queries: Queries) -> str:
-    """Return a digest of features, grades and offsets."""
-    features = queries.features
-    columns = (features.data, features.indices) if hasattr(features, "tocsr") else (features,)
-    digest = hashlib.sha256()
-    for array in (*columns, queries.grades, queries.offsets):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
 
 
 def _exact(value: Any) -> str:

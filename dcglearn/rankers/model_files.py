@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "dcglearn.ranker", 1
 
+CHECKPOINT, OLD_CHECKPOINTS = "training.checkpoint", ("checkpoint.npz", "checkpoint.json")
+"""Name of the checkpoint that `dcglearn train` keeps in the model's folder, and its names in format 1."""
+
 
 class Model(Protocol):
     """A ranker as its file sees it."""
@@ -74,7 +77,7 @@ def refuse_folder(target: Path, *, force: bool) -> None:
     if target.exists() and not target.is_dir():
         raise InputError(f"{target} is a file; a model is a folder, name another")
     if target.is_dir():
-        names = {file.name for file in target.iterdir()} - {"checkpoint.npz", "checkpoint.json"}
+        names = {file.name for file in target.iterdir()} - {CHECKPOINT, *OLD_CHECKPOINTS}
         if names - {"model.json", "weights.npz", "trees.txt"}:
             raise InputError(f"{target} holds other files ({min(names)}); name a new folder for the model")
         if names and not force:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -352,3 +353,13 @@ def _refuse_feature(row: int, column: int, value: float) -> None:
     raise InputError(
         f"features[{row}, {column}] = {value} is not a finite number; fill missing values in before training"
     )
+
+
+def fingerprint(queries: Queries) -> str:
+    """Return a digest of features, grades and offsets."""
+    features = queries.features
+    columns = (features.data, features.indices) if hasattr(features, "tocsr") else (features,)
+    digest = hashlib.sha256()
+    for array in (*columns, queries.grades, queries.offsets):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()

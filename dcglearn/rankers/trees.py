@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm import tqdm
 
-from dcglearn.foundation.checkpoints import refuse_other_format
-from dcglearn.foundation.files import read_json_object, written_beside
+from dcglearn.foundation.checkpoints import read_state, write_state
 from dcglearn.foundation.renamed import current_word
 from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import Regression, RegSHFSDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, RENAMED_DIRECTIONS, descent
 from dcglearn.metric.dcg import DCG
+from dcglearn.rankers.queries import fingerprint
 from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale, check_training
 
 if TYPE_CHECKING:
@@ -183,12 +182,12 @@ class BoostedRanker(Ranker):
         query_weight, sample_weight : array_like, shapes (m,) and (n,), optional
             How much each query counts in the loss, and each document in the trees.
         checkpoint : path, optional
-            A file that is written every `checkpoint_every` trees, and from which ``resume=True`` goes on to the same
+            A file that is written every `checkpoint_every` trees, from which ``resume=True`` continues to the same
             model.
         checkpoint_every : int
             Random choices of LightGBM begin anew so often, with a seed of their own.
         resume : bool
-            Go on from the checkpoint.
+            Continue from the checkpoint.
         progress : bool, optional
             Show a bar with the value on the validation set; by default if there is a terminal.
 
@@ -200,7 +199,7 @@ class BoostedRanker(Ranker):
         task = self._task(as_queries(X, y, qid), eval_set, query_weight, sample_weight, checkpoint_every)
         growth = Growth(self, lightgbm_itself(), task, checkpoint_every)
         if resume:
-            growth.take_up(checkpoint_words(checkpoint), str(checkpoint))
+            growth.resume(checkpoint)
         growth.grow(checkpoint, progress)
         self._keep(growth.booster, growth.history)
         return self
@@ -409,48 +408,34 @@ class Growth:
     def _tired(self) -> bool:
         return is_tired(self.history, self.ranker.patience)
 
-    @property
-    def fingerprint(self) -> str:
-        """Say which training this is: data, loss, settings."""
-        marks = hashlib.sha256()
-        rows = self.queries.features
-        for part in (rows.data if hasattr(rows, "tocsr") else rows, self.queries.grades, self.queries.offsets):
-            marks.update(np.ascontiguousarray(part).tobytes())
-        base = None if self.ranker.base_ is None else self.ranker.base_.tolist()
+    @cached_property
+    def identity(self) -> dict[str, str]:
+        """What must be equal when a training is resumed: settings, and a fingerprint of the data."""
         ranker = self.ranker
-        words = [
-            self.loss,
-            ranker.n_trees,
-            "exchange" if ranker._follow == "lambdas" else ranker._follow,  # as before: older checkpoints stay valid
-            ranker.curvature,
-            ranker.seed,
-            self.every,
-            self.settings,
-            base,
-        ]
-        marks.update(repr(words).encode())
-        return marks.hexdigest()
-
-    @property
-    def words(self) -> dict[str, Any]:
-        """What a checkpoint holds."""
-        return {
-            "format": "dcglearn.checkpoint",
-            "training": self.fingerprint,
-            "history": self.history,
-            "trees": self.booster.model_to_string(num_iteration=-1),
+        settings = {
+            "loss": self.loss,
+            "n_trees": ranker.n_trees,
+            "follow": ranker._follow,
+            "curvature": ranker.curvature,
+            "seed": ranker.seed,
+            "checkpoint_every": self.every,
+            "start": None if ranker.base_ is None else ranker.base_.tolist(),
+            **self.settings,
         }
+        texts = {name: repr(value) for name, value in settings.items()}
+        return {"ranker": "BoostedRanker", **texts, "data": fingerprint(self.queries)}
 
     def _save(self, checkpoint: Any) -> None:
-        with written_beside(checkpoint) as beside:
-            beside.write_text(json.dumps(self.words), encoding="utf-8")
+        trees = self.booster.model_to_string(num_iteration=-1)
+        write_state(checkpoint, self.identity, {"history": self.history, "trees": trees})
 
-    def take_up(self, words: dict[str, Any], name: str) -> None:
-        """Go on where a checkpoint, called `name`, left off; for errors see `BoostedRanker.fit`."""
-        if words["training"] != self.fingerprint:
-            raise InputError(f"{name} is of another training: its data, loss or settings differ; train anew")
-        self.booster = booster_of(self.lightgbm, words["trees"], name)
-        self.history = list(words["history"])
+    def resume(self, checkpoint: Any) -> None:
+        """Continue from a checkpoint; for errors see `BoostedRanker.fit`."""
+        if checkpoint is None:
+            raise InputError("resume=True needs a checkpoint to resume from: give checkpoint=FILE")
+        state = read_state(checkpoint, self.identity)
+        self.booster = booster_of(self.lightgbm, state["trees"], str(checkpoint))
+        self.history = state["history"]
         if self.valid is not None and self.valid_scores is not None:
             for tree in range(self.n_grown):
                 self.valid_scores += self.booster.predict(self.valid.features, start_iteration=tree, num_iteration=1)
@@ -480,24 +465,6 @@ def warn_of_too_few(n_grown: int, n_trees: int) -> None:
             UserWarning,
             stacklevel=4,
         )
-
-
-def checkpoint_words(checkpoint: Any) -> dict[str, Any]:
-    """Return what a checkpoint holds.
-
-    Raises
-    ------
-    InputError
-        If there is none, or it is damaged.
-    """
-    if checkpoint is None or not Path(checkpoint).exists():
-        raise InputError(f"checkpoint={checkpoint!r}: there is none to resume from")
-    words = read_json_object(checkpoint)
-    if words.get("format") == "dcglearn.checkpoint":
-        refuse_other_format(checkpoint, words.get("version", 1), 1)
-    if words.get("format") != "dcglearn.checkpoint" or not {"training", "history", "trees"} <= words.keys():
-        raise InputError(f"{checkpoint} is no checkpoint of boosted trees, or a damaged one")
-    return words
 
 
 def checked_weights(

@@ -96,7 +96,7 @@ def test_dry_run_writes_nothing(dcglearn, data):
             "train.svm has grade 2, but two.json has gains for",
         ),
         (("train", "train.svm", "-o", "m", "--valid", "wide.svm"), "wide.svm, line 1: feature 9, but there are 8"),
-        (("train", "train.svm", "-o", "m", "--resume"), "m/checkpoint.npz: no checkpoint to resume from"),
+        (("train", "train.svm", "-o", "m", "--resume"), "m/training.checkpoint: no checkpoint to resume from"),
         (("train", "train.svm", "-o", "m", "--groups", "two.json"), "has qid, so its queries are known"),
         (("train", "bare.svm", "-o", "m"), "bare.svm has no qid"),
         (("rank", "none", "train.svm"), "none/model.json does not exist; check the name"),
@@ -128,7 +128,7 @@ def test_a_killed_training_goes_on_to_the_same_model(dcglearn, data):
     )
     code = "import sys; from dcglearn.cli import main; main()"
     process = subprocess.Popen([sys.executable, "-c", code, *how, "-o", "model"], stdout=subprocess.DEVNULL)
-    checkpoint = data / "model" / "checkpoint.npz"
+    checkpoint = data / "model" / "training.checkpoint"
     while not checkpoint.exists():
         assert process.poll() is None, "ended before it could be killed; give it more restarts"
         time.sleep(0.01)

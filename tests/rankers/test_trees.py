@@ -140,7 +140,7 @@ def test_parameters_pass_through_by_name():
 def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path):
     settings = {"feature_fraction": 0.5, "bagging_fraction": 0.7, "bagging_freq": 1}
     whole = small(RegSHFSDCG(STEEP), **settings).fit(TRAIN, eval_set=TEST, checkpoint_every=10)
-    path = tmp_path / "checkpoint.json"
+    path = tmp_path / "checkpoint"
 
     class Killed(Exception):
         pass
@@ -159,15 +159,17 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path):
     resumed.fit(TRAIN, eval_set=TEST, checkpoint=path, checkpoint_every=10, resume=True)
     assert resumed.booster_.model_to_string() == whole.booster_.model_to_string()
     assert resumed.validation_ == whole.validation_
-    with pytest.raises(InputError, match="another training"):
+    with pytest.raises(InputError, match="another training: its loss is"):
         small(Loss(TOP), **settings).fit(TRAIN, checkpoint=path, checkpoint_every=10, resume=True)
-    with pytest.raises(InputError, match="none to resume from"):
-        small(Loss(STEEP)).fit(TRAIN, checkpoint=tmp_path / "none.json", resume=True)
-    path.write_text('{"format": "dcglearn.checkpoint"}')
-    with pytest.raises(InputError, match="damaged"):
-        small(Loss(STEEP)).fit(TRAIN, checkpoint=path, resume=True)
+    with pytest.raises(InputError, match="no checkpoint to resume from"):
+        small(Loss(STEEP)).fit(TRAIN, checkpoint=tmp_path / "none", resume=True)
+    with pytest.raises(InputError, match="give checkpoint=FILE"):
+        small(Loss(STEEP)).fit(TRAIN, resume=True)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(InputError, match="is damaged: its state is cut short"):
+        small(Loss(STEEP), **settings).fit(TRAIN, checkpoint=path, checkpoint_every=10, resume=True)
     path.write_text("{")
-    with pytest.raises(InputError, match="JSON"):
+    with pytest.raises(InputError, match="is not a dcglearn checkpoint, or is damaged"):
         small(Loss(STEEP)).fit(TRAIN, checkpoint=path, resume=True)
 
 
