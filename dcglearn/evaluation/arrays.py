@@ -37,7 +37,7 @@ def evaluate_arrays(
     ties: str = "average",
     empty: float = 0.0,
 ) -> Floats | dict[str, Floats]:
-    """Return the NDCG or DCG of each query's ranking by score.
+    """Return the NDCG or DCG of each query's ranking by score, shape (Q,); of several metrics, by name.
 
     Parameters
     ----------
@@ -47,16 +47,10 @@ def evaluate_arrays(
         Documents are ranked by score, highest first.
     metrics : DCG, or mapping of str to DCG
         One metric, or several with the same number of grades.
-    normalise : bool
-        Divide by the best DCG that the row's documents allow (NDCG); else plain DCG.
+    normalise, empty
+        As in `evaluate`.
     ties : {"average", "stable"}
         Documents with equal scores share their positions, as in scikit-learn, or keep the order of the row.
-    empty : float
-        NDCG where the best ranking is worth nothing.
-
-    Returns
-    -------
-    ndarray, shape (Q,), or a dict of them
 
     Raises
     ------

@@ -26,18 +26,9 @@ COLUMNS = ("run", "baseline", "measure", "mean", "difference", "low", "high", "p
 class SystemComparison:
     """Differences between systems and a baseline; prints as a table.
 
-    Attributes
-    ----------
-    frame : polars.DataFrame
-        One row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``, ``difference`` (of means), ``low``
-        and ``high`` (bootstrap interval of the difference), ``p_t`` (paired t-test), ``p_permutation`` (sign
-        permutations), ``p_corrected`` (the latter, corrected for the number of rows).
-    level : float
-        Confidence level of the intervals.
-    correction : str
-        Correction of the p-values for multiple tests.
-    n_queries : int
-        Number of queries compared.
+    `frame` has one row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``, ``difference`` (of means),
+    ``low`` and ``high`` (bootstrap interval of the difference, with confidence `level`), ``p_t`` (paired t-test),
+    ``p_permutation`` (sign permutations), ``p_corrected`` (the latter after `correction` for the number of rows).
     """
 
     frame: pl.DataFrame
@@ -108,14 +99,8 @@ def compare_systems(
         Confidence level of the bootstrap intervals (percentiles of means of resampled queries).
     correction : {"holm", "bh", "none"}
         Correction for multiple tests: Holm's (family-wise error rate), Benjamini and Hochberg's (false discovery rate).
-    n_resamples : int
-        Number of bootstrap samples, and of sign permutations where there are more than this.
-    seed : int
-        Seed of the bootstrap and of the permutations.
-
-    Returns
-    -------
-    SystemComparison
+    n_resamples, seed : int
+        Number of bootstrap samples, and of sign permutations where there are more than this; the seed of both.
 
     Raises
     ------

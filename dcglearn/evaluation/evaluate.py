@@ -37,16 +37,9 @@ UNJUDGED = ("worst", "best", "drop")
 class Evaluation:
     """Values of every query of every run under every metric; prints as a table of means.
 
-    Attributes
-    ----------
-    values : ndarray, shape (R, M, Q)
-        By run, metric and query; NaN where the run does not have the query.
-    runs, metrics, queries : tuple of str
-        Names along the axes.
-    missing : {"zero", "skip"}
-        Whether a query that a run does not have counts as 0 in its mean or is left out.
-    unjudged : ndarray, shape (R,)
-        Share of documents that are not judged, among those above the depth of the deepest metric.
+    `values`, shape (R, M, Q), by run, metric and query, is NaN where the run does not have the query; with `missing`
+    "zero" such a query counts as 0 in the mean, with "skip" it is left out. `unjudged`, shape (R,), is the share of
+    documents that are not judged, among those above the depth of the deepest metric.
     """
 
     values: Floats
@@ -128,10 +121,8 @@ def evaluate(
 
     Parameters
     ----------
-    runs : Run, path, data frame, dict, or several
-        The ranked documents, see `read_runs`.
-    judgements : Judgements, path, data frame or dict
-        The grades, see `read_judgements`.
+    runs, judgements
+        The ranked documents and the grades, in any form that `read_runs` and `read_judgements` accept.
     metrics : mapping of str to DCG, DCG, or names
         ``nDCG@10`` (linear gain, log2, as in trec_eval) or ``GAIN-DISCOUNT[@K]``; without K, down to the last document
         ranked or judged. Other names (``AP``, ``P@10``) are computed by ir_measures.
@@ -152,10 +143,6 @@ def evaluate(
         NDCG of a query whose best ranking is worth nothing.
     duplicates : {"error", "first", "last"}
         What to do with a document that occurs twice for one query.
-
-    Returns
-    -------
-    Evaluation
 
     Raises
     ------
@@ -249,13 +236,7 @@ def _own_ideal(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
 
 
 def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()) -> dict[str, DCG | str]:
-    """Return metrics by name; names that are not those of a DCG stay strings, for ir_measures.
-
-    Raises
-    ------
-    InputError
-        If there is no metric, or one is neither a DCG nor a name.
-    """
+    """Return one or more metrics, DCGs or names, by name; names of other metrics stay strings, for ir_measures."""
     if isinstance(metrics, DCG):
         return {"DCG": metrics}
     if not isinstance(metrics, dict):

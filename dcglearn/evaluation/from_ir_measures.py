@@ -22,21 +22,8 @@ DCG_NAMES = "nDCG[@K] nor GAIN-DISCOUNT[@K]"
 def measured(names: Sequence[str], runs: Sequence[Run], judgements: Judgements, queries: Sequence[str]) -> Floats:
     """Return the values of measures with ir_measures' names (``AP``, ``P@10``, ``RR(rel=2)``), shape (R, M, Q).
 
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the measures.
-    runs : sequence of Run
-        The ranked documents.
-    judgements : Judgements
-        The grades.
-    queries : sequence of str
-        The judged queries; values are NaN where a run does not have the query.
-
-    Raises
-    ------
-    InputError
-        If ir_measures is not installed, or does not know a name.
+    Values are NaN where a run does not have one of the judged `queries`. Raises InputError if ir_measures is not
+    installed, or does not know a name.
     """
     try:
         import ir_measures

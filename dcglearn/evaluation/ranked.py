@@ -25,14 +25,9 @@ TIES: tuple[str, ...] = get_args(Ties)
 class RankedGrades:
     """The grades that a run puts at each position.
 
-    Attributes
-    ----------
-    grades : ndarray of int8, shape (Q, K)
-        By judged query, in the order of their names, and position; -1 where no judged document is ranked.
-    lengths : ndarray of int, shape (Q,)
-        Number of documents ranked, 0 where the run does not have the query.
-    groups : ndarray of int, shape (Q, K), or None
-        Positions with equal numbers hold documents with equal scores; None where ties are broken.
+    `grades`, shape (Q, K), holds grades by judged query, in the order of their names, and position; -1 where no judged
+    document is ranked. `lengths`, shape (Q,), counts the documents ranked, 0 where the run does not have the query.
+    Positions with equal numbers in `groups`, shape (Q, K), hold equal scores; None where ties are broken.
     """
 
     grades: Grades
@@ -47,10 +42,7 @@ class RankedGrades:
 
 
 def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...], Integers]:
-    """Return the judged queries, in order, and the number of documents of each grade, shape (Q, L).
-
-    Grades below 0 count as 0.
-    """
+    """Return the judged queries, in order, and their numbers of documents by grade (below 0 as 0), shape (Q, L)."""
     queries = judgements.frame["query"].unique().sort()
     rows = judgements.frame["query"].replace_strict(queries, np.arange(len(queries))).to_numpy()
     grades = judgements.frame["grade"].clip(0).to_numpy()
@@ -67,29 +59,12 @@ def averaged(gains: Floats, groups: Integers) -> Floats:
 
 
 def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ties: str = "docno-desc") -> RankedGrades:
-    """Return the grades that a run puts at each position.
+    """Return the grades that a run puts at each of K positions, by default as many as its longest list.
 
-    Parameters
-    ----------
-    run : Run
-        The ranked documents.
-    judgements : Judgements
-        The grades.
-    depth : int, optional
-        K; by default the length of the run's longest list.
-    ties : {"docno-desc", "stable", "average"}
-        Documents with equal scores (as float32, which is how trec_eval compares) are ranked in descending order of
-        their names, as in trec_eval, or keep the order of the file, or share their positions (see `groups`). The column
-        of ranks is ignored.
-
-    Returns
-    -------
-    RankedGrades
-
-    Raises
-    ------
-    InputError
-        If run and judgements have no query in common, or `ties` is unknown.
+    With `ties` "docno-desc", documents with equal scores (as float32, which is how trec_eval compares) are ranked in
+    descending order of their names, as in trec_eval; with "stable" they keep the order of the file, with "average" they
+    share their positions (see `groups`). The column of ranks is ignored. Raises InputError if run and judgements have
+    no query in common, or `ties` is unknown.
     """
     import polars as pl
 

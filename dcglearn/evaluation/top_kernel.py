@@ -17,20 +17,9 @@ def grade_shares(
 ) -> None:
     """Write the share of each grade at each of the first positions, and the count of each grade, of some queries.
 
-    Documents with equal scores share their positions: each stands at each of them with the same probability.
-
-    Parameters
-    ----------
-    scores, grades : ndarray, shape (Q, N)
-        Grade -1: no document.
-    depth : int
-        K.
-    shares : ndarray, shape (Q, K, L)
-        Zeros, written to.
-    counts : ndarray, shape (Q, L)
-        Zeros, written to.
-    start, stop : int
-        The queries.
+    Documents with equal scores share their positions: each stands at each of them with the same probability. `scores`
+    and `grades` (-1 = no document) have shape (Q, N). The zeros of `shares`, shape (Q, K, L), and `counts`, shape (Q,
+    L), are written to for the queries from `start` to `stop`.
     """
     heap = np.empty(depth)
     places = np.empty(depth, dtype=np.int64)

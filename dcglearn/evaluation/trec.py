@@ -69,22 +69,9 @@ class Run:
 def trec_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "error") -> Judgements:
     """Read TREC judgements (qrels), one ``query iteration document grade`` per line.
 
-    Parameters
-    ----------
-    path : path-like
-        Text with any white space between columns, also .gz, .zst and .xz; lines beginning with ``#`` are skipped; - is
-        standard input.
-    duplicates : {"error", "first", "last"}
-        What to do with a document judged twice for one query.
-
-    Returns
-    -------
-    Judgements
-
-    Raises
-    ------
-    InputError
-        If a line is malformed (the message names it), a document is judged twice, or the file cannot be read.
+    The text may have any white space between columns, also as .gz, .zst and .xz; lines beginning with ``#`` are
+    skipped; the path - is standard input. Raises InputError if a line is malformed (the message names it), a document
+    is judged twice (and `duplicates` is "error"), or the file cannot be read.
     """
     name, data = content(path)
     frame = _table(name, data, JUDGEMENT_COLUMNS, "grade")
@@ -95,24 +82,9 @@ def trec_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "e
 
 
 def trec_runs(path: str | os.PathLike[str], *, duplicates: Duplicates = "error") -> list[Run]:
-    """Read TREC runs, one ``query Q0 document rank score run`` per line; a file may hold several runs.
+    """Read TREC runs in the order of the file, one ``query Q0 document rank score run`` per line.
 
-    Parameters
-    ----------
-    path : path-like
-        See `trec_judgements`.
-    duplicates : {"error", "first", "last"}
-        What to do with a document ranked twice for one query.
-
-    Returns
-    -------
-    list of Run
-        In the order of the file.
-
-    Raises
-    ------
-    InputError
-        If a line is malformed (the message names it), a document is ranked twice, or the file cannot be read.
+    Paths, duplicates and errors are as in `trec_judgements`; a file may hold several runs.
     """
     name, data = content(path)
     frame = _table(name, data, RUN_COLUMNS, "score")
@@ -190,13 +162,7 @@ def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str)
 
 
 def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicates: Duplicates) -> pl.DataFrame:
-    """Return the table with one row per key.
-
-    Raises
-    ------
-    InputError
-        If a key occurs again and `duplicates` is "error".
-    """
+    """Return the table with one row per key; raise an InputError if a key recurs and `duplicates` is "error"."""
     if duplicates not in ("error", "first", "last"):
         raise InputError(f"duplicates={duplicates!r}: give error, first or last")
     hashes = np.zeros(len(frame), dtype=np.uint64)

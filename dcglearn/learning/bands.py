@@ -138,10 +138,6 @@ def bootstrap_bands(
     engine : distributed.Client, str or int, optional
         Learn from the samples on a Dask cluster: a client, a scheduler's address, or a number of processes.
 
-    Returns
-    -------
-    Bands
-
     Raises
     ------
     InputError

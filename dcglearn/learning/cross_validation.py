@@ -79,10 +79,6 @@ def choose_C(  # noqa: N802 - the parameter is called C
     engine : distributed.Client, str or int, optional
         Run the folds on a Dask cluster: a client, a scheduler's address, or a number of processes.
 
-    Returns
-    -------
-    ChosenC
-
     Raises
     ------
     InputError
@@ -163,10 +159,6 @@ def ridge_path(
         Strengths, tried from the largest down.
     folds, by, seed, progress
         As in `choose_C`.
-
-    Returns
-    -------
-    RidgePath
 
     Raises
     ------

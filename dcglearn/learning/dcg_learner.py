@@ -146,10 +146,6 @@ class DCGLearner(PairLearner):
         engine, memory, checkpoint, resume
             As in `UtilityLearner.fit`.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         InputError

@@ -75,10 +75,6 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
     normalise_gains : bool
         Whether to scale the best grade's gain to 1.
 
-    Returns
-    -------
-    Factoring
-
     Raises
     ------
     InputError

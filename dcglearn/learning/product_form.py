@@ -86,10 +86,6 @@ def position_dependence(
     progress : bool
         Whether to show a bar.
 
-    Returns
-    -------
-    PositionTest
-
     Raises
     ------
     InputError

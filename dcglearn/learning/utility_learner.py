@@ -217,10 +217,6 @@ class UtilityLearner(PairLearner):
         resume : bool
             Continue from `checkpoint`, to the same bytes.
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         InputError

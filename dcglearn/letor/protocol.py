@@ -137,10 +137,6 @@ def letor_experiment(
     progress : bool, optional
         Show a bar; by default on a terminal.
 
-    Returns
-    -------
-    LetorResult
-
     Raises
     ------
     InputError

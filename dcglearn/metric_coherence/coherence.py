@@ -35,12 +35,8 @@ FIRST_TIME_LIMIT = 2.0
 class Witness:
     """Two rankings that two metrics order differently.
 
-    Attributes
-    ----------
-    lists : ndarray of int8, shape (2, K)
-        The ranking that the first metric prefers and the one that the second metric prefers.
-    first, second : ndarray, shape (2,)
-        Values of the two rankings under the first and under the second metric, in its own units.
+    `lists`, shape (2, K), holds the ranking that the first metric prefers and the one that the second metric prefers;
+    `first` and `second`, shape (2,), hold their values under the first and under the second metric, in its own units.
     """
 
     lists: Grades
@@ -52,27 +48,11 @@ class Witness:
 class Coherence:
     """Whether two metrics ever disagree; prints as a verdict with its witness.
 
-    Attributes
-    ----------
-    coherent : bool or None
-        None if the search ended without a proof.
-    regret : float
-        Largest loss of b, as a share of b's span (best minus worst list), over pairs of which a prefers one list by at
-        least `margin` of a's span and b prefers the other.
-    regret_reverse : float
-        The same with the roles of a and b exchanged.
-    bound, bound_reverse : float
-        Proven bounds: no pair has a larger regret.
-    witness, witness_reverse : Witness or None
-        The pairs with these regrets.
-    margin : float
-        Least preference of the metric that prefers, as a share of its span; 0 = any preference.
-    method : str
-        How the verdict was proved.
-    rankings : Rankings
-        The lists compared.
-    names : (str, str)
-        Names of the metrics.
+    `coherent` is None if the search ended without a proof. `regret` is the largest loss of b, as a share of b's span
+    (best minus worst list), over pairs of which a prefers one list by at least `margin` of a's span and b prefers the
+    other; no pair has a larger regret than `bound`, and `witness` is the pair with this regret. `regret_reverse`,
+    `bound_reverse` and `witness_reverse` are the same with the roles of a and b exchanged. `method` says how the
+    verdict was proved, and `rankings` are the lists compared.
     """
 
     coherent: bool | None
@@ -162,10 +142,6 @@ def coherence(
         Time limit of each of the two integer programmes, in seconds; used if there are too many lists to enumerate.
     names : (str, str)
         Names of the metrics in print.
-
-    Returns
-    -------
-    Coherence
 
     Raises
     ------
@@ -289,16 +265,8 @@ def _values(weights: Floats, lists: Grades) -> Floats:
 class RegretCurve:
     """Largest regret as a function of the margin by which one metric prefers a list.
 
-    Attributes
-    ----------
-    margin : ndarray, shape (n,)
-        Margins, as shares of the span of the metric that prefers.
-    regret, regret_reverse : ndarray, shape (n,)
-        Largest regret of b where a prefers by the margin, and the reverse.
-    bound, bound_reverse : ndarray, shape (n,)
-        Proven bounds of these regrets.
-    names : (str, str)
-        Names of the metrics.
+    All arrays have shape (n,). `margin` is a share of the span of the metric that prefers, `regret` the largest regret
+    of b where a prefers by it, `bound` its proven bound; `regret_reverse` and `bound_reverse` exchange a and b.
     """
 
     margin: Floats

@@ -50,15 +50,7 @@ def is_compatible(a: DCG, b: DCG) -> bool:
 
 @dataclass(frozen=True)
 class Theorem:
-    """Whether a theorem applies.
-
-    Attributes
-    ----------
-    applies : bool
-        True if the theorem proves coherence.
-    why : str
-        The reason.
-    """
+    """Whether a theorem proves coherence, and why it does or does not."""
 
     applies: bool
     why: str
@@ -71,12 +63,7 @@ class Theorem:
 
 
 def two_grade_theorem(a: DCG, b: DCG) -> Theorem:
-    """Return whether two DCGs are coherent by the theorem on two grades.
-
-    Returns
-    -------
-    Theorem
-        True if it applies; otherwise the metrics may or may not be coherent, see `coherence`.
+    """Return whether two DCGs are coherent by the theorem on two grades; if it does not apply, see `coherence`.
 
     Notes
     -----
@@ -107,21 +94,14 @@ def _proportional(first: Floats, second: Floats) -> bool:
 
 
 def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Grades:
-    """Return the rankings of documents that no other ranking beats.
+    """Return the rankings of documents that no other ranking beats, shape (n, K), in descending order.
 
     Parameters
     ----------
-    metric : DCG, Utility, or array_like of shape (K, L)
-        The metric.
-    grades : array_like of int, shape (N,)
-        Grades of the documents, N >= K.
+    metric, grades
+        As in `coherence`; N >= K.
     limit : int
         Maximum number of rankings to return.
-
-    Returns
-    -------
-    ndarray of int8, shape (n, K)
-        Different lists of grades, in descending order.
 
     Raises
     ------
@@ -164,7 +144,7 @@ def _best_value(rankings: Rankings, weights: Floats) -> float:
 def flip_points(
     family: Callable[[float], DCG | Utility], x: ArrayLike, y: ArrayLike, low: float, high: float, n: int = 200
 ) -> Floats:
-    """Return the parameters at which the order of two lists reverses in a family of metrics.
+    """Return the parameters at which the order of two lists reverses in a family of metrics, shape (m,), ascending.
 
     Parameters
     ----------
@@ -176,11 +156,6 @@ def flip_points(
         Range of the parameter.
     n : int
         Number of equal intervals of the range; two reversals in one interval are missed.
-
-    Returns
-    -------
-    ndarray, shape (m,)
-        Parameters at which both lists have the same value, ascending.
 
     Raises
     ------

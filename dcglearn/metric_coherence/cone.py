@@ -38,16 +38,9 @@ def span(n_grades: int, depth: int) -> Floats:
 
 @dataclass(frozen=True)
 class Solution:
-    """A solved linear program.
+    """A solved linear program: its minimum, the flat B that reaches it (`steps`, shape (p,)), and multipliers.
 
-    Attributes
-    ----------
-    value : float
-        The minimum.
-    steps : ndarray, shape (p,)
-        B, flat.
-    multipliers : ndarray, shape (n,)
-        Decrease of the minimum if a pair's constraint were relaxed by 1.
+    `multipliers`, shape (n,), holds the decrease of the minimum if a pair's constraint were relaxed by 1.
     """
 
     value: float
@@ -59,19 +52,10 @@ class Solution:
 class Cone:
     """The metrics that respect a log.
 
-    Attributes
-    ----------
-    rows : ndarray, shape (n, (L - 1) K)
-        N(preferred) - N(other) of the pairs that some metric violates.
-    weight : ndarray, shape (n,)
-        Shares of these pairs in the weight of all pairs used.
-    advantage : ndarray, shape ((L - 1) K,)
-        Mean of N(preferred) - N(other) over all pairs used. Violations are relative to ``advantage . B``, since a
-        metric under which all lists of the log are equal violates nothing.
-    pairs : Preferences
-        The pairs of `rows`.
-    used : float
-        Share of the log's weight in the pairs used.
+    `rows`, shape (n, (L - 1) K), holds N(preferred) - N(other) of the pairs that some metric violates, `pairs` these
+    pairs, and `weight`, shape (n,), their shares in the weight of all pairs used, which hold the share `used` of the
+    log's weight. `advantage`, shape ((L - 1) K,), is the mean of N(preferred) - N(other) over all pairs used.
+    Violations are relative to ``advantage . B``, since a metric that ties all lists of the log violates nothing.
     """
 
     rows: Floats
@@ -98,13 +82,7 @@ class Cone:
         return replace(self, rows=self.rows @ basis, advantage=self.advantage @ basis)
 
     def least_violation(self) -> float:
-        """Return the least mean violation of the log, as a share of the mean advantage of preferred lists.
-
-        Raises
-        ------
-        InputError
-            If no metric gives preferred lists an advantage.
-        """
+        """Return the least mean violation of the log, as a share of the mean advantage of preferred lists."""
         if not (self.advantage > 0).any():
             raise InputError(
                 "no DCG with increasing gains and decreasing discounts prefers the preferred lists on average; "

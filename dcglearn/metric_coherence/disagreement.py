@@ -29,22 +29,9 @@ SAMPLED_LISTS = 5000
 class Disagreement:
     """How two metrics order pairs of different rankings; prints as a sentence and a table.
 
-    Attributes
-    ----------
-    share : float
-        Share of the pairs that a and b order differently (neither ties them).
-    agree, tie_a, tie_b, tie_both : float
-        Shares of the pairs that both order alike, that only a ties, that only b ties, that both tie.
-    interval : (float, float)
-        95% Wilson interval of the share if pairs were sampled, else the share itself.
-    n_pairs : int
-        Number of pairs compared.
-    exact : bool
-        Whether all pairs were compared.
-    rankings : Rankings
-        The rankings compared.
-    names : (str, str)
-        Names of the metrics.
+    `share` of the pairs are ordered differently by a and b (neither ties them), `agree` are ordered alike by both;
+    `tie_a`, `tie_b` and `tie_both` are tied by only a, only b, and both. `interval` is the 95% Wilson interval of
+    `share` if pairs were sampled, else `share` itself. `n_pairs` pairs were compared, all if `exact`.
     """
 
     share: float
@@ -91,20 +78,10 @@ def disagreement(
 
     Parameters
     ----------
-    a, b : DCG, Utility, or array_like of shape (K, L)
-        The metrics; positions below the depth of the shallower one have no weight in it.
-    grades : array_like of int, shape (N,), optional
-        Grades of the documents that are ranked; by default every list of grades is a ranking.
-    n_pairs : int
-        Number of random pairs to compare if there are more than 20 million rankings; up to that many, all are compared.
-    seed : int
-        Seed of the random pairs.
-    names : (str, str)
-        Names of the metrics in print.
-
-    Returns
-    -------
-    Disagreement
+    a, b, grades, names
+        As in `coherence`.
+    n_pairs, seed : int
+        Number and seed of the random pairs compared if there are more than 20 million rankings; otherwise all are.
 
     Raises
     ------
@@ -173,18 +150,8 @@ def _sampled_signs(rankings: Rankings, weights: Sequence[Floats], n: int, rng: n
 class DisagreementMatrix:
     """Shares of disagreement between several metrics.
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the metrics.
-    share : ndarray, shape (M, M)
-        Share of pairs of rankings that two metrics order differently.
-    n_lists : int
-        Number of rankings, all pairs of which were compared.
-    exact : bool
-        Whether these are all rankings; else they are a random sample.
-    constant : tuple of str
-        Metrics left out because all rankings are worth the same to them.
+    `share`, shape (M, M), is by pair of metrics. All pairs of `n_lists` rankings were compared: all rankings if
+    `exact`, else a random sample. `constant` names the metrics left out because they tie all rankings.
     """
 
     names: tuple[str, ...]
@@ -239,16 +206,10 @@ def disagreement_matrix(
         For example `textbook_dcgs(5, 10)`.
     grades : array_like of int, shape (N,), optional
         Grades of the documents that are ranked; by default every list of grades is a ranking.
-    max_lists : int
-        If there are more rankings, a random sample of 5,000 is compared.
-    seed : int
-        Seed of the sample.
+    max_lists, seed : int
+        If there are more than `max_lists` rankings, a random sample of 5,000 is compared; `seed` is its seed.
     progress : bool
         Show a progress bar.
-
-    Returns
-    -------
-    DisagreementMatrix
 
     Raises
     ------

@@ -35,24 +35,13 @@ ROUNDS = 4
 class Dominance:
     """Whether one side is better under all allowed metrics; prints as a verdict.
 
-    Attributes
-    ----------
-    verdict : {"x", "y", "equal", "open"}
-        The side that is at least as good under all of them and better under some; "open" if neither is.
-    low, high : float
-        Least and largest advantage of x over the allowed metrics, as shares of the span ``sum_k W[k, L-1]``.
-    deciding : Preferences or None
-        The judgements that imply the verdict, the strongest first; None without a log or if none is needed.
-    multipliers : ndarray, shape (n,)
-        Decrease of `low` if each of these judgements were violated by 1.
-    for_x, for_y : DCG or None
-        If the verdict is open, a DCG under which x is better and one under which y is; None if none was found.
-    budget : float or None
-        Allowed mean violation of the log, as a share of the mean advantage of preferred lists; None without a log.
-    used : float
-        Share of the log's weight in the pairs used.
-    names : (str, str)
-        Names of x and y.
+    `verdict` names the side ("x", "y") that is at least as good under all of them and better under some, or is "equal",
+    or "open" if neither is. `low` and `high` are the least and the largest advantage of x over the allowed metrics, as
+    shares of the span ``sum_k W[k, L-1]``. `deciding` holds the judgements that imply the verdict, the strongest first;
+    it is None without a log or if none is needed. `multipliers`, shape (n,), is the decrease of `low` if each of these
+    judgements were violated by 1. If the verdict is open, x is better under the DCG `for_x` and y under `for_y`; None
+    if none was found. `budget` is the allowed mean violation of the log, as a share of the mean advantage of preferred
+    lists, None without a log; `used` is the share of the log's weight in the pairs used.
     """
 
     verdict: str
@@ -132,10 +121,6 @@ def dominance(
     names : (str, str)
         Names of x and y in print.
 
-    Returns
-    -------
-    Dominance
-
     Raises
     ------
     InputError
@@ -181,18 +166,9 @@ def _check_shapes(first: Grades, second: Grades, log: Preferences | None, names:
 
 @dataclass(frozen=True, eq=False)
 class AllowedMetrics:
-    """The metrics over which lists are compared.
+    """The metrics over which lists are compared: those in the `cone` of a log, or all if it is None.
 
-    Attributes
-    ----------
-    cone : Cone or None
-        The metrics that respect a log; None: all.
-    unit : ndarray, shape (p,)
-        The span as a linear function of B.
-    n_grades, depth : int
-        L and K.
-    budget : float or None
-        Allowed mean violation, as a share of the mean advantage.
+    `unit`, shape (p,), is the span as a linear function of B; `budget` is the allowed mean violation (see `Dominance`).
     """
 
     cone: Cone | None

@@ -14,19 +14,10 @@ if TYPE_CHECKING:
 
 
 def pair_counts(first: Floats, second: Floats, weight: Floats | None = None) -> Floats:
-    """Count pairs by how two metrics order them.
+    """Return the numbers of pairs ordered differently, alike, tied by the first only, the second only, by both.
 
-    Parameters
-    ----------
-    first, second : ndarray, shape (n,)
-        Values of the rankings under each metric, on a span of 1.
-    weight : ndarray, shape (n,), optional
-        Number of rankings that each entry stands for; both metrics tie the rankings of one entry.
-
-    Returns
-    -------
-    ndarray, shape (5,)
-        Number of pairs ordered differently, ordered alike, tied by the first only, by the second only, by both.
+    `first` and `second` hold the values of the rankings under each metric, on a span of 1, shape (n,). Each entry
+    stands for `weight` rankings, by default one, which both metrics tie.
     """
     n_second, ranks = _ranks(second)
     key = _ranks(first)[1] * n_second + ranks

@@ -24,17 +24,10 @@ if TYPE_CHECKING:
 class Ranges:
     """Ranges of gains and discounts; prints as a table that names the wide ones.
 
-    Attributes
-    ----------
-    gains : ndarray, shape (2, L)
-        Least and largest gain of each grade, worst = 0 and best = 1.
-    discounts : ndarray, shape (2, K)
-        Least and largest discount of each position, the first = 1.
-    violation : float
-        Least mean violation of the log by a utility with increasing gains and decreasing discounts, as a share of the
-        mean advantage of preferred lists.
-    used : float
-        Share of the log's weight in the pairs used.
+    `gains`, shape (2, L), holds the least and the largest gain of each grade (worst = 0, best = 1), `discounts`, shape
+    (2, K), the same of each position's discount (the first = 1). `violation` is the least mean violation of the log by
+    a utility with increasing gains and decreasing discounts, as a share of the mean advantage of preferred lists;
+    `used` is the share of the log's weight in the pairs used.
     """
 
     gains: Floats
@@ -67,18 +60,10 @@ def consistent_ranges(
 
     Parameters
     ----------
-    log : Preferences, or array_like of int, shape (n, 2, K)
-        The log; ties are left out.
+    log, max_pairs, n_grades
+        As in `dominance`; ties are left out.
     slack : float
         A metric respects the log if its mean violation is at most (1 + slack) times the least possible.
-    max_pairs : int
-        Maximum number of distinct pairs to use, the heaviest first.
-    n_grades : int, optional
-        L, if it is larger than the log's.
-
-    Returns
-    -------
-    Ranges
 
     Raises
     ------
@@ -87,9 +72,9 @@ def consistent_ranges(
 
     Notes
     -----
-    Linear programs over utilities ``W[k, l] = sum_(j >= k, m <= l) B[m, j]`` with B >= 0: every DCG with increasing
-    gains and decreasing discounts has this form, so no range is too narrow. The gain of l is ``sum_k W[k, l]`` divided
-    by ``sum_k W[k, L-1]``, the discount at k is ``W[k, L-1]`` divided by ``W[0, L-1]``.
+    Linear programs over the utilities of `dominance`, which include every DCG with increasing gains and decreasing
+    discounts, so no range is too narrow. The gain of l is ``sum_k W[k, l]`` divided by ``sum_k W[k, L-1]``, the
+    discount at k is ``W[k, L-1]`` divided by ``W[0, L-1]``.
 
     Examples
     --------

@@ -31,12 +31,7 @@ MAX_ENUMERATED = 20_000_000
 class Rankings:
     """All lists of K grades, or all rankings of given documents down to position K.
 
-    Attributes
-    ----------
-    depth, n_grades : int
-        K and L.
-    counts : tuple of int or None
-        Number of documents of each grade; None if every position may have any grade.
+    `counts` holds the number of documents of each grade; None if every position may have any grade.
     """
 
     depth: int
@@ -91,13 +86,7 @@ class Rankings:
         return rng.permuted(np.tile(documents, (n, 1)), axis=1)[:, : self.depth]
 
     def enumerated(self, weights: Sequence[Floats]) -> Enumeration:
-        """Return the values of all lists under each of the weights, in a fixed order.
-
-        Raises
-        ------
-        InputError
-            If there are more than `MAX_ENUMERATED` lists.
-        """
+        """Return the values of all lists (at most `MAX_ENUMERATED`) under each of the weights, in a fixed order."""
         if self.n_lists > MAX_ENUMERATED:
             raise InputError(f"{self}: more than {MAX_ENUMERATED:,} are not enumerated")
         layers = np.stack(weights)
@@ -132,18 +121,11 @@ class Rankings:
 
 @dataclass(frozen=True, eq=False)
 class Enumeration:
-    """Values of all lists.
+    """Values of all lists, by metric and list, shape (M, n).
 
-    Attributes
-    ----------
-    values : ndarray, shape (M, n)
-        By metric and list.
-    weight : ndarray, shape (n,), or None
-        Number of orders of all documents that begin with the list; None: one each.
-    trail : tuple of dict
-        For each position, the blocks of lists that each state (documents left) was extended from; for `list_at`.
-    ends : tuple of (tuple of int, int)
-        Final states and their numbers of lists, in order.
+    `weight`, shape (n,), is the number of orders of all documents that begin with the list; None: one each. For
+    `list_at`, `trail` holds for each position the blocks of lists that each state (documents left) was extended from,
+    and `ends` the final states and their numbers of lists, in order.
     """
 
     values: Floats
@@ -180,13 +162,7 @@ def list_values(weights: Floats, lists: Grades) -> Floats:
 
 
 def as_weights(metric: Metric, name: str) -> Floats:
-    """Return the weights of a metric, shape (K, L).
-
-    Raises
-    ------
-    InputError
-        If it is not a metric, or its numbers are not finite.
-    """
+    """Return the weights of a metric, shape (K, L), or raise an InputError if it is none or not finite."""
     if isinstance(metric, DCG):
         return metric.utility.weights
     if isinstance(metric, Utility):
@@ -202,13 +178,7 @@ def as_weights(metric: Metric, name: str) -> Floats:
 def scaled_weights(
     metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
 ) -> tuple[Rankings, list[Floats]]:
-    """Return the rankings over which metrics are compared, and the weights of each, scaled to a span of 1.
-
-    Raises
-    ------
-    InputError
-        If the numbers of grades differ, documents do not fill the positions, or a metric orders no two lists.
-    """
+    """Return the results of `padded_weights`, scaled to spans of 1; raise InputError if a metric is constant."""
     rankings, weights = padded_weights(metrics, names, grades)
     scaled = [rankings.scaled(table) for table in weights]
     for name, table in zip(names, scaled, strict=True):
@@ -222,12 +192,8 @@ def padded_weights(
 ) -> tuple[Rankings, list[Floats]]:
     """Return the rankings over which metrics are compared, and the weights of each, all of shape (K, L).
 
-    K is the largest depth; a shallower metric has zeros below its own.
-
-    Raises
-    ------
-    InputError
-        If the numbers of grades differ, or documents do not fill the positions.
+    K is the largest depth; a shallower metric has zeros below its own. Raises InputError if the numbers of grades
+    differ, or the documents do not fill the positions.
     """
     weights = [as_weights(metric, name) for metric, name in zip(metrics, names, strict=True)]
     sizes = {w.shape[1] for w in weights}

@@ -49,16 +49,10 @@ def quiet_solver() -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class LargestRegret:
-    """The largest regret that a search found, as a share of the span.
+    """The largest regret that a search found, as a share of the span; 0 if there is no pair.
 
-    Attributes
-    ----------
-    regret : float
-        Regret of the pair, 0 if there is none.
-    bound : float
-        Proven bound: no pair has a larger regret.
-    pair : ndarray of int8, shape (2, K), or None
-        The list that the first metric prefers and the one that the second metric prefers.
+    No pair has a larger regret than `bound`. `pair`, shape (2, K), holds the lists that the first and the second metric
+    prefer.
     """
 
     regret: float
@@ -81,13 +75,7 @@ class Search(Protocol):
 
 
 class ExhaustiveSearch:
-    """Search over all lists, sorted by value.
-
-    Parameters
-    ----------
-    enumeration : Enumeration
-        Values of all lists under the two metrics.
-    """
+    """Search over all lists, sorted by value under the two metrics of an enumeration."""
 
     def __init__(self, enumeration: Enumeration) -> None:
         self.enumeration = enumeration
@@ -125,17 +113,7 @@ class ExhaustiveSearch:
 
 
 class IntegerProgramme:
-    """Search by an integer programme whose 0/1 variables are two lists, solved by HiGHS.
-
-    Parameters
-    ----------
-    rankings : Rankings
-        The lists to search.
-    weights : sequence of two ndarrays, shape (K, L)
-        The metrics, each with a span of 1.
-    time_limit : float
-        Seconds for each search.
-    """
+    """Search by an integer programme whose 0/1 variables are two lists, solved by HiGHS in `time_limit` seconds."""
 
     def __init__(self, rankings: Rankings, weights: list[Floats], time_limit: float) -> None:
         self.rankings, self.weights, self.time_limit = rankings, weights, time_limit

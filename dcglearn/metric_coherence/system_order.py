@@ -33,16 +33,9 @@ if TYPE_CHECKING:
 class Swaps:
     """Pairs of systems that two metrics order differently.
 
-    Attributes
-    ----------
-    metrics : (str, str)
-        Names of the metrics.
-    pairs : list of (str, str)
-        The system that is better under the first metric, and the one that is better under the second.
-    solid : list of bool
-        Whether both metrics keep their order in nearly all bootstrap samples of the topics; the other swaps are noise.
-    n_pairs : int
-        Number of pairs of systems.
+    Each of `pairs` names the system that is better under the first metric, then the one that is better under the
+    second; it is `solid` if both metrics keep their order in nearly all bootstrap samples of the topics, else noise.
+    `n_pairs` counts all pairs of systems.
     """
 
     metrics: tuple[str, str]
@@ -64,23 +57,10 @@ class Swaps:
 class SystemOrder:
     """Systems under several metrics; prints as a table with the agreement of the orders.
 
-    Attributes
-    ----------
-    evaluation : Evaluation
-        Values of every topic, by system and metric.
-    tau : ndarray, shape (M, M)
-        Kendall's tau (b) between the orders of the systems.
-    tau_ap : ndarray, shape (M, M)
-        Tau_AP, which weights the top more; the row's order is the reference.
-    swaps : dict of (str, str) to Swaps
-        By pair of metrics.
-    beats : ndarray of bool, shape (R, R)
-        Whether the system of the row is at least as good as that of the column under every allowed DCG, and better
-        under some.
-    scope : str
-        Description of the allowed DCGs.
-    level : float
-        Share of the bootstrap samples that must keep the order of two systems for it to be solid.
+    `tau`, shape (M, M), is Kendall's tau (b) between the orders of the systems; `tau_ap` is tau_AP, which weights the
+    top more, with the row's order as the reference. `beats`, shape (R, R), tells whether the system of the row is at
+    least as good as that of the column under every allowed DCG (described by `scope`), and better under some. `swaps`
+    are by pair of metrics; `level` is the share of the bootstrap samples that must keep an order for it to be solid.
     """
 
     evaluation: Evaluation
@@ -169,16 +149,10 @@ def system_order(
         respects them; by default under every DCG with increasing gains and decreasing discounts.
     budget : float, optional
         Mean violation of the log that a DCG may have, see `dominance`.
-    n_resamples : int
-        Number of bootstrap samples of the topics.
+    n_resamples, seed : int
+        Number of bootstrap samples of the topics, and their seed.
     level : float
         Share of the samples in which both metrics must keep their order for a swap to be solid.
-    seed : int
-        Seed of the bootstrap.
-
-    Returns
-    -------
-    SystemOrder
 
     Raises
     ------

@@ -58,10 +58,6 @@ def letor_queries(
     seed : int, Generator or None
         Same seed, same bytes.
 
-    Returns
-    -------
-    Queries
-
     Raises
     ------
     InputError
@@ -121,10 +117,6 @@ def nonlinear_queries(
         Standard deviation of the judges' noise; that of the utility is about 1.5.
     seed : int, Generator or None
         Same seed, same bytes.
-
-    Returns
-    -------
-    Queries
 
     Raises
     ------
