@@ -155,7 +155,7 @@ def test_warm_starts_along_the_path_change_nothing():
 
 
 class TestFactoring:
-    """MATHS, section 3."""
+    """Gains and discounts of utilities that are known."""
 
     def test_a_rank_one_utility_comes_back_exactly(self):
         for kind in ("free", "unknown"):

@@ -10,7 +10,7 @@ from tests.makers import PAPER_LIST, random_log
 
 
 class TestWhatTheLogCanSee:
-    """The structural ranks of MATHS, section 2, and words for each."""
+    """The structural rank of each kind of lists, and its sentence."""
 
     @pytest.mark.parametrize(
         ("kind", "rank", "words"),
