@@ -32,6 +32,7 @@ def cluster(n_workers: int):
         LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=None) as here,
         Client(here) as client,
     ):
+        client.run(os.dup2, 2, 1)  # standard output is for JSON lines, not for what LightGBM prints
         yield client
 
 

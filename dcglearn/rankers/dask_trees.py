@@ -22,13 +22,10 @@ from dcglearn.rankers.queries import balanced
 from dcglearn.rankers.ranker import as_queries
 from dcglearn.rankers.svmlight import read_query_files
 from dcglearn.rankers.trees import (
-    DEFAULTS,
-    FIXED,
     BoostedRanker,
     Slopes,
     base_scores,
     booster_of,
-    lightgbm_itself,
     main_names,
     values_of_prefixes,
     warn_of_too_few,
@@ -146,7 +143,7 @@ class DaskBoostedRanker(BoostedRanker):
             )
             own.subscribe_topic(f"{own.id}-trees", lambda event: bar.update(event[1] - bar.n))
             text = watched(client, own, workers, lambda: self._model(own, workers, task, rank))
-        booster = booster_of(lightgbm_itself(), _NETWORK.sub("", text), "the workers' model")
+        booster = booster_of(_NETWORK.sub("", text), "the workers' model")
         warn_of_too_few(booster.num_trees(), self.n_trees)
         self._keep(booster, [] if task.valid is None else values_of_prefixes(self, booster, task.valid))
         return self
@@ -162,16 +159,13 @@ class DaskBoostedRanker(BoostedRanker):
             client=own,
             objective=WorkerObjective(Slopes(self, task.loss), workers, weights, sums.result(), f"{own.id}-trees"),
             n_estimators=self.n_trees,
-            learning_rate=self.learning_rate,
-            num_leaves=self.num_leaves,
             random_state=self.seed,
-            **main_names({**DEFAULTS, **SETTINGS, **columns, **self.lightgbm, **FIXED}),
+            **main_names({**SETTINGS, **columns, **self._parameters()}),
         )
         data = self._placed(own, task, [rank == i for i in range(len(workers))])
         with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Parameter n_jobs will be ignored")
-            text: str = ranker.fit(**data).booster_.model_to_string(num_iteration=-1)
-        return text
+            return str(ranker.fit(**data).booster_.model_to_string(num_iteration=-1))
 
     def _placed(self, own: Any, task: Task, mine: list[NDArray[np.bool_]]) -> dict[str, Any]:
         """Send each worker its queries; return what `DaskLGBMRanker.fit` takes."""
@@ -241,9 +235,9 @@ def _pinned_client(client: Client, workers: list[str]) -> Any:
         def placed(self, pieces: list[Any]) -> Any:
             """Return arrays or CSR matrices, one a worker, as one Dask array."""
             tables = [csr_matrix(one) if hasattr(one, "tocsr") else one for one in pieces]  # it takes no csr_array
-            futures = [self.scatter(one, workers=[w], hash=False) for w, one in zip(workers, tables, strict=True)]
-            pairs = zip(futures, tables, strict=True)
-            return da.concatenate([da.from_delayed(future, one.shape, one.dtype) for future, one in pairs])
+            homes = [self.scatter(one, workers=[w], hash=False) for w, one in zip(workers, tables, strict=True)]
+            pairs = zip(homes, tables, strict=True)
+            return da.concatenate([da.from_delayed(home, one.shape, one.dtype) for home, one in pairs])
 
         def compute(self, collections: Any, **options: Any) -> Any:  # type: ignore[override]
             pairs = zip(collections, workers, strict=True)

@@ -204,6 +204,11 @@ class BoostedRanker(Ranker):
         self._keep(growth.booster, growth.history)
         return self
 
+    def _parameters(self) -> dict[str, Any]:
+        """Return LightGBM's parameters, except seed and objective."""
+        shape = {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
+        return {**DEFAULTS, **shape, **self.lightgbm, **FIXED}
+
     def _keep(self, booster: Any, history: list[float]) -> None:
         """Keep the trees, as many as are best on the validation set."""
         self.booster_, self.validation_ = booster, history
@@ -272,7 +277,7 @@ class BoostedRanker(Ranker):
 
     def _read(self, folder: Path, fields: dict[str, Any]) -> None:
         text = (folder / "trees.txt").read_text(encoding="utf-8")
-        self.booster_ = booster_of(lightgbm_itself(), text, f"{folder}/trees.txt")
+        self.booster_ = booster_of(text, f"{folder}/trees.txt")
         self.n_trees_ = int(fields["n_trees_used"])
         self.follow = self._follow
         self.base_ = None if fields.get("base") is None else np.array(fields["base"], dtype=np.float64)
@@ -339,8 +344,7 @@ class Growth:
         self.booster: Any = None
         self.base = self._base_of(self.queries)
         self.valid_scores = None if self.valid is None else self._base_of(self.valid)
-        shape = {"learning_rate": ranker.learning_rate, "num_leaves": ranker.num_leaves}
-        self.settings = {**DEFAULTS, **shape, **ranker.lightgbm, **FIXED}
+        self.settings = ranker._parameters()
         self.data = lightgbm.Dataset(
             self.queries.features, self.queries.grades, params=self.settings, free_raw_data=False
         )
@@ -434,7 +438,7 @@ class Growth:
         if checkpoint is None:
             raise InputError("resume=True needs a checkpoint to resume from: give checkpoint=FILE")
         state = read_state(checkpoint, self.identity)
-        self.booster = booster_of(self.lightgbm, state["trees"], str(checkpoint))
+        self.booster = booster_of(state["trees"], str(checkpoint))
         self.history = state["history"]
         if self.valid is not None and self.valid_scores is not None:
             for tree in range(self.n_grown):
@@ -529,8 +533,9 @@ def main_names(parameters: dict[str, Any]) -> dict[str, Any]:
     return {main[name]: value for name, value in parameters.items()}
 
 
-def booster_of(lightgbm: Any, text: str, name: str) -> Any:
+def booster_of(text: str, name: str) -> Any:
     """Return the model in a text, called `name` where it is refused as damaged."""
+    lightgbm = lightgbm_itself()
     try:
         return lightgbm.Booster(model_str=text)
     except (lightgbm.basic.LightGBMError, ValueError, TypeError) as error:

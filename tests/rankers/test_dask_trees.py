@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import dcglearn as dl
 from dcglearn.foundation.cluster import ClusterLost
 from dcglearn.foundation.validation import InputError
-from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListNet, RegSHFSDCG, SmoothNDCG
+from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListNet, Regression, RegSHFSDCG, SmoothNDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.rankers import dask_trees
 from dcglearn.rankers.queries import Queries, balanced
@@ -125,11 +126,11 @@ FEW = Queries(np.clip(np.round(4 * TRAIN.features), -6, 6), TRAIN.grades, TRAIN.
 """Features of few values have the same bins on every worker; then nothing depends on where a query is."""
 
 
-def same_as_local(client, loss, how, **settings):
+def same_as_local(client, loss, how, train=FEW, **settings):
     # LightGBM estimates counts on a cluster, so min_data_in_leaf would choose other leaves.
     settings = {"n_trees": 12, "num_leaves": 7, "min_data_in_bin": 1, "min_data_in_leaf": 1, **settings}
-    local = dl.BoostedRanker(loss, **settings).fit(FEW, **how)
-    far = dl.DaskBoostedRanker(loss, **settings).fit(FEW, engine=client, **how)
+    local = dl.BoostedRanker(loss, **settings).fit(train, **how)
+    far = dl.DaskBoostedRanker(loss, **settings).fit(train, engine=client, **how)
     np.testing.assert_array_equal(far.base_, local.base_)
     np.testing.assert_allclose(far.predict(FEW), local.predict(FEW), rtol=1e-6, atol=1e-9)
 
@@ -149,6 +150,8 @@ def test_with_shares_of_9_to_1_the_trees_are_the_local_ones(client, monkeypatch,
 def test_every_loss_grows_the_local_trees(client):
     for loss in (SDCG(STEEP), SHFSDCG(STEEP), ApproxNDCG(STEEP), SmoothNDCG(STEEP), LambdaRank(STEEP)):
         same_as_local(client, loss, {}, n_trees=4)
+    sparse = Queries(csr_array(FEW.features), FEW.grades, FEW.qid)
+    same_as_local(client, SDCG(STEEP), {}, sparse, n_trees=4)
     for loss in (GBRank(), ListNet()):
         same_as_local(client, loss, {}, n_trees=4, metric=STEEP)
 
@@ -182,7 +185,7 @@ def test_bad_input_is_refused_by_name(client, tmp_path, monkeypatch):
 
 
 @dataclass(frozen=True)
-class Doomed(RegSHFSDCG):
+class Doomed(Regression):
     """A loss that fails at tree 50 on one worker, or kills a process (0: its own) there, `delay` seconds later."""
 
     victim: str | int = ""
