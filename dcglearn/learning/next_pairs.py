@@ -1,4 +1,8 @@
-"""Active choice of the pairs of lists to judge next."""
+"""Active choice of the pairs of lists to judge next.
+
+Each choice maximises ``sqrt(d' H^-1 d) / (|difference| + near)``: a pair in a direction explored little so far, and
+near a tie under the present DCG. ``H`` sums ``d d'`` over the log and the pairs already chosen.
+"""
 
 from __future__ import annotations
 
@@ -102,12 +106,7 @@ def suggest_pairs(
     Raises
     ------
     InputError
-        If nothing is left to ask: all candidates are judged, or pairs of equal lists.
-
-    Notes
-    -----
-    Each choice maximises ``sqrt(d' H^-1 d) / (|difference| + near)``: a pair in a direction explored little so far, and
-    near a tie under the present DCG. ``H`` sums ``d d'`` over the log and the pairs already chosen.
+        If the candidates have another depth than the log, or all are judged or pairs of equal lists.
 
     Examples
     --------
@@ -122,10 +121,6 @@ def suggest_pairs(
     pairs = _candidate_pairs(candidates, seed)
     top = int(pairs.max(initial=0)) + 1
     n_grades = max(top, n_grades or 0, 2 if judged is None else judged.n_grades)
-    if judged is not None and judged.depth != pairs.shape[2]:
-        raise InputError(
-            f"the candidates have {pairs.shape[2]} positions, the log {judged.depth}: cut or pad with depth="
-        )
     pairs = _open(pairs, judged)
     log = None if judged is None else as_preferences(judged, n_grades)
     dcg = _present_dcg(log, learner, n_grades, pairs.shape[2])
@@ -166,6 +161,10 @@ def _open(pairs: Grades, judged: Preferences | None) -> Grades:
     keys = _keys(pairs)
     n_judged = 0
     if judged is not None:
+        if judged.depth != pairs.shape[2]:
+            raise InputError(
+                f"the candidates have {pairs.shape[2]} positions, the log {judged.depth}: cut or pad with depth="
+            )
         keys = np.concatenate([_keys(np.stack([judged.preferred, judged.other], axis=1)), keys])
         n_judged = len(judged)
     _, first_seen, _ = unique_rows(keys)

@@ -1,4 +1,9 @@
-"""A test of DCG's product form: does the gain of a grade depend on its position? (Zhou et al. 2008, section 5.2)."""
+"""A test of DCG's product form: does the gain of a grade depend on its position? (Zhou et al. 2008, section 5.2).
+
+Both models are logistic, ``P = sigma(<W, d>)`` with ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B >= 0: increasing in
+the grade, decreasing in the position. The product form is ``B = a b^T``. Parameters lie on the boundary, so the
+statistic has no chi-square distribution and is compared with that of logs simulated from the fitted product form.
+"""
 
 from __future__ import annotations
 
@@ -93,10 +98,8 @@ def position_dependence(
 
     Notes
     -----
-    Both models are logistic, ``P = sigma(<W, d>)`` with ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B >= 0: increasing
-    in the grade, decreasing in the position. The product form is ``B = a b^T``. Parameters lie on the boundary, so the
-    statistic has no chi-square distribution and is compared with that of logs simulated from the fitted product form.
-    Where lists recur, the log likelihood is scaled to the number of distinct lists.
+    A likelihood ratio test against logs simulated from the fitted product form (Zhou et al. 2008, section 5.2). Where
+    lists recur, the log likelihood is scaled to the number of distinct lists.
 
     Examples
     --------
@@ -108,22 +111,8 @@ def position_dependence(
     log, _ = without_equal_lists(as_preferences(log))
     log = log.decided
     whole_number(n_resamples, "n_resamples", 1)
-    if not log.graded:
-        raise InputError("a log of documents has no grades, so no gains to test")
-    n_seen = len(np.setdiff1d(np.unique(np.concatenate([log.preferred, log.other])), [-1]))
-    df = (log.depth - (2 if log.visible().free_columns else 1)) * (n_seen - 2)
-    if df < 1:
-        raise InputError(
-            f"{n_seen} grades at {log.depth} positions: gains times discounts fit any such log: nothing to test"
-        )
-    share = min(log.total_weight, float(log.n_lists)) / log.total_weight
-    if share < 1:
-        warnings.warn(
-            "lists recur, so their pairs are not independent: the log counts as "
-            f"{share * log.total_weight:g} judgements, and the p-value is approximate",
-            UserWarning,
-            stacklevel=2,
-        )
+    df = _degrees_of_freedom(log)
+    share = _effective_share(log)
     rng = np.random.default_rng(seed)
     with one_blas_thread():
         statistic, product, free = _likelihood_ratio(_judgements(log, share), log.n_grades, None)
@@ -142,6 +131,31 @@ def position_dependence(
         product=DCG(np.concatenate([[0.0], np.cumsum(a)]), np.cumsum(b[::-1])[::-1], log.grade_names),
         free=Utility(weights_of_increments(free), log.grade_names),
     )
+
+
+def _degrees_of_freedom(log: Preferences) -> int:
+    if not log.graded:
+        raise InputError("a log of documents has no grades, so no gains to test")
+    n_seen = len(np.setdiff1d(np.unique(np.concatenate([log.preferred, log.other])), [-1]))
+    df = (log.depth - (2 if log.visible().free_columns else 1)) * (n_seen - 2)
+    if df < 1:
+        raise InputError(
+            f"{n_seen} grades at {log.depth} positions: gains times discounts fit any such log: nothing to test"
+        )
+    return df
+
+
+def _effective_share(log: Preferences) -> float:
+    """Return how many independent judgements a unit of weight counts for, at most 1; warn if it is less."""
+    share = min(log.total_weight, float(log.n_lists)) / log.total_weight
+    if share < 1:
+        warnings.warn(
+            "lists recur, so their pairs are not independent: the log counts as "
+            f"{share * log.total_weight:g} judgements, and the p-value is approximate",
+            UserWarning,
+            stacklevel=3,
+        )
+    return share
 
 
 def _judgements(log: Preferences, share: float, swapped: NDArray[np.bool_] | None = None) -> Judgements:
