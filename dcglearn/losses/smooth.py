@@ -66,9 +66,12 @@ class SmoothNDCG(WholeRankObjective):
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         discounts, factor = self._discounts(batch.longest), self._factors(batch, batch.weight)
         return _at_soft_positions(
-            batch, self.dcg.gains[batch.grades], self.sigma, len(discounts),
+            batch,
+            self.dcg.gains[batch.grades],
+            self.sigma,
+            len(discounts),
             lambda _, mean, slope: smooth_kernel.dcg_of_means(batch.offsets, discounts, factor, mean, slope),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -125,9 +128,12 @@ class SmoothAP(Objective):
             return self._evaluate_direct(batch)
         relevant = (batch.grades >= self.min_grade).astype(np.float64)
         return _at_soft_positions(
-            batch, relevant, self.sigma, batch.longest,
+            batch,
+            relevant,
+            self.sigma,
+            batch.longest,
             lambda gain, mean, slope: smooth_kernel.precision_of_means(batch.offsets, gain, batch.weight, mean, slope),
-        )  # fmt: skip
+        )
 
     def _evaluate_direct(self, batch: Batch) -> tuple[float, Floats]:
         n_chunks = n_chunks_of(batch.n_pairs())
