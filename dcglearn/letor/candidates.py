@@ -20,16 +20,9 @@ CHOICES: tuple[str, ...] = get_args(Choice)
 
 @dataclass(frozen=True)
 class Candidate:
-    """One point of a grid.
+    """One point of a grid: its settings as shown in results, and a ranker that is not fitted.
 
-    Attributes
-    ----------
-    label : str
-        Its settings, as shown in results.
-    ranker : Ranker
-        Not fitted yet.
-    validated : bool
-        Whether training itself uses the validation set (to stop early).
+    `validated` tells whether training itself uses the validation set (to stop early).
     """
 
     label: str
@@ -43,19 +36,9 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What the candidates of one fold share.
+    """What the candidates of one fold share: training queries, the metric to train for, grid and seed.
 
-    Attributes
-    ----------
-    train : Queries
-        The training queries.
-    dcg : DCG
-        The metric to train for.
-    grid : {"default", "quick", "papers"}
-    seed : int
-    vali : Queries, optional
-        The validation queries, which choose the penalties of the starts. Without them, and in the quick grid, the
-        penalties are 1.
+    The validation queries `vali` choose the penalties of the starts. Without them, and in the quick grid, these are 1.
     """
 
     train: Queries

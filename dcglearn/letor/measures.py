@@ -27,18 +27,11 @@ SUMMARY = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")
 
 @dataclass(frozen=True, eq=False)
 class Convention:
-    """How rankings are measured.
+    """How rankings are measured: by a DCG of at most 10 positions.
 
-    Attributes
-    ----------
-    name : str
-    dcg : DCG
-        Gains, and discounts of the first 10 positions or fewer.
-    counts_empty : bool
-        Whether a query without a relevant document (a grade above 0) counts as 0, or is left out of every mean.
+    `counts_empty` tells whether a query without a relevant document (a grade above 0) counts as 0, or is left out of
+    every mean.
 
-    Notes
-    -----
     ``letor``: gain ``2^g - 1``, discount 1 at ranks 1 and 2, then ``1 / log2(rank)``; a query without a relevant
     document scores 0 and counts (Eval-Score-3.0 of LETOR). ``standard``: discount ``1 / log2(rank + 1)``, and such a
     query is left out. Any other DCG counts such queries as 0. In all conventions, documents of grade 1 or better are

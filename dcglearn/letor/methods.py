@@ -19,20 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """A method of training that a paper proposes or compares with.
+    """A method of training, with the paper (`source`) that proposes it.
 
-    Attributes
-    ----------
-    name : str
-    source : str
-        The paper that proposes it.
-    model : {"linear", "trees"}
-    aim : {"NDCG", "MAP"}
-        The measure that it is trained for, and that validation uses.
-    grid : callable
-        Yields the candidates for a `Setting`.
-    cost : float
-        Rough time relative to other methods; the longest begin first.
+    `aim` is the measure that it is trained for and that validation uses; `grid` yields the candidates for a `Setting`;
+    `cost` is its rough time relative to other methods, of which the longest begin first.
     """
 
     name: str

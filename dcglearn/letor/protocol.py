@@ -28,18 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """An experiment before training: folds and settings, read and checked.
-
-    Attributes
-    ----------
-    folds : tuple of Fold
-    fingerprints : tuple of str
-        Digest of each fold's files.
-    methods : tuple of str
-    convention : Convention
-    grid : {"default", "quick", "papers"}
-    seed : int
-    """
+    """An experiment before training: folds, with the fingerprint of each fold's files, and settings, all checked."""
 
     folds: tuple[Fold, ...]
     fingerprints: tuple[str, ...]

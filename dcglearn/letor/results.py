@@ -33,16 +33,8 @@ SHOWN = (*SUMMARY, "MAP")
 class LetorResult:
     """Results of each method on the test queries of each fold; prints as a table.
 
-    Attributes
-    ----------
-    trials : tuple of Trial
-        One of each fold and method.
-    convention : Convention
-        How rankings were measured.
-    choice : {"blend", "best"}
-        Which result is shown, see `letor_experiment`.
-    published : bool
-        Whether published rows are shown below one's own.
+    `trials` holds one trial of each fold and method, `choice` tells which result is shown (see `letor_experiment`), and
+    `published` whether published rows are shown below one's own.
     """
 
     trials: tuple[Trial, ...]

@@ -30,21 +30,11 @@ FORMAT, VERSION = "dcglearn.letor", 1
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """The results of a method on a fold.
+    """The results of a method on the test queries of a fold.
 
-    Attributes
-    ----------
-    fold, method : str
-    fingerprint : str
-        Digest of data and settings; a saved result is used again only if its fingerprint is the same.
-    queries : list of str
-        The test queries.
-    measures : dict of str to ndarray, shape (m, 21)
-        For each of `CHOICES`, see `run_trial`. Columns are `MEASURES`; NaN where a query does not count.
-    candidates : list of (str, float, bool)
-        Label, value on the validation file, and whether it is blended, of each candidate; best first.
-    seconds : float
-        Processor time of training and measuring.
+    A saved result is used again only if its `fingerprint`, the digest of data and settings, is the same. `measures` has
+    shape (m, 21) for each of `CHOICES`; columns are `MEASURES`, NaN where a query does not count. `candidates` holds
+    label, value on the validation file, and whether it is blended; best first. `seconds` is processor time.
     """
 
     fold: str
@@ -140,18 +130,10 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
 
 
 def within_error(values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the mean of each candidate, and whether it is within one standard error of the best.
+    """Return the mean of each candidate, and whether it is within one standard error of the best, (candidates,) each.
 
-    Parameters
-    ----------
-    values : ndarray, shape (candidates, queries)
-        Value of each validation query; columns of queries that do not count are NaN.
-
-    Returns
-    -------
-    means, used : ndarray, shape (candidates,)
-        The error is that of the mean difference to the best over queries; queries that are hard for all candidates do
-        not enlarge it.
+    `values` has shape (candidates, queries), NaN for queries that do not count. The error is that of the mean difference
+    to the best over queries, so queries that are hard for all candidates do not enlarge it.
 
     Examples
     --------
