@@ -132,8 +132,8 @@ def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: in
 def within_error(values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the mean of each candidate, and whether it is within one standard error of the best, (candidates,) each.
 
-    `values` has shape (candidates, queries), NaN for queries that do not count. The error is that of the mean difference
-    to the best over queries, so queries that are hard for all candidates do not enlarge it.
+    `values` has shape (candidates, queries), NaN for queries that do not count. The error is that of the mean
+    difference to the best over queries, so queries that are hard for all candidates do not enlarge it.
 
     Examples
     --------
