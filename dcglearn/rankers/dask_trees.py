@@ -18,25 +18,18 @@ from dcglearn.foundation.cluster import CONNECT, connected, scheduler_of, watche
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.threads import one_thread
 from dcglearn.foundation.validation import InputError
+from dcglearn.rankers.growth import Slopes, booster_of, main_names, warn_of_too_few
 from dcglearn.rankers.queries import balanced
 from dcglearn.rankers.ranker import as_queries
 from dcglearn.rankers.svmlight import read_query_files
-from dcglearn.rankers.trees import (
-    BoostedRanker,
-    Slopes,
-    base_scores,
-    booster_of,
-    main_names,
-    values_of_prefixes,
-    warn_of_too_few,
-)
+from dcglearn.rankers.trees import BoostedRanker
 
 if TYPE_CHECKING:
     from distributed import Client
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.rankers.trees import Task
+    from dcglearn.rankers.growth import Task
 
 SETTLED = {"machines", "num_machines", "machine_list_filename", "tree_learner", "pre_partition", "num_threads"}
 """LightGBM's parameters that the cluster settles."""
@@ -145,7 +138,7 @@ class DaskBoostedRanker(BoostedRanker):
             text = watched(client, own, workers, lambda: self._model(own, workers, task, rank))
         booster = booster_of(_NETWORK.sub("", text), "the workers' model")
         warn_of_too_few(booster.num_trees(), self.n_trees)
-        self._keep(booster, [] if task.valid is None else values_of_prefixes(self, booster, task.valid))
+        self._keep(booster, task.values_of_prefixes(booster))
         return self
 
     def _model(self, own: Any, workers: list[str], task: Task, rank: NDArray[np.int64]) -> str:
@@ -157,10 +150,10 @@ class DaskBoostedRanker(BoostedRanker):
         columns = {"force_col_wise": "force_row_wise" not in self.lightgbm}
         ranker = DaskLGBMRanker(
             client=own,
-            objective=WorkerObjective(Slopes(self, task.loss), workers, weights, sums.result(), f"{own.id}-trees"),
+            objective=WorkerObjective(Slopes(task), workers, weights, sums.result(), f"{own.id}-trees"),
             n_estimators=self.n_trees,
             random_state=self.seed,
-            **main_names({**SETTINGS, **columns, **self._parameters()}),
+            **main_names({**SETTINGS, **columns, **task.parameters}),
         )
         data = self._placed(own, task, [rank == i for i in range(len(workers))])
         with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
@@ -174,8 +167,8 @@ class DaskBoostedRanker(BoostedRanker):
         data["group"] = [part.sizes for part in parts]
         if task.by_document is not None:
             data["sample_weight"] = [task.by_document[np.repeat(chosen, task.queries.sizes)] for chosen in mine]
-        if self.base_ is not None:
-            data["init_score"] = [base_scores(part.features, self.base_) for part in parts]
+        if task.base is not None:
+            data["init_score"] = [task.base_scores(part) for part in parts]
         return {name: own.placed(pieces) for name, pieces in data.items()}
 
 

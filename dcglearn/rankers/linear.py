@@ -14,7 +14,6 @@ from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.baselines import RankSVMRanker, least_squares
-from dcglearn.rankers.queries import fingerprint
 from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_scale, check_training
 
 if TYPE_CHECKING:
@@ -173,7 +172,7 @@ class LinearRanker(Ranker):
             training = _Training(self, loss, queries, valid)
             state = _State(np.zeros(queries.shape[1]))
             if checkpoint is not None:
-                identity = training.identity()
+                identity = self._identity(loss, queries, valid)
                 state = _State.load(checkpoint, identity) if resume else state
             n_stages = len(training.sharpness)
             hidden = None if progress is None else not progress
@@ -263,15 +262,6 @@ class _Training:
         self.ranker, self.loss, self.queries, self.valid = ranker, loss, queries, valid
         self.design = Design(queries)
         self.sharpness = stages_of(ranker.annealing, loss)
-
-    def identity(self) -> dict[str, str]:
-        """Return what must be equal when a training is resumed: parameters and fingerprints of the data."""
-        start = self.ranker.start
-        start = start if isinstance(start, str) else np.asarray(getattr(start, "coef_", start)).tolist()
-        parameters = {**self.ranker.get_params(deep=False), "loss": self.loss, "start": start}
-        texts = {name: _exact(value) for name, value in parameters.items()}
-        valid = "none" if self.valid is None else fingerprint(self.valid)
-        return {"ranker": "LinearRanker", **texts, "data": fingerprint(self.queries), "validation data": valid}
 
     def stages(self, state: _State) -> Iterator[None]:
         """Run the stages that are left, changing `state`; yield after each."""
@@ -383,13 +373,3 @@ class _Training:
             if np.linalg.norm(v - before) <= ranker.tol:
                 break
         return v, n_passes
-
-
-def _exact(value: Any) -> str:
-    """Return a parameter as text; texts of two losses or DCGs are equal if their numbers are, to the last bit."""
-    if hasattr(value, "to_dict"):
-        return repr(value.to_dict())
-    if hasattr(value, "__dataclass_fields__"):
-        fields = {name: _exact(getattr(value, name)) for name in value.__dataclass_fields__}
-        return f"{type(value).__name__}({fields})"
-    return repr(value)

@@ -130,9 +130,23 @@ class Queries:
         """Return the normalised DCG of each query under `scores`, shape (m,); see `ndcg_by_query`."""
         return ndcg_by_query(dcg, scores, self.grades, self.offsets, **options)
 
+    def fingerprint(self) -> str:
+        """Return a digest of features, grades and offsets."""
+        features = self.features
+        columns = (features.data, features.indices) if hasattr(features, "tocsr") else (features,)
+        return fingerprint_of(*columns, self.grades, self.offsets)
+
     def __repr__(self) -> str:
         n, d = self.shape
         return f"Queries({len(self):,} queries, {n:,} documents, {d} features, {self.n_grades} grades)"
+
+
+def fingerprint_of(*arrays: NDArray[Any]) -> str:
+    """Return a digest of the bytes of arrays."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def ndcg_by_query(
@@ -353,13 +367,3 @@ def _refuse_feature(row: int, column: int, value: float) -> None:
     raise InputError(
         f"features[{row}, {column}] = {value} is not a finite number; fill missing values in before training"
     )
-
-
-def fingerprint(queries: Queries) -> str:
-    """Return a digest of features, grades and offsets."""
-    features = queries.features
-    columns = (features.data, features.indices) if hasattr(features, "tocsr") else (features,)
-    digest = hashlib.sha256()
-    for array in (*columns, queries.grades, queries.offsets):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()

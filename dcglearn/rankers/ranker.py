@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.model_files import read_model, save_model
-from dcglearn.rankers.queries import Queries, checked_features
+from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of
 
 if TYPE_CHECKING:
     import os
@@ -103,6 +103,17 @@ class Ranker(BaseEstimator):
                 setattr(self, name, arrays[name] if arrays[name].ndim else float(arrays[name]))
         if self.coef_.shape != (self.n_features_in_,) or not np.isfinite(self.coef_).all():
             raise InputError("weights.npz does not belong to model.json, or is damaged")
+
+    def _identity(self, loss: Any, queries: Queries, valid: Queries | None, **arrays: Floats | None) -> dict[str, str]:
+        """Return what must be equal when a training is resumed: parameters, and fingerprints of data and arrays."""
+        start = getattr(self, "start", None)
+        start = (
+            start if start is None or isinstance(start, str) else np.asarray(getattr(start, "coef_", start)).tolist()
+        )
+        texts = {name: _exact(value) for name, value in self.get_params(deep=False).items()}
+        texts |= {"ranker": type(self).__name__, "loss": _exact(loss), "start": _exact(start)}
+        texts |= {"data": queries.fingerprint(), "validation data": "none" if valid is None else valid.fingerprint()}
+        return texts | {name: "none" if array is None else fingerprint_of(array) for name, array in arrays.items()}
 
     def _features_of(self, X: Any) -> Any:
         """Return the features in X, checked to be those of the training set."""
@@ -240,3 +251,13 @@ def _spread_within(X: Any, offsets: Integers) -> Floats:
             total += (block**2).sum(axis=0)
         squares = np.where(squares > 1e-24 * total, squares, 0.0)
     return np.where(squares > 0, np.sqrt(squares / X.shape[0]), 1.0)
+
+
+def _exact(value: Any) -> str:
+    """Return a parameter as text; texts of two losses or DCGs are equal if their numbers are, to the last bit."""
+    if hasattr(value, "to_dict"):
+        return repr(value.to_dict())
+    if hasattr(value, "__dataclass_fields__"):
+        fields = {name: _exact(getattr(value, name)) for name in value.__dataclass_fields__}
+        return f"{type(value).__name__}({fields})"
+    return repr(value)

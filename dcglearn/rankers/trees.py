@@ -1,33 +1,28 @@
-"""Boosted trees that climb any loss: functional gradient boosting on LightGBM (`BoostedRanker`)."""
+"""Boosted trees that maximise any loss: functional gradient boosting on LightGBM (`BoostedRanker`)."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tqdm import tqdm
 
 from dcglearn.foundation.checkpoints import read_state, write_state
 from dcglearn.foundation.renamed import current_word
 from dcglearn.foundation.validation import InputError, pair_values, whole_number
-from dcglearn.losses import Regression, RegSHFSDCG
-from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, RENAMED_DIRECTIONS, descent
+from dcglearn.losses import RegSHFSDCG
+from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, RENAMED_DIRECTIONS
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.queries import fingerprint
+from dcglearn.rankers.growth import Growth, Task, base_scores, booster_of, main_names
 from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale, check_training
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.losses import Objective
     from dcglearn.rankers.queries import Queries
 
 
@@ -41,17 +36,16 @@ OURS = {
     "eval_at": "metric",
     "init_score": "loss",
 }
-"""LightGBM's parameters that have another name here."""
+"""LightGBM's parameters, and the names that they have here."""
 
 DEFAULTS = {"verbose": -1, "feature_pre_filter": False}
 """LightGBM's parameters that have another default here."""
-
 FIXED = {"metric": "none", "boost_from_average": False}
 """LightGBM's parameters that every training has."""
 
 
 class BoostedRanker(Ranker):
-    """Rank by boosted trees that climb a smooth metric, or any loss of `dcglearn.losses`, on LightGBM.
+    """Rank by boosted trees that maximise a smooth metric, or any loss of `dcglearn.losses`, on LightGBM.
 
     Parameters
     ----------
@@ -180,16 +174,15 @@ class BoostedRanker(Ranker):
         eval_set : Queries, or (X, y, qid), optional
             Validation set: the number of trees that is best on it is used.
         query_weight, sample_weight : array_like, shapes (m,) and (n,), optional
-            How much each query counts in the loss, and each document in the trees.
+            Weight of each query in the loss, and of each document in the trees.
         checkpoint : path, optional
-            A file that is written every `checkpoint_every` trees, from which ``resume=True`` continues to the same
-            model.
+            File to write the state to, every `checkpoint_every` trees.
         checkpoint_every : int
-            Random choices of LightGBM begin anew so often, with a seed of their own.
+            Number of trees after which LightGBM's random choices begin anew, with a seed of their own.
         resume : bool
-            Continue from the checkpoint.
+            Continue from `checkpoint`; the model is the same as without an interruption.
         progress : bool, optional
-            Show a bar with the value on the validation set; by default if there is a terminal.
+            Show a bar; by default on a terminal.
 
         Raises
         ------
@@ -197,17 +190,20 @@ class BoostedRanker(Ranker):
             If an input or a setting cannot be used, or the checkpoint is damaged or of another training.
         """
         task = self._task(as_queries(X, y, qid), eval_set, query_weight, sample_weight, checkpoint_every)
-        growth = Growth(self, lightgbm_itself(), task, checkpoint_every)
-        if resume:
-            growth.resume(checkpoint)
-        growth.grow(checkpoint, progress)
+        growth = Growth(task, checkpoint_every)
+        save = None
+        if checkpoint is not None:
+            weights = {"query_weight": task.weight, "sample_weight": task.by_document}
+            identity = self._identity(task.objective, task.queries, task.valid, **weights)
+            identity |= {"follow": task.follow, "checkpoint_every": str(checkpoint_every)}
+            if resume:
+                growth.restore(read_state(checkpoint, identity), str(checkpoint))
+            save = partial(write_state, checkpoint, identity)
+        elif resume:
+            raise InputError("resume needs a checkpoint to resume from: give checkpoint=FILE")
+        growth.grow(save, progress)
         self._keep(growth.booster, growth.history)
         return self
-
-    def _parameters(self) -> dict[str, Any]:
-        """Return LightGBM's parameters, except seed and objective."""
-        shape = {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
-        return {**DEFAULTS, **shape, **self.lightgbm, **FIXED}
 
     def _keep(self, booster: Any, history: list[float]) -> None:
         """Keep the trees, as many as are best on the validation set."""
@@ -222,33 +218,49 @@ class BoostedRanker(Ranker):
         sample_weight: ArrayLike | None,
         checkpoint_every: int,
     ) -> Task:
-        """Return what to train on, checked; set `metric_`, `n_features_in_` and `base_`."""
-        loss = self._settled(queries)
+        """Return the checked task of a training; set `metric_`, `n_features_in_` and `base_`."""
+        loss = RegSHFSDCG(DCG.standard(max(queries.n_grades or 2, 2), 10)) if self.loss is None else self.loss
+        self.metric_ = self.metric or getattr(loss, "dcg", None) or self._own_metric(queries)
+        check_scale(queries, self.metric_)
         check_training(queries)
         current_word(self.follow, "follow", RENAMED_DIRECTIONS)
         self._check_settings(checkpoint_every)
         valid = None if eval_set is None else as_eval_set(eval_set, queries.shape[1], self.metric_)
-        weight, by_document = checked_weights(queries, query_weight, sample_weight)
+        by_query, by_document = (
+            None if weight is None else pair_values(weight, name, n, positive=True)
+            for name, weight, n in (
+                ("query_weight", query_weight, len(queries)),
+                ("sample_weight", sample_weight, queries.shape[0]),
+            )
+        )
         self.n_features_in_ = queries.shape[1]
         self.base_ = None if self.start is None else start_of(self.start, queries, self.metric_)
-        return Task(queries, loss, valid, weight, by_document)
-
-    def _settled(self, queries: Queries) -> Objective:
-        """Return the loss to climb, and set the metric that judges."""
-        loss = RegSHFSDCG(DCG.standard(max(queries.n_grades or 2, 2), 10)) if self.loss is None else self.loss
-        self.metric_ = self.metric or getattr(loss, "dcg", None) or self._own_metric(queries)
-        check_scale(queries, self.metric_)
-        return loss
+        shape = {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
+        return Task(
+            queries,
+            valid,
+            loss,
+            self.metric_,
+            self.base_,
+            by_query,
+            by_document,
+            n_trees=self.n_trees,
+            patience=self.patience,
+            seed=self.seed,
+            follow=self._follow,
+            curvature=self.curvature,
+            parameters={**DEFAULTS, **shape, **self.lightgbm, **FIXED},
+        )
 
     @property
     def feature_importances_(self) -> Floats:
-        """What each feature gained over the trees that are used, shape (d,)."""
-        found: Floats = self.booster_.feature_importance("gain", iteration=self.n_trees_)
-        return found
+        """Total gain of the splits on each feature, over the trees that are used, shape (d,)."""
+        gains: Floats = self.booster_.feature_importance("gain", iteration=self.n_trees_)
+        return gains
 
     def _scores(self, features: Any) -> Floats:
-        found: Floats = self.booster_.predict(features, num_iteration=self.n_trees_)
-        return found if self.base_ is None else found + base_scores(features, self.base_)
+        scores: Floats = self.booster_.predict(features, num_iteration=self.n_trees_)
+        return scores if self.base_ is None else scores + base_scores(features, self.base_)
 
     @property
     def _follow(self) -> str:
@@ -265,8 +277,8 @@ class BoostedRanker(Ranker):
                 raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
 
     @staticmethod
-    def _check_names(given: dict[str, Any]) -> None:
-        for name in given:
+    def _check_names(lightgbm: dict[str, Any]) -> None:
+        for name in lightgbm:
             ours = OURS.get(name) or OURS.get(next(iter(main_names({name: None}))))
             if ours:
                 raise InputError(f"{name}: give {ours}= instead")
@@ -287,208 +299,8 @@ class BoostedRanker(Ranker):
             raise InputError("trees.txt does not belong to model.json, or is damaged")
 
 
-@dataclass(frozen=True)
-class Task:
-    """What to train on: queries, loss, validation set, and the weights of queries and documents."""
-
-    queries: Queries
-    loss: Objective
-    valid: Queries | None
-    weight: Floats | None
-    by_document: Floats | None
-
-
-class Slopes:
-    """The slopes and curvatures that each tree is fitted to, tree after tree.
-
-    The first tree fits the gains by least squares, since many losses are flat where all scores are equal.
-
-    Parameters
-    ----------
-    ranker : BoostedRanker
-        With its `metric_`.
-    loss : Objective
-    n_grown : int
-        Trees that exist already.
-    """
-
-    def __init__(self, ranker: BoostedRanker, loss: Objective, n_grown: int = 0) -> None:
-        self.loss, self.regression = loss, Regression(ranker.metric_)
-        self.n_trees, self.follow, self.curvature = ranker.n_trees, ranker._follow, ranker.curvature
-        self.n_grown = n_grown
-
-    def __call__(
-        self,
-        scores: Floats,
-        grades: Any,
-        offsets: Any,
-        weight: Floats | None,
-        total: Callable[[Floats], Floats] | None = None,
-    ) -> tuple[Floats, Floats]:
-        """Return slope and curvature of the next tree, shapes (n,); for the parameters see `descent`."""
-        self.n_grown += 1
-        loss, follow = self.loss.at(self.n_grown, self.n_trees), self.follow
-        if self.n_grown == 1:
-            loss, follow = self.regression, "lambdas"
-        return descent(loss, scores, grades, offsets, weight, follow, self.curvature, total)
-
-
-class Growth:
-    """Trees under construction, in segments that a checkpoint can hold."""
-
-    def __init__(self, ranker: BoostedRanker, lightgbm: Any, task: Task, every: int) -> None:
-        self.ranker, self.lightgbm, self.every = ranker, lightgbm, every
-        self.queries, self.loss, self.valid = task.queries, task.loss, task.valid
-        self.weight, self.by_document = task.weight, task.by_document
-        self.history: list[float] = []
-        self.booster: Any = None
-        self.base = self._base_of(self.queries)
-        self.valid_scores = None if self.valid is None else self._base_of(self.valid)
-        self.settings = ranker._parameters()
-        self.data = lightgbm.Dataset(
-            self.queries.features, self.queries.grades, params=self.settings, free_raw_data=False
-        )
-
-    def _base_of(self, queries: Queries) -> Floats:
-        base = self.ranker.base_
-        return np.zeros(queries.shape[0]) if base is None else base_scores(queries.features, base)
-
-    @property
-    def n_grown(self) -> int:
-        """Trees so far."""
-        return 0 if self.booster is None else int(self.booster.num_trees())
-
-    def grow(self, checkpoint: Any, progress: bool | None) -> None:
-        """Grow until there are enough trees, or the validation set says so."""
-        hidden = None if progress is None else not progress
-        with tqdm(total=self.ranker.n_trees, initial=self.n_grown, desc="trees", disable=hidden) as bar:
-            while self.n_grown < self.ranker.n_trees and not self._tired():
-                size = min(self.every - self.n_grown % self.every, self.ranker.n_trees - self.n_grown)
-                before = self.n_grown
-                self._segment(size, bar)
-                if checkpoint is not None:
-                    self._save(checkpoint)
-                if self.n_grown == before:
-                    break
-        if not self._tired():
-            warn_of_too_few(self.n_grown, self.ranker.n_trees)
-
-    def _segment(self, size: int, bar: Any) -> None:
-        first = self.n_grown
-        settings = {
-            **self.settings,
-            "seed": self.ranker.seed + first // self.every,
-            "objective": self._objective(first),
-        }
-
-        def after(env: Any) -> None:
-            self._judge(env.model, env.iteration)  # which counts from the first tree of all
-            bar.update()
-            if self.history:
-                bar.set_postfix_str(f"validation {self.history[-1]:.4f}")
-            if self._tired():
-                raise self.lightgbm.callback.EarlyStopException(env.iteration, [])
-
-        self.booster = self.lightgbm.train(
-            settings, self.data, num_boost_round=size, init_model=self.booster, callbacks=[after]
-        )
-
-    def _objective(self, first: int) -> Callable[[Floats, Any], tuple[Floats, Floats]]:
-        slopes = Slopes(self.ranker, self.loss, first)
-
-        def objective(grown_scores: Floats, _: Any) -> tuple[Floats, Floats]:
-            queries = self.queries
-            slope, curve = slopes(grown_scores + self.base, queries.grades, queries.offsets, self.weight)
-            return (slope, curve) if self.by_document is None else (slope * self.by_document, curve * self.by_document)
-
-        return objective
-
-    def _judge(self, booster: Any, tree: int) -> None:
-        if self.valid is None or self.valid_scores is None:
-            return
-        self.valid_scores += booster.predict(self.valid.features, start_iteration=tree, num_iteration=1)
-        self.history.append(float(self.valid.evaluate(self.valid_scores, self.ranker.metric_).mean()))
-
-    def _tired(self) -> bool:
-        return is_tired(self.history, self.ranker.patience)
-
-    @cached_property
-    def identity(self) -> dict[str, str]:
-        """What must be equal when a training is resumed: settings, and a fingerprint of the data."""
-        ranker = self.ranker
-        settings = {
-            "loss": self.loss,
-            "n_trees": ranker.n_trees,
-            "follow": ranker._follow,
-            "curvature": ranker.curvature,
-            "seed": ranker.seed,
-            "checkpoint_every": self.every,
-            "start": None if ranker.base_ is None else ranker.base_.tolist(),
-            **self.settings,
-        }
-        texts = {name: repr(value) for name, value in settings.items()}
-        return {"ranker": "BoostedRanker", **texts, "data": fingerprint(self.queries)}
-
-    def _save(self, checkpoint: Any) -> None:
-        trees = self.booster.model_to_string(num_iteration=-1)
-        write_state(checkpoint, self.identity, {"history": self.history, "trees": trees})
-
-    def resume(self, checkpoint: Any) -> None:
-        """Continue from a checkpoint; for errors see `BoostedRanker.fit`."""
-        if checkpoint is None:
-            raise InputError("resume=True needs a checkpoint to resume from: give checkpoint=FILE")
-        state = read_state(checkpoint, self.identity)
-        self.booster = booster_of(state["trees"], str(checkpoint))
-        self.history = state["history"]
-        if self.valid is not None and self.valid_scores is not None:
-            for tree in range(self.n_grown):
-                self.valid_scores += self.booster.predict(self.valid.features, start_iteration=tree, num_iteration=1)
-
-
-def is_tired(history: list[float], patience: int | None) -> bool:
-    """Return whether the last `patience` trees have not brought a better value."""
-    return bool(patience and history and len(history) - 1 - int(np.argmax(history)) >= patience)
-
-
-def values_of_prefixes(ranker: BoostedRanker, booster: Any, valid: Queries) -> list[float]:
-    """Return the value of 1, 2, ... trees on the validation set, until the ranker's `patience` is exhausted."""
-    scores = np.zeros(valid.shape[0]) if ranker.base_ is None else base_scores(valid.features, ranker.base_)
-    history: list[float] = []
-    while len(history) < booster.num_trees() and not is_tired(history, ranker.patience):
-        scores += booster.predict(valid.features, start_iteration=len(history), num_iteration=1)
-        history.append(float(valid.evaluate(scores, ranker.metric_).mean()))
-    return history
-
-
-def warn_of_too_few(n_grown: int, n_trees: int) -> None:
-    """Warn that growth ended before `n_trees`, if it did."""
-    if n_grown < n_trees:
-        warnings.warn(
-            f"no leaf can be split any further: {n_grown} of {n_trees} trees were grown; allow smaller leaves "
-            "(min_data_in_leaf)",
-            UserWarning,
-            stacklevel=4,
-        )
-
-
-def checked_weights(
-    queries: Queries, query_weight: ArrayLike | None, sample_weight: ArrayLike | None
-) -> tuple[Floats | None, Floats | None]:
-    """Return the weights by query and by document, shapes (m,) and (n,), or None where they are."""
-    by_query = None if query_weight is None else pair_values(query_weight, "query_weight", len(queries), positive=True)
-    if sample_weight is None:
-        return by_query, None
-    return by_query, pair_values(sample_weight, "sample_weight", queries.shape[0], positive=True)
-
-
 def start_of(start: Any, queries: Queries, dcg: DCG) -> Floats:
-    """Return the coefficients and the intercept of a start, brought to the gains over the largest by least squares.
-
-    Raises
-    ------
-    InputError
-        If it has not a finite coefficient a feature.
-    """
+    """Return coefficients and intercept of a start, scaled by least squares to the gains divided by the largest."""
     coefficients = np.asarray(getattr(start, "coef_", start), dtype=np.float64)
     if coefficients.shape != (queries.shape[1],) or not np.isfinite(coefficients).all():
         raise InputError(
@@ -500,43 +312,3 @@ def start_of(start: Any, queries: Queries, dcg: DCG) -> Floats:
     size = float(centred @ centred)
     slope = max(float(centred @ target) / size, 0.0) if size > 0 else 0.0
     return np.append(slope * coefficients, target.mean() - slope * scores.mean())
-
-
-def base_scores(features: Any, base: Floats) -> Floats:
-    """Return the scores of a start, shape (n,)."""
-    found: Floats = features @ base[:-1] + base[-1]
-    return found
-
-
-def lightgbm_itself() -> Any:
-    """Return the module, or say how to install it."""
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise InputError("LightGBM is not installed: pip install 'dcglearn[trees]'") from error
-    return lightgbm
-
-
-def main_names(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return LightGBM's parameters under their main names; the last of several aliases counts.
-
-    Raises
-    ------
-    InputError
-        If LightGBM knows no such parameter.
-    """
-    aliases = lightgbm_itself().basic._ConfigAliases._get_all_param_aliases()
-    main = {alias: name for name, others in aliases.items() for alias in (name, *others)}
-    wrong = sorted(parameters.keys() - main.keys())
-    if wrong:
-        raise InputError(f"{wrong[0]} is neither a parameter of BoostedRanker nor of LightGBM")
-    return {main[name]: value for name, value in parameters.items()}
-
-
-def booster_of(text: str, name: str) -> Any:
-    """Return the model in a text, called `name` where it is refused as damaged."""
-    lightgbm = lightgbm_itself()
-    try:
-        return lightgbm.Booster(model_str=text)
-    except (lightgbm.basic.LightGBMError, ValueError, TypeError) as error:
-        raise InputError(f"{name} holds no whole LightGBM model ({error})") from error

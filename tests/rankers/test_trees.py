@@ -165,9 +165,11 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path):
         small(Loss(STEEP)).fit(TRAIN, checkpoint=tmp_path / "none", resume=True)
     with pytest.raises(InputError, match="give checkpoint=FILE"):
         small(Loss(STEEP)).fit(TRAIN, resume=True)
+    with pytest.raises(InputError, match="another training: its validation data is"):
+        small(Loss(STEEP), **settings).fit(TRAIN, checkpoint=path, checkpoint_every=10, resume=True)
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(InputError, match="is damaged: its state is cut short"):
-        small(Loss(STEEP), **settings).fit(TRAIN, checkpoint=path, checkpoint_every=10, resume=True)
+        small(Loss(STEEP), **settings).fit(TRAIN, eval_set=TEST, checkpoint=path, checkpoint_every=10, resume=True)
     path.write_text("{")
     with pytest.raises(InputError, match="is not a dcglearn checkpoint, or is damaged"):
         small(Loss(STEEP)).fit(TRAIN, checkpoint=path, resume=True)

@@ -1,0 +1,221 @@
+"""Growing boosted trees for any objective, on LightGBM, in segments that a checkpoint can hold."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tqdm import tqdm
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.losses import Regression
+from dcglearn.losses.boosting import descent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dcglearn.foundation.arrays import Floats
+    from dcglearn.losses import Objective
+    from dcglearn.metric.dcg import DCG
+    from dcglearn.rankers.queries import Queries
+
+
+@dataclass(frozen=True)
+class Task:
+    """A training of trees, checked: data, objective and settings.
+
+    Attributes
+    ----------
+    queries, valid : Queries
+        Training set, and validation set if there is one.
+    objective : Objective
+    metric : DCG
+        Metric of the validation set; the first tree fits its gains.
+    base : ndarray, shape (d + 1,), optional
+        Coefficients and intercept of the linear model whose scores the trees add to.
+    weight, by_document : ndarray, shapes (m,) and (n,), optional
+        Weights of queries and of documents.
+    n_trees, patience, seed, follow, curvature
+        As in `BoostedRanker`.
+    parameters : dict
+        Those of LightGBM, except seed and objective.
+    """
+
+    queries: Queries
+    valid: Queries | None
+    objective: Objective
+    metric: DCG
+    base: Floats | None
+    weight: Floats | None
+    by_document: Floats | None
+    n_trees: int
+    patience: int | None
+    seed: int
+    follow: str
+    curvature: str
+    parameters: dict[str, Any]
+
+    def base_scores(self, queries: Queries) -> Floats:
+        """Return the scores that the trees add to, shape (n,)."""
+        return np.zeros(queries.shape[0]) if self.base is None else base_scores(queries.features, self.base)
+
+    def is_stalled(self, history: list[float]) -> bool:
+        """Return whether the last `patience` trees have not brought a better value."""
+        return bool(self.patience and history and len(history) - 1 - int(np.argmax(history)) >= self.patience)
+
+    def values_of_prefixes(self, booster: Any) -> list[float]:
+        """Return the value of 1, 2, ... trees on the validation set, until `patience` is exhausted."""
+        history: list[float] = []
+        if self.valid is not None:
+            scores = self.base_scores(self.valid)
+            while len(history) < booster.num_trees() and not self.is_stalled(history):
+                self.validate(booster, scores, history)
+        return history
+
+    def validate(self, booster: Any, scores: Floats, history: list[float]) -> None:
+        """Add the next tree's predictions to the scores of the validation set, and the value to the history."""
+        if self.valid is not None:
+            scores += booster.predict(self.valid.features, start_iteration=len(history), num_iteration=1)
+            history.append(float(self.valid.evaluate(scores, self.metric).mean()))
+
+
+class Slopes:
+    """The slopes and curvatures that each tree is fitted to, tree after tree.
+
+    The first tree fits the gains by least squares, since many objectives are flat where all scores are equal.
+
+    Parameters
+    ----------
+    task : Task
+    n_grown : int
+        Number of trees that exist already.
+    """
+
+    def __init__(self, task: Task, n_grown: int = 0) -> None:
+        self.objective, self.regression = task.objective, Regression(task.metric)
+        self.n_trees, self.follow, self.curvature = task.n_trees, task.follow, task.curvature
+        self.n_grown = n_grown
+
+    def __call__(
+        self,
+        scores: Floats,
+        grades: Any,
+        offsets: Any,
+        weight: Floats | None,
+        total: Callable[[Floats], Floats] | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return slope and curvature of the next tree, shapes (n,); for the parameters see `descent`."""
+        self.n_grown += 1
+        objective, follow = self.objective.at(self.n_grown, self.n_trees), self.follow
+        if self.n_grown == 1:
+            objective, follow = self.regression, "lambdas"
+        return descent(objective, scores, grades, offsets, weight, follow, self.curvature, total)
+
+
+class Growth:
+    """Trees under construction, in segments of `every` trees, each with its own seed of LightGBM's random choices."""
+
+    def __init__(self, task: Task, every: int) -> None:
+        self.task, self.every = task, every
+        self.history: list[float] = []
+        self.booster: Any = None
+        self.base = task.base_scores(task.queries)
+        self.valid_scores = np.zeros(0) if task.valid is None else task.base_scores(task.valid)
+        features, grades = task.queries.features, task.queries.grades
+        self.data = lightgbm_itself().Dataset(features, grades, params=task.parameters, free_raw_data=False)
+
+    @property
+    def n_grown(self) -> int:
+        """Number of trees so far."""
+        return 0 if self.booster is None else int(self.booster.num_trees())
+
+    def grow(self, save: Callable[[dict[str, Any]], None] | None, progress: bool | None) -> None:
+        """Grow all trees, or until the patience is exhausted; call `save` with the state after each segment."""
+        n_trees, hidden = self.task.n_trees, None if progress is None else not progress
+        with tqdm(total=n_trees, initial=self.n_grown, desc="trees", disable=hidden) as bar:
+            while self.n_grown < n_trees and not self.task.is_stalled(self.history):
+                before = self.n_grown
+                self._segment(min(self.every - before % self.every, n_trees - before), bar)
+                if save is not None:
+                    save({"history": self.history, "trees": self.booster.model_to_string(num_iteration=-1)})
+                if self.n_grown == before:
+                    break
+        if not self.task.is_stalled(self.history):
+            warn_of_too_few(self.n_grown, n_trees)
+
+    def restore(self, state: dict[str, Any], name: str) -> None:
+        """Continue from a saved state, whose file is called `name`."""
+        self.booster, self.history = booster_of(state["trees"], name), list(state["history"])
+        if self.task.valid is not None:
+            for tree in range(self.n_grown):
+                features = self.task.valid.features
+                self.valid_scores += self.booster.predict(features, start_iteration=tree, num_iteration=1)
+
+    def _segment(self, size: int, bar: Any) -> None:
+        lightgbm, task, first = lightgbm_itself(), self.task, self.n_grown
+        slopes = Slopes(task, first)
+
+        def objective(grown_scores: Floats, _: Any) -> tuple[Floats, Floats]:
+            queries = task.queries
+            slope, curve = slopes(grown_scores + self.base, queries.grades, queries.offsets, task.weight)
+            return (slope, curve) if task.by_document is None else (slope * task.by_document, curve * task.by_document)
+
+        def after(env: Any) -> None:
+            task.validate(env.model, self.valid_scores, self.history)
+            bar.update()
+            if self.history:
+                bar.set_postfix_str(f"validation {self.history[-1]:.4f}")
+            if task.is_stalled(self.history):
+                raise lightgbm.callback.EarlyStopException(env.iteration, [])
+
+        parameters = {**task.parameters, "seed": task.seed + first // self.every, "objective": objective}
+        self.booster = lightgbm.train(
+            parameters, self.data, num_boost_round=size, init_model=self.booster, callbacks=[after]
+        )
+
+
+def warn_of_too_few(n_grown: int, n_trees: int) -> None:
+    """Warn that growth ended before `n_trees`, if it did."""
+    if n_grown < n_trees:
+        warnings.warn(
+            f"no leaf can be split any further: {n_grown} of {n_trees} trees were grown; allow smaller leaves "
+            "(min_data_in_leaf)",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def base_scores(features: Any, base: Floats) -> Floats:
+    """Return the scores of a linear model, coefficients and intercept in one array, shape (n,)."""
+    scores: Floats = features @ base[:-1] + base[-1]
+    return scores
+
+
+def lightgbm_itself() -> Any:
+    """Return the module, or raise InputError that says how to install it."""
+    try:
+        import lightgbm
+    except ImportError as error:
+        raise InputError("LightGBM is not installed: pip install 'dcglearn[trees]'") from error
+    return lightgbm
+
+
+def main_names(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return LightGBM's parameters under their main names; of several aliases the last counts."""
+    aliases = lightgbm_itself().basic._ConfigAliases._get_all_param_aliases()
+    main = {alias: name for name, others in aliases.items() for alias in (name, *others)}
+    unknown = sorted(parameters.keys() - main.keys())
+    if unknown:
+        raise InputError(f"{unknown[0]} is neither a parameter of BoostedRanker nor of LightGBM")
+    return {main[name]: value for name, value in parameters.items()}
+
+
+def booster_of(text: str, name: str) -> Any:
+    """Return the model in the text of a file called `name`."""
+    lightgbm = lightgbm_itself()
+    try:
+        return lightgbm.Booster(model_str=text)
+    except (lightgbm.basic.LightGBMError, ValueError, TypeError) as error:
+        raise InputError(f"{name} holds no whole LightGBM model ({error})") from error
