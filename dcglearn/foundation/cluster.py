@@ -136,22 +136,11 @@ def awaited(client: Client, future: Future) -> Any:
 
 
 def watched(client: Client, own: Client, workers: Sequence[str], work: Callable[[], Any]) -> Any:
-    """Return ``work()``, which runs in a thread and needs all of these workers; end its tasks if it fails.
+    """Return ``work()``, which runs in a thread and needs all of these workers (addresses); end its tasks if it fails.
 
-    If a worker is lost, others may wait for it for ever in compiled code: they are restarted.
-
-    Parameters
-    ----------
-    client, own : distributed.Client
-        Two clients of one scheduler: `work` uses `own`, which is closed if it fails.
-    workers : sequence of str
-        Addresses of the workers.
-    work : callable
-
-    Raises
-    ------
-    ClusterLost
-        If a worker or the scheduler is lost.
+    `client` and `own` are two clients of one scheduler; `work` uses `own`, which is closed if it fails. If a worker is
+    lost, others may wait for it for ever in compiled code, so they are restarted. Raises ClusterLost if a worker or the
+    scheduler is lost.
     """
     pool = ThreadPoolExecutor(1)
     job = pool.submit(work)

@@ -34,20 +34,10 @@ FEWEST_UNITS = 20
 class Bands:
     """Bootstrap bands of gains and discounts; prints as a table of parameters.
 
-    Attributes
-    ----------
-    dcg : DCG
-        Learned from the whole log: gains from 0 to 1, first discount 1.
-    gains, discounts : ndarray, shapes (B, L) and (B, K)
-        Learned from each bootstrap sample, on the same scale.
-    level : float
-        Share of the samples within a band.
-    by : str
-        Unit that was drawn with replacement.
-    n_units : int
-        Number of these units in the log.
-    failed : int
-        Number of samples left out, since nothing could be learned from them.
+    `dcg` is learned from the whole log (gains from 0 to 1, first discount 1), `gains`, shape (B, L), and `discounts`,
+    shape (B, K), from each bootstrap sample, on the same scale. `level` is the share of the samples within a band, `by`
+    the unit that was drawn with replacement, `n_units` their number in the log, and `failed` the number of samples left
+    out because nothing could be learned from them.
     """
 
     dcg: DCG

@@ -81,28 +81,12 @@ class Curves:
 
 @dataclass(frozen=True)
 class Model:
-    """The model to fit: shapes, loss, prior.
+    """The model to fit: K positions, L grades, R raters, M levels of strength, the loss, and the prior.
 
-    Attributes
-    ----------
-    depth, n_grades : int
-        K and L.
-    kind : int
-        The loss, see `pair_loss`.
-    with_errors : bool
-        Whether to estimate error rates.
-    n_raters, n_levels : int
-        R and M.
-    ties : bool
-        Whether the log holds ties.
-    ridge : float
-        Strength of the prior on the two curves.
-    centre : float
-        Prior mean of the log sharpness.
-    target : (ndarray, ndarray), optional
-        alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to; straight lines by default.
-    margins : ndarray, optional
-        Fixed thresholds of the hinge, shape (M + 2,).
+    `kind` is the loss of `pair_loss`, `with_errors` tells whether to estimate error rates, `ties` whether the log
+    holds ties. `ridge` is the strength of the prior on the two curves, `centre` the prior mean of the log
+    sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to (straight lines by
+    default). `margins` are fixed thresholds of the hinge, shape (M + 2,).
     """
 
     depth: int
@@ -279,20 +263,9 @@ def fit(
 ) -> Fit:
     """Descend from the best of several starts; the objective of the result is at most that of every start.
 
-    Parameters
-    ----------
-    model : Model
-        What to fit.
-    judgements : JudgementSource
-        The log, such as `Judgements`.
-    share : float
-        Factor of the loss: the number of independent judgements that a unit of weight counts for.
-    starts : sequence of sequences of ndarray, shape (p,)
-        Parameters to start from, in groups.
-    n_starts : int
-        Number of descents, from the best starts of each group.
-    max_iter, tol : int, float
-        Iterations and tolerance of each descent.
+    `share` is the factor of the loss: the number of independent judgements that a unit of weight counts for.
+    `starts` holds parameters, shape (p,), in groups; `n_starts` of each group are descended from, in at most
+    `max_iter` iterations to the tolerance `tol`.
     """
     step = len(judgements) // SUBSAMPLE
     sample = judgements.every(step) if step >= 2 else judgements

@@ -21,20 +21,10 @@ if TYPE_CHECKING:
 class Factoring:
     """The DCG nearest to a utility, and how near it is.
 
-    Attributes
-    ----------
-    dcg : DCG
-        Gains with the worst grade at 0, discounts with the first at 1 (where it is positive).
-    explained : float
-        Share of the squared norm of the visible weights that the DCG explains.
-    ratio : float
-        Second singular value over the first, ``sigma_2 / sigma_1``.
-    visible_weights : ndarray, shape (K, L)
-        The factored matrix; NaN in the columns of grades that never occur.
-    rank_one : ndarray, shape (K, L)
-        Its nearest rank-one matrix; NaN in the same columns.
-    sentences : tuple of str
-        Notes on what is not monotone, not learned or a convention.
+    The gains of `dcg` have the worst grade at 0, its discounts the first at 1 (where it is positive). `explained` is the
+    share of the squared norm of the visible weights that the DCG explains, `ratio` the second singular value over the
+    first. `visible_weights` is the factored matrix, shape (K, L), and `rank_one` its nearest rank-one matrix; both are
+    NaN in the columns of grades that never occur. `sentences` notes what is not monotone, not learned or a convention.
     """
 
     dcg: DCG
@@ -64,26 +54,11 @@ class Factoring:
 
 
 def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = False) -> Factoring:
-    """Factor a utility into gains and discounts.
+    """Factor a utility W into gains and discounts, the best grade's gain 1 with `normalise_gains`.
 
-    Parameters
-    ----------
-    utility : Utility
-        W, shape (K, L).
-    visible : Visibility
-        What the log of W can tell; offsets that it cannot tell are removed first.
-    normalise_gains : bool
-        Whether to scale the best grade's gain to 1.
-
-    Raises
-    ------
-    InputError
-        If W tells no two lists apart.
-
-    Notes
-    -----
-    Zhou et al. 2008, section 6.3, after removing unidentified offsets: rows are centred where the log holds full
-    lists, columns too where the mix of grades never varies.
+    Offsets that the log cannot tell are removed first: rows are centred where the log holds full lists, columns too
+    where the mix of grades never varies (Zhou et al. 2008, section 6.3). Raises InputError if W tells no two lists
+    apart.
     """
     seen = np.setdiff1d(np.arange(utility.n_grades), visible.unseen_grades)
     core = utility.weights[:, seen].copy()

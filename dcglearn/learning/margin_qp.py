@@ -58,22 +58,11 @@ SMALL = 1.0
 
 @dataclass(frozen=True)
 class Solution:
-    """A solved QP.
+    """A solved QP: W, shape (K, L), the objective F(W), and how it was reached.
 
-    Attributes
-    ----------
-    weights : ndarray, shape (K, L)
-        W.
-    objective : float
-        F(W).
-    gap : float
-        Duality gap relative to F(W): an upper bound on the relative distance to the optimum.
-    n_iter : int
-        Newton steps on the whole log, or iterations of cvxpy's solver.
-    converged : bool
-        Whether the gap reached the tolerance.
-    curvature : ndarray, shape (K*L, K*L), or None
-        ``sum v d d^T`` over the pairs with a shortfall at W, or at an earlier iterate.
+    `gap` is the duality gap relative to F(W), an upper bound on the relative distance to the optimum; `converged` tells
+    whether it reached the tolerance. `n_iter` counts Newton steps on the whole log, or iterations of cvxpy's solver.
+    `curvature` is ``sum v d d^T`` over the pairs with a shortfall at W or at an earlier iterate, shape (K*L, K*L).
     """
 
     weights: Floats
@@ -136,22 +125,9 @@ def solve(
 ) -> Solution:
     """Solve the QP by Newton's method, from the solution on a subsample where the log is long.
 
-    Parameters
-    ----------
-    pairs : PairSource
-        The log, such as `Pairs`.
-    n_grades : int
-        L.
-    C : float
-        Weight of the shortfalls.
-    monotone : bool
-        Whether a better grade must be worth at least as much, at every position.
-    start : ndarray, shape (K, L), optional
-        Initial W, such as the solution at another C.
-    tol : float
-        Relative duality gap to reach.
-    max_iter : int
-        Maximum Newton steps (then as many again from the solution at a smaller C).
+    `C` weights the shortfalls; `monotone` asks that a better grade is worth at least as much at every position;
+    `start` is an initial W, shape (K, L); `tol` is the relative duality gap to reach within `max_iter` Newton steps
+    (then as many again from the solution at a smaller C).
     """
     shape = (pairs.depth, n_grades)
     step = len(pairs) // SUBSAMPLE

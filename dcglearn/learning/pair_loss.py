@@ -127,22 +127,12 @@ class LossSums:
 def pair_loss(
     judgements: Judgements, weights: Floats, thresholds: Floats, errors: Floats, kind: int = LIKELIHOOD
 ) -> LossSums:
-    """Return the loss of the utility `weights` and its slopes.
+    """Return the loss of the utility `weights`, shape (K, L), and its slopes.
 
-    Linear in n, without temporary memory. The bytes do not depend on the number of threads.
-
-    Parameters
-    ----------
-    judgements : Judgements
-        The log.
-    weights : ndarray, shape (K, L)
-        W, in units of the judges' noise.
-    thresholds : ndarray, shape (M + 2,)
-        t; ``t[1..M]`` for the strengths; ``t[0]`` is not used and ``t[M + 1]`` must be infinite.
-    errors : ndarray, shape (R,)
-        Error rate of each judge, 0 to 1.
-    kind : {LIKELIHOOD, SIGMOID, HINGE}
-        Which loss.
+    `weights` is in units of the judges' noise. `thresholds` has shape (M + 2,): ``t[1..M]`` for the strengths,
+    ``t[0]`` not used, ``t[M + 1]`` infinite. `errors` holds the error rate of each judge, shape (R,). `kind` is
+    LIKELIHOOD, SIGMOID or HINGE. Linear in n, without temporary memory; the bytes do not depend on the number of
+    threads.
     """
     if not len(judgements):
         return LossSums(0.0, np.zeros(weights.shape), np.zeros(len(thresholds)), np.zeros(len(errors)))

@@ -39,20 +39,10 @@ SHRINK = 1e-3
 class PositionTest:
     """The result of the test; prints as a sentence.
 
-    Attributes
-    ----------
-    statistic : float
-        Likelihood ratio: twice the log likelihood of free weights minus that of gains times discounts.
-    p_value : float
-        Share of logs simulated from the product form (the log itself included) whose statistic is at least as large.
-    df : int
-        Number of parameters of the free weights beyond those of the product form.
-    null : ndarray, shape (B,)
-        Statistics of the simulated logs.
-    product : DCG
-        The fitted product form.
-    free : Utility
-        The fitted free weights, in units of the judges' noise.
+    `statistic` is the likelihood ratio (twice the log likelihood of free weights minus that of gains times discounts),
+    `df` the number of extra parameters of the free weights, `null` the statistics of logs simulated from the product
+    form, shape (B,), and `p_value` the share of these (the log itself included) that are at least as large. `product`
+    and `free` are the two fits, `free` in units of the judges' noise.
     """
 
     statistic: float

@@ -34,28 +34,11 @@ SMALL = 1 << 15
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The verdicts of a log, in memory or in parts.
+    """The verdicts of a log, in memory (only the pairs that count) or in parts.
 
-    Attributes
-    ----------
-    log : Preferences or PartedLog
-        In memory: only the pairs that count.
-    kind : int
-        The loss; see `pair_loss`.
-    dropped : dict of str to int
-        Number of pairs left out, by reason.
-    level : ndarray of int8, or None
-        Level of every verdict, where the log is in memory.
-    values : ndarray, shape (M,), or None
-        The distinct strengths, where the log is in parts and has any.
-    n_levels : int
-        M.
-    has_ties : bool
-        Whether ties count.
-    margins : ndarray, shape (M + 2,), or None
-        Margins of the hinge.
-    raters : ndarray of str
-        Names of the judges, sorted; a single one where none is named.
+    `kind` is the loss of `pair_loss`, `dropped` the number of pairs left out by reason, `level` the int8 level of every
+    verdict of a log in memory, `values` the M distinct strengths of a log in parts that has any, shape (M,), `margins`
+    those of the hinge, shape (M + 2,), and `raters` the names of the judges, sorted (a single one where none is named).
     """
 
     log: Any

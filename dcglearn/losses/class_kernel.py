@@ -14,19 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Classes:
-    """Documents sorted by query, class and falling score, as the kernels take them.
+    """Documents sorted by query, class and falling score.
 
-    Attributes
-    ----------
-    order : ndarray of int64, shape (n,)
-        The documents of the batch in this order.
-    f : ndarray, shape (n,)
-        Their scores.
-    n_classes : int
-    segments : ndarray of int64, shape (n_queries * n_classes + 1,)
-        Ends of the classes of each query, worst class first.
-    tops, bottoms : ndarray, shape (n_queries * n_classes,)
-        The largest and the smallest score of each class; 0 for an empty class.
+    `order` is the index of each in the batch, `f` its score, shape (n,). `segments` are the ends of the classes of each
+    query, worst class first, shape (n_queries * n_classes + 1,). `tops` and `bottoms` are the largest and the smallest
+    score of each class, 0 for an empty class.
     """
 
     order: Integers

@@ -152,24 +152,11 @@ def fingerprint_of(*arrays: NDArray[Any]) -> str:
 def ndcg_by_query(
     dcg: DCG, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, ties: str = "stable", empty: float = 0.0
 ) -> Floats:
-    """Return the normalised DCG of each query when its documents are ranked by score.
+    """Return the normalised DCG of each query when its documents are ranked by score, shape (m,).
 
-    Parameters
-    ----------
-    dcg : DCG
-        The metric. The ideal value is that of all documents of the query.
-    scores, grades : array_like, shape (n,)
-        Score and grade of each document.
-    offsets : array_like of int, shape (m + 1,)
-        Query q holds documents ``offsets[q]:offsets[q + 1]``.
-    ties : {"stable", "worst"}
-        Documents with equal scores keep their order, or rank worst grade first.
-    empty : float
-        Value of queries whose ideal value is not positive (no relevant document).
-
-    Returns
-    -------
-    ndarray, shape (m,)
+    Query q holds documents ``offsets[q]:offsets[q + 1]`` of `scores` and `grades`, shape (n,). Documents with equal
+    scores keep their order (``"stable"``) or rank worst grade first (``"worst"``). The ideal value is that of all
+    documents of the query; where it is not positive (no relevant document), the value is `empty`.
 
     Examples
     --------
@@ -222,22 +209,10 @@ def _ranked(
 def precision_by_query(
     scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike, ks: Sequence[int] = (), ties: str = "stable"
 ) -> Floats:
-    """Return precision at each k, and average precision, of each query when its documents are ranked by score.
+    """Return precision at each of `ks`, then average precision, of each query ranked by score, shape (m, len(ks) + 1).
 
-    Documents of grade 1 or better are relevant; positions past the last document count as not relevant. All values of a
-    query without a relevant document are 0.
-
-    Parameters
-    ----------
-    scores, grades, offsets, ties
-        As in `ndcg_by_query`.
-    ks : sequence of int
-        Depths.
-
-    Returns
-    -------
-    ndarray, shape (m, len(ks) + 1)
-        Average precision in the last column.
+    Arguments are as in `ndcg_by_query`. Documents of grade 1 or better are relevant; positions past the last
+    document count as not relevant. All values of a query without a relevant document are 0.
 
     Examples
     --------
