@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class Factoring:
     """The DCG nearest to a utility, and how near it is.
 
-    The gains of `dcg` have the worst grade at 0, its discounts the first at 1 (where it is positive). `explained` is the
-    share of the squared norm of the visible weights that the DCG explains, `ratio` the second singular value over the
-    first. `visible_weights` is the factored matrix, shape (K, L), and `rank_one` its nearest rank-one matrix; both are
+    The worst grade of `dcg` has gain 0, its first discount is 1 (where positive). `explained` is the share
+    of the squared norm of the visible weights that the DCG explains, `ratio` the second singular value over the first.
+    `visible_weights` is the factored matrix, shape (K, L), and `rank_one` its nearest rank-one matrix; both are
     NaN in the columns of grades that never occur. `sentences` notes what is not monotone, not learned or a convention.
     """
 
