@@ -9,14 +9,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def current_word(value: Any, name: str, renamed: Mapping[str, str]) -> Any:
+def current_word(value: Any, name: str, renamed: Mapping[str, str], stacklevel: int = 4) -> Any:
     """Return the value of the parameter `name`; replace an old word by the current one, with a DeprecationWarning.
 
-    `renamed` maps each old word to the current one.
+    `renamed` maps each old word to the current one. The warning names the caller of the function that calls this one;
+    add 1 to `stacklevel` for each function in between.
     """
     if not isinstance(value, str) or value not in renamed:
         return value
-    warn_of_rename(f"{name}={value!r}", repr(renamed[value]), stacklevel=4)
+    warn_of_rename(f"{name}={value!r}", repr(renamed[value]), stacklevel=stacklevel)
     return renamed[value]
 
 

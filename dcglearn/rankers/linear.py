@@ -14,7 +14,15 @@ from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.baselines import RankSVMRanker, least_squares
-from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_scale, check_training
+from dcglearn.rankers.ranker import (
+    Design,
+    Ranker,
+    as_eval_set,
+    as_queries,
+    check_scale,
+    check_training,
+    coefficients_of,
+)
 
 if TYPE_CHECKING:
     import os
@@ -292,12 +300,7 @@ class _Training:
         if restart > 0 or (isinstance(start, str) and start == "random"):
             return np.random.default_rng([self.ranker.seed, restart]).normal(size=d) / np.sqrt(d)
         if not isinstance(start, str):
-            coefficients = np.asarray(getattr(start, "coef_", start), dtype=np.float64)
-            if coefficients.shape != (d,) or not np.isfinite(coefficients).all():
-                raise InputError(
-                    f"start has shape {coefficients.shape}; expected a finite coefficient a feature, ({d},)"
-                )
-            return coefficients * self.design.spread
+            return coefficients_of(start, d) * self.design.spread
         if start == "ranksvm":
             return RankSVMRanker().fit(self.queries).coef_ * self.design.spread
         dcg = getattr(self.loss, "dcg", None)

@@ -184,6 +184,16 @@ def check_training(queries: Queries, dcg: DCG | None = None) -> None:
         raise InputError("the DCG's gains are the same for all grades within each query: it prefers no order here")
 
 
+def coefficients_of(start: Any, n_features: int) -> Floats:
+    """Return the coefficients of a start, a fitted linear ranker or an array, shape (d,)."""
+    coefficients = np.asarray(getattr(start, "coef_", start), dtype=np.float64)
+    if coefficients.shape != (n_features,) or not np.isfinite(coefficients).all():
+        raise InputError(
+            f"start has shape {coefficients.shape}; expected a finite coefficient a feature, ({n_features},)"
+        )
+    return coefficients
+
+
 class Design:
     """Features of the training set scaled by their spread within queries, so that units of features change no model.
 

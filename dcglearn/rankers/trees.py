@@ -14,7 +14,7 @@ from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, RENAMED_DIRECTIONS
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.growth import Growth, Task, base_scores, booster_of, main_names
-from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale, check_training
+from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale, check_training, coefficients_of
 
 if TYPE_CHECKING:
     import os
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dcglearn.rankers.queries import Queries
 
 
-OURS = {
+OWN_NAMES = {
     "num_iterations": "n_trees",
     "early_stopping_round": "patience",
     "objective": "loss",
@@ -50,30 +50,29 @@ class BoostedRanker(Ranker):
     Parameters
     ----------
     loss : loss, optional
-        Higher is better; ``RegSHFSDCG`` of the textbook DCG by default. Scheduled losses are told the tree and how many
-        there will be.
+        Higher is better; ``RegSHFSDCG`` of the textbook DCG by default. The schedule of a loss, if any, is by tree.
     n_trees : int
-        How many trees.
+        Number of trees.
     learning_rate : float
-        What each tree is multiplied by.
+        Factor of each tree.
     num_leaves : int
-        Leaves of a tree.
+        Most leaves of a tree.
     follow : {"lambdas", "gradient"}
-        What trees are fitted to: LambdaMART's lambdas, which weigh each pair of documents by the change of the DCG if
+        Target of the trees: LambdaMART's lambdas, which weigh each pair of documents by the change of the DCG if
         the two are swapped (`Objective.lambdas`), or the loss's gradient. "exchange", the former word for "lambdas",
         is accepted for one release.
     curvature : {"diagonal", "constant"}
-        What they are divided by in a leaf: each document's own curvature, or one number (Friedman 2001).
+        Divisor of the target in a leaf: each document's own curvature, or one number (Friedman 2001).
     metric : DCG, optional
-        The judge in `score` and of the validation set; by default the DCG of the loss.
+        The metric of `score` and of the validation set; by default the DCG of the loss.
     patience : int, optional
-        With a validation set: stop after so many trees without a better value. The best number of trees is kept.
+        With a validation set: stop after this many trees without a better value.
     seed : int
         Same seed, same model.
     start : array_like, shape (d,), or fitted linear ranker, optional
-        Coefficients whose scores the trees add to, after they are brought to the gains by least squares.
+        Coefficients of a linear model, scaled to the gains by least squares. The trees add to its scores.
     **lightgbm
-        LightGBM's own parameters by their names, such as ``min_data_in_leaf=50`` or ``feature_fraction=0.8``.
+        LightGBM's parameters by their names, such as ``min_data_in_leaf=50`` or ``feature_fraction=0.8``.
 
     Attributes
     ----------
@@ -81,9 +80,9 @@ class BoostedRanker(Ranker):
         The trees.
     metric_ : DCG
     n_trees_ : int
-        How many trees are used: the best number on the validation set.
+        Number of trees that are used: the best number on the validation set, or all.
     base_ : ndarray, shape (d + 1,), or None
-        Coefficients and intercept of the start, as the trees add to them.
+        Coefficients and intercept of the scaled start.
     validation_ : list of float
         Normalised DCG on the validation set after each tree.
 
@@ -95,8 +94,8 @@ class BoostedRanker(Ranker):
     Notes
     -----
     Wu et al. 2009. The first tree fits gains by least squares, since many losses are flat where all scores are equal.
-    LightGBM's own ``ndcg`` and ``lambdarank`` are not used: their gains belong to the whole process,
-    and their discounts are log2. Queries may have any number of documents.
+    LightGBM's own ``ndcg`` and ``lambdarank`` are not used: their gains are global to the process, and their discounts
+    are log2. Queries may have any number of documents.
 
     Examples
     --------
@@ -223,8 +222,14 @@ class BoostedRanker(Ranker):
         self.metric_ = self.metric or getattr(loss, "dcg", None) or self._own_metric(queries)
         check_scale(queries, self.metric_)
         check_training(queries)
-        current_word(self.follow, "follow", RENAMED_DIRECTIONS)
-        self._check_settings(checkpoint_every)
+        follow = current_word(self.follow, "follow", RENAMED_DIRECTIONS, stacklevel=5)
+        whole_number(self.n_trees, "n_trees")
+        whole_number(checkpoint_every, "checkpoint_every")
+        if self.patience is not None:
+            whole_number(self.patience, "patience")
+        for name, value, known in (("follow", follow, DIRECTIONS), ("curvature", self.curvature, CURVATURES)):
+            if value not in known:
+                raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
         valid = None if eval_set is None else as_eval_set(eval_set, queries.shape[1], self.metric_)
         by_query, by_document = (
             None if weight is None else pair_values(weight, name, n, positive=True)
@@ -247,7 +252,7 @@ class BoostedRanker(Ranker):
             n_trees=self.n_trees,
             patience=self.patience,
             seed=self.seed,
-            follow=self._follow,
+            follow=follow,
             curvature=self.curvature,
             parameters={**DEFAULTS, **shape, **self.lightgbm, **FIXED},
         )
@@ -262,26 +267,13 @@ class BoostedRanker(Ranker):
         scores: Floats = self.booster_.predict(features, num_iteration=self.n_trees_)
         return scores if self.base_ is None else scores + base_scores(features, self.base_)
 
-    @property
-    def _follow(self) -> str:
-        """`follow`, a former word replaced by the present one."""
-        return RENAMED_DIRECTIONS.get(self.follow, self.follow)
-
-    def _check_settings(self, checkpoint_every: int) -> None:
-        whole_number(self.n_trees, "n_trees", 1)
-        whole_number(checkpoint_every, "checkpoint_every", 1)
-        if self.patience is not None:
-            whole_number(self.patience, "patience", 1)
-        for name, value, known in (("follow", self._follow, DIRECTIONS), ("curvature", self.curvature, CURVATURES)):
-            if value not in known:
-                raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
-
     @staticmethod
     def _check_names(lightgbm: dict[str, Any]) -> None:
+        """Raise InputError for a parameter that LightGBM does not know, or that has another name here."""
         for name in lightgbm:
-            ours = OURS.get(name) or OURS.get(next(iter(main_names({name: None}))))
-            if ours:
-                raise InputError(f"{name}: give {ours}= instead")
+            own_name = OWN_NAMES.get(name) or OWN_NAMES.get(next(iter(main_names({name: None}))))
+            if own_name:
+                raise InputError(f"{name}: give {own_name}= instead")
 
     def _write(self, folder: Path) -> dict[str, Any]:
         self.booster_.save_model(str(folder / "trees.txt"))
@@ -291,21 +283,17 @@ class BoostedRanker(Ranker):
         text = (folder / "trees.txt").read_text(encoding="utf-8")
         self.booster_ = booster_of(text, f"{folder}/trees.txt")
         self.n_trees_ = int(fields["n_trees_used"])
-        self.follow = self._follow
+        self.follow = RENAMED_DIRECTIONS.get(self.follow, self.follow)
         self.base_ = None if fields.get("base") is None else np.array(fields["base"], dtype=np.float64)
         if self.base_ is not None and self.base_.shape != (self.n_features_in_ + 1,):
-            raise InputError("the start in model.json has not as many coefficients as there are features")
+            raise InputError("the start in model.json has not one coefficient of each feature")
         if self.booster_.num_feature() != self.n_features_in_ or not 0 < self.n_trees_ <= self.booster_.num_trees():
             raise InputError("trees.txt does not belong to model.json, or is damaged")
 
 
 def start_of(start: Any, queries: Queries, dcg: DCG) -> Floats:
     """Return coefficients and intercept of a start, scaled by least squares to the gains divided by the largest."""
-    coefficients = np.asarray(getattr(start, "coef_", start), dtype=np.float64)
-    if coefficients.shape != (queries.shape[1],) or not np.isfinite(coefficients).all():
-        raise InputError(
-            f"start has shape {coefficients.shape}; expected a finite coefficient a feature, ({queries.shape[1]},)"
-        )
+    coefficients = coefficients_of(start, queries.shape[1])
     scores = queries.features @ coefficients
     target = dcg.gains[queries.grades] / (np.abs(dcg.gains).max() or 1.0)
     centred = scores - scores.mean()

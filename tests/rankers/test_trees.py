@@ -218,8 +218,9 @@ def test_bad_settings(settings, words):
 
 def test_the_former_word_for_lambdas(tmp_path):
     wanted = small(SDCG(STEEP), n_trees=3).fit(TRAIN)
-    with pytest.warns(DeprecationWarning, match="follow='exchange' is now called 'lambdas'"):
+    with pytest.warns(DeprecationWarning, match="follow='exchange' is now called 'lambdas'") as caught:
         former = small(SDCG(STEEP), n_trees=3, follow="exchange").fit(TRAIN)
+    assert caught[0].filename == __file__
     assert former.booster_.model_to_string() == wanted.booster_.model_to_string()
     former.save(tmp_path / "model")
     with warnings.catch_warnings():
