@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from dcglearn.cli.options import takes_groups
 from dcglearn.foundation.validation import InputError
 from dcglearn.letor.candidates import Choice, Grid
 
@@ -47,25 +49,42 @@ def folds(
     typer.echo(f"wrote: {output} ({n_folds} folds of {queries})", err=True)
 
 
+@dataclass(frozen=True)
+class Experiment:
+    """Folds, methods and how they are trained."""
+
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Holds Fold1, Fold2, ...; files may be .gz, .xz and .zst.")
+    ]
+    method: Annotated[
+        list[str] | None, typer.Option(help="A method by name, several times for several; all by default.")
+    ] = None
+    metric: Annotated[
+        str, typer.Option(help="letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.")
+    ] = "letor"
+    quick: Annotated[bool, typer.Option("--quick", help="Same as --grid quick.")] = False
+    grid: Annotated[
+        Grid,
+        typer.Option(help="Candidates: regularised, from good starts; a few, for a first look; the papers' own."),
+    ] = "default"
+    features: Annotated[
+        int | None, typer.Option("--features", metavar="D", help="Number of features, where zeros are left out.")
+    ] = None
+    seed: Annotated[int, typer.Option(help="Same seed, same table.")] = 0
+
+    @property
+    def candidates(self) -> str:
+        """The grid that is meant."""
+        return "quick" if self.quick else self.grid
+
+
 @commands.command(
     epilog="Examples: dcglearn letor OHSUMED --quick    dcglearn letor OHSUMED --jobs 2 -o results    "
     "dcglearn letor OHSUMED -o results --resume    dcglearn letor OHSUMED --method approxndcg --method ridge --json"
 )
+@takes_groups
 def letor(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Holds Fold1, Fold2, ...; files may be .gz, .xz and .zst.")
-    ],
-    method: Annotated[
-        list[str] | None, typer.Option(help="A method by name, several times for several; all by default.")
-    ] = None,
-    metric: Annotated[
-        str, typer.Option(help="letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.")
-    ] = "letor",
-    quick: Annotated[bool, typer.Option("--quick", help="Same as --grid quick.")] = False,
-    grid: Annotated[
-        Grid,
-        typer.Option(help="Candidates: regularised, from good starts; a few, for a first look; the papers' own."),
-    ] = "default",
+    experiment: Experiment,
     choice: Annotated[
         Choice,
         typer.Option(help="Show a blend of all candidates that validation cannot tell from the best, or the best."),
@@ -76,12 +95,8 @@ def letor(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Keep the results that the output folder holds.")] = False,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes; by default one a processor, up to 8.")
+        int | None, typer.Option(min=1, metavar="N", help="Processes; by default one per processor, up to 8.")
     ] = None,
-    features: Annotated[
-        int | None, typer.Option("--features", metavar="D", help="Number of features, where zeros are left out.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same table.")] = 0,
     form: Annotated[
         TableFormat,
         typer.Option(
@@ -96,27 +111,33 @@ def letor(
     from dcglearn.letor.methods import method_named
     from dcglearn.letor.protocol import Plan, candidates_of, letor_experiment
 
-    candidates = "quick" if quick else grid
     if baseline is not None:
         baseline = method_named(baseline).name
-        if method and baseline not in {method_named(name).name for name in method}:
+        if experiment.method and baseline not in {method_named(name).name for name in experiment.method}:
             raise InputError(f"--baseline {baseline} is not among the methods; add --method {baseline!r}")
     if dry_run:
-        plan = Plan.of(folder, method, metric, candidates, features, seed)
+        plan = Plan.of(
+            experiment.folder,
+            experiment.method,
+            experiment.metric,
+            experiment.candidates,
+            experiment.features,
+            experiment.seed,
+        )
         sizes = ", ".join(f"{name} {n}" for name, n in candidates_of(plan).items())
         typer.echo(f"{plan}\ncandidates: {sizes}\nwould write: {output or 'nothing'}")
         return
     results = letor_experiment(
-        folder,
-        method,
-        metric=metric,
-        grid=candidates,
+        experiment.folder,
+        experiment.method,
+        metric=experiment.metric,
+        grid=experiment.candidates,
         choice=choice,
         output=output,
         resume=resume,
-        n_features=features,
+        n_features=experiment.features,
         jobs=jobs or min(threads(), 8),
-        seed=seed,
+        seed=experiment.seed,
     )
     if as_json or form == "json":
         typer.echo(json.dumps(results.to_dict(), allow_nan=False))
