@@ -122,7 +122,7 @@ def letor_experiment(
     jobs : int
         Number of processes; with more than one, a script needs ``if __name__ == "__main__"``.
     seed : int
-        Same seed, same result, whatever the number of processes.
+        Same seed, same result, for any number of processes.
     progress : bool, optional
         Show a bar; by default on a terminal.
 
@@ -223,7 +223,7 @@ def _saved_trials(output: Path, tasks: list[tuple[Fold, str, str]], resume: bool
         try:
             trial = Trial.from_dict(read_json_object(file))
         except InputError as error:
-            raise InputError(f"{file}: {error}; remove it to train anew") from error
+            raise InputError(f"{file}: {error}; remove it to train again") from error
         if trial.fingerprint != fingerprint:
             raise InputError(
                 f"{file} is of other data or settings (metric, grid, seed, version); name another folder, or use the "

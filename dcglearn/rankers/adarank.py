@@ -120,7 +120,7 @@ class AdaRankRanker(Ranker):
             design.set_model(self, self._boosted(design, queries, valid))
         return self
 
-    def measured(self, queries: Queries, scores: Floats) -> Floats:
+    def worth(self, queries: Queries, scores: Floats) -> Floats:
         """Return the measure of each query's ranking, shape (m,), equal scores worst first."""
         if self.measure == "map":
             return precision_by_query(scores, queries.grades, queries.offsets, ties="worst")[:, -1]
@@ -132,9 +132,9 @@ class AdaRankRanker(Ranker):
         signs = (1.0, -1.0) if self.both_signs else (1.0,)
         columns = design.scaled()
         columns = columns.toarray() if hasattr(columns, "tocsr") else columns
-        table = np.array([self.measured(queries, sign * columns[:, k]) for sign in signs for k in range(n_features)])
+        table = np.array([self.worth(queries, sign * columns[:, k]) for sign in signs for k in range(n_features)])
         v, scores = np.zeros(n_features), np.zeros(len(columns))
-        best, kept = -np.inf, v
+        best, best_v = -np.inf, v
         self.chosen_, self.history_, self.n_rounds_ = [], [], 0
         share = np.full(len(queries), 1 / len(queries))
         for step in range(1, self.n_rounds + 1):
@@ -145,21 +145,21 @@ class AdaRankRanker(Ranker):
             v = v.copy()
             v[feature] += sign * weight
             scores = scores + sign * weight * columns[:, feature]
-            value = self.measured(queries, scores)
+            value = self.worth(queries, scores)
             record = {"feature": feature, "weight": sign * weight, "train": float(value.mean())}
             self.chosen_.append(feature)
             if valid is None:
-                kept, self.n_rounds_ = v, step
+                best_v, self.n_rounds_ = v, step
             else:
-                record["valid"] = float(self.measured(valid, valid.features @ (v / design.spread)).mean())
+                record["valid"] = float(self.worth(valid, valid.features @ (v / design.spread)).mean())
                 if record["valid"] > best:
-                    best, kept, self.n_rounds_ = record["valid"], v, step
+                    best, best_v, self.n_rounds_ = record["valid"], v, step
             self.history_.append(record)
             share = np.exp(-value)
             share /= share.sum()
             if self.patience is not None and valid is not None and step - self.n_rounds_ >= self.patience:
                 break
-        return kept
+        return best_v
 
     def _next(self, means: Floats, n_features: int) -> int:
         """Return the row (feature and sign) of the largest mean, of those that may be chosen."""

@@ -63,8 +63,8 @@ class LinearRanker(Ranker):
         Least squares on gains (Chapelle and Wu's), `RankSVMRanker`, a random direction, coefficients of shape (d,),
         or a fitted linear ranker.
     n_restarts : int
-        Number of starts; those after the first are random. The best on the validation set is kept, or by the objective
-        if there is none.
+        Number of starts; those after the first are random. The model that is best on the validation set is kept, or
+        that with the best objective if there is none.
     l2 : float
         Weight of the squared distance from the start.
     max_iter : int

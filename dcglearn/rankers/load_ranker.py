@@ -21,7 +21,7 @@ def load_ranker(path: str | os.PathLike[str], metric: DCG | None = None) -> Rank
     path : path
         The model's folder.
     metric : DCG, optional
-        The metric that it must have been trained to be judged by; a model of other gains or discounts is refused.
+        Refuse a model that was trained for other gains or discounts than these.
 
     Raises
     ------

@@ -166,7 +166,7 @@ class PairwiseRanker(Ranker):
         pairs = [weighted_pairs(queries, q, scores, self.metric_) for q in range(len(queries))]
         first, second, weight = (np.concatenate(column) for column in zip(*pairs, strict=True))
         if not weight.any():
-            raise InputError("no pair of documents is worth anything to this DCG; are the discounts all equal?")
+            raise InputError("to this DCG, the order of no pair of documents matters; are the discounts all equal?")
         if len(weight) > self.max_pairs:
             drawn, counts = np.unique(
                 rng.choice(len(weight), self.max_pairs, p=weight / weight.sum()), return_counts=True

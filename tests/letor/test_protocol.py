@@ -119,7 +119,7 @@ class TestRuns:
             with pytest.raises(InputError, match="is of other data or settings"):
                 letor_experiment(folder, ["ridge"], **{"grid": "quick", **changed}, output=out, resume=True)
         (out / "Fold1" / "ridge.json").write_text('{"format": "dcglearn.letor"}')
-        with pytest.raises(InputError, match=r"ridge.json: .*remove it to train anew"):
+        with pytest.raises(InputError, match=r"ridge.json: .*remove it to train again"):
             letor_experiment(folder, ["ridge"], grid="quick", output=out, resume=True)
 
     def test_a_query_without_relevant_documents_counts_as_the_convention_says(self, folder):
