@@ -66,17 +66,6 @@ def test_python_on_pages(page, workplace):
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(parsed).failed == 0
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_on_pages(page, workplace):
-    commands = "".join(blocks(page, "sh")).replace("\\\n", " ")
-    lines = [line for line in commands.splitlines() if line.strip() and not line.startswith("make ")]
-    for peer in ("pyarrow", "distributed") if page.name == "scale.md" else ():
-        pytest.importorskip(peer)
-    for line in lines:
-        done = subprocess.run(["bash", "-ec", line], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
-
-
 NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*")
 
 
@@ -87,17 +76,29 @@ def same_but_for_rounding(shown: str, printed: str) -> bool:
     return words[0] == words[1] and numbers[0] == pytest.approx(numbers[1], rel=0.02, abs=0.02)
 
 
-@pytest.mark.parametrize(("marker", "block"), [("--plot", 0), ("--ranges", 1)])
-def test_the_readme_shows_what_the_command_prints(workplace, marker, block):
-    readme = (ROOT / "README.md").read_text()
-    commands = "".join(blocks(ROOT / "README.md", "sh")).splitlines()
-    last = next(i for i, line in enumerate(commands) if marker in line)
-    needed = [line for line in commands[:last] if "simulate" in line] + [commands[last]]
-    for command in needed:
-        printed = subprocess.run(["bash", "-ec", command], capture_output=True, text=True, check=True).stdout
-    shown = blocks(ROOT / "README.md", "text")[block]
-    assert same_but_for_rounding(shown, printed), f"paste the new output into README.md:\n{printed}"
-    assert "make demo" in readme[:600]
+OUTPUTS = {"--bands": 0, "--ranges": 1}
+"""Options of the README's commands whose output stands in its first and second block of text."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_on_pages_run_and_print_what_the_readme_shows(page, workplace):
+    commands = "".join(blocks(page, "sh")).replace("\\\n", " ")
+    lines = [line for line in commands.splitlines() if line.strip() and not line.startswith("make ")]
+    for peer in ("pyarrow", "distributed") if page.name == "scale.md" else ():
+        pytest.importorskip(peer)
+    compared = 0
+    for line in lines:
+        done = subprocess.run(["bash", "-ec", line], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        for block in [OUTPUTS[option] for option in OUTPUTS if option in line and page == ROOT / "README.md"]:
+            shown = blocks(page, "text")[block]
+            assert same_but_for_rounding(shown, done.stdout), f"paste the new output into README.md:\n{done.stdout}"
+            compared += 1
+    assert compared == (len(OUTPUTS) if page == ROOT / "README.md" else 0)
+
+
+def test_the_readme_begins_with_the_demo():
+    assert "make demo" in (ROOT / "README.md").read_text()[:600]
 
 
 def test_links_lead_somewhere():
