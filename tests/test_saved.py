@@ -134,7 +134,7 @@ def test_letor_results(name):
 
 # Numbers depend on the libraries' order of sums, so that a learner's checkpoint may be refused on another machine.
 WRITER = r"written by another version of dcglearn|made by another version of the libraries, or on another machine"
-REMEDY = r"start anew, without resum"
+REMEDY = r"start again, without resum"
 
 
 def resumed_or_refused(path, resume, result) -> None:
@@ -235,7 +235,7 @@ def test_checkpoints_of_another_version_are_refused(tmp_path, name, resume):
     version = 9 if file.suffix == ".checkpoint" else 1
     message = (
         f"{file} was written by another version of dcglearn (checkpoint format {version}; this version reads 2): "
-        "resume with that version, or remove the file and start anew, without resume"
+        "resume with that version, or remove the file and start again, without resume"
     )
     with pytest.raises(dl.InputError, match=re.escape(message)):
         resume(file)

@@ -71,18 +71,18 @@ def coherence(
         raise typer.Exit({True: 0, False: 1, None: 3}[verdict.coherent])
 
 
-def _coherence_json(found: Coherence, share: float, exact: bool) -> dict[str, Any]:
+def _coherence_json(verdict: Coherence, share: float, exact: bool) -> dict[str, Any]:
     return {
-        "metrics": list(found.names),
-        "coherent": found.coherent,
-        "margin": found.margin,
-        "regret": found.regret,
-        "regret_reverse": found.regret_reverse,
-        "bound": found.bound,
-        "bound_reverse": found.bound_reverse,
-        "witness": _witness_json(found.witness),
-        "witness_reverse": _witness_json(found.witness_reverse),
-        "method": found.method,
+        "metrics": list(verdict.names),
+        "coherent": verdict.coherent,
+        "margin": verdict.margin,
+        "regret": verdict.regret,
+        "regret_reverse": verdict.regret_reverse,
+        "bound": verdict.bound,
+        "bound_reverse": verdict.bound_reverse,
+        "witness": _witness_json(verdict.witness),
+        "witness_reverse": _witness_json(verdict.witness_reverse),
+        "method": verdict.method,
         "disagreement": share,
         "disagreement_exact": exact,
     }

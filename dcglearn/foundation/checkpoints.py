@@ -57,18 +57,18 @@ def read_checkpoint(path: str | os.PathLike[str], identity: dict[str, Any]) -> t
         writer = f"dcglearn {version.decode()}" if version else "another version of dcglearn"
         raise InputError(
             f"{path} was written by {writer} (checkpoint format {form}; this version reads {FORMAT}): "
-            "resume with that version, or remove the file and start anew, without resume"
+            "resume with that version, or remove the file and start again, without resume"
         )
     try:
         kept = json.loads(header["identity"] if header else b"")
     except (TypeError, ValueError) as error:
-        raise InputError(f"{path} is not a dcglearn checkpoint, or is damaged: start anew, without resume") from error
+        raise InputError(f"{path} is not a dcglearn checkpoint, or is damaged: start again, without resume") from error
     wanted = json.loads(json.dumps(identity))
     for name in {**wanted, **kept}:
         if kept.get(name) != wanted.get(name):
             raise InputError(
                 f"{path} is the checkpoint of another training: its {name} is {kept.get(name)}, now it is "
-                f"{wanted.get(name)}; give what it was made with, or start anew, without resume"
+                f"{wanted.get(name)}; give what it was made with, or start again, without resume"
             )
     parts, end = [], content.index(b"\n", content.index(b"\n") + 1) + 1
     while end + _PART.size <= len(content):
@@ -90,6 +90,6 @@ def read_state(path: str | os.PathLike[str], identity: dict[str, Any]) -> dict[s
     """Return the state that `write_state` wrote; see `read_checkpoint`."""
     parts, _ = read_checkpoint(path, identity)
     if not parts:
-        raise InputError(f"{path} is damaged: its state is cut short; start anew, without resume")
+        raise InputError(f"{path} is damaged: its state is cut short; start again, without resume")
     state: dict[str, Any] = json.loads(parts[0])
     return state

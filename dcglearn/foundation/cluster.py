@@ -93,11 +93,11 @@ def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
             raise InputError(f"worker {worker} lacks a package ({answer}); {remedy}")
         if isinstance(answer, BaseException):
             raise InputError(f"worker {worker} cannot load a package: {answer!r}; {remedy}")
-        for (package, version), found in zip(versions.items(), answer, strict=True):
+        for (package, version), theirs in zip(versions.items(), answer, strict=True):
             parts = 2 if package == "Python" else None
-            if found.split(".")[:parts] != version.split(".")[:parts]:
+            if theirs.split(".")[:parts] != version.split(".")[:parts]:
                 raise InputError(
-                    f"worker {worker} has {package} {found}, this process {version}: install the same on all"
+                    f"worker {worker} has {package} {theirs}, this process {version}: install the same on all"
                 )
 
 
@@ -139,8 +139,8 @@ def watched(client: Client, own: Client, workers: Sequence[str], work: Callable[
     """Return ``work()``, which runs in a thread and needs all of these workers (addresses); end its tasks if it fails.
 
     `client` and `own` are two clients of one scheduler; `work` uses `own`, which is closed if it fails. If a worker is
-    lost, others may wait for it for ever in compiled code, so they are restarted. Raises ClusterLost if a worker or the
-    scheduler is lost.
+    lost, others may wait for it without end in compiled code, so they are restarted. Raises ClusterLost if a worker or
+    the scheduler is lost.
     """
     pool = ThreadPoolExecutor(1)
     job = pool.submit(work)

@@ -1,7 +1,7 @@
 """Checkpoints of learners: the sums of every pass are kept, and a resumed fit is answered from them.
 
 The solvers are deterministic and see the log only through these sums. So a fit that starts again asks the same
-questions in the same order; those already answered cost nothing, and from there it goes on to the same bytes.
+questions in the same order; those already answered cost nothing, and the rest leads to the same bytes.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Checkpoint:
             if kept[:_DIGEST] != digest:
                 raise InputError(
                     f"{self.path}: pass {self._next} of that fit asked something else; it was made by another version "
-                    "of the libraries, or on another machine: start anew, without resume"
+                    "of the libraries, or on another machine: start again, without resume"
                 )
             self.n_replayed += 1
             return _unpacked(kind, kept[_DIGEST:])

@@ -120,7 +120,7 @@ class Model:
     def start(self, gains: Floats, discounts: Floats, softer: float = 0.0) -> Floats:
         """Return the parameters of a metric, clipped to increasing gains and decreasing discounts, shape (p,).
 
-        `softer` explains noise by judges who are less sharp (by so many log units) and err less.
+        `softer` explains noise by judges who are less sharp (by this many log units) and err less.
         """
         alpha, delta = log_curves(gains, discounts)
         theta = np.zeros(self.parts[-1].stop)

@@ -33,7 +33,7 @@ NEAR = 0.1
 """Differences below this share of the typical difference count as about equally near a tie."""
 
 MOST_PAIRS = 20_000
-"""Where candidate lists make more pairs than this, so many are drawn at random."""
+"""Maximum number of candidate pairs; if the lists make more, this many are drawn at random."""
 
 
 @dataclass(frozen=True, eq=False)
