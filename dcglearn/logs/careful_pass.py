@@ -5,6 +5,7 @@ It defines what a log may contain; the fast pass of `dcglearn.logs.fast_pass` re
 
 from __future__ import annotations
 
+import json
 import math
 from array import array
 from dataclasses import dataclass, field
@@ -31,7 +32,8 @@ MAX_LABEL = 200
 REASONS_KEPT = 3
 """Bad lines of which the reason is kept."""
 
-WINNERS = {"a": 0, "left": 0, "b": 1, "right": 1, "tie": 2, "draw": 2, "equal": 2, "open": 3}
+WINNERS = {"a": 0, "left": 0, "b": 1, "right": 1, "open": 3}
+WINNERS |= dict.fromkeys(("tie", "draw", "equal", "both good", "both bad"), 2)
 """Words for a winner, in lower case, and their codes."""
 
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
@@ -190,7 +192,8 @@ class _GoodLines:
             return None
         if about.kind == "grades":
             return self._rules.grades(value, role)
-        return {"winner": _winner, "label": _label}.get(about.kind, _number)(value, role, about.kind)
+        checks = {"winner": _winner, "label": _label, "identity": _identity}
+        return checks.get(about.kind, _number)(value, role, about.kind)
 
     def table(self) -> Table:
         """Return the columns as arrays."""
@@ -204,7 +207,7 @@ class _GoodLines:
             return np.frombuffer(b"".join(g.ljust(depth, b"\xff") for g in values), np.int8).reshape(-1, depth)
         if all(value is None for value in values):
             return None
-        if about.kind == "label":
+        if about.kind in ("label", "identity"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])
 
@@ -227,6 +230,11 @@ def _label(value: Any, role: str, _: str) -> str | None:
     if len(text) > MAX_LABEL:
         raise InputError(f"{role} {shown(value)} is longer than {MAX_LABEL} characters; use a short identifier")
     return text or None
+
+
+def _identity(value: Any, role: str, _: str) -> str:
+    """Return any value as text: only whether two are equal counts."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _number(value: Any, role: str, kind: str) -> float:

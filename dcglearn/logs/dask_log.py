@@ -16,10 +16,12 @@ from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
 from dcglearn.foundation.files import expand_paths, is_path
 from dcglearn.foundation.threads import bounds, one_thread
 from dcglearn.foundation.validation import InputError
+from dcglearn.logs.line_formats import by_role
 from dcglearn.logs.parquet_pieces import PARQUET, pieces, read_piece, rules_of_parts
 from dcglearn.logs.parts import PartedLog, checked_scale, facts_of, on_scale
 from dcglearn.logs.preferences import Preferences, as_preferences
-from dcglearn.logs.readers import preferences_of
+from dcglearn.logs.readers import PREFERENCE, preferences_of
+from dcglearn.logs.superseded import marks_of, reasons_of_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -167,8 +169,13 @@ def _parts(log: Any, client: Client, rules: Rules, partitions: int | None) -> tu
             log = log.repartition(npartitions=partitions)
         futures = client.compute(log.to_delayed())
         names = [f"partition {i}" for i in range(len(futures))]
-        tables = zip(futures, names, strict=True)
-        return [client.submit(_of_table, table, name, rules, pure=False) for table, name in tables], names
+        reasons: list[Any] = [None] * len(futures)
+        columns = by_role(list(log.columns), PREFERENCE)
+        if "supersedes" in columns:
+            marks = [client.submit(_marks, table, columns, pure=False) for table in futures]
+            reasons = list(reasons_of_parts(client.gather(marks)))
+        tables = zip(futures, names, reasons, strict=True)
+        return [client.submit(_of_table, *table, rules, pure=False) for table in tables], names
     raise InputError(
         f"a log of type {type(log).__name__} cannot be spread over a cluster; give Preferences, Parquet files or a "
         "Dask dataframe"
@@ -186,10 +193,17 @@ def _cut(log: Preferences, client: Client, partitions: int | None) -> tuple[list
     return futures, [f"pairs {start}..{stop}" for start, stop in pairwise(ends)]
 
 
-def _of_table(table: Any, name: str, rules: Rules) -> Preferences:
+def _marks(table: Any, columns: dict[str, str]) -> tuple[list[Any], list[Any], list[Any]]:
+    import polars as pl
+
+    names = [columns[role] for role in ("id", "supersedes", "winner") if role in columns]
+    return marks_of(pl.from_pandas(table[names]), columns)
+
+
+def _of_table(table: Any, name: str, reasons: Any, rules: Rules) -> Preferences:
     """Return the log in a pandas table; an empty one gets its depth later, from `on_scale`."""
     import polars as pl
 
     if not len(table):
         return Preferences(np.zeros((0, 1), np.int8), np.zeros((0, 1), np.int8))
-    return preferences_of(pl.from_pandas(table), name, rules)
+    return preferences_of(pl.from_pandas(table), name, rules, reasons=reasons)

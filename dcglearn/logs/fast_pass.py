@@ -57,6 +57,9 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     if b"\\" in data or any(mark in data for mark in (b'" :', b'"\t:', b'"\r:')):
         return None
     columns = by_role(keys, source.roles)
+    if "supersedes" in columns:
+        return None
+    columns.pop("id", None)
     types = {"grades": pl.List(pl.Int8), "winner": pl.String, "number": pl.Float64, "positive": pl.Float64}
     schema: dict[str, Any] = {}
     for role, column in columns.items():
@@ -98,10 +101,12 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], rules: Rules) -> Ta
     for role, about in roles.items():
         if role not in frame.columns or (not about.required and frame[role].null_count() == len(frame)):
             continue
+        if about.kind == "identity" and "supersedes" not in frame.columns:
+            continue
         column = frame[role]
         if column.null_count() and (about.required or about.uniform):
             return None
-        convert = {"grades": _grades, "winner": _winners, "label": _labels}.get(about.kind)
+        convert = {"grades": _grades, "winner": _winners, "label": _labels, "identity": _identities}.get(about.kind)
         values = convert(column, rules) if convert else _numbers(column, positive=about.kind == "positive")
         if values is None:
             return None
@@ -144,6 +149,12 @@ def _labels(column: pl.Series, _: Rules) -> NDArray[Any] | None:
     if text.str.len_chars().max() > MAX_LABEL or (text == "").all():  # type: ignore[operator]
         return None
     return text.to_numpy()
+
+
+def _identities(column: pl.Series, _: Rules) -> NDArray[Any] | None:
+    if column.dtype != pl.String and not column.dtype.is_integer():
+        return None
+    return column.cast(pl.String).fill_null("").to_numpy()
 
 
 def _numbers(column: pl.Series, *, positive: bool) -> Floats | None:

@@ -31,7 +31,8 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 class Role:
     """The meaning of a column: kind of its values, accepted names, and whether lines may lack it.
 
-    `kind` is one of grades, winner, label, number, positive; a `uniform` column has a value on every line or on none.
+    `kind` is one of grades, winner, label, identity, number, positive; a `uniform` column has a value on every line or
+    on none.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Source(ABC):
     unit = "line"
     header = b""
     roles: Mapping[str, Role]
+    columns: dict[str, str]
 
     @abstractmethod
     def __iter__(self) -> Iterator[tuple[int, Any]]: ...
@@ -57,6 +59,10 @@ class Source(ABC):
     def raw(self, item: Any) -> bytes:
         """Return the line as it can be corrected and read again."""
         return item
+
+    def has(self, role: str) -> bool:
+        """Return whether the lines read so far have a column for a role, be it blank."""
+        return role in self.columns
 
 
 class JsonLines(Source):
@@ -85,6 +91,10 @@ class JsonLines(Source):
         if keys not in self._columns:
             self._columns[keys] = by_role(keys, self.roles)
         return {role: value[key] for role, key in self._columns[keys].items()}
+
+    def has(self, role: str) -> bool:
+        """Return whether a line read so far has a key for a role."""
+        return any(role in columns for columns in self._columns.values())
 
     def _once(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,14 @@ from dcglearn.logs.careful_pass import Rules
 from dcglearn.logs.line_formats import by_role, errors_in
 from dcglearn.logs.parts import checked_scale, facts_of, joined
 from dcglearn.logs.readers import PREFERENCE, preferences_of
+from dcglearn.logs.superseded import marks_of, reasons_of_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import pyarrow.parquet as pq
 
+    from dcglearn.foundation.arrays import Grades
     from dcglearn.logs.preferences import Preferences
 
 PARQUET = "**/*.parquet"
@@ -34,11 +36,13 @@ BATCH = 1 << 16
 class Piece:
     """Some row groups of some files, `n` rows in all.
 
-    Each slice is a file, numbers of row groups, and the number of rows before the first of them.
+    Each slice is a file, numbers of row groups, and the number of rows before the first of them. `reasons` says of the
+    files of a log with superseded verdicts which rows do not count, shape (rows of the file,).
     """
 
     slices: tuple[tuple[str, list[int], int], ...]
     n: int
+    reasons: dict[str, Grades] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -79,7 +83,32 @@ def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
         cut.append(Piece(tuple(slices), held))
     if not cut:
         raise InputError(f"{files[0]}{' and the others hold' if len(files) > 1 else ' holds'} no row")
+    reasons = _reasons(files)
+    if reasons:
+        cut = [replace(piece, reasons={path: reasons[path] for path, _, _ in piece.slices}) for piece in cut]
     return cut
+
+
+def _reasons(files: Sequence[str]) -> dict[str, Grades]:
+    """Return which rows of each file do not count; empty unless a file has a column `supersedes`."""
+    roles: dict[str, dict[str, str]] = {}
+    for path in files:
+        with opened(path) as file:
+            roles[path] = by_role(file.schema_arrow.names, PREFERENCE)
+    if not any("supersedes" in columns for columns in roles.values()):
+        return {}
+    return dict(zip(files, reasons_of_parts(_marks(path, columns) for path, columns in roles.items()), strict=True))
+
+
+def _marks(path: str, columns: dict[str, str]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return the ids of a file's rows, those that they supersede, and whether they are open."""
+    import polars as pl
+
+    wanted = ("id", "supersedes", "winner")
+    names = [columns[role] for role in wanted if role in columns]
+    with opened(path) as file:
+        frame: Any = pl.from_arrow(file.read(columns=names))
+    return marks_of(frame, columns)
 
 
 def opened(path: str) -> pq.ParquetFile:
@@ -110,13 +139,16 @@ def batches(piece: Piece, rules: Rules) -> Iterator[tuple[str, Preferences]]:
 
     for path, groups, before in piece.slices:
         with opened(path) as file:
-            columns = list(by_role(file.schema_arrow.names, PREFERENCE).values())
+            roles = by_role(file.schema_arrow.names, PREFERENCE)
+            columns = [name for role, name in roles.items() if role not in ("id", "supersedes")]
+            reasons = piece.reasons.get(path)
             row = before
             try:
                 for batch in file.iter_batches(BATCH, row_groups=groups, columns=columns, use_threads=False):
                     if batch.num_rows:
                         frame: Any = pl.from_arrow(batch)
-                        yield path, preferences_of(frame, path, rules, row + 1)
+                        of_rows = None if reasons is None else reasons[row : row + batch.num_rows]
+                        yield path, preferences_of(frame, path, rules, row + 1, of_rows)
                     row += batch.num_rows
             except (pa.ArrowException, OSError) as error:
                 raise InputError(

@@ -16,6 +16,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.logs.careful_pass import WINNERS, Rules, read_carefully
 from dcglearn.logs.line_formats import JsonLines, ParquetRows, Role, TextLines, errors_in
 from dcglearn.logs.preferences import Preferences
+from dcglearn.logs.superseded import COUNTS, REASONS, reasons_of
 
 if TYPE_CHECKING:
     import os
@@ -36,6 +37,8 @@ PREFERENCE = {
     "weight": Role("positive", ("weight", "count")),
     "strength": Role("positive", ("strength",)),
     "margin": Role("number", ("margin",), uniform=True),
+    "id": Role("identity", ("id",)),
+    "supersedes": Role("identity", ("supersedes",)),
 }
 """The columns of a log of preferences."""
 
@@ -57,12 +60,13 @@ def read_preferences(
     Gzip and zstd are recognised by content. Columns may also be called
 
     - a: left, list_a, grades_a; b: right, list_b, grades_b; weight: count;
-    - winner: preferred, preference, label, choice, holding a or left, b or right, tie or draw or equal;
-      open: a question that is not answered yet, left out and counted;
+    - winner: preferred, preference, label, choice, holding a or left, b or right, tie or draw or equal, or both good
+      or both bad, which are ties; open: a question that is not answered yet, left out and counted;
     - query: query_id, qid, q_id; rater: user, judge, assessor, annotator.
 
-    Case does not matter, and other columns are ignored. A missing weight or strength is 1, a missing query or rater
-    the empty text; either every line has a margin or none.
+    In a log with a column `supersedes`, as ``dcglearn judge`` writes it, a verdict whose `id` a line supersedes is
+    left out, and an id counts once. Case does not matter, and other columns are ignored. A missing weight or strength
+    is 1, a missing query or rater the empty text; either every line has a margin or none.
 
     Parameters
     ----------
@@ -94,19 +98,26 @@ def read_preferences(
     return _as_log(*read_columns(path, PREFERENCE, rules, skip_bad), rules)
 
 
-def preferences_of(frame: pl.DataFrame, name: str, rules: Rules, first_row: int = 1) -> Preferences:
+def preferences_of(
+    frame: pl.DataFrame, name: str, rules: Rules, first_row: int = 1, reasons: Grades | None = None
+) -> Preferences:
     """Return the log in a table that is not empty, a row a judgement, with the columns that `read_preferences` reads.
 
-    Messages call the table `name` and count its rows from `first_row`; a bad row raises InputError.
+    Messages call the table `name` and count its rows from `first_row`; a bad row raises InputError. `reasons` says
+    which rows of a part of a log do not count (`dcglearn.logs.superseded`), where other parts decide it too.
     """
     with errors_in(name):
         source = ParquetRows(plain_types(frame), PREFERENCE, first_row)
-    return _as_log(*_columns(name, source, rules, None), rules)
+    return _as_log(*_columns(name, source, rules, None), rules, reasons)
 
 
-def _as_log(table: Table, dropped: dict[str, int], rules: Rules) -> Preferences:
-    """Return the columns by role as a log, the preferred lists first; open questions are left out and counted."""
+def _as_log(table: Table, dropped: dict[str, int], rules: Rules, reasons: Grades | None = None) -> Preferences:
+    """Return the columns by role as a log, the preferred lists first; what does not count is left out and counted."""
     winner, a, b = table.pop("winner"), table.pop("a"), table.pop("b")
+    is_open = winner == WINNERS["open"]
+    ids, supersedes = table.pop("id", None), table.pop("supersedes", None)
+    if reasons is None and ids is not None:
+        reasons = reasons_of(ids, np.full(len(ids), "") if supersedes is None else supersedes, is_open)
     swap = (winner == WINNERS["b"])[:, None]
     log = Preferences(
         np.where(swap, b, a),
@@ -116,9 +127,14 @@ def _as_log(table: Table, dropped: dict[str, int], rules: Rules) -> Preferences:
         grade_names=rules.scale,
         **table,
     )
-    is_open = winner == WINNERS["open"]
+    if reasons is not None:
+        is_open &= reasons == COUNTS
+        counts = {words: int((reasons == reason).sum()) for reason, words in REASONS.items()}
+        dropped = {**{words: count for words, count in counts.items() if count}, **dropped}
     if is_open.any():
-        log, dropped = log[~is_open], {"open questions": int(is_open.sum()), **dropped}
+        dropped = {"open questions": int(is_open.sum()), **dropped}
+    counted = ~is_open if reasons is None else ~is_open & (reasons == COUNTS)
+    log = log if counted.all() else log[counted]
     log.dropped = dropped
     return log
 
@@ -168,5 +184,8 @@ def _columns(
 ) -> tuple[Table, dict[str, int]]:
     from dcglearn.logs.fast_pass import read_fast
 
-    table = read_fast(source, rules)
-    return (table, {}) if table is not None else read_carefully(name, source, rules, skip_bad)
+    fast = read_fast(source, rules)
+    table, dropped = (fast, {}) if fast is not None else read_carefully(name, source, rules, skip_bad)
+    if not source.has("supersedes"):
+        table.pop("id", None)
+    return table, dropped
