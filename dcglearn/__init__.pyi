@@ -20,6 +20,7 @@ from .learning.dcg_learner import DCGLearner as DCGLearner
 from .learning.held_out import compare_learners as compare_learners
 from .learning.next_pairs import suggest_pairs as suggest_pairs
 from .learning.product_form import position_dependence as position_dependence
+from .learning.rater_agreement import rater_agreement as rater_agreement
 from .learning.similarity import gauge_free_similarity as gauge_free_similarity
 from .learning.similarity import identifiable_similarity as identifiable_similarity
 from .learning.similarity import similarity as similarity

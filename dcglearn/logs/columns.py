@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from dcglearn.foundation.arrays import Floats, Grades
 
-PAIR_COLUMNS = ("preferred", "other", "weight", "tie", "strength", "margin", "rater", "query")
+PAIR_COLUMNS = ("preferred", "other", "weight", "tie", "strength", "margin", "rater", "query", "swapped", "docs")
 """The columns with one entry a pair; all but the first two may be None."""
 
 MISSING = {"weight": 1.0, "tie": False, "strength": 1.0, "rater": "", "query": ""}
-"""The values of pairs that lack a column which other pairs have; a margin has none."""
+"""The values of pairs that lack a column which other pairs have; margins, sides and documents have none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,8 @@ class Columns:
     margin: Floats | None = None
     rater: NDArray[np.str_] | None = None
     query: NDArray[np.str_] | None = None
+    swapped: NDArray[np.bool_] | None = None
+    docs: NDArray[np.object_] | None = None  # shape (n, 2): names of the documents of both lists, joined by tabs
     grade_names: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
     all_differ: bool = False  # whether the two lists of every pair are known to differ

@@ -196,7 +196,7 @@ def joined(logs: Sequence[Preferences], n_grades: int, grade_names: Sequence[str
     def column(name: str) -> Any:
         values = [getattr(log, name) for log in logs]
         lacking = [value is None for value in values]
-        if all(lacking) or (any(lacking) and name == "margin"):
+        if all(lacking) or (any(lacking) and name not in MISSING):
             return None
         columns = zip(logs, values, strict=True)
         return np.concatenate([np.full(len(log), MISSING[name]) if x is None else x for log, x in columns])

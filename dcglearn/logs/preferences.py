@@ -11,7 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, pair_values, scale_size
-from dcglearn.logs import counting, splitting
+from dcglearn.logs import counting, repeats, splitting
 from dcglearn.logs.columns import Columns
 from dcglearn.logs.unique_rows import packed, unique_rows
 
@@ -48,6 +48,10 @@ class Preferences:
         Who judged, and for which query: clusters for splits and bands.
     grade_names : sequence of str, optional
         Names of the L grades, worst first.
+    swapped : array_like of bool, shape (n,), optional
+        Whether the pair was shown the other way round: `other` first (on the left, at the top), then `preferred`.
+    docs : array_like of str, shape (n, 2, K), optional
+        Names of the documents of both lists of each pair, `preferred` first.
 
     Attributes
     ----------
@@ -80,6 +84,8 @@ class Preferences:
         rater: ArrayLike | None = None,
         query: ArrayLike | None = None,
         grade_names: Sequence[str] | None = None,
+        swapped: ArrayLike | None = None,
+        docs: ArrayLike | None = None,
     ) -> None:
         if isinstance(preferred, Columns):  # checked before: the parts of a log come this way
             columns = preferred
@@ -89,18 +95,21 @@ class Preferences:
             columns = Columns(
                 *lists,
                 weight=None if weight is None else pair_values(weight, "weight", n, positive=True),
-                tie=None if tie is None else _flags(tie, n),
+                tie=None if tie is None else _flags(tie, "tie", n),
                 strength=None if strength is None else pair_values(strength, "strength", n, positive=True),
                 margin=None if margin is None else pair_values(margin, "margin", n),
                 rater=None if rater is None else _labels(rater, "rater", n),
                 query=None if query is None else _labels(query, "query", n),
                 grade_names=None if grade_names is None else tuple(grade_names),
+                swapped=None if swapped is None else _flags(swapped, "swapped", n),
+                docs=None if docs is None else documents_text(docs, n),
             )
         self._columns = columns
         self.preferred, self.other, self.n_grades = columns.preferred, columns.other, columns.n_grades
         self.weight, self.strength, self.margin = columns.weight, columns.strength, columns.margin
         self.tie, self.rater, self.query = columns.tie, columns.rater, columns.query
         self.grade_names, self.documents = columns.grade_names, columns.documents
+        self.swapped, self.docs = columns.swapped, columns.docs
         self.dropped: dict[str, int] = {}
 
     @classmethod
@@ -148,6 +157,11 @@ class Preferences:
     def trusted(cls, n_grades: int, **columns: Any) -> Preferences:
         """Return a log of arrays that are known to be sound, in pairs of two different lists, without checks."""
         return cls(Columns(n_grades=n_grades, **columns, all_differ=True))
+
+    @property
+    def columns(self) -> Columns:
+        """The checked columns."""
+        return self._columns
 
     @property
     def depth(self) -> int:
@@ -283,6 +297,21 @@ class Preferences:
         """
         return self._with(splitting.reweighted(self._columns, weight))
 
+    def reconciled(self, inconsistent: str) -> Preferences:
+        """Return the log with the contradictory verdicts that one rater gave on a pair shown both ways put right.
+
+        Parameters
+        ----------
+        inconsistent : {"half", "tie", "keep"}
+            Count each such verdict half, as a tie, or as it is.
+
+        Raises
+        ------
+        InputError
+            If the word is unknown, or the log has no column `swapped`.
+        """
+        return self._with(repeats.reconciled(self._columns, inconsistent))
+
     def n_contradicted(self) -> float:
         """Return the weight of pairs that other pairs contradict: the lighter side of each two opposed ones."""
         return counting.n_contradicted(self.decided._columns)
@@ -414,11 +443,24 @@ def _unshared(grades: Grades, source: ArrayLike) -> Grades:
     return np.array(grades, order="C") if shared else np.ascontiguousarray(grades)
 
 
-def _flags(tie: ArrayLike, n: int) -> NDArray[np.bool_]:
-    flags = np.array(tie)
+def _flags(values: ArrayLike, name: str, n: int) -> NDArray[np.bool_]:
+    flags = np.array(values)
     if flags.shape != (n,) or (flags.dtype != bool and not np.isin(flags, (0, 1)).all()):
-        raise InputError(f"tie must be {n} booleans, one per pair; found {flags.dtype} of shape {flags.shape}")
+        raise InputError(f"{name} must be {n} booleans, one per pair; found {flags.dtype} of shape {flags.shape}")
     return flags.astype(bool)
+
+
+def documents_text(docs: ArrayLike, n: int) -> NDArray[np.object_]:
+    """Return the names of the documents of every list as one text, joined by tabs, shape (n, 2)."""
+    names = np.asarray(docs, dtype=object)
+    if names.shape == (n, 2) and all(isinstance(text, str) for text in names.ravel()):
+        return names.copy()
+    if names.ndim != 3 or names.shape[:2] != (n, 2):
+        raise InputError(f"docs has shape {names.shape}; expected the names of every list's documents, ({n}, 2, K)")
+    texts: NDArray[np.object_] = np.empty((n, 2), dtype=object)
+    for place in np.ndindex(n, 2):
+        texts[place] = "\t".join(map(str, names[place]))
+    return texts
 
 
 def _labels(labels: ArrayLike, name: str, n: int) -> NDArray[Any]:

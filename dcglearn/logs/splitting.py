@@ -72,7 +72,8 @@ def merged(log: Columns) -> Columns:
     _, index, number = unique_rows(np.column_stack(keys))
     order = np.argsort(index)
     weight = np.bincount(number, log.weight)
-    return replace(log[index[order]], weight=weight[order].astype(np.float64), rater=None, query=None)
+    distinct = replace(log[index[order]], weight=weight[order].astype(np.float64))
+    return replace(distinct, rater=None, query=None, swapped=None, docs=None)
 
 
 def reweighted(log: Columns, weight: ArrayLike) -> Columns:

@@ -1,0 +1,102 @@
+"""Judgements of the same pair: units of agreement, pairs shown both ways, and what contradictory verdicts count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.unique_rows import list_numbers, pair_numbers, unique_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dcglearn.foundation.arrays import Floats, Integers
+    from dcglearn.logs.columns import Columns
+
+INCONSISTENT = ("keep", "half", "tie")
+"""What two verdicts that one rater gave on a pair shown both ways count where they differ."""
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What was judged, whichever of its two lists was preferred or shown first.
+
+    `number`, shape (n,), counts the units from 0. `value`, shape (n,), is the verdict on the unit: 0 for a tie, else
+    the strength (1 without strengths), positive for one of its lists and negative for the other. `way`, shape (n,),
+    is 1 where that one was shown first and -1 where the other was; 0 where the log does not say.
+    """
+
+    number: NDArray[np.intp]
+    value: Floats
+    way: Integers
+
+
+def units(log: Columns) -> Units:
+    """Return the units of a log: the same query and documents, or the same query and two lists of grades.
+
+    Pairs of two equal lists have an orientation by their documents only; without these their values are 0.
+    """
+    if log.docs is None:
+        first, second = list_numbers(log.preferred, log.other)
+    else:
+        first, second = np.unique(log.docs.astype(str), return_inverse=True)[1].reshape(-1, 2).T
+    side = np.sign(second - first)
+    pair = pair_numbers(first, second)
+    if log.query is not None:
+        query = np.unique(log.query, return_inverse=True)[1]
+        pair = unique_rows(np.column_stack([query, pair]).astype(np.int64))[2]
+    strength = np.ones(len(log)) if log.strength is None else log.strength
+    value = side * (strength if log.tie is None else np.where(log.tie, 0.0, strength))
+    way = np.zeros(len(log), dtype=np.int64) if log.swapped is None else side * np.where(log.swapped, -1, 1)
+    return Units(pair, value, way)
+
+
+@dataclass(frozen=True, eq=False)
+class ShownBothWays:
+    """The pairs that one rater judged both ways round.
+
+    `rater`, shape (m,), is the rater's number (0 where the log names none), `same`, shape (m,), whether all verdicts on
+    the pair agree, and `member`, shape (n,), the number of this pair for each judgement of the log, -1 for none.
+    """
+
+    rater: Integers
+    same: NDArray[np.bool_]
+    member: NDArray[np.intp]
+
+
+def shown_both_ways(log: Columns) -> ShownBothWays:
+    """Return the pairs that one rater judged both ways round; verdicts of different strength for one list agree."""
+    of = units(log)
+    rater = np.zeros(len(log), np.intp) if log.rater is None else np.unique(log.rater, return_inverse=True)[1]
+    keys, _, group = unique_rows(np.column_stack([rater, of.number]).astype(np.int64))
+    n = len(keys)
+    ways = [np.bincount(group[of.way == way], minlength=n) for way in (1, -1)]
+    verdicts = np.stack([np.bincount(group[np.sign(of.value) == v], minlength=n) > 0 for v in (-1, 0, 1)])
+    both = np.flatnonzero((ways[0] > 0) & (ways[1] > 0))
+    place = np.full(n, -1)
+    place[both] = np.arange(len(both))
+    return ShownBothWays(keys[both, 0], (verdicts.sum(axis=0) == 1)[both], place[group])
+
+
+def reconciled(log: Columns, inconsistent: str) -> Columns:
+    """Return the log with the contradictory verdicts of pairs shown both ways at half weight, or as ties.
+
+    Raises InputError if `inconsistent` is unknown, or the log does not say how pairs were shown.
+    """
+    if inconsistent not in INCONSISTENT:
+        raise InputError(f"inconsistent={inconsistent!r}: give one of {', '.join(INCONSISTENT)}")
+    if inconsistent == "keep":
+        return log
+    if log.swapped is None:
+        raise InputError(
+            f"inconsistent={inconsistent!r} needs to know which list was shown first: give the column swapped"
+        )
+    repeated = shown_both_ways(log)
+    differ: NDArray[np.bool_] = ~np.append(repeated.same, True)[repeated.member]  # member -1 takes the last entry
+    if inconsistent == "tie":
+        return replace(log, tie=differ if log.tie is None else log.tie | differ)
+    weight = np.ones(len(log)) if log.weight is None else log.weight
+    return replace(log, weight=np.where(differ, 0.5 * weight, weight))
