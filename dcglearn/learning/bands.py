@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.learning.direct_fit import Curves
     from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.dcg import DCG
 
@@ -155,7 +154,7 @@ def bootstrap_bands(
     settings = {**model.get_params(), "n_grades": log.n_grades}
     whole = DCGLearner(**settings).fit(log)
     unit = natural_unit(log) if by is None else by
-    of_sample = partial(_resampled, log, settings, whole.curves_)
+    of_sample = partial(_resampled, log, settings, whole.dcg_)
     samples = resampled_weights(log, unit, n_resamples, seed)
     results = _mapped(of_sample, samples, jobs, engine)
     bar = tqdm(results, total=n_resamples, desc="bootstrap", disable=not progress, leave=False)
@@ -173,7 +172,7 @@ def bootstrap_bands(
     )
 
 
-def _resampled(log: Preferences, settings: dict[str, Any], start: Curves, weight: Floats) -> DCG | None:
+def _resampled(log: Preferences, settings: dict[str, Any], start: DCG, weight: Floats) -> DCG | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit on the whole log has warned
         try:

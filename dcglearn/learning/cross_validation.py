@@ -189,11 +189,11 @@ def ridge_path(
 def _ridge_path(train: Preferences, settings: dict[str, Any], values: Floats) -> list[DCG]:
     """Return the DCG at each strength, ascending."""
     path: list[DCG] = []
-    start = None
+    start: DCGLearner | None = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for ridge in values[::-1]:
             model = DCGLearner(**{**settings, "ridge": float(ridge)}).fit(train, start=start)
-            start = model.curves_
+            start = model
             path.append(model.dcg_)
     return path[::-1]

@@ -15,10 +15,22 @@ from dcglearn.foundation.renamed import current_word, warn_of_rename
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.checkpoint import Checkpoint
-from dcglearn.learning.direct_fit import SHARPNESS, Curves, Fit, Model, family, fit, log_curves
+from dcglearn.learning.direct_fit import (
+    SHARPNESS,
+    Curves,
+    Fit,
+    Model,
+    family,
+    fit,
+    log_curves,
+    lowest_objective,
+    warm_fit,
+)
 from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, SIGMOID
+from dcglearn.learning.saved_learner import SavedLearner
 from dcglearn.learning.utility_learner import PairLearner, UtilityLearner
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
+from dcglearn.learning.warm_start import SOFTER, WarmStart
 from dcglearn.logs.open_log import opened_log
 from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences
@@ -26,19 +38,22 @@ from dcglearn.metric.dcg import DCG, textbook_dcgs
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats
+    from dcglearn.learning.pair_loss import JudgementSource
+    from dcglearn.learning.verdicts import Verdicts
     from dcglearn.logs.open_log import Log
     from dcglearn.logs.visibility import Visibility
 
 
+REFITS = ("never", "if_worse")
+"""When a warm fit is done again from all starts."""
+
 LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squared_hinge": HINGE}
 """Losses by name, and the kernel of each."""
-
-SOFTER = (0.0, 1.5, 3.0)
-"""Each start is tried with judges less sharp by these log units, who err less."""
 
 
 class DCGLearner(PairLearner):
@@ -84,8 +99,10 @@ class DCGLearner(PairLearner):
         Number of independent judgements in the log: its weight, but at most its number of distinct lists.
     n_iter_ : int
         Iterations of the last descent.
+    warm_ : bool
+        Whether the fit is that from the `start` given.
     visible_ : Visibility
-        What the log can and cannot tell.
+        What the log can and cannot tell; not saved.
     dropped_ : dict of str to int
         Number of pairs left out, by reason.
     curves_ : Curves
@@ -128,8 +145,9 @@ class DCGLearner(PairLearner):
         self,
         X: Log,
         y: None = None,
-        start: Curves | None = None,
+        start: DCGLearner | Curves | DCG | str | os.PathLike[str] | None = None,
         *,
+        refit: str = "never",
         engine: Any = None,
         memory: str | int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -141,19 +159,28 @@ class DCGLearner(PairLearner):
         ----------
         X, y
             As in `UtilityLearner.fit`.
-        start : Curves, optional
-            The only start, such as the `curves_` of a similar log.
+        start : DCGLearner, path, Curves or DCG, optional
+            The only start: a fitted learner or its saved file, its `curves_`, or a DCG or its file. A learner that was
+            fitted to nearly the same log saves most of the time.
+        refit : {"never", "if_worse"}
+            With a `start`: "if_worse" tries all starts too if one of them has a lower objective than the warm fit, and
+            keeps the better fit. The objective is not convex, so that a start far from the log's optimum may lead to
+            another one.
         engine, memory, checkpoint, resume
             As in `UtilityLearner.fit`.
 
         Raises
         ------
         InputError
-            If a parameter has no meaning, the log cannot tell gains and discounts, a file is damaged, or the
-            checkpoint is of another fit.
+            If a parameter has no meaning, the log cannot tell gains and discounts, the start has other numbers of
+            grades or positions, another loss or impossible values, a file is damaged, or the checkpoint is of another
+            fit.
         RuntimeError
             If the cluster is lost.
         """
+        warm = None if start is None else WarmStart.of(start)
+        if refit not in REFITS:
+            raise InputError(f"refit={refit!r} is not one of {', '.join(REFITS)}")
         loss = current_word(self.loss, "loss", {"ramp": "sigmoid"})
         if self.random_state is not None:
             message = "random_state does nothing and will be removed in the next release"
@@ -161,8 +188,11 @@ class DCGLearner(PairLearner):
         with opened_log(X, self.n_grades, engine=engine, memory=memory) as log, one_blas_thread():
             self._check(log, loss)
             self.loss_ = "robust" if loss == "auto" else loss
-            with Checkpoint.optional(checkpoint, resume, partial(self._identity, log, start=str(start))) as kept:
-                self._fit(log, start, kept)
+            if warm is not None:
+                warm.check_fit((log.n_grades, log.depth), self.loss_)
+            identity = partial(self._identity, log, start=str(warm), **({} if warm is None else {"refit": refit}))
+            with Checkpoint.optional(checkpoint, resume, identity) as kept:
+                self._fit(log, warm, kept, refit)
             self.visible_ = log.visible()
         gains, discounts = self.curves_.gains, self.curves_.discounts
         self.dcg_ = DCG(gains / gains[-1], discounts / discounts[0], log.grade_names, _notes(self.visible_))
@@ -196,6 +226,51 @@ class DCGLearner(PairLearner):
         first, second = (1 - wrong) * ahead + wrong * behind, (1 - wrong) * behind + wrong * ahead
         return np.column_stack([first, np.maximum(1 - first - second, 0.0), second])
 
+    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+        """Write the fitted learner, without its log, as strict JSON; ``force=False`` refuses an existing file.
+
+        Raises
+        ------
+        NotFittedError
+            If the learner is not fitted.
+        InputError
+            If the file cannot be written, or exists and `force` is false.
+        """
+        check_is_fitted(self)
+        SavedLearner(
+            parameters=self.get_params(),
+            loss=self.loss_,
+            dcg=self.dcg_,
+            curves=self.curves_,
+            raters=tuple(self.rater_error_),
+            ties=self.tie_threshold_ > 0,
+            objective=self.objective_,
+            n_effective=self.n_effective_,
+            n_iter=self.n_iter_,
+            dropped=self.dropped_,
+            warm=self.warm_,
+        ).save(path, force=force)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> DCGLearner:
+        """Read what `save` wrote: a fitted learner that predicts, and from which a fit can start.
+
+        Raises
+        ------
+        InputError
+            If the file is damaged, of another kind, or of a later version; it names the file.
+        """
+        saved = SavedLearner.load(path)
+        try:
+            learner = cls(**saved.parameters)
+        except TypeError as error:
+            raise InputError(f"{path}: the parameters are not those of a DCGLearner ({error})") from error
+        learner.loss_, learner.dcg_ = saved.loss, saved.dcg
+        learner.objective_, learner.n_effective_ = float(saved.objective), float(saved.n_effective)
+        learner.n_iter_, learner.dropped_, learner.warm_ = saved.n_iter, saved.dropped, saved.warm
+        learner._keep(saved.curves, saved.raters, ties=saved.ties)
+        return learner
+
     def _check(self, log: Preferences | PartedLog, loss: str) -> None:
         if loss not in ("auto", *LOSSES):
             raise InputError(f"loss={loss!r} is not one of auto, {', '.join(LOSSES)}")
@@ -212,7 +287,7 @@ class DCGLearner(PairLearner):
                 f"{log.n_grades} and {log.depth}"
             )
 
-    def _fit(self, log: Preferences | PartedLog, start: Curves | None, kept: Any) -> None:
+    def _fit(self, log: Preferences | PartedLog, warm: WarmStart | None, kept: Any, refit: str) -> None:
         kind = LOSSES[self.loss_]
         verdicts = verdicts_in_parts(log, kind) if isinstance(log, PartedLog) else verdicts_in_memory(log, kind)
         self.dropped_ = verdicts.dropped
@@ -242,29 +317,57 @@ class DCGLearner(PairLearner):
                 UserWarning,
                 stacklevel=3,
             )
-        if start is None:
-            metrics = self._start_metrics(model, verdicts.sample(20_000))
-        else:
-            metrics = [(start.gains, start.discounts)]
-        starts = [[model.start(*metric, softer=softer) for metric in metrics] for softer in SOFTER]
-        share = self.n_effective_ / total
-        result = fit(model, kept.pairs(judgements), share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
-        self._keep(result, model, verdicts.raters)
+        raters = tuple(map(str, verdicts.raters)) if n_raters > 1 else ()
+        near = None if warm is None else warm.parameters(model, raters)
+        cold_starts = partial(self._cold_starts, model, verdicts)
+        result = self._descended(model, kept.pairs(judgements), near, cold_starts, refit)
+        self._keep(result.curves, raters, ties=model.ties)
+        self.objective_, self.n_iter_ = result.objective, result.n_iter
+        self._warn_of(result)
 
-    def _start_metrics(self, model: Model, sample: Preferences) -> list[tuple[Floats, Floats]]:
-        """Return gains and discounts to start from: curves, textbook DCGs, the prior, the factored QP of a sample."""
+    def _descended(
+        self,
+        model: Model,
+        judgements: JudgementSource,
+        near: Sequence[Floats] | None,
+        cold_starts: Callable[[], list[list[Floats]]],
+        refit: str,
+    ) -> Fit:
+        """Return the fit from the parameters `near`, or from all starts where there are none or they are worse."""
+        share = self.n_effective_ / judgements.total_weight
+        self.warm_ = near is not None
+        warm = None if near is None else warm_fit(model, judgements, share, near, max_iter=self.max_iter)
+        if warm is not None and refit == "never":
+            return warm
+        starts = cold_starts()
+        if warm is not None and warm.objective <= lowest_objective(model, judgements, share, starts):
+            return warm
+        cold = fit(model, judgements, share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
+        self.warm_ = warm is not None and warm.objective <= cold.objective
+        return warm if warm is not None and self.warm_ else cold
+
+    def _cold_starts(self, model: Model, verdicts: Verdicts) -> list[list[Floats]]:
+        """Return the parameters of all starts, a group for each softness of the judges.
+
+        The metrics are a family of curves, the textbook DCGs, the prior, and the factored QP of a sample.
+        """
         dcgs = [*textbook_dcgs(model.n_grades, model.depth).values(), *([] if self.prior is None else [self.prior])]
-        dcgs.append(UtilityLearner(C=0.1, tol=1e-3).fit(sample.decided).factor().dcg)
-        return family(model.n_grades, model.depth) + [(dcg.gains, dcg.discounts) for dcg in dcgs]
+        dcgs.append(UtilityLearner(C=0.1, tol=1e-3).fit(verdicts.sample(20_000).decided).factor().dcg)
+        metrics = family(model.n_grades, model.depth) + [(dcg.gains, dcg.discounts) for dcg in dcgs]
+        return [[model.start(*metric, softer=softer) for metric in metrics] for softer in SOFTER]
 
-    def _keep(self, result: Fit, model: Model, raters: NDArray[Any]) -> None:
-        curves = self.curves_ = result.curves
+    def _keep(self, curves: Curves, raters: Sequence[str], *, ties: bool) -> None:
+        """Set the attributes that follow from the curves; `raters` names several judges."""
+        self.curves_ = curves
         self.scale_ = curves.sharpness * float(curves.discounts[0])
         self.error_rate_ = float(curves.errors.mean())
-        errors = zip(raters, curves.errors, strict=True) if model.n_raters > 1 else ()
-        self.rater_error_ = {str(name): float(error) for name, error in errors}
-        self.tie_threshold_ = float(curves.thresholds[1]) if model.ties else 0.0
-        self.objective_, self.n_iter_ = result.objective, result.n_iter
+        self.rater_error_ = (
+            {name: float(error) for name, error in zip(raters, curves.errors, strict=True)} if raters else {}
+        )
+        self.tie_threshold_ = float(curves.thresholds[1]) if ties else 0.0
+
+    def _warn_of(self, result: Fit) -> None:
+        """Warn of a descent that stopped short, and of raters who contradict the others."""
         if not result.converged:
             warnings.warn(
                 f"the descent stopped after {result.n_iter} iterations, before a stationary point: raise max_iter",

@@ -283,12 +283,44 @@ def fit(
     return min([whole, *(_descend(model, judgements, share, theta, max_iter, tol) for theta in better)], key=objective)
 
 
+def warm_fit(
+    model: Model,
+    judgements: JudgementSource,
+    share: float,
+    starts: Sequence[Floats],
+    *,
+    max_iter: int = 2000,
+    tol: float = 1e-8,
+) -> Fit:
+    """Descend from each of a few starts near the optimum, over all judgements, and keep the best; see `fit`."""
+    fits = (_descend_from(model, judgements, share, theta, max_iter, tol) for theta in starts)
+    return min(fits, key=attrgetter("objective"))
+
+
+def lowest_objective(
+    model: Model, judgements: JudgementSource, share: float, starts: Sequence[Sequence[Floats]]
+) -> float:
+    """Return the objective over all judgements of the start, in groups as for `fit`, that is best on the sample."""
+    step = len(judgements) // SUBSAMPLE
+    sample = judgements.every(step) if step >= 2 else judgements
+    sample_share = share * judgements.total_weight / sample.total_weight
+    each = [theta for group in starts for theta in group]
+    best = min(each, key=lambda theta: model.objective(theta, sample, sample_share)[0])
+    return model.objective(best, judgements, share)[0]
+
+
 def _descend(model: Model, judgements: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float) -> Fit:
     """Descend by L-BFGS-B; for the sigmoid loss, which is flat far from the optimum, first at lower sharpness."""
     for softer in (3.0, 1.5) if model.kind == SIGMOID else ():
         blunt = replace(model, centre=model.centre - softer)
         curves = blunt.curves(theta)
         theta = _minimised(blunt, judgements, share, blunt.start(curves.gains, curves.discounts), max_iter, tol).x
+    return _descend_from(model, judgements, share, theta, max_iter, tol)
+
+
+def _descend_from(
+    model: Model, judgements: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float
+) -> Fit:
     done = _minimised(model, judgements, share, theta, max_iter, tol)
     start_value = model.objective(theta, judgements, share)[0]
     x = done.x if done.fun <= start_value else theta

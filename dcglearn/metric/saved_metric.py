@@ -43,16 +43,7 @@ class SavedMetric:
             If a key is missing or unknown, a value is of another type, or the format is of another kind or a later
             version.
         """
-        kind, version = values.get("format"), values.get("version")
-        if kind != f"dcglearn.{cls._kind}":
-            raise InputError(f'"format" is {kind!r}, expected "dcglearn.{cls._kind}"')
-        if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-            raise InputError(f'"version" is {version!r}, expected {SCHEMA_VERSION}')
-        if version > SCHEMA_VERSION:
-            raise InputError(
-                f"written by a later dcglearn (version {version} of the format; this one reads up to "
-                f"{SCHEMA_VERSION}): upgrade dcglearn"
-            )
+        check_format(values, cls._kind, SCHEMA_VERSION)
         fields = {key: value for key, value in values.items() if key not in ("format", "version")}
         missing = [key for key in cls._arrays if key not in fields]
         unknown = sorted(set(fields) - {*cls._arrays, "grade_names", "notes"})
@@ -61,7 +52,7 @@ class SavedMetric:
             arrays = ", ".join(cls._arrays)
             raise InputError(f"{problem}; a {cls._kind} holds {arrays} and optionally grade_names, notes")
         for key in cls._arrays:
-            _check_numbers(fields[key], key)
+            check_numbers(fields[key], key)
         for key in ("grade_names", "notes"):
             if key in fields and not isinstance(fields[key], list):
                 raise InputError(f'"{key}" must be a list of texts')
@@ -105,10 +96,24 @@ class SavedMetric:
         return hash(tuple(getattr(self, key).tobytes() for key in self._arrays))
 
 
-def _check_numbers(value: Any, key: str) -> None:
+def check_format(values: dict[str, Any], kind: str, latest: int) -> None:
+    """Raise InputError unless a file's "format" is of a kind, and its "version" at most the latest that is known."""
+    found, version = values.get("format"), values.get("version")
+    if found != f"dcglearn.{kind}":
+        raise InputError(f'"format" is {found!r}, expected "dcglearn.{kind}"')
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise InputError(f'"version" is {version!r}, expected {latest}')
+    if version > latest:
+        raise InputError(
+            f"written by a later dcglearn (version {version} of the format; this one reads up to {latest}): "
+            "upgrade dcglearn"
+        )
+
+
+def check_numbers(value: Any, key: str) -> None:
     """Raise InputError unless `value` is a number or nested lists of numbers; texts and booleans are not numbers."""
     if isinstance(value, list):
         for item in value:
-            _check_numbers(item, key)
+            check_numbers(item, key)
     elif isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InputError(f'"{key}" holds {value!r}, which is not a number')

@@ -1,0 +1,174 @@
+"""Warm starts: the same fit from another place, saved learners, and starts that are refused."""
+
+import json
+import re
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.learning.dcg_learner import DCGLearner
+from dcglearn.learning.direct_fit import Model
+from dcglearn.learning.warm_start import WarmStart
+from dcglearn.logs.preferences import Preferences
+from dcglearn.metric.dcg import DCG
+from tests.makers import random_log
+
+LOG = random_log(300, "free", seed=3, noise=0.1)
+
+
+def judged(n: int, *, seed: int = 0) -> Preferences:
+    """Return a log with three raters, three strengths and ties."""
+    rng = np.random.default_rng(seed)
+    log = random_log(n, "free", seed=seed, noise=0.1)
+    rater = np.array(["ann", "bob", "eve"])[rng.integers(0, 3, n)]
+    return Preferences(log.preferred, log.other, rater=rater, strength=rng.integers(1, 4, n), tie=rng.random(n) < 0.2)
+
+
+@pytest.fixture(scope="module")
+def learner():
+    return DCGLearner().fit(LOG)
+
+
+@pytest.fixture(scope="module")
+def of_judges():
+    return DCGLearner().fit(judged(200))
+
+
+@pytest.mark.parametrize("loss", ["robust", "logistic", "sigmoid", "squared_hinge"])
+def test_the_optimum_is_a_start_that_stays(loss):
+    cold = DCGLearner(loss=loss).fit(judged(150))
+    warm = DCGLearner(loss=loss).fit(judged(150), start=cold)
+    assert warm.warm_ and not cold.warm_
+    assert warm.objective_ == pytest.approx(cold.objective_, rel=1e-7)
+    np.testing.assert_allclose(warm.dcg_.gains, cold.dcg_.gains, atol=2e-4)
+    np.testing.assert_allclose(warm.dcg_.discounts, cold.dcg_.discounts, atol=2e-4)
+
+
+def test_one_more_judgement_from_every_kind_of_start_ends_at_the_same_fit(learner, tmp_path):
+    more = Preferences(
+        *(np.concatenate([x, y[:1]]) for x, y in ((LOG.preferred, LOG.other), (LOG.other, LOG.preferred)))
+    )
+    cold = DCGLearner().fit(more)
+    learner.save(tmp_path / "learner.json")
+    learner.dcg_.save(tmp_path / "dcg.json")
+    files = [tmp_path / "learner.json", str(tmp_path / "dcg.json")]
+    for start in [learner, learner.curves_, learner.dcg_, *files]:
+        warm = DCGLearner().fit(more, start=start)
+        assert warm.warm_
+        assert warm.objective_ == pytest.approx(cold.objective_, rel=1e-7)
+
+
+def test_parameters_of_judges_are_taken_over_exactly(of_judges):
+    """The objective at the start is that of the fit, so nothing is lost on the way through the curves."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        again = DCGLearner(max_iter=1).fit(judged(200), start=of_judges)
+    assert again.objective_ == pytest.approx(of_judges.objective_, rel=1e-9)
+    assert again.rater_error_ == pytest.approx(of_judges.rater_error_, rel=1e-4)
+
+
+def test_judges_are_found_by_name(of_judges):
+    model = Model(depth=10, n_grades=5, n_raters=3, n_levels=3, ties=True)
+    start = WarmStart.of(of_judges)
+    theta = start.parameters(model, ("ann", "bob", "eve"))[0]
+    other = start.parameters(model, ("bob", "new", "ann"))[0]
+    error = model.parts[3].start + 1
+    assert other[error] == theta[error + 1] and other[error + 1] == 0 and other[error + 2] == theta[error]
+    rates = model.curves(theta).errors
+    np.testing.assert_allclose(rates, of_judges.curves_.errors, rtol=1e-9)
+
+
+def test_a_start_in_another_basin_is_left_where_that_is_worse(learner):
+    contrary = replace(learner.curves_, sharpness=1e-2, errors=np.array([0.49]))
+    there = DCGLearner(max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert there.fit(LOG, start=contrary).warm_
+        stuck = there.objective_
+        there.fit(LOG, start=contrary, refit="if_worse")
+    assert not there.warm_ and there.objective_ < stuck
+    assert DCGLearner().fit(LOG, start=learner, refit="if_worse").warm_
+
+
+def test_a_saved_learner_is_the_learner(of_judges, tmp_path):
+    file = tmp_path / "learner.json"
+    prior = DCG.standard(5, 10)
+    for fitted in (of_judges, DCGLearner(loss="squared_hinge", prior=prior, n_grades=5).fit(LOG)):
+        fitted.save(file)
+        loaded = DCGLearner.load(file)
+        known = {name: value for name, value in vars(fitted).items() if name not in ("visible_", "curves_")}
+        assert {name: getattr(loaded, name) for name in known} == known
+        for name, value in vars(fitted.curves_).items():
+            np.testing.assert_array_equal(getattr(loaded.curves_, name), value)
+        test = judged(50, seed=9)
+        np.testing.assert_array_equal(loaded.decision_function(test), fitted.decision_function(test))
+    with pytest.raises(InputError, match="exists"):
+        of_judges.save(file, force=False)
+
+
+def change(tmp_path, learner, **values):
+    file = tmp_path / "learner.json"
+    learner.save(file)
+    fields = {**json.loads(file.read_text()), **values}
+    file.write_text(json.dumps({key: value for key, value in fields.items() if value is not None}))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"version": 2}, "later dcglearn"),
+        ({"format": "dcglearn.utility"}, 'expected "dcglearn.dcg_learner"'),
+        ({"curves": None}, '"curves" is missing'),
+        ({"extra": 1}, 'unknown key "extra"'),
+        ({"objective": "1"}, "not a number"),
+        ({"n_iter": 1.5}, "expected int"),
+        ({"raters": ["ann", 1]}, "list of texts"),
+        ({"raters": ["ann", "bob"]}, "2 raters for 1 error rates"),
+        ({"curves": {"gains": [0, 1]}}, "expected gains, discounts"),
+        ({"parameters": {"ridges": 2}}, "ridges"),
+    ],
+)
+def test_damaged_files_are_refused_by_name(learner, tmp_path, values, words):
+    file = change(tmp_path, learner, **values)
+    with pytest.raises(InputError, match=words) as error:
+        DCGLearner.load(file)
+    assert str(file) in str(error.value)
+
+
+def curves_of(learner, **changes):
+    return replace(learner.curves_, **changes)
+
+
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [
+        (lambda _: DCG.standard(4, 10), "start (a DCG) has 4 grades and 10 positions, the log 5 and 10"),
+        (lambda _: DCG.standard(5, 9), "5 grades and 9 positions, the log 5 and 10"),
+        (lambda _: DCG([4, 3, 2, 1, 0], np.ones(10)), "gains do not rise from 4, of the worst grade, to 0"),
+        (lambda _: DCG(range(5), -np.arange(10.0)), "no discount is positive"),
+        (lambda it: curves_of(it, sharpness=0.0), "sharpness=0.0 must be a positive number"),
+        (lambda it: curves_of(it, sharpness=np.nan), "sharpness=nan"),
+        (lambda it: curves_of(it, errors=np.array([1.5])), "between 0 and 1"),
+        (lambda it: curves_of(it, gains=np.full(5, np.nan)), "not a finite number"),
+        (lambda it: curves_of(it, thresholds=np.array([0, 2.0, 1.0, np.inf])), "must not fall"),
+        (lambda _: DCGLearner(), "is no fitted DCGLearner"),
+        (lambda _: 3, "is no fitted DCGLearner"),
+        (lambda _: "nowhere.json", "nowhere.json does not exist"),
+    ],
+)
+def test_impossible_starts_are_refused(learner, start, words):
+    with pytest.raises(InputError, match=re.escape(words)):
+        DCGLearner().fit(LOG, start=start(learner))
+
+
+def test_a_start_of_another_loss_or_number_of_judges_is_refused(learner):
+    with pytest.raises(InputError, match='was fitted with loss="robust", this fit has loss="logistic"'):
+        DCGLearner(loss="logistic").fit(LOG, start=learner)
+    with pytest.raises(InputError, match="2 error rates, the log has 3 raters"):
+        DCGLearner().fit(judged(100), start=curves_of(learner, errors=np.array([0.1, 0.2])))
+    with pytest.raises(InputError, match="refit='always' is not one of never, if_worse"):
+        DCGLearner().fit(LOG, start=learner, refit="always")
