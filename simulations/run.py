@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +20,7 @@ from matplotlib.figure import Figure
 from tqdm import tqdm
 
 import dcglearn as dl
+from dcglearn.foundation.processes import in_processes
 
 STYLES = dl.plots.LINE_STYLES
 SUFFIXES = (".csv", ".png", ".pdf")
@@ -119,35 +118,36 @@ def repeated(
             raise dl.InputError(f"{name}={value}: must be at least {least}")
     tasks = [(dict(setting), repeat) for setting in settings for repeat in range(repeats)]
     run_task = partial(_run_task, function, seed)
-    with tqdm(total=len(tasks), disable=not progress, leave=False) as bar:
-        if jobs == 1:
-            for records in map(run_task, tasks):
-                yield from records
-                bar.update()
-            return
-        with _pool(jobs) as pool:
-            for records in pool.map(run_task, tasks, chunksize=4):
-                yield from records
-                bar.update()
+    with (
+        tqdm(total=len(tasks), disable=not progress, leave=False) as bar,
+        closing(_mapped(run_task, tasks, jobs)) as results,
+    ):
+        for records in results:
+            yield from records
+            bar.update()
 
 
-@contextmanager
-def _pool(jobs: int | str) -> Iterator[Executor]:
-    """Yield a pool of local processes, or the workers of a Dask cluster, which must be able to import `simulations`."""
-    if isinstance(jobs, int):
-        with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-            yield pool
-        return
+def _mapped(run_task: Callable[..., Any], tasks: Sequence[Any], jobs: int | str) -> Generator[Any, None, None]:
+    """Yield the records of each task, from local processes or a Dask cluster, which must be able to import this."""
+    if isinstance(jobs, str):
+        yield from _over_cluster(run_task, tasks, jobs)
+    elif jobs == 1:
+        yield from map(run_task, tasks)
+    else:
+        yield from in_processes(run_task, tasks, jobs)
+
+
+def _over_cluster(run_task: Callable[..., Any], tasks: Sequence[Any], address: str) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError as error:
         raise dl.InputError("a cluster needs Dask: pip install 'dcglearn[dask]'") from error
     try:
-        client = Client(jobs, timeout=10)
+        client = Client(address, timeout=10)
     except (OSError, ValueError) as error:
-        raise dl.InputError(f"--dask {jobs}: no scheduler answers at this address ({error})") from error
+        raise dl.InputError(f"--dask {address}: no scheduler answers at this address ({error})") from error
     with client, client.get_executor(pure=False) as pool:
-        yield pool
+        yield from pool.map(run_task, tasks, chunksize=4)
 
 
 def _run_task(function: Callable[..., Any], seed: int, task: tuple[dict[str, Any], int]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dcglearn.foundation.processes import SAFE_PATH, safe_import_paths
 from dcglearn.foundation.threads import one_thread
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
@@ -65,9 +66,10 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
     elif isinstance(engine, int) and not isinstance(engine, bool) and engine >= 1:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Port .* is already in use")
-            cluster = LocalCluster(
-                n_workers=engine, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
-            )
+            with safe_import_paths(), _safe_restarts():
+                cluster = LocalCluster(
+                    n_workers=engine, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+                )
             closing.callback(cluster.close)
             client = closing.enter_context(Client(cluster))
             client.run(os.dup2, 2, 1)  # standard output is for the result of this process
@@ -77,6 +79,13 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
         raise InputError("engine: an asynchronous client cannot be waited for; give one without asynchronous=True")
     check_versions(client, packages)
     return client
+
+
+def _safe_restarts() -> Any:
+    """Return a context in which Dask makes nannies that restart workers with `safe_import_paths`."""
+    import dask
+
+    return dask.config.set({f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": "1"})
 
 
 def check_versions(client: Client, packages: Sequence[str] = ()) -> None:

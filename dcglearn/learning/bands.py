@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from tqdm import tqdm
 
 from dcglearn.foundation.cluster import over_cluster
+from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.resampling import natural_unit, resampled_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable
 
     from dcglearn.foundation.arrays import Floats
     from dcglearn.logs.preferences import Preferences
@@ -156,9 +156,9 @@ def bootstrap_bands(
     unit = natural_unit(log) if by is None else by
     of_sample = partial(_resampled, log, settings, whole.dcg_)
     samples = resampled_weights(log, unit, n_resamples, seed)
-    results = _mapped(of_sample, samples, jobs, engine)
-    bar = tqdm(results, total=n_resamples, desc="bootstrap", disable=not progress, leave=False)
-    learned = [dcg for dcg in bar if dcg is not None]
+    with closing(_mapped(of_sample, samples, jobs, engine)) as results:
+        bar = tqdm(results, total=n_resamples, desc="bootstrap", disable=not progress, leave=False)
+        learned = [dcg for dcg in bar if dcg is not None]
     if len(learned) < 2:
         raise InputError(f"all but {len(learned)} of the {n_resamples} samples hold too little to learn from")
     return Bands(
@@ -181,11 +181,10 @@ def _resampled(log: Preferences, settings: dict[str, Any], start: DCG, weight: F
             return None
 
 
-def _mapped(of_sample: Any, samples: Iterable[Floats], jobs: int, engine: Any) -> Iterator[DCG | None]:
+def _mapped(of_sample: Any, samples: Iterable[Floats], jobs: int, engine: Any) -> Generator[DCG | None, None, None]:
     if engine is not None:
         yield from over_cluster(of_sample, samples, engine)
     elif jobs == 1:
         yield from map(of_sample, samples)
     else:
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-            yield from pool.map(of_sample, samples, chunksize=4)
+        yield from in_processes(of_sample, samples, jobs)

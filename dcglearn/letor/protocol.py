@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-import signal
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
 from dcglearn.foundation.files import read_json_object, written_beside
+from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.letor.candidates import CHOICES, GRIDS, Setting
 from dcglearn.letor.folds import Fold, find_folds, read_fold
@@ -23,7 +22,7 @@ from dcglearn.letor.trial import Trial, fingerprint_of, run_trial
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Sequence
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +160,11 @@ def run_plan(plan: Plan, output: Path | None, resume: bool, jobs: int, progress:
     done = {} if output is None else _saved_trials(output, tasks, resume)
     left = [task for task in tasks if (task[0].name, task[1]) not in done]
     hidden = None if progress is None else not progress
-    with tqdm(total=len(tasks), initial=len(done), disable=hidden, unit="trial", leave=False) as bar:
-        for trial in _trials(left, plan, min(jobs, max(len(left), 1))):
+    with (
+        tqdm(total=len(tasks), initial=len(done), disable=hidden, unit="trial", leave=False) as bar,
+        closing(_trials(left, plan, min(jobs, max(len(left), 1)))) as trials,
+    ):
+        for trial in trials:
             done[trial.fold, trial.method] = trial
             if output is not None:
                 file = file_of(output, trial.fold, trial.method)
@@ -174,32 +176,17 @@ def run_plan(plan: Plan, output: Path | None, resume: bool, jobs: int, progress:
     return tuple(done[fold.name, name] for name in plan.methods for fold in plan.folds)
 
 
-def _trials(tasks: list[tuple[Fold, str, str]], plan: Plan, jobs: int) -> Iterator[Trial]:
+def _trials(tasks: list[tuple[Fold, str, str]], plan: Plan, jobs: int) -> Generator[Trial, None, None]:
     """Yield trials as they end."""
     calls = [(fold, name, plan.convention, plan.grid, plan.seed, fingerprint) for fold, name, fingerprint in tasks]
     if jobs == 1:
-        for call in calls:
-            yield run_trial(*call)
-        return
-    # Spawned, since a fork of a process whose threads hold locks hangs.
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _ignore_interrupts)
-    try:
-        left = {pool.submit(run_trial, *call) for call in calls}
-        while left:  # a wait without timeout ignores interrupts once Polars is loaded
-            done, left = wait(left, timeout=1.0, return_when=FIRST_COMPLETED)
-            yield from (future.result() for future in done)
-    except BaseException:
-        for child in set(multiprocessing.active_children()) - others:
-            child.terminate()  # a trial may take a minute
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        yield from map(_run_call, calls)
+    else:
+        yield from in_processes(_run_call, calls, jobs, in_order=False)
 
 
-def _ignore_interrupts() -> None:
-    """Ignore SIGINT in a worker: the parent ends its workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _run_call(call: tuple[Any, ...]) -> Trial:
+    return run_trial(*call)
 
 
 def file_of(output: Path, fold: str, method: str) -> Path:

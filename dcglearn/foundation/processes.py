@@ -1,0 +1,175 @@
+"""Worker processes: a function applied to items in several processes, which end with the one that started them.
+
+`concurrent.futures.ProcessPoolExecutor` does not serve here. A worker that is stopped while it writes a result leaves
+the pool waiting for the rest of it, without end; and after a SIGKILL of the parent its workers finish what they do.
+Here each worker has a connection of its own, closed at both ends when either process ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import traceback
+from multiprocessing.connection import wait
+from threading import Thread
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
+
+SAFE_PATH = "PYTHONSAFEPATH"
+"""Variable of the environment that keeps the working folder off the import path of a Python process."""
+
+_PAUSE = 1.0
+"""Longest wait for results, in seconds: a wait without an end would not notice an interrupt once Polars is loaded."""
+
+
+def in_processes(
+    function: Callable[[Any], Any], items: Iterable[Any], n: int, *, in_order: bool = True
+) -> Generator[Any, None, None]:
+    """Yield ``function(item)`` of every item, computed in `n` spawned processes; in the order of the items, or as done.
+
+    Workers ignore interrupts; they are ended when the generator is closed (use `contextlib.closing`, so that an error
+    in the caller's loop closes it at once), and end by themselves when this process dies. An exception of the function
+    is raised here. Raise RuntimeError if a worker dies.
+    """
+    workers: dict[Connection, SpawnProcess] = {}
+    try:
+        with _interrupts_later(), safe_import_paths():
+            for _ in range(n):
+                _start(workers)
+        results = _results(function, items, workers)
+        yield from _sorted(results) if in_order else (result for _, result in results)
+    finally:
+        for process in workers.values():
+            process.kill()
+        for connection, process in workers.items():
+            process.join()
+            connection.close()
+
+
+@contextlib.contextmanager
+def safe_import_paths() -> Iterator[None]:
+    """Keep the working folder off the import path of the Python processes that are started in this context.
+
+    A child of `multiprocessing` runs ``python -c``, which looks for every module in the working folder first: a file
+    ``random.py`` there would be executed.
+    """
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before
+
+
+@contextlib.contextmanager
+def _interrupts_later() -> Iterator[None]:
+    """Hold interrupts back in this thread, and for good in the processes that it starts meanwhile."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start(workers: dict[Connection, SpawnProcess]) -> None:
+    # Spawned, since a fork of a process whose threads hold locks hangs.
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_work, args=(there,), daemon=True)
+    process.start()
+    workers[here] = process
+    there.close()
+
+
+def _results(
+    function: Callable[[Any], Any], items: Iterable[Any], workers: dict[Connection, SpawnProcess]
+) -> Iterator[tuple[int, Any]]:
+    """Yield the index and the result of every item, as they are done; items are taken as workers become idle."""
+    idle = list(workers)
+    for connection in idle:
+        with _worker_errors(workers[connection]):
+            connection.send(function)
+    tasks = enumerate(items)
+    busy: dict[Any, int] = {}
+    while True:
+        while idle and (task := next(tasks, None)) is not None:
+            connection = idle.pop()
+            with _worker_errors(workers[connection]):
+                connection.send(task[1])
+            busy[connection] = task[0]
+        if not busy:
+            return
+        for ready in wait(list(busy), timeout=_PAUSE):
+            connection = cast("Connection", ready)
+            with _worker_errors(workers[connection]):
+                error, result = connection.recv()
+            if error is not None:
+                raise error
+            idle.append(connection)
+            yield busy.pop(connection), result
+
+
+def _sorted(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
+    early: dict[int, Any] = {}
+    due = 0
+    for index, result in results:
+        early[index] = result
+        while due in early:
+            yield early.pop(due)
+            due += 1
+
+
+@contextlib.contextmanager
+def _worker_errors(process: SpawnProcess) -> Iterator[None]:
+    """Translate a broken connection into a RuntimeError that says how the worker ended."""
+    try:
+        yield
+    except (EOFError, ConnectionError) as error:
+        process.join()
+        code = process.exitcode or 0
+        how = f"by signal {-code}, as when memory runs out: use fewer processes" if code < 0 else f"with status {code}"
+        raise RuntimeError(f"a worker process was ended {how}") from error
+
+
+def _work(connection: Connection) -> None:
+    """Answer items with results until the parent closes the connection."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=_end_with_parent, daemon=True).start()
+    with contextlib.suppress(EOFError):
+        function = connection.recv()
+        while True:
+            connection.send_bytes(_outcome(function, connection.recv()))
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+def _outcome(function: Callable[[Any], Any], item: Any) -> bytes:
+    """Return what is sent: no error and the result, or an error and None."""
+    try:
+        return pickle.dumps((None, function(item)))
+    except Exception as error:
+        error.add_note(f"\nIn a worker process:\n{''.join(traceback.format_exception(error))}")
+        try:
+            message = pickle.dumps((error, None))
+            pickle.loads(message)
+        except Exception:  # not every exception can be pickled and made again
+            return pickle.dumps((RuntimeError(f"{type(error).__name__}: {error}"), None))
+        return message
