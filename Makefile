@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
 
-.PHONY: demo test check peers bench figures studies theory clean help
+.PHONY: demo test long check peers bench figures studies theory clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
@@ -26,6 +26,9 @@ demo: $(READY)   ## learn a DCG from the log that ships with the project, and dr
 
 test: $(READY)   ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
+
+long: $(READY)   ## run the tests that `make test` leaves out: every benchmark in its quick form, the longest simulations
+	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 -m long
 
 peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, ranx, cwl_eval, PyTorch (CPU)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check xgboost ranx cwl-eval

@@ -1,11 +1,15 @@
 """Fixtures of all tests, and hypothesis's settings."""
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from tests.makers import SHARED, call
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # OpenMP's threads spin while they wait for those of the other test process
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile("dcglearn", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("dcglearn")

@@ -125,6 +125,7 @@ def test_make_targets_do_their_own_set_up():
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "script",
     ["margin_qp", "scaling", "losses", "coherence", "evaluate", "letor", "trees", "out_of_core", "cluster"],
