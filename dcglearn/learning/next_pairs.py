@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
 from dcglearn.learning.dcg_learner import DCGLearner
-from dcglearn.logs.preferences import Preferences, as_preferences, encode
+from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.logs.unique_rows import packed, unique_rows
+from dcglearn.logs.visibility import gram_matrix
 from dcglearn.metric.dcg import DCG
 
 if TYPE_CHECKING:
     import os
 
     import polars as pl
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats, Grades, Integers
 
@@ -92,7 +94,8 @@ def suggest_pairs(
         Number of pairs. Each is chosen as if the pairs before it were answered, so that a batch does not ask the same
         thing twice.
     learner : DCGLearner, optional
-        Learner whose settings are used; by default ``DCGLearner()``.
+        A fitted learner, whose DCG is used as it is; or one whose settings are used to learn from `log`; by default
+        ``DCGLearner()``.
     n_grades : int, optional
         L where log and candidates may lack the top grade.
     seed : int
@@ -106,7 +109,8 @@ def suggest_pairs(
     Raises
     ------
     InputError
-        If the candidates have another depth than the log, or all are judged or pairs of equal lists.
+        If the candidates have another depth than the log, or all are judged or pairs of equal lists, or the fitted
+        learner has fewer grades or another depth.
 
     Examples
     --------
@@ -122,13 +126,13 @@ def suggest_pairs(
     top = int(pairs.max(initial=0)) + 1
     n_grades = max(top, n_grades or 0, 2 if judged is None else judged.n_grades)
     pairs = _open(pairs, judged)
-    log = None if judged is None else as_preferences(judged, n_grades)
-    dcg = _present_dcg(log, learner, n_grades, pairs.shape[2])
-    difference = dcg.score(pairs[:, 0]) - dcg.score(pairs[:, 1])
-    chosen, value = _greedy(pairs, log, difference, min(n, len(pairs)), n_grades)
+    dcg = _present_dcg(judged, learner, n_grades, pairs.shape[2])
+    with one_blas_thread():
+        chosen, value = _greedy(pairs, judged, dcg, min(n, len(pairs)))
     if len(pairs) < n:
         warnings.warn(f"only {len(pairs)} pairs are left to ask, of the {n} wanted", UserWarning, stacklevel=2)
-    return Questions(pairs[chosen], difference[chosen], value)
+    asked = pairs[chosen]
+    return Questions(asked, dcg.score(asked[:, 0]) - dcg.score(asked[:, 1]), value)
 
 
 def generated_lists(log: Preferences, n: int, *, seed: int = 0) -> Grades:
@@ -190,27 +194,38 @@ def _keys(pairs: Grades) -> Integers:
 
 
 def _present_dcg(log: Preferences | None, learner: DCGLearner | None, n_grades: int, depth: int) -> DCG:
-    """Return the DCG learned so far, before any verdict the learner's prior, or else the standard DCG."""
+    """Return the learner's DCG or, if it is not fitted, that of the log or, before any verdict, its prior's."""
     model = DCGLearner() if learner is None else learner
-    if log is None or not len(log.decided):
-        return model.prior if model.prior is not None else DCG.standard(n_grades, depth).normalised()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return DCGLearner(**{**model.get_params(), "n_grades": n_grades}).fit(log).dcg_
+    if hasattr(model, "dcg_"):
+        dcg = model.dcg_
+    elif log is None or not len(log.decided):
+        dcg = model.prior if model.prior is not None else DCG.standard(n_grades, depth).normalised()
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            dcg = DCGLearner(**{**model.get_params(), "n_grades": n_grades}).fit(log).dcg_
+    if dcg.n_grades < n_grades or dcg.depth != depth:
+        raise InputError(
+            f"the learner has {dcg.n_grades} grades and {dcg.depth} positions, log and candidates {n_grades} and "
+            f"{depth}: fit it to lists of that depth, with n_grades={n_grades}"
+        )
+    return dcg
 
 
-def _greedy(
-    pairs: Grades, log: Preferences | None, difference: Floats, n: int, n_grades: int
-) -> tuple[list[int], Floats]:
-    """Return the indices of the chosen pairs and their values."""
-    rows = _differences(pairs[:, 0], pairs[:, 1], n_grades)
-    information = 0.1 * np.eye(rows.shape[1])
-    if log is not None:
-        judged = _differences(log.preferred, log.other, n_grades)
-        information += judged.T @ judged
+def _greedy(pairs: Grades, log: Preferences | None, dcg: DCG, n: int) -> tuple[list[int], Floats]:
+    """Return the indices of n chosen pairs and their values.
+
+    The rows d of all pairs are float32, which changes a value by about 1e-6 of its size.
+    """
+    shape = dcg.depth, dcg.n_grades
+    information = 0.1 * np.eye(dcg.depth * dcg.n_grades)
+    if log is not None and len(log):
+        information += gram_matrix(log.preferred, log.other, shape)
     inverse = np.linalg.inv(information)
-    near = np.abs(difference) + NEAR * max(float(np.sqrt(np.mean(difference**2))), 1e-12)
-    variance = np.einsum("ij,jk,ik->i", rows, inverse, rows)
+    rows = _differences(pairs, dcg.n_grades)
+    difference = np.abs(rows @ dcg.utility.weights.ravel().astype(np.float32))
+    near = difference + NEAR * max(float(np.sqrt(np.mean(difference**2))), 1e-12)
+    variance = np.einsum("ij,ij->i", rows @ inverse.astype(np.float32), rows)
     chosen: list[int] = []
     values = []
     for _ in range(n):
@@ -221,10 +236,14 @@ def _greedy(
         values.append(float(value[best]))
         step = inverse @ rows[best] / np.sqrt(1.0 + variance[best])
         inverse -= np.outer(step, step)
-        variance = variance - (rows @ step) ** 2
+        variance -= (rows @ step.astype(np.float32)) ** 2
     return chosen, np.array(values)
 
 
-def _differences(first: Grades, second: Grades, n_grades: int) -> Floats:
-    d = encode(first, n_grades).astype(np.float64) - encode(second, n_grades)
-    return d.reshape(len(d), -1)
+def _differences(pairs: Grades, n_grades: int) -> NDArray[np.float32]:
+    """Return the encoding of the first list of each pair minus that of the second, shape (m, K * L)."""
+    codes = np.arange(-1, n_grades)
+    one_hot = (codes[:, None] == np.arange(n_grades)).astype(np.float32)  # of each code; all 0 for -1
+    table = (one_hot[:, None] - one_hot).reshape(-1, n_grades)
+    numbers = (pairs[:, 0].astype(np.intp) + 1) * len(codes) + pairs[:, 1] + 1
+    return table[numbers].reshape(len(pairs), -1)

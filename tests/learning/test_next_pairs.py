@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.next_pairs import generated_lists, suggest_pairs
-from dcglearn.logs.preferences import Preferences
+from dcglearn.logs.preferences import Preferences, encode
 from dcglearn.logs.readers import read_preferences, read_questions
 from dcglearn.simulate import ground_truth, permutations, preference_pairs
 from tests.makers import PAPER_LIST, random_log
@@ -53,6 +53,49 @@ def test_with_wrong_answers_questions_are_still_worth_it():
     active = np.mean([study(truth, seed, suggested, 0.1) for seed in range(3)], axis=0)
     random = np.mean([study(truth, seed, lambda _, pool: pool[:10], 0.1) for seed in range(3)], axis=0)
     assert active[1] > random[1]
+
+
+def twin(pairs, log, dcg, n):
+    """Choose n pairs as the module's docstring says, in float64, with a new inverse for each choice."""
+    both = np.stack([encode(lists, dcg.n_grades) for lists in (pairs[:, 0], pairs[:, 1])]).astype(float)
+    rows = (both[0] - both[1]).reshape(len(pairs), -1)
+    judged = (encode(log.preferred, 5).astype(float) - encode(log.other, 5)).reshape(len(log), -1)
+    information = 0.1 * np.eye(rows.shape[1]) + judged.T @ judged
+    difference = np.abs(dcg.score(pairs[:, 0]) - dcg.score(pairs[:, 1]))
+    near = difference + 0.1 * np.sqrt(np.mean(difference**2))
+    chosen, values = [], []
+    for _ in range(n):
+        value = np.sqrt((rows * np.linalg.solve(information, rows.T).T).sum(axis=1)) / near
+        value[chosen] = -1
+        chosen.append(int(value.argmax()))
+        values.append(value.max())
+        information += np.outer(rows[chosen[-1]], rows[chosen[-1]])
+    return pairs[chosen], values
+
+
+@pytest.mark.parametrize("lists", ["free", "unknown"])
+def test_the_choice_is_that_of_the_formula(lists):
+    log = random_log(60, "free", seed=4, noise=0.1)
+    learner = DCGLearner().fit(log)
+    pool = np.random.default_rng(5).integers(-1 if lists == "unknown" else 0, 5, (3000, 2, 10)).astype(np.int8)
+    questions = suggest_pairs(log, pool, 20, learner)
+    pairs, values = twin(pool, log, learner.dcg_, 20)
+    np.testing.assert_array_equal(questions.pairs, pairs)
+    np.testing.assert_allclose(questions.value, values, rtol=1e-4)
+
+
+def test_a_fitted_learner_is_not_fitted_again(monkeypatch, tmp_path):
+    log, pool = random_log(60, "free", seed=4), np.random.default_rng(5).integers(0, 5, (300, 2, 10))
+    expected = suggest_pairs(log, pool, 3)
+    learner = DCGLearner().fit(log)
+    learner.save(tmp_path / "learner.json")
+    monkeypatch.setattr(DCGLearner, "fit", None)
+    for fitted in (learner, DCGLearner.load(tmp_path / "learner.json")):
+        np.testing.assert_array_equal(suggest_pairs(log, pool, 3, fitted).pairs, expected.pairs)
+    with pytest.raises(InputError, match="the learner has 5 grades and 10 positions, log and candidates 7 and 10"):
+        suggest_pairs(log, pool + 2, 3, learner)
+    with pytest.raises(InputError, match="log and candidates 5 and 4"):
+        suggest_pairs(None, pool[:, :, :4], 3, learner)
 
 
 def test_a_batch_does_not_ask_the_same_thing_twice():
