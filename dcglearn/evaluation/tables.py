@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from dcglearn.evaluation.table_files import line_table, nested_json, nested_table
 from dcglearn.evaluation.trec import Judgements, Run, trec_judgements, trec_runs, without_duplicates
-from dcglearn.foundation.sources import content, kind_of, parquet_rows
-from dcglearn.foundation.validation import MAX_GRADES, InputError
+from dcglearn.foundation.sources import content, kind_of, parquet_rows, suffix_of
+from dcglearn.foundation.validation import MAX_GRADES, InputError, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +34,12 @@ ALIASES = {
 }
 """Names that a table's columns may have, in lower case."""
 
+LEAST_GRADE = -(2**31)
+"""Smallest grade of a table; grades below 0 count as 0."""
+
+TEXTS = ("String", "Categorical", "Enum", "Null")
+"""Types of a table's column that can hold identifiers, beside integers."""
+
 
 def read_judgements(judgements: JudgementsLike, duplicates: Duplicates = "error") -> Judgements:
     """Return judgements, reading them if a path is given.
@@ -57,7 +62,7 @@ def read_judgements(judgements: JudgementsLike, duplicates: Duplicates = "error"
     if isinstance(judgements, Judgements):
         return judgements
     if isinstance(judgements, dict):
-        return _judgements(_nested(judgements, "grade"), "judgements", duplicates)
+        return _judgements(nested_table(judgements, "grade"), "judgements", duplicates)
     if _is_path(judgements):
         if not _is_table(judgements):
             return trec_judgements(judgements, duplicates=duplicates)
@@ -101,9 +106,7 @@ def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
     if isinstance(source, Run):
         return [source]
     if isinstance(source, dict):
-        several = any(isinstance(v, dict) for part in source.values() if isinstance(part, dict) for v in part.values())
-        parts = source if several else {name: source}
-        return [run for key, part in parts.items() for run in _table_runs(_nested(part, "score"), str(key), duplicates)]
+        return _table_runs(nested_table(source, "score"), name, duplicates)
     if _is_path(source):
         if not _is_table(source):
             return trec_runs(source, duplicates=duplicates)
@@ -117,48 +120,17 @@ def _is_path(value: Any) -> bool:
 
 
 def _is_table(path: Any) -> bool:
-    bare = str(path).removesuffix(".gz").removesuffix(".zst")
-    return Path(bare).suffix in (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+    return suffix_of(path) in (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 
 
 def _file_table(path: Any, number: str) -> tuple[str, pl.DataFrame]:
-    import polars as pl
-
+    """Return a file's name for messages, and its table."""
     name, data = content(path)
     kind = kind_of(name, data)
     if kind == "parquet":
         return name, parquet_rows(name, data)
-    try:
-        if kind == "text":
-            separator = "\t" if b"\t" in data.split(b"\n", 1)[0] else ","
-            return name, pl.read_csv(io.BytesIO(data), separator=separator, infer_schema=False)
-        if not data.lstrip().startswith(b"{") or b"\n{" in data.strip():
-            return name, pl.read_ndjson(io.BytesIO(data))
-        value = json.loads(data)
-    except (pl.exceptions.PolarsError, ValueError) as error:
-        raise _bad_line(name, data, str(error)) from error
-    nested = any(isinstance(part, dict) for part in value.values())
-    return name, _nested(value, number) if nested else pl.DataFrame([value])
-
-
-def _bad_line(name: str, data: bytes, reason: str) -> InputError:
-    for place, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
-        try:
-            json.loads(line or "{}")
-        except ValueError as error:
-            return InputError(f"{name} line {place}: not valid JSON ({error})")
-    return InputError(f"{name}: cannot be read as a table ({reason})")
-
-
-def _nested(values: Mapping[Any, Any], number: str) -> pl.DataFrame:
-    import polars as pl
-
-    try:
-        rows = [(str(q), str(d), v) for q, documents in values.items() for d, v in documents.items()]
-    except AttributeError as error:
-        raise InputError(f"expected {{query: {{document: {number}}}}}; {error}") from error
-    columns = list(zip(*rows, strict=True)) or [(), (), ()]
-    return pl.DataFrame({"query": columns[0], "document": columns[1], number: columns[2]}, strict=False)
+    nested = nested_json(name, data, number) if kind == "json" else None
+    return name, line_table(name, data, kind, ALIASES, number) if nested is None else nested
 
 
 def _polars(table: Any, name: str) -> pl.DataFrame:
@@ -166,9 +138,12 @@ def _polars(table: Any, name: str) -> pl.DataFrame:
 
     if isinstance(table, pl.DataFrame):
         return table
-    if hasattr(table, "columns") and hasattr(table, "__getitem__"):
+    if not (hasattr(table, "columns") and hasattr(table, "__getitem__")):
+        raise InputError(f"{name}: {type(table).__name__} is neither a path, a data frame nor a dictionary")
+    try:
         return pl.DataFrame({str(column): list(table[column]) for column in table.columns}, strict=False)
-    raise InputError(f"{name}: {type(table).__name__} is neither a path, a data frame nor a dictionary")
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name}: cannot be read as a data frame ({error})") from error
 
 
 def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> Judgements:
@@ -176,7 +151,7 @@ def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> Judge
 
     columns = _columns(frame, name, "grade")
     grade = columns["grade"]
-    wrong = (grade != grade.floor()) | (grade >= MAX_GRADES)
+    wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < LEAST_GRADE)
     if wrong.any():
         row = int(wrong.arg_true()[0])
         raise InputError(f"{name} row {row + 1}: grade {grade[row]:g} is not a whole number up to {MAX_GRADES - 1}")
@@ -186,6 +161,11 @@ def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> Judge
 
 def _table_runs(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> list[Run]:
     column = _alias(frame, "run")
+    if column is not None:
+        _refuse_types(frame, name, {"run": column})
+        if frame[column].null_count():
+            row = int(frame[column].is_null().arg_true()[0])
+            raise InputError(f"{name} row {row + 1}: the {column} is missing; name the run of every row")
     parts = (
         {name: frame} if column is None else {str(k[0]): v for k, v in frame.partition_by(column, as_dict=True).items()}
     )
@@ -209,9 +189,10 @@ def _columns(frame: pl.DataFrame, name: str, number: str) -> pl.DataFrame:
     for role, column in columns.items():
         if column is None:
             raise InputError(
-                f"{name} has no column for the {role}: its columns are {', '.join(frame.columns)}; "
+                f"{name} has no column for the {role}: its columns are {listed(frame.columns)}; "
                 f"expected one of {', '.join(ALIASES[role])}"
             )
+    _refuse_types(frame, name, columns)
     table = frame.select(
         pl.col(str(columns[role])).cast(kind, strict=role != number).alias(role) for role, kind in kinds.items()
     )
@@ -223,3 +204,14 @@ def _columns(frame: pl.DataFrame, name: str, number: str) -> pl.DataFrame:
         cell = frame[str(columns[number])][row]
         raise InputError(f"{name} row {row + 1}: query, document or {number} is missing ({number} {cell!r})")
     return table
+
+
+def _refuse_types(frame: pl.DataFrame, name: str, columns: Mapping[str, str | None]) -> None:
+    """Raise InputError unless identifiers are text or integers, and numbers are numbers or text."""
+    for role, column in columns.items():
+        kind = frame.schema[str(column)]
+        text = kind.is_integer() or kind.base_type().__name__ in TEXTS
+        number = role in ("grade", "score") and kind.is_numeric()
+        if not (text or number):
+            wanted = "numbers" if role in ("grade", "score") else "text or integers"
+            raise InputError(f"{name}: column {column} holds {kind}, expected {wanted} for the {role}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import MAX_GRADES, InputError
+from dcglearn.logs.line_formats import shown
 
 if TYPE_CHECKING:
     import os
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 Duplicates = Literal["error", "first", "last"]
 RUN_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
 JUDGEMENT_COLUMNS = ("query", "iteration", "document", "grade")
+WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
+SCORE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +73,9 @@ def trec_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "e
     """Read TREC judgements (qrels), one ``query iteration document grade`` per line.
 
     The text may have any white space between columns, also as .gz, .zst and .xz; lines beginning with ``#`` are
-    skipped; the path - is standard input. Raises InputError if a line is malformed (the message names it), a document
-    is judged twice (and `duplicates` is "error"), or the file cannot be read.
+    skipped; the path - is standard input. Raises InputError if a line is malformed or does not have exactly these
+    columns (the message names it), a document is judged twice (and `duplicates` is "error"), or the file cannot be
+    read.
     """
     name, data = content(path)
     frame = _table(name, data, JUDGEMENT_COLUMNS, "grade")
@@ -84,7 +88,8 @@ def trec_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "e
 def trec_runs(path: str | os.PathLike[str], *, duplicates: Duplicates = "error") -> list[Run]:
     """Read TREC runs in the order of the file, one ``query Q0 document rank score run`` per line.
 
-    Paths, duplicates and errors are as in `trec_judgements`; a file may hold several runs.
+    Paths, duplicates and errors are as in `trec_judgements`; a file may hold several runs. Where tabs separate the
+    columns, the tag ends at its first blank, as in trec_eval.
     """
     name, data = content(path)
     frame = _table(name, data, RUN_COLUMNS, "score")
@@ -97,22 +102,41 @@ def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> pl.Da
     """Return the columns in use; a second attempt first replaces all white space by single blanks."""
     import polars as pl
 
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
     first = data[: data.find(b"\n") + 1] or data
-    separator = "\t" if first.count(b"\t") == len(columns) - 1 else " "
+    tabs = first.count(b"\t") == len(columns) - 1
     for tidy in (False, True):
         if tidy:
-            single = re.sub(rb"[ \t\r\f\v]*\n[ \t\r\f\v]*", b"\n", data.strip())
-            data, separator = re.sub(rb"[ \t\r\f\v]+", b" ", single), " "
+            separator, text = " ", _tidied(data, columns)
+        elif any(other in data for other in ((b" " if tabs else b"\t"), b"\r", b"\v", b"\f")):
+            continue
+        else:
+            separator, text = "\t" if tabs else " ", data
         try:
-            frame = _parsed(data, columns, number, separator)
+            frame = _parsed(text, columns, number, separator)
         except pl.exceptions.PolarsError:
             continue
         if _whole(frame, number):
-            return frame
+            return frame.select(column for column in columns if column in ("query", "document", "run", number))
     raise _first_bad_line(name, data, columns, number)
 
 
+def _tidied(data: bytes, columns: Sequence[str]) -> bytes:
+    """Return the lines without comments and blank lines, with single blanks between columns.
+
+    Where all columns of a run are separated by tabs, its tag ends at the first blank, as in trec_eval.
+    """
+    data = re.sub(rb"(?m)^#[^\n]*\n?", b"", data)
+    if columns[-1] == "run":
+        cells = len(columns) - 1
+        data = re.sub(rb"(?m)^((?:[^\s]+\t){%d}[^\s]+)[ ][^\t\n]*$" % cells, rb"\1", data)
+    data = re.sub(rb"[ \t\r\f\v]*\n\s*", b"\n", data.strip())
+    return re.sub(rb"[ \t\r\f\v]+", b" ", data)
+
+
 def _parsed(data: bytes, columns: Sequence[str], number: str, separator: str) -> pl.DataFrame:
+    """Return all columns: Polars refuses a line with too many only if it reads them all."""
     import polars as pl
 
     kinds = {"score": pl.Float64, "grade": pl.Int64}
@@ -123,11 +147,11 @@ def _parsed(data: bytes, columns: Sequence[str], number: str, separator: str) ->
         quote_char=None,
         comment_prefix="#",
         schema={column: kinds[number] if column == number else pl.String for column in columns},
-        columns=[i for i, column in enumerate(columns) if column in ("query", "document", "run", number)],
     )
 
 
 def _whole(frame: pl.DataFrame, number: str) -> bool:
+    """Return whether no line lacks a column, and no score is NaN."""
     empty = any(frame[name].null_count() for name in frame.columns)
     return len(frame) > 0 and not empty and not (number == "score" and bool(frame[number].is_nan().any()))
 
@@ -135,30 +159,34 @@ def _whole(frame: pl.DataFrame, number: str) -> bool:
 def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str) -> InputError:
     """Return the error of the first line that is malformed."""
     expected = " ".join(columns)
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        place = data[: error.start].count(b"\n") + 1
-        return InputError(f"{name} line {place}: byte {data[error.start]:#x} is not UTF-8 text; save the file as UTF-8")
     seen = False
-    for place, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+    for place, line in enumerate(data.split(b"\n"), 1):
         cells = line.split()
-        if not cells or line.startswith("#"):
+        if not cells or line.startswith(b"#"):
             continue
         seen = True
-        if len(cells) != len(columns):
-            return InputError(f"{name} line {place}: {len(cells)} columns, expected {len(columns)}: {expected}")
-        value: Any = cells[columns.index(number)]
         try:
-            good = float(value) == float(value) if number == "score" else int(value) is not None
-        except ValueError:
-            good = False
-        if not good:
+            line.decode()
+        except UnicodeDecodeError as error:
+            byte = f"byte {line[error.start]:#x}"
+            return InputError(f"{name} line {place}: {byte} is not UTF-8 text; save the file as UTF-8")
+        if len(cells) != len(columns) and not _tag_with_words(line, columns):
+            return InputError(f"{name} line {place}: {len(cells)} columns, expected {len(columns)}: {expected}")
+        value = cells[columns.index(number)].decode()
+        kind = SCORE if number == "score" else WHOLE
+        if not kind.fullmatch(value):
             wanted = "a number" if number == "score" else "a whole number"
-            return InputError(f"{name} line {place}: {number} {value!r} is not {wanted}")
+            return InputError(f"{name} line {place}: {number} {shown(value)} is not {wanted}")
+        if number == "grade" and not abs(int(value)) < 2**63:
+            return InputError(f"{name} line {place}: grade {shown(value)} is not from 0 to {MAX_GRADES - 1}")
     return InputError(
         f"{name} holds no line of {expected}" if not seen else f"{name} cannot be read as lines of {expected}"
     )
+
+
+def _tag_with_words(line: bytes, columns: Sequence[str]) -> bool:
+    """Return whether a line of a run has tabs between its columns, and words after the tag."""
+    return columns[-1] == "run" and len(_tidied(line, columns).split()) == len(columns)
 
 
 def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicates: Duplicates) -> pl.DataFrame:

@@ -69,12 +69,17 @@ def _from_zstd(data: bytes) -> bytes:
     return "\n".join(lines["line"].fill_null("")).encode()
 
 
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """Return the suffix of a file's name in lower case, without .gz, .xz or .zst: ".csv" of "Run.CSV.xz"."""
+    name = str(path).lower()
+    return Path(name.removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")).suffix
+
+
 def kind_of(name: str, data: bytes) -> str:
     """Return "json", "text" or "parquet", by the first bytes of Parquet, by the suffix, or by the first byte."""
-    suffix = Path(name.removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")).suffix
     if data[:4] == b"PAR1":
         return "parquet"
-    return FORMATS.get(suffix) or ("json" if data.lstrip()[:1] == b"{" else "text")
+    return FORMATS.get(suffix_of(name)) or ("json" if data.lstrip()[:1] == b"{" else "text")
 
 
 def parquet_rows(name: str, data: bytes) -> pl.DataFrame:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats, Grades
@@ -101,6 +103,13 @@ def within(value: float, name: str, most: float, remedy: str) -> None:
     if not (0 <= value <= most and np.isfinite(value)):
         allowed = f"from 0 to {most:g}" if np.isfinite(most) else "finite, 0 or more"
         raise InputError(f"{name}={value} must be {allowed}; {remedy}")
+
+
+def listed(names: Iterable[str], most: int = 20) -> str:
+    """Return names for a message, separated by commas, the first `most` of them."""
+    texts = [name if len(name) <= 60 else f"{name[:57]}..." for name in map(str, names)]
+    more = [f"and {len(texts) - most:,} more"] if len(texts) > most else []
+    return ", ".join([*texts[:most], *more])
 
 
 def frozen(array: Any) -> Any:

@@ -27,17 +27,22 @@ _PLAIN_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
 
 def read_fast(source: Source, rules: Rules) -> Table | None:
     """Return the columns by role if every line is plain and good, None if the careful pass must decide."""
-    frame = None
     try:
-        if isinstance(source, JsonLines):
-            frame = _plain_json(source)
-        elif isinstance(source, TextLines):
-            frame = _plain_text(source)
-        elif isinstance(source, ParquetRows):
-            frame = source.frame.select(pl.col(column).alias(role) for role, column in source.columns.items())
+        frame = plain_frame(source)
         return None if frame is None else _columns(frame, source.roles, rules)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
+
+
+def plain_frame(source: Source) -> pl.DataFrame | None:
+    """Return the columns by role, not yet checked, if every line has the same form; else None, or raise PolarsError."""
+    if isinstance(source, JsonLines):
+        return _plain_json(source)
+    if isinstance(source, TextLines):
+        return _plain_text(source)
+    if isinstance(source, ParquetRows):
+        return source.frame.select(pl.col(column).alias(role) for role, column in source.columns.items())
+    return None
 
 
 def _plain_json(source: JsonLines) -> pl.DataFrame | None:

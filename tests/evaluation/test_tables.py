@@ -1,0 +1,161 @@
+"""Judgements and runs in files that are damaged, ragged or ambiguous: read right, or refused with the place."""
+
+import gzip
+import json
+import lzma
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.trec import trec_judgements, trec_runs
+from dcglearn.foundation.validation import InputError
+
+
+def written(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1 0 D1 1\n1 0 D2 0 1 0 D3 2\n", "line 2: 8 columns, expected 4"),
+        ("1 0 D1 1\n1  D0 1\n", "line 2: 3 columns, expected 4"),
+        ("1 0 D1 1\n1 0 D2 1 extra\n", "line 2: 5 columns"),
+        ("1\t0\tD1\t1\n1\t0\tD2\t1\textra\n", "line 2: 5 columns"),
+        ("1\t0\tD 1\t1\n", "line 1: 5 columns"),
+        ("1 0 D1\v 1\x1f2\n", "line 1: grade"),
+        ("1 0 D1 99999999999999999999\n", "line 1: grade '99999999999999999999' is not from"),
+        ("1 0 D1 " + "9" * 5000 + "\n", "line 1: grade"),
+        ("1 0 D1 1_0\n", "line 1: grade '1_0' is not a whole number"),
+        ("1 0 D1 ١\n", "line 1: grade '١' is not a whole number"),
+        ("1 0 D1 1\n1 0 D2\n", "line 2: 3 columns"),
+    ],
+)
+def test_judgements_with_other_columns_are_refused_by_line(tmp_path, text, words):
+    with pytest.raises(InputError, match=words):
+        trec_judgements(written(tmp_path, "qrels.txt", text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 Q0 D1 1 2.5 r\n1 5 Q0 D3 3 7 s\n",
+        "1 Q0 D1 1 2.5 r\n1 Q0 D2 2 2 r words after the tag\n",
+        "1\tQ0\tD1\t1\t2.5\tr\n1\tQ0\tD2\t2\t2.5\tr\tmore\n",
+        "1 Q0 D1 1 2.5\tr\n1\tQ0\tD 2\t2\t2.5\tr\n",
+    ],
+)
+def test_run_with_other_columns_is_refused_by_line(tmp_path, text):
+    with pytest.raises(InputError, match=r"line 2: .* columns, expected 6"):
+        trec_runs(written(tmp_path, "run.txt", text))
+
+
+def test_tag_of_a_run_with_tabs_ends_at_its_first_blank(tmp_path):
+    text = "1\tQ0\tD1\t1\t2.5\tfred first run\n1\tQ0\tD2\t2\t1.5\tfred second words\n2\tQ0\tD1\t1\t1\tfred\n"
+    (run,) = trec_runs(written(tmp_path, "results.trunc", text))
+    assert (run.name, run.frame["document"].to_list()) == ("fred", ["D1", "D2", "D1"])
+
+
+@pytest.mark.parametrize("first", ["1 0\tD1 1\n", "1\t0 D1\t1\n", " 1 0 D1 1 \n", "#c\n\n1 0 D1 1\r\n", "1\v0\fD1 1\n"])
+def test_any_white_space_separates_columns(tmp_path, first):
+    read = trec_judgements(written(tmp_path, "qrels.txt", first + "1 0 D2\t2\n"))
+    assert read.frame.rows() == [("1", "D1", 1), ("1", "D2", 2)]
+
+
+ROWS = [("1", "D1", 2.0), ("1", "D2", 79.5), ("2", "D1", 1.0)]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
+@pytest.mark.parametrize("kind", ["run.csv", "run.TSV", "run.jsonl", "run.json"])
+def test_tables_are_read_by_their_name_compressed_too(tmp_path, kind, suffix):
+    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[suffix]
+    separator = "\t" if kind.endswith("TSV") else ","
+    if kind.endswith("jsonl"):
+        text = "".join(json.dumps(dict(zip(("qid", "docno", "score"), row, strict=True))) + "\n" for row in ROWS)
+    elif kind.endswith("json"):
+        text = '{"1": {"D1": 2, "D2": 79.5}, "2": {"D1": 1}}'
+    else:
+        text = "".join(separator.join(map(str, row)) + "\n" for row in [("qid", "docno", "score"), *ROWS])
+    (run,) = read_runs(written(tmp_path, kind + suffix, pack(text.encode())))
+    assert run.frame.select("query", "document", "score").rows() == ROWS
+
+
+def test_fraction_after_many_whole_scores_is_read(tmp_path):
+    lines = [json.dumps({"query": "1", "document": f"D{i}", "score": 300 - i}) for i in range(200)]
+    lines.append('{"query": "1", "document": "last", "score": 79.5}')
+    (run,) = read_runs(written(tmp_path, "run.jsonl", "\n".join(lines)))
+    assert run.frame["score"][-1] == 79.5
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("q.csv", 'query,document,grade\n1,"D1,1\n1,D2,2\n1,D3",3\n', "line 2: not a line of CSV"),
+        ("q.csv", "query,document,grade\n1,D1,1\n1,D2\n", "line 3: 2 fields where the header has 3"),
+        ("q.csv", "query,document,grade\n1,D1,1\n1,D2,x\n", "grade"),
+        ("q.jsonl", '{"query":"1","document":"D1","grade":1}\n{"query":"1","document":"D2","grade":true}\n', "line 2"),
+        ("q.jsonl", '{"query":"1","document":"D1","grade":1}\n{"query":"1","document":["D2"],"grade":1}\n', "line 2"),
+        ("q.jsonl", '{"query":"1","document":"D1","grade":1,"grade":2}\n', "occurs twice"),
+        ("q.json", '{"1": {"D1": 1, "D1": 3}}', "1 D1 occurs more than once"),
+        ("q.json", '{"1": {"D1": 1}, "1": {"D1": 3}}', "1 D1 occurs more than once"),
+        ("q.json", '{"1": {"D1": "x"}}', "query '1', document 'D1': grade is 'x', which is not a number"),
+        ("q.json", '{"1": {"D1": {"a": {"b": 1}}}}', "not a number"),
+        ("q.json", '{"1": 2, "3": {"D1": 1}}', "expected {query"),
+        ("q.json", '{"1": {"D1": ' + "9" * 400 + "}}", "not a number that can be used"),
+        ("q.json", '{"1": ' * 100_000, "not valid JSON"),
+        ("q.jsonl", '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}\n{}\n", "not valid JSON"),
+        ("q.json", '{"1":\n {"D1": 1,\n}}', "line 3: not valid JSON"),
+    ],
+)
+def test_damaged_table_is_refused_with_its_place(tmp_path, name, text, words):
+    with pytest.raises(InputError, match=words):
+        read_judgements(written(tmp_path, name, text))
+
+
+def test_repeated_keys_of_json_are_duplicates(tmp_path):
+    path = written(tmp_path, "q.json", '{"1": {"D1": 1, "D1": 3}}')
+    assert [read_judgements(path, keep).frame["grade"].to_list() for keep in ("first", "last")] == [[1], [3]]
+
+
+@pytest.mark.parametrize(
+    ("grade", "words"),
+    [
+        (pl.Series([[1], [2]]), r"column grade holds List\(Int64\), expected numbers"),
+        (pl.Series([{"a": 1}, {"a": 2}]), "column grade holds Struct"),
+        (pl.Series([b"1", b"2"]), "column grade holds Binary"),
+        (pl.Series([True, False]), "column grade holds Boolean"),
+        (pl.Series([1.0, -np.inf]), "row 2: grade -inf is not a whole number"),
+        (pl.Series([1.0, -1e300]), "row 2: grade -1e[+]300 is not a whole number"),
+        (pl.Series([None, None]), "row 1: .* is missing"),
+    ],
+)
+def test_columns_of_other_types_are_refused(tmp_path, grade, words):
+    frame = pl.DataFrame({"query": ["1", "1"], "document": ["D1", "D2"], "grade": grade})
+    path = tmp_path / "qrels.parquet"
+    frame.write_parquet(path)
+    for table in (frame, path):
+        with pytest.raises(InputError, match=words):
+            read_judgements(table)
+
+
+@pytest.mark.parametrize("column", ["query", "document", "run"])
+def test_lists_as_identifiers_are_refused(column):
+    columns = {
+        "query": ["1", "1"],
+        "document": ["D1", "D2"],
+        "score": [1, 2],
+        "run": ["a", "b"],
+        column: [["1"], ["2"]],
+    }
+    with pytest.raises(InputError, match=f"column {column} holds List"):
+        read_runs(pl.DataFrame(columns))
+
+
+def test_message_about_a_million_columns_is_short(tmp_path):
+    with pytest.raises(InputError, match="and 99,980 more") as refused:
+        read_judgements(written(tmp_path, "q.csv", ",".join(f"c{i}" for i in range(100_000)) + "\n"))
+    assert len(str(refused.value)) < 1000
