@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 from dcglearn.evaluation.trec import SCORE
 from dcglearn.foundation.files import refuse_constant
 from dcglearn.foundation.validation import InputError, listed
-from dcglearn.logs.line_formats import JsonLines, Role, TextLines, errors_in, shown
+from dcglearn.logs.line_formats import JsonLines, Role, TextLines, by_role, errors_in, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -37,11 +38,67 @@ def line_table(name: str, data: bytes, kind: str, aliases: Mapping[str, Sequence
 
     with errors_in(name):
         source = _source(data, kind, aliases, number)
-    try:
-        frame = plain_frame(source)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        frame = None
-    return _line_by_line(name, source, number) if frame is None else frame
+    frame = None
+    for read in (_plain_json if kind == "json" else _plain_csv, plain_frame):
+        with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, InputError):
+            frame = read(source)
+        if frame is not None:
+            return frame
+    return _line_by_line(name, source, number)
+
+
+def _plain_json(source: Any) -> pl.DataFrame | None:
+    """Return the table if counts of characters prove that every line has the keys of the first, each once; else None.
+
+    Polars refuses text where a number is expected, but makes text of any value, and takes one of two equal keys. If no
+    key lacks a value and there are as many colons as keys, no key occurs twice. If values are not nested and there are
+    as many quotes as keys and texts need, no text was made of another value.
+    """
+    import polars as pl
+
+    data, keys = source.data, _first_keys(source.data)
+    columns = by_role(keys, source.roles)
+    if len(keys) > len(columns) or any(mark in data for mark in (b"\\", b"[")):
+        return None
+    first = source.record(next(iter(JsonLines(data, {})))[1])
+    texts = [columns[role] for role, value in first.items() if isinstance(value, str)]
+    kinds = {role: pl.Float64 if source.roles[role].kind == "number" else pl.Int64 for role in columns}
+    schema = {column: pl.String if column in texts else kinds[role] for role, column in columns.items()}
+    frame = pl.read_ndjson(data, schema=schema)
+    n = len(frame)
+    expected = {":": n * len(keys), "{": n, '"': 2 * n * (len(keys) + len(texts))}
+    if any(_count(data, mark) != number for mark, number in expected.items()):
+        return None
+    if any(frame[column].null_count() for column in frame.columns):
+        return None
+    return frame.rename({column: role for role, column in columns.items()})
+
+
+def _plain_csv(source: Any) -> pl.DataFrame | None:
+    """Return the table if no field has quotes or blanks and every line has all fields; else None."""
+    import polars as pl
+
+    data, n_columns = source.data, len(source.names)
+    if any(mark in data for mark in (b'"', b" ", b"\r", b"\v", b"\f")) or source.header_line > 1 or n_columns == 1:
+        return None
+    if source.delimiter == "," and b"\t" in data:
+        return None
+    role_of = {source.names.index(column): role for role, column in source.columns.items()}
+    names = [role_of.get(i, f" {i}") for i in range(n_columns)]
+    schema = {name: pl.Float64 if name in ("grade", "score") else pl.String for name in names}
+    frame = pl.read_csv(
+        data, has_header=False, skip_lines=1, separator=source.delimiter, quote_char=None, schema=schema
+    )
+    # Polars refuses a long line but fills a short one with nulls, so delimiters are counted to find short lines.
+    if _count(data, source.delimiter) != (n_columns - 1) * (len(frame) + 1):
+        return None
+    return frame.select(role_of.values())
+
+
+def _count(data: bytes, mark: str) -> int:
+    """Return how often a character occurs."""
+    codes, block = np.frombuffer(data, np.uint8), 1 << 20
+    return sum(int(np.count_nonzero(codes[i : i + block] == ord(mark))) for i in range(0, len(codes), block))
 
 
 def _source(data: bytes, kind: str, aliases: Mapping[str, Sequence[str]], number: str) -> Source:

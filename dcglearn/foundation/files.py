@@ -6,10 +6,13 @@ import contextlib
 import glob
 import json
 import os
+import select
+import stat
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+from dcglearn.foundation.memory import available
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -17,6 +20,10 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+
+PIPE_WAIT = 60.0
+"""Longest wait for a program that writes to a named pipe, in seconds."""
 
 
 @contextlib.contextmanager
@@ -88,18 +95,66 @@ def expand_paths(paths: Paths, inside: str) -> list[str]:
     return list(dict.fromkeys(files))
 
 
+def most_bytes() -> int:
+    """Return the most bytes of a file that are read into memory: half of what is free, since they are then parsed."""
+    return available() // 2
+
+
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file, or raise InputError if it is missing or cannot be read."""
+    """Return the bytes of a file or of a pipe.
+
+    Raise InputError if it is missing, cannot be read, is a device, is larger than `most_bytes`, or is a pipe that no
+    program writes to.
+    """
     try:
+        about = Path(path).stat()
+        if stat.S_ISFIFO(about.st_mode):
+            return _from_pipe(path)
+        _refuse_no_file(path, about)
         return Path(path).read_bytes()
     except FileNotFoundError as error:
         raise InputError(f"{path} does not exist; check the name") from error
-    except IsADirectoryError as error:
-        raise InputError(f"{path} is a folder; name a file in it") from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     except ValueError as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{str(path)!r} cannot be the name of a file ({error})") from error
+
+
+def _refuse_no_file(path: str | os.PathLike[str], about: os.stat_result) -> None:
+    if stat.S_ISDIR(about.st_mode):
+        raise InputError(f"{path} is a folder; name a file in it")
+    if not stat.S_ISREG(about.st_mode):
+        raise InputError(f"{path} is a device, not a file or a pipe; name a file, or - for standard input")
+    if about.st_size > 1 << 24:
+        _refuse_longer(about.st_size, most_bytes(), str(path))
+
+
+def read_within(stream: BinaryIO, name: str) -> bytes:
+    """Return all bytes of a stream; raise InputError beyond `most_bytes`."""
+    most = most_bytes()
+    read = bytearray()
+    while part := stream.read(1 << 20):
+        read += part
+        _refuse_longer(len(read), most, name)
+    return bytes(read)
+
+
+def _refuse_longer(size: int, most: int, name: str) -> None:
+    if size > most:
+        raise InputError(
+            f"{name}: more than {most / 1e9:,.1f} GB, half of the memory that is free; split it, or store a log as "
+            "Parquet and learn with --memory (memory=)"
+        )
+
+
+def _from_pipe(path: str | os.PathLike[str]) -> bytes:
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        if not select.select([pipe], [], [], PIPE_WAIT)[0]:
+            raise InputError(f"{path}: no program wrote to this pipe in {PIPE_WAIT:g} seconds; start the writer first")
+        os.set_blocking(pipe.fileno(), True)
+        return read_within(pipe, str(path))
 
 
 def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -110,7 +165,7 @@ def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start}); is it a dcglearn JSON file?") from error
     try:
         value = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_unique_keys)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not valid JSON ({error}); the file is damaged or of another kind") from error
     if not isinstance(value, dict):
         raise InputError(f"{path}: holds a JSON {type(value).__name__}, expected an object")

@@ -1,0 +1,115 @@
+"""Bytes from files, pipes and compressed data: bounded by the memory that is free, and refused with the remedy."""
+
+import gzip
+import io
+import lzma
+import os
+import threading
+
+import pytest
+
+from dcglearn.foundation import files, memory, sources
+from dcglearn.foundation.files import read_bytes, read_within
+from dcglearn.foundation.sources import content, decompressed, parquet_rows, zstd_bound
+from dcglearn.foundation.validation import InputError
+
+TEXT = b"".join(b"line %d of a text\n" % i for i in range(20_000))
+
+
+def zstd(data):
+    return pytest.importorskip("pyarrow").compress(data, codec="zstd", asbytes=True)
+
+
+@pytest.fixture
+def small_machine(monkeypatch):
+    """A machine with 1 MB of free memory."""
+    for module in (files, memory):
+        monkeypatch.setattr(module, "available", lambda: 1_000_000)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstd, lambda data: data])
+def test_data_are_inflated(pack):
+    assert decompressed("log", pack(TEXT)) == TEXT.rstrip(b"\n") if pack is zstd else decompressed("log", pack(TEXT))
+    two = pack(TEXT[:100]) + pack(TEXT[100:]) if pack in (gzip.compress, lzma.compress) else pack(TEXT)
+    assert decompressed("log", two).rstrip(b"\n") == TEXT.rstrip(b"\n")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstd])
+def test_bomb_is_refused_before_it_is_inflated(pack, small_machine):
+    packed = pack(b"\0" * 30_000_000)
+    assert len(packed) < 100_000
+    with pytest.raises(InputError, match=r"inflates from .* half of the memory that is free; .*--memory"):
+        decompressed("log.gz", packed)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstd])
+def test_damaged_data_are_refused(pack):
+    packed = pack(TEXT)
+    for damaged in (packed[:-5], packed[: len(packed) // 2], packed + b"more", packed[:20] + b"\xff\xfe" + packed[22:]):
+        with pytest.raises(InputError, match="cannot be decompressed"):
+            decompressed("log", damaged)
+
+
+def test_zstd_bound_is_above_what_comes_out_and_near_it():
+    for data in (b"", b"x", TEXT, os.urandom(300_000), b"\0" * 10_000_000):
+        assert len(data) <= zstd_bound(zstd(data)) <= len(data) + (1 << 17)
+
+
+def test_parquet_in_zstd_is_read(tmp_path):
+    import polars as pl
+
+    frame = pl.DataFrame({"a": [[1, 0]] * 50, "b": [[0, 1]] * 50, "winner": ["a"] * 50})
+    inside = io.BytesIO()
+    frame.write_parquet(inside)
+    path = tmp_path / "log.parquet.zst"
+    path.write_bytes(zstd(inside.getvalue()))
+    assert parquet_rows(*content(path)).equals(frame)
+
+
+def test_parquet_that_does_not_fit_is_refused(small_machine):
+    import polars as pl
+
+    inside = io.BytesIO()
+    pl.DataFrame({"a": [[1, 0, 2, 3]]}).select(pl.col("a").repeat_by(400_000).explode()).write_parquet(inside)
+    assert len(inside.getvalue()) < 100_000
+    with pytest.raises(InputError, match=r"log.parquet: the table of 400,000 rows needs 0.0 GB .*--memory"):
+        parquet_rows("log.parquet", inside.getvalue())
+
+
+def test_files_and_streams_larger_than_half_the_memory_are_refused(tmp_path, small_machine):
+    path = tmp_path / "log.jsonl"
+    with path.open("wb") as file:
+        file.truncate(1 << 30)
+    for read in (lambda: read_bytes(path), lambda: read_within(io.BytesIO(TEXT * 2), "standard input")):
+        with pytest.raises(InputError, match="half of the memory that is free; split it"):
+            read()
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_devices_are_refused(device):
+    with pytest.raises(InputError, match="is a device, not a file or a pipe"):
+        read_bytes(device)
+
+
+def test_named_pipe_is_read_and_given_up_without_a_writer(tmp_path, monkeypatch):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(TEXT))
+    writer.start()
+    assert read_bytes(pipe) == TEXT
+    writer.join()
+    monkeypatch.setattr(files, "PIPE_WAIT", 0.05)
+    with pytest.raises(InputError, match="no program wrote to this pipe"):
+        read_bytes(pipe)
+
+
+def test_limits_of_a_container_count(tmp_path, monkeypatch):
+    (tmp_path / "memory.max").write_text("5000000\n")
+    (tmp_path / "memory.current").write_text("3000000\n")
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
+    assert memory.available() == 2_000_000
+    with pytest.raises(InputError, match=r"a table needs 0.1 GB of memory, and 0.0 GB are free; cut it"):
+        memory.refuse_beyond_memory(1e8, "a table", "cut it")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.available() > 2_000_000
+    assert sources.suffix_of("Run.CSV.xz") == ".csv"
