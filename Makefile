@@ -13,11 +13,11 @@ help:            ## list the targets
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dcglearn needs Python 3.11 or later; set PYTHON=")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ir,trees,dask]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ir,trees,dask,judge]'
 	@touch $@
 
 $(BENCH): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ir,trees,dask,bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ir,trees,dask,judge,bench]'
 	@touch $@
 
 demo: $(READY)   ## learn a DCG from the log that ships with the project, and draw it

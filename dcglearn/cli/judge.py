@@ -1,0 +1,115 @@
+"""``dcglearn judge``: the judging page."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dcglearn.cli.options import Reading, takes_groups
+from dcglearn.foundation.validation import InputError
+
+commands = typer.Typer()
+
+
+@dataclass(frozen=True)
+class AskingOptions:
+    """Which pairs are asked, of whom, and how."""
+
+    raters: Annotated[
+        str | None, typer.Option(metavar="NAMES", help="Names, as ann,bob; without them the page asks for a name.")
+    ] = None
+    redundancy: Annotated[int, typer.Option(min=1, metavar="R", help="Ask R raters about each pair.")] = 1
+    random: Annotated[bool, typer.Option("--random", help="Pairs at random, not the most telling ones.")] = False
+    queries: Annotated[bool, typer.Option("--queries", help="Ask all queries about equally often.")] = False
+    strengths: Annotated[int, typer.Option(min=1, max=5, metavar="S", help="Strengths of preference.")] = 1
+    width: Annotated[float, typer.Option(help="There are enough verdicts when the widest band is below this.")] = 0.1
+    images: Annotated[
+        bool, typer.Option("--images", help="Show the candidates' images, which are fetched from their hosts.")
+    ] = False
+    seed: Annotated[int | None, typer.Option(help="Same seed, same draws of pairs and sides.")] = None
+
+
+@dataclass(frozen=True)
+class PlaceOptions:
+    """Where the server listens."""
+
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; another than this machine's own is plain http on your network.")
+    ] = "127.0.0.1"
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port; if it is taken, the next free one.")] = 8765
+    token: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Token in the address; by default a new one at each start.")
+    ] = None
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False
+
+
+@commands.command(
+    epilog="Examples: dcglearn judge candidates.jsonl --log verdicts.jsonl    "
+    "dcglearn judge candidates.jsonl --log verdicts.jsonl --raters ann,bob --redundancy 2"
+)
+@takes_groups
+def judge(
+    reading: Reading,
+    asking: AskingOptions,
+    place: PlaceOptions,
+    log: Annotated[Path, typer.Option(metavar="LOG", help="The verdicts; an existing log is continued.")],
+    candidates: Annotated[
+        str, typer.Argument(metavar="CANDIDATES", help="Pairs that could be judged: a, b, and items to show.")
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Read and check everything; start no server and write nothing.")
+    ] = False,
+) -> None:
+    """Judge pairs of lists in the browser, and learn a DCG meanwhile.
+
+    The page shows two lists side by side and takes a verdict by one key; every verdict is on the disk before the next
+    pair counts. Stop with Ctrl-C; the same command continues.
+    """
+    from dcglearn.judge.candidates import read_candidates
+    from dcglearn.judge.study import Rules, Study
+
+    pairs = read_candidates(candidates, **reading.parameters)
+    rules = Rules(
+        raters=tuple(name.strip() for name in (asking.raters or "").split(",") if name.strip()),
+        redundancy=asking.redundancy,
+        active=not asking.random,
+        balanced=asking.queries,
+        strengths=asking.strengths,
+        width=asking.width,
+        images=asking.images,
+        seed=asking.seed,
+    )
+    queries = len({pair.query for pair in pairs.pairs})
+    typer.echo(
+        f"candidates: {len(pairs)} pairs, {queries} queries; {pairs.depth} positions, {pairs.n_grades} grades", err=True
+    )
+    for reason, count in pairs.dropped.items():
+        typer.echo(f"left out: {count:,} {reason}", err=True)
+    if dry_run:
+        return
+    try:
+        from dcglearn.judge.serve import Place, serve
+    except ModuleNotFoundError as error:
+        raise InputError("the judging page needs Starlette and uvicorn: pip install 'dcglearn[judge]'") from error
+
+    where = Place(place.host, place.port, place.token, browser=not place.no_browser)
+    study = Study(pairs, log, rules)
+    before = len(study.log.standing())
+    if study.log.cut_short is not None:
+        typer.echo(f"the log ended within a line, which was put into {study.log.cut_short}", err=True)
+    if before:
+        typer.echo(f"continuing {log}: {before} verdicts so far", err=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        serve(study, where, typer.echo)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        n = len(study.log.standing())
+        study.close()
+        typer.echo(f"{log}: {n} verdicts, {n - before} of them new", err=True)
+        typer.echo(f"next: dcglearn learn {log} -o dcg.json", err=True)

@@ -1,0 +1,259 @@
+"""Pairs of lists that could be judged: their grades, and what a rater sees of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from dcglearn.foundation.sources import content, kind_of, parquet_rows
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.careful_pass import MAX_LABEL, Rules
+from dcglearn.logs.line_formats import JsonLines, ParquetRows, Role, errors_in, shown
+from dcglearn.logs.readers import PREFERENCE, read_columns
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dcglearn.foundation.arrays import Grades
+
+MOST_BYTES = 256 << 20
+"""Largest file of candidates, in bytes."""
+
+TEXT_LIMITS = {"title": 500, "snippet": 2000, "url": 2000, "image": 2000}
+"""The fields of an item that are shown, and the most characters of each."""
+
+SHOWN = {
+    "items_a": Role("items", ("items_a", "items_left")),
+    "items_b": Role("items", ("items_b", "items_right")),
+    "intent": Role("text", ("intent", "description", "narrative")),
+}
+"""The columns of a file of candidates that a log of preferences does not have."""
+
+Item = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two lists that could be judged; `key` is the same for the same lists and query in every run and log."""
+
+    query: str
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    items_a: tuple[Item, ...] | None = None
+    items_b: tuple[Item, ...] | None = None
+    intent: str = ""
+
+    @cached_property
+    def key(self) -> str:
+        """Digest of the query and the two lists, in either order."""
+        return pair_key(self.query, self.a, self.b, self.items_a, self.items_b)
+
+
+def pair_key(query: str, a: Sequence[int], b: Sequence[int], items_a: Any, items_b: Any) -> str:
+    """Return a digest of a query and two lists that does not depend on the order of the lists."""
+    sides = sorted(json.dumps([list(grades), items], sort_keys=True) for grades, items in ((a, items_a), (b, items_b)))
+    return hashlib.sha256(json.dumps([query, sides]).encode()).hexdigest()[:20]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Distinct pairs that could be judged, of one depth; `systems` names the runs that made `a` and `b`, if they did.
+
+    `dropped` counts what was left out, by reason.
+    """
+
+    pairs: tuple[Pair, ...]
+    n_grades: int
+    systems: tuple[str, str] | None = None
+    dropped: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def lists(self) -> Grades:
+        """The grades, int8 of shape (m, 2, K)."""
+        return np.array([(pair.a, pair.b) for pair in self.pairs], np.int8)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The number of each pair by its key."""
+        return {pair.key: number for number, pair in enumerate(self.pairs)}
+
+    @property
+    def depth(self) -> int:
+        """K."""
+        return int(self.lists.shape[2])
+
+    @property
+    def image_hosts(self) -> list[str]:
+        """The origins, such as ``https://images.example.org``, of the pictures that the items name."""
+        items = [item for pair in self.pairs for side in (pair.items_a, pair.items_b) for item in side or ()]
+        return sorted({origin for item in items if (origin := web_origin(item.get("image", "")))})
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+
+def distinct(pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[str, str] | None = None) -> Candidates:
+    """Return the pairs that tell something, each once; pairs of equal grades and repeated ones are counted.
+
+    Raises
+    ------
+    InputError
+        If none is left.
+    """
+    kept: dict[str, Pair] = {}
+    equal = repeated = 0
+    for pair in pairs:
+        if pair.a == pair.b:
+            equal += 1
+        elif pair.key in kept:
+            repeated += 1
+        else:
+            kept[pair.key] = pair
+    if not kept:
+        raise InputError(
+            f"no pair to judge: {equal} candidates hold two lists of equal grades, which tell nothing of a DCG; give "
+            "candidates whose lists differ in grades"
+        )
+    counts = {"pairs of equal grades": equal, "pairs that occur twice": repeated}
+    dropped = {reason: count for reason, count in counts.items() if count}
+    top = max(max(pair.a + pair.b) for pair in kept.values())
+    return Candidates(tuple(kept.values()), max(n_grades or 0, top + 1, 2), systems, dropped)
+
+
+def read_candidates(
+    path: str | os.PathLike[str],
+    n_grades: int | None = None,
+    *,
+    depth: int | None = None,
+    scale: Sequence[str] | None = None,
+) -> Candidates:
+    """Read pairs that could be judged.
+
+    A line of JSON is ``{"query": "q1", "intent": "...", "a": [3, 0], "b": [2, 1], "items_a": [{"title": "...",
+    "snippet": "...", "url": "https://..."}, ...], "items_b": [...]}``; only `a` and `b` are required. Parquet has such
+    columns; CSV and TSV have grades and queries only.
+
+    Parameters
+    ----------
+    path, n_grades, depth, scale
+        As in `read_preferences`; items are cut to `depth` too.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is larger than `MOST_BYTES`, or a line is bad: items of another length than the
+        grades, say. The message names file, line and value.
+    """
+    if str(path) == "-":
+        raise InputError("candidates are read from a file, so that a restart finds them again; name one")
+    if Path(path).exists() and Path(path).stat().st_size > MOST_BYTES:
+        raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MB; give a sample of its pairs")
+    rules = Rules(n_grades, depth, scale=scale)
+    roles = {role: PREFERENCE[role] for role in ("a", "b", "query")}
+    table, _ = read_columns(path, roles, rules, None)
+    extras = _extras(path, table["a"].shape[1], depth)
+    queries = table.get("query", [""] * len(table["a"]))
+    lists = zip(table["a"].tolist(), table["b"].tolist(), strict=True)
+    pairs = [
+        Pair(str(query), tuple(a), tuple(b), **extra)
+        for (a, b), query, extra in zip(lists, queries, extras or [{}] * len(queries), strict=True)
+    ]
+    return distinct(pairs, rules.n_known)
+
+
+def _extras(path: str | os.PathLike[str], n_items: int, depth: int | None) -> list[dict[str, Any]]:
+    """Return items and intent of every line; empty for CSV and TSV, which have none."""
+    name, data = content(path)
+    kind = kind_of(Path(path).name.lower(), data)
+    if kind == "text":
+        return []
+    source = ParquetRows(parquet_rows(name, data), SHOWN) if kind == "parquet" else JsonLines(data, SHOWN)
+    extras = []
+    for number, line in source:
+        with errors_in(f"{name}, {source.unit} {number}"):
+            record = source.record(line)
+            extras.append(
+                {
+                    "intent": _text(record.get("intent"), "intent", 2000),
+                    **{side: checked_items(record.get(side), side, n_items, depth) for side in ("items_a", "items_b")},
+                }
+            )
+            if (extras[-1]["items_a"] is None) != (extras[-1]["items_b"] is None):
+                raise InputError("items for one list only; give items_a and items_b, or neither")
+    return extras
+
+
+def checked_items(items: Any, role: str, n_items: int, depth: int | None = None) -> tuple[Item, ...] | None:
+    """Return a list's items by position, in the fields of `TEXT_LIMITS`; None where there are none.
+
+    Raises
+    ------
+    InputError
+        If they are not as many as the grades, or not objects of short texts.
+    """
+    if items is None:
+        return None
+    if not isinstance(items, list):
+        raise InputError(f"{role} is {shown(items)}, not a list of objects with title, snippet, url")
+    items = items[:depth]
+    if len(items) != n_items:
+        raise InputError(f"{role} has {len(items)} items for {n_items} grades; give one a grade, {{}} where unknown")
+    return tuple(_item(item, f"{role}[{position}]") for position, item in enumerate(items))
+
+
+def _item(item: Any, role: str) -> Item:
+    if isinstance(item, str):
+        item = {"title": item}
+    if item is None:
+        return {}
+    if not isinstance(item, dict):
+        raise InputError(f"{role} is {shown(item)}, not an object with title, snippet, url")
+    texts = {name: _text(item.get(name), f"{role}.{name}", most) for name, most in TEXT_LIMITS.items()}
+    return {name: text for name, text in texts.items() if text}
+
+
+def _text(value: Any, role: str, most: int = MAX_LABEL) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InputError(f"{role} is {shown(value)}; use text")
+    if len(value) > most:
+        raise InputError(f"{role} has {len(value)} characters; at most {most} are shown: shorten it")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{role} is {shown(value)}; use plain text") from error
+    return value
+
+
+def web_origin(url: str) -> str | None:
+    """Return the scheme and host of an address that a page may use, None unless it is a plain http(s) address."""
+    try:
+        parts = urlsplit(url)
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+        origin = f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
+    except ValueError:
+        return None
+    plain = host and all(mark.isalnum() or mark in ".-[]:" for mark in host) and host.isascii()
+    return origin if plain and parts.scheme in ("http", "https") else None
+
+
+def seen_items(items: Sequence[Mapping[str, str]] | None, *, images: bool) -> list[Item] | None:
+    """Return what a page may show of a list's items: addresses only if they are http(s), pictures only if allowed."""
+    if items is None:
+        return None
+    names = ("title", "snippet", "url", *(("image",) if images else ()))
+    safe = [{name: item[name] for name in names if name in item} for item in items]
+    for item in safe:
+        for name in ("url", "image"):
+            if name in item and web_origin(item[name]) is None:
+                del item[name]
+    return safe

@@ -1,0 +1,104 @@
+"""What the verdicts teach so far, learned in a thread beside the server."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.judge.newest import Newest
+from dcglearn.metric.dcg import DCG
+
+if TYPE_CHECKING:
+    from dcglearn.learning.bands import Bands
+    from dcglearn.learning.dcg_learner import DCGLearner
+    from dcglearn.logs.preferences import Preferences
+
+RESAMPLES = 60
+"""Bootstrap samples of the bands that are shown while judging."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What was learned from a log: of `n` verdicts; `bands` may be of an earlier log, of `n_bands` verdicts."""
+
+    dcg: DCG
+    n: int = 0
+    learner: DCGLearner | None = None
+    log: Preferences | None = None
+    bands: Bands | None = None
+    n_bands: int = 0
+
+    @property
+    def widest(self) -> float | None:
+        """Width of the widest 90% band of a gain or discount; None before there are bands."""
+        if self.bands is None:
+            return None
+        return float(max(np.ptp(self.bands.gain_band, axis=0).max(), np.ptp(self.bands.discount_band, axis=0).max()))
+
+    def more(self, width: float, n: int) -> int | None:
+        """Return about how many verdicts beyond n bring the widest band below `width`, as bands shrink by the root."""
+        if self.widest is None:
+            return None
+        return max(math.ceil(self.n_bands * (self.widest / width) ** 2) - n, 0)
+
+
+class Learned:
+    """Learns from the newest log in two threads: the DCG, by which pairs are chosen, and its bands.
+
+    `latest` holds the newest results.
+    """
+
+    def __init__(self, n_grades: int, depth: int) -> None:
+        self._first = Fit(DCG.standard(n_grades, depth).normalised())
+        self.latest = self._first
+        self._fits = Newest("learner", self._learn)
+        self._bands = Newest("bands", self._band)
+
+    @property
+    def trouble(self) -> str:
+        """Why the newest log could not be learned from; empty if it was."""
+        return self._fits.trouble
+
+    def update(self, log: Preferences | None) -> None:
+        """Learn from a log, and return at once; logs that come while one is learned from replace each other."""
+        self._fits.give(log)
+
+    def wait(self, seconds: float = 60.0) -> bool:
+        """Wait until the newest log is learned from, bands included; return whether it is."""
+        return self._fits.wait(seconds) and self._bands.wait(seconds)
+
+    def close(self) -> None:
+        """Learn no more."""
+        self._fits.close()
+        self._bands.close()
+
+    def _learn(self, log: Preferences | None) -> None:
+        from dcglearn.learning.dcg_learner import DCGLearner
+
+        if log is None or not len(log.decided):
+            self.latest = self._first
+            return
+        learner = DCGLearner(n_grades=log.n_grades).fit(log)
+        self.latest = replace(self.latest, dcg=learner.dcg_, n=len(log), learner=learner, log=log)
+        self._bands.give(learner)
+
+    def _band(self, learner: DCGLearner) -> None:
+        from dcglearn.learning.bands import bootstrap_bands
+
+        log = self.latest.log
+        if log is None:
+            return
+        bands = bootstrap_bands(log, learner, by=unit_of(log), n_resamples=RESAMPLES)
+        self.latest = replace(self.latest, bands=bands, n_bands=len(log))
+
+
+def unit_of(log: Preferences) -> str:
+    """Return what bands are drawn by: raters or queries where there are enough of them, else pairs."""
+    from dcglearn.learning.bands import FEWEST_UNITS
+
+    columns: dict[str, Any] = {"rater": log.rater, "query": log.query}
+    enough = (name for name, values in columns.items() if values is not None and len(set(values)) >= FEWEST_UNITS)
+    return next(enough, "pair")

@@ -1,0 +1,401 @@
+const $ = (id) => document.getElementById(id);
+const KEYS = {
+  f: "left", ArrowLeft: "left", j: "right", ArrowRight: "right", g: "both good", b: "both bad",
+  s: "skip", u: "undo", n: "note", "?": "help",
+};
+const HELD = 3;        // pairs that this page holds at most
+const UNDONE = 50;     // verdicts that can be taken back
+
+let session, rater = "", shownAt = 0, sending = false, retry = 0, note = "", choosing = null;
+let queue = [];        // pairs: the one shown, then those fetched ahead
+let last = null;       // the last word of the server on progress
+let trouble = "";
+
+const tab = sessionStorage.tab || (sessionStorage.tab = newId());
+
+// The browser's store: one entry a verdict, so that two pages do not overwrite each other's.
+
+function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+function stored(kind) {
+  const prefix = `dcglearn.${session.study}.${kind}.`;
+  return Object.keys(localStorage).filter((key) => key.startsWith(prefix)).sort();
+}
+function read(key, otherwise) {
+  try { return JSON.parse(localStorage.getItem(key)) ?? otherwise; } catch { return otherwise; }
+}
+function store(key, value) {
+  localStorage.setItem(`dcglearn.${session.study}.${key}`, JSON.stringify(value));
+}
+let counter = 0;
+function keep(answer) {
+  const order = `${String(Date.now()).padStart(15, "0")}.${String(counter++).padStart(6, "0")}`;
+  store(`outbox.${order}.${answer.id}`, { rater, answer });
+}
+const past = {
+  get key() { return `history.${rater}`; },
+  all() { return read(`dcglearn.${session.study}.${this.key}`, []); },
+  push(entry) { store(this.key, [...this.all(), entry].slice(-UNDONE)); },
+  pop() { const all = this.all(), entry = all.pop(); store(this.key, all); return entry; },
+};
+
+// The server.
+
+async function ask(path, body) {
+  const options = { headers: {}, signal: AbortSignal.timeout(15000) };
+  if (body) {
+    options.method = "POST";
+    options.headers["Content-Type"] = "application/json";
+    options.body = JSON.stringify(body);
+  }
+  const response = await fetch(path, options);
+  if (response.status === 403) throw new Error("This page is from an earlier start of the server. Open the address "
+    + "that it printed last: what is kept here will then be saved.");
+  const value = await response.json();
+  if (!response.ok) throw new Error(value.error);
+  return value;
+}
+
+async function send() {
+  if (sending) return;
+  sending = true;
+  clearTimeout(retry);
+  try {
+    do {
+      const waiting = stored("outbox").slice(0, 100).map((key) => ({ key, ...read(key, {}) }));
+      const first = waiting.length ? waiting[0].rater : rater;
+      const batch = waiting.filter((entry) => entry.rater === first);
+      const holding = first === rater ? queue.map((pair) => pair.pair) : [];
+      const body = { rater: first, tab, holding };
+      const answer = batch.length
+        ? await ask("/api/verdicts", { ...body, verdicts: batch.map((entry) => entry.answer) })
+        : await ask("/api/next", body);
+      const refused = new Map((answer.refused || []).map((item) => [item.id, item.reason]));
+      for (const { key, answer: verdict } of batch) {
+        if (refused.has(verdict.id)) store(`refused.${verdict.id}`, { verdict, reason: refused.get(verdict.id) });
+        localStorage.removeItem(key);
+      }
+      trouble = refused.size ? `Refused by the server, kept in this browser: ${[...refused.values()][0]}` : "";
+      if (first === rater) take(answer);
+    } while (stored("outbox").length);
+  } catch (error) {
+    trouble = error.name === "TypeError" || error.name === "TimeoutError" ? "The server does not answer." : error.message;
+    retry = setTimeout(send, 1000);
+  } finally {
+    sending = false;
+    status();
+  }
+  if (!queue.length && !trouble) retry = setTimeout(send, 2000);  // other raters may give pairs back
+}
+
+function take(answer) {
+  last = answer;
+  const held = new Set(queue.map((pair) => pair.pair)), before = queue.length;
+  const unsent = new Set(stored("outbox").map((key) => read(key, {}).answer).filter((a) => a && a.choice !== "undo")
+    .map((a) => a.pair));
+  queue.push(...answer.pairs.filter((pair) => !held.has(pair.pair) && !unsent.has(pair.pair)));
+  if (!before) show();
+}
+
+// What is shown.
+
+function element(name, className, text) {
+  const node = document.createElement(name);
+  if (className) node.className = className;
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+function show() {
+  const pair = queue[0];
+  choosing = null;
+  note = "";
+  $("strengths").hidden = true;
+  $("verdicts").hidden = false;
+  $("lists").hidden = !pair;
+  $("empty").hidden = Boolean(pair);
+  for (const button of document.querySelectorAll("#bar button[data-choice]")) {
+    button.disabled = !pair && ![ "undo", "help" ].includes(button.dataset.choice);
+  }
+  $("query").textContent = pair ? pair.query || "Which list is better?" : "No pair to judge";
+  $("intent").textContent = pair ? pair.intent : "";
+  if (!pair) {
+    $("empty").textContent = last && last.done ? last.done : "The next pair is on its way.";
+  } else {
+    fill($("left"), pair.left);
+    fill($("right"), pair.right);
+    scrollTo(0, 0);
+  }
+  if (!document.querySelector("dialog[open]")) $("query").focus({ preventScroll: true });
+  shownAt = performance.now();
+  status();
+}
+
+function fill(list, side) {
+  list.replaceChildren(...(side.items ? side.items.map(item) : side.grades.map(graded)));
+}
+
+function item(content) {
+  const node = element("li");
+  const safe = /^https?:\/\//i.test(content.url || "");
+  if (content.image) {
+    const image = element("img");
+    image.alt = "";
+    image.referrerPolicy = "no-referrer";
+    image.src = content.image;
+    node.append(image);
+  }
+  const title = element(safe ? "a" : "span", "title", content.title || content.url || "(no title)");
+  if (safe) {
+    title.href = content.url;
+    title.target = "_blank";
+    title.rel = "noopener noreferrer";
+  }
+  node.append(title);
+  if (content.url) node.append(element("span", "address", content.url.replace(/^https?:\/\//i, "")));
+  if (content.snippet) node.append(element("p", "", content.snippet));
+  return node;
+}
+
+function graded(grade, position) {
+  const node = element("li", "graded"), track = element("span", "track"), bar = element("span", "fill");
+  bar.style.width = `${100 * Math.max(grade, 0) / (session.n_grades - 1)}%`;
+  track.append(bar);
+  const words = element("span", "grade", grade < 0 ? "no grade" : String(grade));
+  if (grade >= 0) words.append(element("span", "of", ` of ${session.n_grades - 1}`));
+  node.append(element("span", "position", position + 1), track, words);
+  return node;
+}
+
+function status() {
+  const waiting = stored("outbox").length, progress = last && last.progress;
+  const kept = waiting ? `${waiting} not saved yet` : trouble ? "" : "All verdicts saved";
+  $("saved").textContent = [kept, trouble].filter(Boolean).join(". ");
+  $("saved").className = waiting || trouble ? "waiting" : "";
+  if (!progress) return;
+  const parts = [`${rater}: ${progress.judged} judged`, `${progress.left} left`];
+  if (progress.widest !== null) parts.push(`widest band ${progress.widest.toFixed(2)}`);
+  if (progress.more) parts.push(`about ${progress.more} more until it is ${progress.width}`);
+  if (progress.more === 0) parts.push(`enough: it is below ${progress.width}`);
+  if (progress.changes) parts.push("the log was changed by another program and read again");
+  $("count").textContent = parts.join(" · ");
+}
+
+function say(words) { $("live").textContent = words; }
+
+// What the rater does.
+
+function act(choice) {
+  if (choice === "help") return $("help").showModal();
+  if (choice === "undo") return undo();
+  const pair = queue[0];
+  if (!pair) return undefined;
+  if (choice === "note") {
+    $("note-text").value = note;
+    return $("note").showModal();
+  }
+  if (session.strengths > 1 && (choice === "left" || choice === "right")) return offerStrengths(choice);
+  return judge(choice, null);
+}
+
+function offerStrengths(choice) {
+  choosing = choice;
+  const words = ["slightly", "clearly", "much", "very much", "beyond compare"];
+  $("strengths").replaceChildren(...Array.from({ length: session.strengths }, (_, i) => {
+    const button = element("button", "", `${choice}: ${words[i]} better `);
+    button.type = "button";
+    button.append(element("kbd", "", i + 1));
+    button.addEventListener("click", (event) => event.detail < 2 && judge(choice, i + 1));
+    return button;
+  }));
+  $("strengths").hidden = false;
+  $("verdicts").hidden = true;
+  $("strengths").firstChild.focus();
+  say(`How much better is the ${choice} list? 1 to ${session.strengths}, Escape to go back`);
+}
+
+function judge(choice, strength) {
+  const pair = queue.shift(), seconds = (performance.now() - shownAt) / 1000;
+  const answer = { id: newId(), pair: pair.pair, choice, strength, shown_left: pair.shown_left, seconds, note };
+  keep(answer);
+  past.push({ id: answer.id, pair });
+  say(`${choice}. ${queue.length ? "Next pair." : ""}`);
+  show();
+  send();
+}
+
+function undo() {
+  const entry = past.pop();
+  if (!entry) return say("There is no verdict to undo");
+  keep({ id: newId(), pair: entry.pair.pair, choice: "undo", supersedes: entry.id, shown_left: entry.pair.shown_left });
+  queue = [entry.pair, ...queue.filter((pair) => pair.pair !== entry.pair.pair)].slice(0, HELD);
+  say("Undone. Judge this pair again.");
+  show();
+  return send();
+}
+
+function onKey(event) {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || !session || !rater) return;
+  if (document.querySelector("dialog[open]") || /^(input|textarea|select)$/i.test(event.target.tagName)) return;
+  if (event.key === "?") { event.preventDefault(); return act("help"); }
+  if (!$("keys").checked) return;
+  if (choosing) {
+    if (event.key === "Escape") { show(); event.preventDefault(); }
+    const strength = Number(event.key);
+    if (strength >= 1 && strength <= session.strengths) judge(choosing, strength);
+    return;
+  }
+  const choice = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (choice) { event.preventDefault(); act(choice); }
+}
+
+// What is learned.
+
+function svg(name, attributes, text) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+
+function chart(title, unit, xs, ys, band, labels) {
+  const [width, height, left, bottom] = [340, 200, 36, 34];
+  const top = 8, right = 8, low = xs[0], high = xs[xs.length - 1];
+  const x = (value) => left + (value - low) / ((high - low) || 1) * (width - left - right);
+  const y = (value) => top + (1 - Math.min(Math.max(value, 0), 1)) * (height - top - bottom);
+  const figure = element("figure"), picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
+  picture.setAttribute("aria-label", `${title}: ${ys.map((value, i) => `${labels[i]} ${value.toFixed(2)}`).join(", ")}`);
+  for (const mark of [0, .5, 1]) {
+    picture.append(svg("line", { class: "axis", x1: left, x2: width - right, y1: y(mark), y2: y(mark) }),
+      svg("text", { x: left - 6, y: y(mark) + 4, "text-anchor": "end" }, mark));
+  }
+  labels.forEach((label, i) => picture.append(svg("text", { x: x(xs[i]), y: height - 18, "text-anchor": "middle" }, label)));
+  picture.append(svg("text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, unit));
+  if (band) {
+    const upper = xs.map((value, i) => `${x(value)},${y(band[1][i])}`);
+    const lower = xs.map((value, i) => `${x(value)},${y(band[0][i])}`).reverse();
+    picture.append(svg("polygon", { class: "band", points: [...upper, ...lower].join(" ") }));
+  }
+  picture.append(svg("polyline", { class: "curve", points: xs.map((value, i) => `${x(value)},${y(ys[i])}`).join(" ") }));
+  xs.forEach((value, i) => picture.append(svg("circle", { class: "dot", cx: x(value), cy: y(ys[i]), r: 3 })));
+  figure.append(picture, element("figcaption", "", title));
+  return figure;
+}
+
+function table(title, names, rows) {
+  const node = element("table"), head = element("tr");
+  node.append(element("caption", "", title));
+  for (const name of names) {
+    const cell = element("th", "", name);
+    cell.scope = "col";
+    head.append(cell);
+  }
+  node.append(head);
+  for (const row of rows) {
+    const line = element("tr");
+    line.append(...row.map((value, i) => element(i ? "td" : "th", "", value)));
+    line.firstChild.scope = "row";
+    node.append(line);
+  }
+  return node;
+}
+
+const percent = (share) => (share === null || share === undefined ? "-" : `${(100 * share).toFixed(1)}%`);
+const numbers = (n, from) => Array.from({ length: n }, (_, i) => i + from);
+
+async function report() {
+  try {
+    draw(await ask("/api/progress"));
+    $("saved").textContent = "";
+  } catch (error) {
+    $("saved").textContent = error.name === "TypeError" ? "The server does not answer." : error.message;
+  }
+  setTimeout(report, 2000);
+}
+
+function draw(found) {
+  $("count").textContent = `${found.verdicts} verdicts, ${found.ties} of them ties; ${found.skipped} skipped`;
+  const words = [];
+  if (found.widest !== null) words.push(`The widest 90% band is ${found.widest.toFixed(2)} wide.`);
+  if (found.more) words.push(`About ${found.more} more verdicts bring it below ${found.width}.`);
+  if (found.more === 0) words.push(`That is below ${found.width}: there are enough verdicts.`);
+  if (!found.curves) words.push("Nothing is learned yet: judge a few pairs.");
+  $("summary").textContent = [...words, found.trouble].filter(Boolean).join(" ");
+  const charts = [], tables = [];
+  if (found.curves) {
+    const { gains, discounts, bands } = found.curves, after = `after ${found.curves.n} verdicts`;
+    const shaded = bands ? `; 90% band of ${bands.n} verdicts, drawn by ${bands.by}` : "";
+    charts.push(
+      chart(`Gains ${after}${shaded}`, "grade", numbers(gains.length, 0), gains, bands && bands.gains, numbers(gains.length, 0)),
+      chart(`Discounts ${after}${shaded}`, "position", numbers(discounts.length, 1), discounts, bands && bands.discounts,
+        numbers(discounts.length, 1)));
+    const band = (ends, i) => (ends ? `${ends[0][i].toFixed(3)} to ${ends[1][i].toFixed(3)}` : "-");
+    tables.push(table("Gains and discounts", ["", "learned", "90% band"], [
+      ...gains.map((value, i) => [`gain of grade ${i}`, value.toFixed(3), band(bands && bands.gains, i)]),
+      ...discounts.map((value, i) => [`discount at ${i + 1}`, value.toFixed(3), band(bands && bands.discounts, i)])]));
+  }
+  tables.unshift(table("Raters", ["name", "verdicts", "ties", "skipped", "error rate"],
+    found.raters.map((row) => [row.name || "-", row.verdicts, row.ties, row.skipped, percent(row.error)])));
+  $("charts").replaceChildren(...charts);
+  $("tables").replaceChildren(...tables);
+}
+
+// The beginning.
+
+function begin(name) {
+  rater = name;
+  store("rater", name);
+  show();
+  send();
+}
+
+function askName() {
+  const single = session.raters.length === 1 ? session.raters[0] : "";
+  const known = read(`dcglearn.${session.study}.rater`, "");
+  if (single) return begin(single);
+  $("names").replaceChildren(...session.raters.map((name) => element("option", "", name)));
+  const listed = session.raters.length > 0;
+  $("names").hidden = !listed;
+  $("name").hidden = listed;
+  $("name").required = !listed;
+  if (listed && session.raters.includes(known)) $("names").value = known;
+  $("name").value = known;
+  if (known && sessionStorage.begun === known && (!listed || session.raters.includes(known))) return begin(known);
+  $("start").addEventListener("cancel", (event) => event.preventDefault());
+  $("start").addEventListener("close", () => {
+    const name = (listed ? $("names").value : $("name").value).trim();
+    if (!name) return $("start").showModal();
+    sessionStorage.begun = name;
+    return begin(name);
+  });
+  return $("start").showModal();
+}
+
+async function main() {
+  const progress = location.pathname === "/progress";
+  if (location.search) window.history.replaceState(null, "", location.pathname);
+  try {
+    session = await ask("/api/session");
+  } catch (error) {
+    $("count").textContent = error.name === "TypeError" ? "The server does not answer." : error.message;
+    return setTimeout(main, 1000);
+  }
+  $(progress ? "learned" : "judging").hidden = false;
+  if (progress) {
+    document.title = "What is learned - dcglearn";
+    return report();
+  }
+  document.addEventListener("keydown", onKey);
+  for (const button of document.querySelectorAll("#bar button[data-choice]")) {
+    button.addEventListener("click", (event) => event.detail < 2 && act(button.dataset.choice));
+  }
+  $("note").addEventListener("close", () => { note = $("note-text").value.trim(); $("query").focus(); });
+  $("help").addEventListener("close", () => $("query").focus());
+  window.addEventListener("online", send);
+  window.addEventListener("storage", status);
+  return askName();
+}
+
+main();

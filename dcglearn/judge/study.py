@@ -1,0 +1,423 @@
+"""A study: candidates, raters and the log of their verdicts; what is asked of whom, and what an answer does."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+import threading
+import time
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.judge.candidates import pair_key, seen_items
+from dcglearn.judge.choice import Chooser, fewest
+from dcglearn.judge.learned import Learned
+from dcglearn.judge.verdict_log import NotSaved, VerdictLog
+from dcglearn.logs.preferences import Preferences
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from dcglearn.foundation.arrays import Grades
+    from dcglearn.judge.candidates import Candidates, Pair
+    from dcglearn.judge.verdict_log import Verdict
+
+CHOICES = {
+    "left": ("left", None),
+    "right": ("right", None),
+    "both good": ("tie", "both good"),
+    "both bad": ("tie", "both bad"),
+    "skip": ("open", None),
+    "undo": ("open", None),
+}
+"""What a rater may answer, as winner and kind of tie."""
+
+LEASE = 600.0
+"""Seconds for which a pair shown to one rater is not offered to another."""
+
+AHEAD = 2
+"""Pairs that a page holds: the one shown, and the next."""
+
+_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a study is run.
+
+    `raters` are the names allowed, empty for any; each pair is asked of `redundancy` raters; `active` is false for
+    pairs at random; `balanced` asks all queries about equally often; `strengths` is the number of strengths of
+    preference; `width` is the width of the widest band at which there are enough verdicts; `images` shows pictures;
+    `seed` makes choices repeatable.
+    """
+
+    raters: tuple[str, ...] = ()
+    redundancy: int = 1
+    active: bool = True
+    balanced: bool = False
+    strengths: int = 1
+    width: float = 0.1
+    images: bool = False
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.redundancy < 1:
+            raise InputError(f"redundancy={self.redundancy}: each pair is asked of 1 rater or more")
+        if self.raters and self.redundancy > len(self.raters):
+            raise InputError(f"redundancy={self.redundancy} for {len(self.raters)} raters; name more raters")
+        if not 1 <= self.strengths <= 5:
+            raise InputError(f"strengths={self.strengths}: give 1 (which list is better) to 5")
+        if not 0 < self.width < 1:
+            raise InputError(f"width={self.width}: a band of gains from 0 to 1 is between 0 and 1 wide")
+
+
+@dataclass
+class Lease:
+    """A pair that a page holds."""
+
+    left_is_a: bool
+    until: float
+
+
+class Refused(Exception):
+    """An answer that has no meaning; the message says why."""
+
+
+class Study:
+    """Candidates, rules, and the log of what was said; safe to call from several threads.
+
+    Parameters
+    ----------
+    candidates : Candidates
+        What could be judged.
+    log : path
+        The log of verdicts; an existing one is continued.
+    rules : Rules, optional
+        How the study is run.
+
+    Raises
+    ------
+    InputError
+        If the log is not one of this page, or holds lists of another depth or scale.
+    """
+
+    def __init__(self, candidates: Candidates, log: str | os.PathLike[str], rules: Rules | None = None) -> None:
+        self.candidates, self.rules = candidates, rules or Rules()
+        self.log = VerdictLog(log)
+        self._lock = threading.RLock()
+        self._chooser = Chooser(candidates.lists, candidates.n_grades, active=self.rules.active, seed=self.rules.seed)
+        self._leases: dict[tuple[str, str], dict[str, Lease]] = defaultdict(dict)
+        try:
+            self._check_shape()
+        except InputError:
+            self.log.close()
+            raise
+        self.learned = Learned(candidates.n_grades, candidates.depth)
+        self._count()
+
+    @property
+    def name(self) -> str:
+        """A digest of the log's place, by which a browser keeps the unsaved verdicts of studies apart."""
+        return hashlib.sha256(str(self.log.path.resolve()).encode()).hexdigest()[:12]
+
+    def close(self) -> None:
+        """End the learning, and release the log."""
+        self.learned.close()
+        self.log.close()
+
+    def rater(self, name: Any) -> str:
+        """Return a rater's name; raise Refused if there is no such rater."""
+        if not isinstance(name, str) or not name.strip() or len(name) > 60 or not name.isprintable():
+            raise Refused("give a name of 1 to 60 characters")
+        if self.rules.raters and name.strip() not in self.rules.raters:
+            raise Refused(f"{name.strip()} is not one of the raters of this study")
+        return name.strip()
+
+    def next_pairs(self, rater: str, tab: str, holding: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the pairs that a page lacks, where it holds some already: leased earlier, or the most telling ones."""
+        with self._lock:
+            self._refreshed()
+            now = time.monotonic()
+            mine = self._leases[rater, tab]
+            for key in [key for key in mine if key in self._done[rater]]:
+                del mine[key]
+            for key in holding:
+                if key in mine:
+                    mine[key].until = now + LEASE
+            offered = [key for key in mine if key not in holding]
+            while len(offered) + len(holding) < AHEAD:
+                number = self._choose(rater, {*holding, *offered}, now)
+                if number is None:
+                    break
+                key = self.candidates.pairs[number].key
+                mine[key] = Lease(self._chooser.left_is_a(), now + LEASE)
+                offered.append(key)
+            offered = offered[: max(AHEAD - len(holding), 0)]
+            return [self._shown(key, mine[key].left_is_a) for key in offered]
+
+    def save(self, rater: str, tab: str, answers: Sequence[Any]) -> tuple[list[str], list[dict[str, str]]]:
+        """Write answers to the log; return the ids that are saved, and those that have no meaning, with reasons.
+
+        Raises
+        ------
+        NotSaved
+            If nothing could be written.
+        """
+        with self._lock:
+            self._refreshed()
+            saved: list[str] = []
+            refused: list[dict[str, str]] = []
+            new: dict[str, Verdict] = {}
+            for answer in answers:
+                name = answer.get("id") if isinstance(answer, dict) else None
+                try:
+                    verdict = self._verdict(answer, rater, new)
+                except Refused as error:
+                    refused.append({"id": str(name)[:64], "reason": str(error)})
+                    continue
+                saved.append(verdict["id"])
+                if verdict["id"] not in self.log.verdicts:
+                    new[verdict["id"]] = verdict
+            if new:
+                self.log.append(list(new.values()))
+                for answer in answers:
+                    if isinstance(answer, dict) and answer.get("id") in new:
+                        self._settle(rater, tab, answer)
+                self._count()
+            return saved, refused
+
+    def progress(self, rater: str) -> dict[str, Any]:
+        """Return what a rater may know: own verdicts, how sure the curves are, and how many more are needed."""
+        with self._lock:
+            fit = self.learned.latest
+            own = [verdict for verdict in self._standing if verdict["rater"] == rater]
+            left = len(self._allowed(rater, set(), time.monotonic()))
+            return {
+                "judged": sum(verdict["winner"] != "open" for verdict in own),
+                "skipped": sum(verdict["winner"] == "open" for verdict in own),
+                "left": left,
+                "pairs": len(self.candidates),
+                "widest": fit.widest,
+                "more": fit.more(self.rules.width, sum(v["winner"] != "open" for v in self._standing)),
+                "width": self.rules.width,
+                "changes": self.log.changes,
+            }
+
+    def nothing_left(self, rater: str) -> str:
+        """Return why there is no pair to ask, and what to do next."""
+        out = self._leased(time.monotonic(), None)
+        if any(out.values()) and self._allowed(rater, set(), math.inf).size:
+            return "The last pairs are out with other raters. Wait a moment: they come back if nobody judges them."
+        return (
+            f"Every pair is judged. Thank you! Next: dcglearn learn {self.log.path.name} -o dcg.json - or start the "
+            "page again with more candidates, or with a higher --redundancy to ask more raters about each pair."
+        )
+
+    def standing(self) -> list[Verdict]:
+        """Return the verdicts that count, and the pairs that were skipped, in order."""
+        with self._lock:
+            return list(self._standing)
+
+    def preferences(self) -> Preferences | None:
+        """Return the verdicts that count as a log, on the candidates' scale; None before the first."""
+        with self._lock:
+            counted = [verdict for verdict in self._standing if verdict["winner"] != "open"]
+        return as_log(counted, self.candidates.n_grades) if counted else None
+
+    def _refreshed(self) -> None:
+        """Read the log again if another program changed it; raises NotSaved if it can no longer be read."""
+        if not self.log.refresh():
+            return
+        try:
+            self._check_shape()
+        except InputError as error:
+            raise NotSaved(f"the log was changed by another program: {error}") from error
+        self._count()
+
+    def _check_shape(self) -> None:
+        depth, n_grades = self.candidates.depth, self.candidates.n_grades
+        for verdict in self.log.verdicts.values():
+            place = f"{self.log.path}, verdict {verdict['id']}"
+            for side in ("a", "b"):
+                grades = verdict[side]
+                if not all(type(grade) is int and grade >= -1 for grade in grades) or len(grades) != depth:
+                    raise InputError(
+                        f"{place}: {side} = {grades}, where the candidates have {depth} grades; name another log, or "
+                        "give the candidates this log was made with"
+                    )
+                if max(grades) >= n_grades:
+                    raise InputError(
+                        f"{place}: {side} holds grade {max(grades)}, the candidates 0 to {n_grades - 1}; name another "
+                        f"log, or --grades {max(grades) + 1} if the scale is the same"
+                    )
+            if verdict["winner"] not in ("a", "b", "tie", "open"):
+                raise InputError(f"{place}: winner is {verdict['winner']!r}; use a, b, tie or open")
+
+    def _count(self) -> None:
+        """Count who has judged what, and hand the log to the learner."""
+        self._standing = self.log.standing()
+        self._done: dict[str, set[str]] = defaultdict(set)
+        self._raters_of: dict[str, set[str]] = defaultdict(set)
+        for verdict in self._standing:
+            key = pair_key(verdict["query"] or "", verdict["a"], verdict["b"], verdict["items_a"], verdict["items_b"])
+            self._done[verdict["rater"] or ""].add(key)
+            if verdict["winner"] != "open":
+                self._raters_of[key].add(verdict["rater"] or "")
+        self.learned.update(self.preferences())
+
+    def _leased(self, now: float, rater: str | None) -> dict[str, int]:
+        """Return how many pages of others hold each pair."""
+        held: dict[str, int] = defaultdict(int)
+        for (other, _), leases in self._leases.items():
+            for key, lease in leases.items():
+                if other != rater and lease.until > now and other not in self._raters_of[key]:
+                    held[key] += 1
+        return held
+
+    def _allowed(self, rater: str, held: set[str], now: float) -> Any:
+        """Return the numbers of the pairs that may be asked of a rater who holds some already."""
+        leased, done, wanted = self._leased(now, rater), self._done[rater], self.rules.redundancy
+        mine = {key for (other, _), leases in self._leases.items() if other == rater for key in leases} & held
+        allowed = [
+            number
+            for key, number in self.candidates.index.items()
+            if key not in done
+            and key not in held
+            and key not in mine
+            and len(self._raters_of[key] - {rater}) + leased[key] < wanted
+        ]
+        return np.array(allowed, dtype=np.intp)
+
+    def _choose(self, rater: str, held: set[str], now: float) -> int | None:
+        """Return the number of the pair to ask next; pairs that others began are completed first."""
+        pages = [leases for (other, _), leases in self._leases.items() if other == rater]
+        held = held | {key for leases in pages for key, lease in leases.items() if lease.until > now}
+        allowed = self._allowed(rater, held, now)
+        if not len(allowed):
+            return None
+        pairs = self.candidates.pairs
+        begun = [number for number in allowed if self._raters_of[pairs[number].key]]
+        chosen = np.array(begun, dtype=np.intp) if begun else allowed
+        leased = [key for leases in self._leases.values() for key, lease in leases.items() if lease.until > now]
+        if self.rules.balanced:
+            counts: dict[str, int] = defaultdict(int)
+            for verdict in self._standing:
+                counts[verdict["query"] or ""] += 1
+            for key in leased:
+                counts[pairs[self.candidates.index[key]].query] += 1
+            chosen = np.array(fewest(chosen.tolist(), [counts[pairs[i].query] for i in chosen]), dtype=np.intp)
+        out = self.candidates.lists[[self.candidates.index[key] for key in leased]]
+        return self._chooser.choose(chosen, self.learned.latest.dcg, np.concatenate([self._asked(), out]))
+
+    def _asked(self) -> Grades:
+        counted = [(v["a"], v["b"]) for v in self._standing if v["winner"] != "open"]
+        return np.array(counted, np.int8).reshape(-1, 2, self.candidates.depth)
+
+    def _shown(self, key: str, left_is_a: bool) -> dict[str, Any]:
+        """Return a pair as a page shows it: no scores, no systems, and grades only where there is nothing else."""
+        pair = self.candidates.pairs[self.candidates.index[key]]
+        a, b = _side(pair.a, pair.items_a, self.rules), _side(pair.b, pair.items_b, self.rules)
+        left, right = (a, b) if left_is_a else (b, a)
+        shown_left = "a" if left_is_a else "b"
+        return {
+            "pair": key, "query": pair.query, "intent": pair.intent,
+            "left": left, "right": right, "shown_left": shown_left,
+        }  # fmt: skip
+
+    def _settle(self, rater: str, tab: str, answer: Mapping[str, Any]) -> None:
+        """Give a judged pair back; lease a pair whose verdict was undone again."""
+        key = answer["pair"]
+        for (other, _), leases in self._leases.items():
+            if other == rater:
+                leases.pop(key, None)
+        if answer["choice"] == "undo":
+            lease = Lease(answer["shown_left"] == "a", time.monotonic() + LEASE)
+            self._leases[rater, tab] = {key: lease, **self._leases[rater, tab]}
+
+    def _verdict(self, answer: Any, rater: str, new: Mapping[str, Verdict]) -> Verdict:
+        """Return the line of an answer; raise Refused if it has no meaning."""
+        if not isinstance(answer, dict):
+            raise Refused("not an object")
+        name, choice, left = (str(answer.get(field)) for field in ("id", "choice", "shown_left"))
+        if not _ID.fullmatch(name):
+            raise Refused("the id is not 8 to 64 letters and digits")
+        number = self.candidates.index.get(str(answer.get("pair")))
+        if number is None:
+            raise Refused("the pair is not among the candidates of this study")
+        if choice not in CHOICES or left not in ("a", "b"):
+            raise Refused("no such answer")
+        supersedes = answer.get("supersedes")
+        if choice == "undo":
+            supersedes = str(supersedes)
+            target = self.log.verdicts.get(supersedes) or new.get(supersedes)
+            if target is None or target["rater"] != rater:
+                raise Refused("the verdict to undo is not in the log")
+        elif supersedes is not None:
+            raise Refused("only an undo supersedes a verdict")
+        pair, (winner, tie) = self.candidates.pairs[number], CHOICES[choice]
+        if winner in ("left", "right"):
+            winner = "a" if (winner == "left") == (left == "a") else "b"
+        return {
+            "id": name,
+            **_columns(pair),
+            "winner": winner,
+            "tie": tie,
+            "strength": self._strength(answer.get("strength"), winner),
+            "shown_left": left,
+            "rater": rater,
+            "seconds": _seconds(answer.get("seconds")),
+            "note": _note(answer.get("note")),
+            "supersedes": supersedes,
+        }
+
+    def _strength(self, strength: Any, winner: str) -> int | None:
+        if winner not in ("a", "b") or self.rules.strengths == 1:
+            return None
+        if type(strength) is not int or not 1 <= strength <= self.rules.strengths:
+            raise Refused(f"the strength of preference is 1 to {self.rules.strengths}")
+        return strength
+
+
+def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
+    """Return verdicts with an answer as `read_preferences` returns them, on a scale of `n_grades`."""
+    won = [(v["b"], v["a"]) if v["winner"] == "b" else (v["a"], v["b"]) for v in verdicts]
+    columns: dict[str, Any] = {name: [v[name] or "" for v in verdicts] for name in ("rater", "query")}
+    columns["strength"] = [1.0 if v["strength"] is None else v["strength"] for v in verdicts]
+    if all(v["strength"] is None for v in verdicts):
+        del columns["strength"]
+    for name in ("rater", "query"):
+        if not any(columns[name]):
+            del columns[name]
+    tie = [v["winner"] == "tie" for v in verdicts]
+    return Preferences(np.array(won, np.int8), n_grades=n_grades, tie=tie if any(tie) else None, **columns)
+
+
+def _columns(pair: Pair) -> dict[str, Any]:
+    items = {name: None if value is None else list(value) for name in ("items_a", "items_b")
+             for value in [getattr(pair, name)]}  # fmt: skip
+    return {"query": pair.query or None, "a": list(pair.a), "b": list(pair.b), **items}
+
+
+def _side(grades: Sequence[int], items: Any, rules: Rules) -> dict[str, Any]:
+    seen = seen_items(items, images=rules.images)
+    return {"grades": list(grades)} if seen is None else {"items": seen}
+
+
+def _seconds(seconds: Any) -> float | None:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < 1e6:
+        return None
+    return round(float(seconds), 2)
+
+
+def _note(note: Any) -> str | None:
+    if note is None or note == "":
+        return None
+    if not isinstance(note, str) or len(note) > 2000:
+        raise Refused("a note is text of at most 2000 characters")
+    return note.encode(errors="replace").decode()

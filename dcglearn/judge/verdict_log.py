@@ -1,0 +1,214 @@
+"""The log of verdicts on disk: lines are appended, written through to the disk, and never changed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dcglearn.foundation.files import refuse_constant
+from dcglearn.foundation.validation import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FIELDS = (
+    *("id", "query", "a", "b", "items_a", "items_b", "winner", "tie", "strength"),
+    *("shown_left", "rater", "seconds", "note", "supersedes"),
+)
+"""The fields of a line, in this order."""
+
+Verdict = dict[str, Any]
+
+
+class NotSaved(Exception):
+    """Verdicts that could not be written; the message says why, for the rater."""
+
+
+class VerdictLog:
+    """An open log of verdicts, which no other server can open.
+
+    Parameters
+    ----------
+    path : path
+        JSON lines; made if it does not exist.
+
+    Attributes
+    ----------
+    verdicts : dict of str to dict
+        Every line by its id, in order, without repeated ones.
+    changes : int
+        How often the log was changed by another program since it was opened.
+    cut_short : Path or None
+        Where the end of a line that a crash had cut short was put.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written, another server has it open, or a line is none of `FIELDS`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if self.path.is_dir():
+            raise InputError(f"{self.path} is a folder; name a file in it")
+        if not self.path.parent.is_dir():
+            raise InputError(f"{self.path}: the folder {self.path.parent} does not exist; make it first")
+        self.verdicts: dict[str, Verdict] = {}
+        self.changes = 0
+        self.cut_short: Path | None = None
+        self._file = -1
+        self._open()
+
+    def append(self, verdicts: Sequence[Verdict]) -> None:
+        """Write verdicts, in the fields of `FIELDS`, and return when they are on the disk.
+
+        Raises
+        ------
+        NotSaved
+            If nothing of them was written: the disk is full, say, or another program has left a bad line in the log.
+        """
+        self.refresh()
+        lines = b"".join(_line(verdict) for verdict in verdicts)
+        try:
+            _write(self._file, lines)
+            os.fsync(self._file)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._state[1])  # half a line would spoil the log
+            self._state = _state(os.fstat(self._file))
+            reason = error.strerror or str(error)
+            raise NotSaved(f"{self.path.name} could not be written ({reason}); make room and try again") from error
+        self._state = _state(os.fstat(self._file))
+        self.verdicts.update({verdict["id"]: verdict for verdict in verdicts})
+
+    def refresh(self) -> bool:
+        """Read the log again if another program has changed it; return whether one has.
+
+        Raises
+        ------
+        NotSaved
+            If it can no longer be read; what was read before stays.
+        """
+        try:
+            now = _state(self.path.stat())
+        except OSError:
+            now = None
+        if now == self._state and self._file >= 0:
+            return False
+        try:
+            if now is None or now[0] != self._state[0] or self._file < 0:
+                self.close()
+                self._open()
+            else:
+                self._read()
+        except InputError as error:
+            raise NotSaved(f"the log was changed by another program: {error}") from error
+        self.changes += 1
+        return True
+
+    def standing(self) -> list[Verdict]:
+        """Return the lines that count, in order: neither superseded nor withdrawing another."""
+        gone = {verdict["supersedes"] for verdict in self.verdicts.values()}
+        withdraws = [v["winner"] == "open" and v["supersedes"] is not None for v in self.verdicts.values()]
+        lines = zip(self.verdicts.values(), withdraws, strict=True)
+        return [verdict for verdict, withdrawn in lines if not withdrawn and verdict["id"] not in gone]
+
+    def close(self) -> None:
+        """Release the file."""
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
+
+    def _open(self) -> None:
+        new = not self.path.exists()
+        try:
+            file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written ({error.strerror}); name another log") from error
+        _lock(file, self.path)
+        self._file = file
+        if new:
+            _sync_folder(self.path.parent)
+        self._read()
+
+    def _read(self) -> None:
+        data = self.path.read_bytes()
+        end = data.rfind(b"\n") + 1
+        if end < len(data):
+            self._mend(data[:end], data[end:])
+            data = self.path.read_bytes()
+        verdicts: dict[str, Verdict] = {}
+        for number, line in enumerate(data.split(b"\n"), 1):
+            if line.strip():
+                verdict = _parsed(line, f"{self.path}, line {number}")
+                verdicts.setdefault(verdict["id"], verdict)
+        self.verdicts = verdicts
+        self._state = _state(os.fstat(self._file))
+
+    def _mend(self, whole: bytes, rest: bytes) -> None:
+        """Close a last line that lacks its end; set it aside if it is not a line at all."""
+        try:
+            _parsed(rest, "")
+        except InputError:
+            self.cut_short = self.path.with_name(self.path.name + ".cut-short")
+            with self.cut_short.open("ab") as file:
+                file.write(rest + b"\n")
+            os.ftruncate(self._file, len(whole))
+        else:
+            _write(self._file, b"\n")
+        os.fsync(self._file)
+
+
+def _line(verdict: Verdict) -> bytes:
+    line = json.dumps({name: verdict.get(name) for name in FIELDS}, ensure_ascii=False, allow_nan=False)
+    for mark in "\x85\u2028\u2029":  # some programs end a line at these
+        line = line.replace(mark, f"\\u{ord(mark):04x}")
+    return line.encode() + b"\n"
+
+
+def _parsed(line: bytes, place: str) -> Verdict:
+    """Return a line of the log; raise InputError unless it has the fields that a study needs."""
+    try:
+        verdict = json.loads(line, parse_constant=refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place}: not valid JSON ({error}); correct the line, or name another log") from error
+    needed = {"id": str, "a": list, "b": list, "winner": str}
+    if not isinstance(verdict, dict) or not all(isinstance(verdict.get(k), kind) for k, kind in needed.items()):
+        raise InputError(
+            f"{place}: not a verdict of this page, which has {', '.join(needed)}; name another log (--log)"
+        )
+    return {name: verdict.get(name) for name in FIELDS}
+
+
+def _lock(file: int, path: Path) -> None:
+    """Lock an open file until it is closed or the process ends, in any way."""
+    try:
+        import fcntl
+    except ModuleNotFoundError as error:
+        raise InputError("the judging page needs a system with file locks, such as Linux or macOS") from error
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(file)
+        raise InputError(f"{path}: another server writes to this log; stop that one, or name another log") from error
+
+
+def _write(file: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(file, rest) :]
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _state(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_ino, status.st_size, status.st_mtime_ns

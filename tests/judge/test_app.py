@@ -1,0 +1,293 @@
+"""The server: what it answers, whom it refuses, and that everything acknowledged is on the disk."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+pytest.importorskip("starlette", reason="the judging page needs the extra `judge`")
+pytest.importorskip("httpx", reason="Starlette's test client needs httpx")
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # newer versions of Starlette prefer another client
+    from starlette.testclient import TestClient
+
+from dcglearn.judge import learned, verdict_log
+from dcglearn.judge.app import judging_app
+from dcglearn.judge.guard import MOST_BODY, Access, allowed_hosts
+from dcglearn.judge.study import Rules, Study
+from dcglearn.logs.readers import read_preferences
+from tests.judge.makers import TRUTH, answer, candidates, lines
+
+HOST = "127.0.0.1:8765"
+TOKEN = "0123456789abcdef0123"
+
+
+class Page:
+    """A rater's page: what the script does, without a browser."""
+
+    def __init__(self, client, rater="ann", tab="tab"):
+        self.client, self.who = client, {"rater": rater, "tab": tab}
+        self.queue, self.done, self.progress, self.n = [], "", None, 0
+        self.take(self.post("/api/next", holding=[]))
+
+    def post(self, path, **body):
+        return self.client.post(path, json={**self.who, **body})
+
+    def take(self, response):
+        assert response.status_code == 200, response.text
+        found = response.json()
+        self.queue += found["pairs"]
+        self.done, self.progress = found["done"], found["progress"]
+        return found
+
+    def judge(self, choice="left", **more):
+        pair = self.queue.pop(0)
+        self.n += 1
+        sent = {**answer(pair, choice, **more), "id": f"{self.who['rater']}-{self.who['tab']}-{self.n:06}"}
+        self.take(self.post("/api/verdicts", verdicts=[sent], holding=[pair["pair"] for pair in self.queue]))
+        return pair, sent
+
+
+@pytest.fixture(autouse=True)
+def few_resamples(monkeypatch):
+    monkeypatch.setattr(learned, "RESAMPLES", 3)
+
+
+@pytest.fixture
+def study(tmp_path):
+    study = Study(candidates(), tmp_path / "verdicts.jsonl", Rules(seed=0))
+    yield study
+    study.close()
+
+
+def client_of(study, token=TOKEN):
+    client = TestClient(judging_app(study, Access(allowed_hosts(8765), TOKEN)), base_url=f"http://{HOST}")
+    if token:
+        client.cookies.set("dcglearn_judge_8765", token)
+    return client
+
+
+@pytest.fixture
+def client(study):
+    return client_of(study)
+
+
+def test_verdicts_reach_the_disk_and_the_learner(client, study):
+    page = Page(client)
+    for choice in ("left", "right", "both good", "both bad", "skip"):
+        page.judge(choice, note="why" if choice == "left" else "")
+    written = lines(study.log.path)
+    sides = [line["shown_left"] for line in written[:2]]
+    assert [line["winner"] for line in written] == [sides[0], "ab"[sides[1] == "a"], "tie", "tie", "open"]
+    assert [line["tie"] for line in written] == [None, None, "both good", "both bad", None]
+    assert (written[0]["note"], written[1]["note"], written[0]["seconds"]) == ("why", None, 1.5)
+    assert (page.progress["judged"], page.progress["skipped"], page.progress["left"]) == (
+        4,
+        1,
+        len(study.candidates) - 5,
+    )
+    log, live = read_preferences(study.log.path, n_grades=5), study.preferences()
+    for name in ("preferred", "other", "tie", "strength", "rater", "query"):
+        assert np.array_equal(getattr(log, name), getattr(live, name)), name
+
+
+def test_a_pair_is_shown_without_grades_systems_or_order(client):
+    pair = Page(client).queue[0]
+    assert set(pair) == {"pair", "query", "intent", "left", "right", "shown_left"}
+    assert set(pair["left"]) == {"items"}
+    assert set(pair["left"]["items"][0]) == {"title", "snippet", "url"}
+
+
+def test_left_and_right_are_drawn(client):
+    page = Page(client)
+    sides = [page.judge()[0]["shown_left"] for _ in range(20)]
+    assert 3 < sides.count("a") < 17
+
+
+def test_sending_twice_counts_once(client, study):
+    page = Page(client)
+    _, sent = page.judge()
+    again = page.post("/api/verdicts", verdicts=[sent, sent], holding=[])
+    assert again.json()["saved"] == [sent["id"]] * 2
+    assert len(lines(study.log.path)) == 1
+
+
+def test_undo_supersedes_and_offers_the_pair_again(client, study):
+    page = Page(client)
+    page.judge()
+    pair, sent = page.judge("right")
+    undo = {**answer(pair, "undo"), "id": "undo-000001", "supersedes": sent["id"]}
+    page.queue = []
+    page.take(page.post("/api/verdicts", verdicts=[undo], holding=[]))
+    assert page.queue[0]["pair"] == pair["pair"]
+    assert page.progress["judged"] == 1
+    assert lines(study.log.path)[-1]["supersedes"] == sent["id"]
+    assert len(read_preferences(study.log.path)) == 1
+    page.judge("both good")
+    assert read_preferences(study.log.path).tie.tolist() == [False, True]
+
+
+def test_a_verdict_and_its_undo_may_come_together(client, study):
+    page = Page(client)
+    pair = page.queue[0]
+    sent = answer(pair, number=1)
+    undo = answer(pair, "undo", number=2, supersedes=sent["id"])
+    saved = page.post("/api/verdicts", verdicts=[sent, undo], holding=[]).json()["saved"]
+    assert saved == [sent["id"], undo["id"]]
+    assert study.preferences() is None
+
+
+def test_a_restart_continues(client, study, tmp_path):
+    page = Page(client)
+    judged = {page.judge()[0]["pair"] for _ in range(5)}
+    study.close()
+    again = Study(candidates(), study.log.path)
+    page = Page(client_of(again), tab="later")
+    assert page.progress["judged"] == 5
+    while page.queue:
+        pair, _ = page.judge()
+        assert pair["pair"] not in judged
+        judged.add(pair["pair"])
+    assert judged == set(again.candidates.index)
+    assert "Every pair is judged" in page.done
+    again.close()
+
+
+def test_the_export_is_what_the_command_learns(client, study, dcglearn, tmp_path):
+    page = Page(client)
+    assert client.get("/export/dcg.png").status_code == 409
+    for _ in range(12):
+        pair = study.candidates.pairs[study.candidates.index[page.queue[0]["pair"]]]
+        better = "a" if TRUTH.score(pair.a) > TRUTH.score(pair.b) else "b"
+        page.judge("left" if page.queue[0]["shown_left"] == better else "right")
+    out = tmp_path / "dcg.json"
+    assert dcglearn("learn", study.log.path, "-o", out)[0] == 0
+    assert client.get("/export/dcg.json").content == out.read_bytes()
+    assert client.get("/export/verdicts.jsonl").content == study.log.path.read_bytes()
+    assert study.learned.wait()
+    assert client.get("/export/dcg.png").content.startswith(b"\x89PNG")
+    found = client.get("/api/progress").json()
+    assert (found["verdicts"], found["trouble"]) == (12, "")
+    assert found["widest"] > 0
+    assert found["more"] is not None
+    assert np.shape(found["curves"]["bands"]["gains"]) == (2, 5)
+
+
+def test_a_full_disk_is_an_answer_and_nothing_is_half_saved(client, study, monkeypatch):
+    page = Page(client)
+    page.judge()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(verdict_log.os, "write", full)
+    sent = answer(page.queue[0], number=9)
+    response = page.post("/api/verdicts", verdicts=[sent], holding=[])
+    assert response.status_code == 507
+    assert "No space left on device" in response.json()["error"]
+    monkeypatch.undo()
+    assert page.post("/api/verdicts", verdicts=[sent], holding=[]).json()["saved"] == [sent["id"]]
+    assert len(lines(study.log.path)) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"pair": "unknown"}, "not among the candidates"),
+        ({"pair": ["x"]}, "not among the candidates"),
+        ({"choice": "best"}, "no such answer"),
+        ({"choice": ["left"]}, "no such answer"),
+        ({"shown_left": "c"}, "no such answer"),
+        ({"id": "../x"}, "the id"),
+        ({"id": 3}, "the id"),
+        ({"supersedes": "verdict-000001"}, "only an undo"),
+        ({"choice": "undo", "supersedes": "verdict-000001"}, "not in the log"),
+        ({"choice": "undo", "supersedes": {"x": 1}}, "not in the log"),
+        ({"note": "x" * 2001}, "a note"),
+        ({"note": 7}, "a note"),
+    ],
+)
+def test_answers_without_meaning_are_refused_one_by_one(client, study, change, reason):
+    page = Page(client)
+    good = answer(page.queue[1], number=5)
+    bad = {**answer(page.queue[0], number=6), **change}
+    found = page.post("/api/verdicts", verdicts=[bad, good, "x"], holding=[]).json()
+    assert found["saved"] == [good["id"]]
+    assert reason in found["refused"][0]["reason"]
+    assert len(lines(study.log.path)) == 1
+
+
+def test_the_token_lets_in_once_and_then_the_cookie_does(study):
+    client = client_of(study, token=None)
+    assert client.get("/").status_code == 403
+    assert client.get("/?token=wrong").status_code == 403
+    first = client.get(f"/?token={TOKEN}", follow_redirects=False)
+    assert first.status_code == 200
+    cookie = first.headers["set-cookie"]
+    assert "SameSite=Strict" in cookie
+    assert "HttpOnly" in cookie
+    assert client.get("/").status_code == 200
+    assert client.post("/api/next?token=" + TOKEN, json={}, headers={"cookie": ""}).status_code == 403
+
+
+def test_foreign_hosts_and_origins_are_refused(client):
+    assert client.get("/", headers={"host": "evil.example:8765"}).status_code == 421
+    assert client.get("/", headers={"host": "127.0.0.1:9999"}).status_code == 421
+    body = {"rater": "ann", "tab": "t", "holding": []}
+    for origin in ("http://evil.example", "null", "https://127.0.0.1:8765", "http://127.0.0.1:9999"):
+        assert client.post("/api/next", json=body, headers={"origin": origin}).status_code == 403
+    assert client.post("/api/next", json=body, headers={"origin": f"http://{HOST}"}).status_code == 200
+    assert client.get("/", headers={"host": "LOCALHOST:8765"}).status_code == 200
+
+
+def test_only_small_json_is_read(client):
+    for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
+        assert client.post("/api/next", content=b"{}", headers={"content-type": kind}).status_code == 415
+    kind = {"content-type": "application/json"}
+    assert client.post("/api/next", content=b"{", headers=kind).status_code == 400
+    assert client.post("/api/next", content=b"[" * 100_000, headers=kind).status_code == 400
+    assert client.post("/api/next", content=b"[]", headers=kind).status_code == 400
+    assert client.post("/api/next", content=b" " * (MOST_BODY + 1), headers=kind).status_code == 413
+    assert client.post("/api/next", content=iter([b"{}"]), headers=kind).status_code == 413
+    assert client.post("/api/next", json={"rater": "ann", "tab": "t", "holding": "x"}).status_code == 400
+    assert client.post("/api/next", json={"rater": " ", "tab": "t"}).status_code == 400
+    assert client.post("/api/next", json={"rater": "ann"}).status_code == 400
+    assert client.post("/api/verdicts", json={"rater": "ann", "tab": "t", "verdicts": [1] * 201}).status_code == 400
+
+
+def test_nothing_but_the_page_is_served(client):
+    for path in (
+        "/verdicts.jsonl",
+        "/page.html",
+        "/../pyproject.toml",
+        "/%2e%2e/study.py",
+        "/page/../study.py",
+        "/docs",
+    ):
+        assert client.get(path).status_code == 404
+    page = client.get("/")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert page.headers["referrer-policy"] == "no-referrer"
+    assert "img-src 'self' data:;" in policy + ";"
+    for path, kind in (("/page.css", "text/css"), ("/page.js", "text/javascript"), ("/progress", "text/html")):
+        assert client.get(path).headers["content-type"].startswith(kind)
+    assert "http" not in page.text.lower().replace("http-equiv", "")
+
+
+def test_a_log_changed_by_hand_is_noticed_on_the_page(client, study):
+    page = Page(client)
+    page.judge()
+    page.judge()
+    first, _ = lines(study.log.path)
+    study.log.path.write_text(json.dumps(first) + "\n")
+    page.judge()
+    assert (page.progress["judged"], page.progress["changes"]) == (2, 1)
+    study.log.path.write_text("nonsense\n")
+    sent = answer(page.queue[0], number=3)
+    response = page.post("/api/verdicts", verdicts=[sent], holding=[])
+    assert response.status_code == 507
+    assert "changed by another program" in response.json()["error"]
