@@ -15,7 +15,9 @@ DESIGN = ROOT / "docs" / "design.md"
 
 # From the top floor down: a wing may import the wings named beside it, and no others. docs/design.md shows this table.
 WINGS = {
-    "cli": "judge simulate letor plots rankers metric_coherence exports learning evaluation losses logs metric foundation",
+    "cli": (
+        "judge simulate letor plots rankers metric_coherence exports learning evaluation losses logs metric foundation"
+    ),
     "judge": "plots learning evaluation logs metric foundation",
     "letor": "rankers evaluation losses metric foundation",
     "simulate": "rankers logs metric foundation",

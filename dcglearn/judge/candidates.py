@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dcglearn.foundation.arrays import Grades
+    from dcglearn.logs.line_formats import Source
 
 MOST_BYTES = 256 << 20
 """Largest file of candidates, in bytes."""
@@ -175,7 +176,7 @@ def _extras(path: str | os.PathLike[str], n_items: int, depth: int | None) -> li
     kind = kind_of(Path(path).name.lower(), data)
     if kind == "text":
         return []
-    source = ParquetRows(parquet_rows(name, data), SHOWN) if kind == "parquet" else JsonLines(data, SHOWN)
+    source: Source = ParquetRows(parquet_rows(name, data), SHOWN) if kind == "parquet" else JsonLines(data, SHOWN)
     extras = []
     for number, line in source:
         with errors_in(f"{name}, {source.unit} {number}"):

@@ -60,6 +60,7 @@ class VerdictLog:
         self.changes = 0
         self.cut_short: Path | None = None
         self._file = -1
+        self._state: tuple[int, int, int] | None = None
         self._open()
 
     def append(self, verdicts: Sequence[Verdict]) -> None:
@@ -72,12 +73,13 @@ class VerdictLog:
         """
         self.refresh()
         lines = b"".join(_line(verdict) for verdict in verdicts)
+        before = os.fstat(self._file).st_size
         try:
             _write(self._file, lines)
             os.fsync(self._file)
         except OSError as error:
             with contextlib.suppress(OSError):
-                os.ftruncate(self._file, self._state[1])  # half a line would spoil the log
+                os.ftruncate(self._file, before)  # half a line would spoil the log
             self._state = _state(os.fstat(self._file))
             reason = error.strerror or str(error)
             raise NotSaved(f"{self.path.name} could not be written ({reason}); make room and try again") from error
