@@ -81,7 +81,7 @@ class Learned:
         if log is None or not len(log.decided):
             self.latest = self._first
             return
-        learner = DCGLearner(n_grades=log.n_grades).fit(log)
+        learner = DCGLearner(n_grades=log.n_grades).fit(log, start=self.latest.learner, refit="if_worse")
         self.latest = replace(self.latest, dcg=learner.dcg_, n=len(log), learner=learner, log=log)
         self._bands.give(learner)
 

@@ -101,7 +101,7 @@ class VerdictLog:
         if now == self._state and self._file >= 0:
             return False
         try:
-            if now is None or now[0] != self._state[0] or self._file < 0:
+            if now is None or self._state is None or now[0] != self._state[0] or self._file < 0:
                 self.close()
                 self._open()
             else:
