@@ -41,6 +41,9 @@ def _common(
 
 def main() -> None:
     """Run the command line; bad input ends with status 2 and one line on standard error."""
+    if sys.stdout is None:
+        typer.echo("dcglearn: standard output is closed; redirect it to a file or to /dev/null", err=True)
+        sys.exit(1)
     try:
         app()
     except InputError as error:

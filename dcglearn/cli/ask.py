@@ -44,7 +44,7 @@ def ask(
 
     Fill in winner (a, b or tie) and append the lines to the log; lines left open do not count as judgements.
     """
-    check_outputs(output, force=force)
+    check_outputs(output, force=force, inputs=[candidates, log])
     from dcglearn.learning.next_pairs import generated_lists, suggest_pairs
     from dcglearn.logs.readers import read_preferences, read_questions
 

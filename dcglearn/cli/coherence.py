@@ -47,7 +47,7 @@ def coherence(
     force: Force = False,
 ) -> None:
     """Prove that two metrics never disagree, or show the rankings on which they do, and how often they do."""
-    check_outputs(force=force, picture=plot)
+    check_outputs(force=force, picture=plot, inputs=[a, b])
     documents = None if grades is None else _numbers(grades)
     first, second = _two_metrics(a, b, documents, n_grades, depth)
     from dcglearn.metric_coherence.coherence import coherence as proved
@@ -66,7 +66,7 @@ def coherence(
     elif plot is not None:
         from dcglearn.plots import witness_figure
 
-        write_figure(witness_figure(verdict), plot, force=force)
+        write_figure(lambda: witness_figure(verdict), plot, force=force)
     if exit_code:
         raise typer.Exit({True: 0, False: 1, None: 3}[verdict.coherent])
 
@@ -117,7 +117,7 @@ def systems(
     force: Force = False,
 ) -> None:
     """Order systems by several metrics, and say which differences are more than chance."""
-    check_outputs(force=force, picture=plot)
+    check_outputs(force=force, picture=plot, inputs=[judgements, *runs, *(metric or []), log])
     from dcglearn.evaluation.tables import read_judgements, read_runs
     from dcglearn.logs.readers import read_preferences
     from dcglearn.metric_coherence.system_order import system_order
@@ -139,7 +139,7 @@ def systems(
     if plot is not None:
         from dcglearn.plots import slope_figure
 
-        write_figure(slope_figure(order), plot, force=force)
+        write_figure(lambda: slope_figure(order), plot, force=force)
 
 
 def _numbers(text: str) -> list[int]:

@@ -61,6 +61,11 @@ class RunOptions:
         Duplicates, typer.Option(help="What to do with a document that occurs twice for a query.")
     ] = "error"
 
+    @property
+    def inputs(self) -> list[str]:
+        """The files that are read."""
+        return [self.judgements, *self.runs, *(self.metric or [])]
+
     def evaluated(self) -> Evaluation:
         """Read the files and return the value of every query of every run under every metric."""
         judged, runs = read_judgements(self.judgements, self.duplicates), read_runs(self.runs, self.duplicates)
@@ -89,7 +94,7 @@ def evaluate(
     force: Force = False,
 ) -> None:
     """Evaluate runs under any number of metrics in one pass."""
-    check_outputs(output, force=force)
+    check_outputs(output, force=force, inputs=source.inputs)
     write_text(_rendered(source.evaluated(), form, by_query), output, force=force)
 
 
@@ -115,7 +120,7 @@ def compare(
     force: Force = False,
 ) -> None:
     """Compare systems query by query: paired tests and intervals, under one metric or many."""
-    check_outputs(output, force=force, picture=plot)
+    check_outputs(output, force=force, picture=plot, inputs=source.inputs)
     from dcglearn.evaluation.compare_systems import CORRECTIONS, compared
 
     if correction not in CORRECTIONS:
@@ -125,7 +130,7 @@ def compare(
     if plot is not None:
         from dcglearn.plots import forest_figure
 
-        write_figure(forest_figure(comparison), plot, force=force)
+        write_figure(lambda: forest_figure(comparison), plot, force=force)
 
 
 @commands.command(
@@ -143,7 +148,7 @@ def export(
     force: Force = False,
 ) -> None:
     """Export a metric to another tool: its settings as JSON, and lines of code where settings do not suffice."""
-    check_outputs(output, force=force)
+    check_outputs(output, force=force, inputs=[metric])
     dcg = DCG.parse(metric, n_grades or 5)
     write_text(json.dumps(_exported(dcg, metric, to, lossy, scale), indent=1), output, force=force)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dcglearn.cli.log_options import LogOptions
-from dcglearn.cli.options import Cluster, Force, Reading, check_outputs, takes_groups
+from dcglearn.cli.options import Cluster, Force, Reading, check_outputs, takes_groups, write_figure
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, is_metric_file
 
@@ -135,11 +135,7 @@ class OutputOptions:
         return [path for path in (self.output, self.plot, self.utility) if path is not None]
 
     def write(self, report: Report, skip_bad: Path | None) -> None:
-        """Write the files, and print the report."""
-        if self.plot is not None:
-            from dcglearn.plots import save_figure
-
-            save_figure(report.figure(), self.plot, force=self.force)
+        """Write the files, print the report, and draw: nothing is lost if there is no picture."""
         if self.utility is not None:
             report.utility.save(self.utility, force=self.force)
         if self.output is not None:
@@ -149,8 +145,11 @@ class OutputOptions:
         elif self.output is None:
             typer.echo(json.dumps(report.dcg.to_dict(), allow_nan=False))
         bad = [skip_bad] if skip_bad and skip_bad.exists() else []
-        written = [f"wrote: {path}" for path in [*self.files, *bad]]
-        typer.echo("\n".join([str(report), "", *written]).rstrip(), err=self.as_json or self.output is None)
+        written = [f"wrote: {path}" for path in [*self.files, *bad] if path != self.plot]
+        err = self.as_json or self.output is None
+        typer.echo("\n".join([str(report), "", *written]).rstrip(), err=err)
+        if self.plot is not None:
+            write_figure(report.figure, self.plot, force=self.force, err=err)
 
 
 @commands.command(
@@ -178,7 +177,14 @@ def learn(
     ] = False,
 ) -> None:
     """Learn gains and discounts from a log of preferences, with a proof and plain words."""
-    check_outputs(outputs.output, outputs.utility, source.skip_bad, force=outputs.force, picture=outputs.plot)
+    check_outputs(
+        outputs.output,
+        outputs.utility,
+        source.skip_bad,
+        force=outputs.force,
+        picture=outputs.plot,
+        inputs=[*source.log, learner.prior, trust.current, checkpoint],
+    )
     if trust.bands and learner.method != "dcg":
         raise InputError("--bands goes with --method dcg")
     if source.in_parts(cluster):

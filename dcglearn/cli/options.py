@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from dcglearn.foundation.files import refuse_existing, written_beside
+from dcglearn.foundation.files import refuse_overwriting, refuse_unwritable, written_beside, written_through
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, is_metric_file
 from dcglearn.plots import refuse_format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from matplotlib.figure import Figure
 
@@ -105,11 +105,20 @@ def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG
     return {name: files[name] if name in files else DCG.from_name(name, n_grades) for name in names}
 
 
-def check_outputs(*paths: Path | None, force: bool, picture: Path | None = None) -> None:
-    """Refuse what cannot be written before any work is done; `picture` is an output too, of a format for pictures."""
-    for path in (*paths, picture):
-        if path is not None:
-            refuse_existing(path, force=force)
+def check_outputs(
+    *paths: Path | None, force: bool, picture: Path | None = None, inputs: Iterable[str | Path | None] = ()
+) -> None:
+    """Refuse what cannot be written before any work is done: outputs, and a picture, of a format for pictures.
+
+    An output must differ from the other outputs and from the `inputs` of the command, of which some may be absent or
+    not names of files.
+    """
+    outputs = [path for path in (*paths, picture) if path is not None]
+    refuse_overwriting(outputs, [name for name in inputs if name is not None])
+    for i, path in enumerate(outputs):
+        refuse_unwritable(path, force=force)
+        if not written_through(path) and path.resolve() in [other.resolve() for other in outputs[:i]]:
+            raise InputError(f"{path} is named for two outputs; give each a file of its own")
     if picture is not None:
         refuse_format(picture)
 
@@ -124,9 +133,14 @@ def write_text(text: str, output: Path | None, *, force: bool) -> None:
     typer.echo(f"wrote: {output}", err=True)
 
 
-def write_figure(figure: Figure, plot: Path, *, force: bool) -> None:
-    """Save a figure and say so."""
+def write_figure(draw: Callable[[], Figure], plot: Path, *, force: bool, err: bool = True) -> None:
+    """Draw a figure, save it and say so, as the last step of a command: if it fails, the results are there."""
     from dcglearn.plots import save_figure
 
-    save_figure(figure, plot, force=force)
-    typer.echo(f"wrote: {plot}", err=True)
+    try:
+        save_figure(draw(), plot, force=force)
+    except InputError as error:
+        raise InputError(f"{error}; the results without the picture are complete") from error
+    except (ValueError, RuntimeError, MemoryError) as error:  # matplotlib's own errors
+        raise InputError(f"{plot}: cannot be drawn ({error}); the results without it are complete") from error
+    typer.echo(f"wrote: {plot}", err=err)

@@ -220,7 +220,7 @@ def rank(
     from dcglearn.rankers.model_files import same_numbers
     from dcglearn.rankers.svmlight import read_queries
 
-    check_outputs(output, force=force)
+    check_outputs(output, force=force, inputs=[data, groups, metric])
     if not tag or tag.split() != [tag]:
         raise InputError(f"--tag {tag!r}: a run's name is one word")
     ranker = load_ranker(model)

@@ -23,7 +23,7 @@ def show(
     force: Force = False,
 ) -> None:
     """Show gains and discounts of one or several DCGs; as JSON, one object a line."""
-    check_outputs(force=force, picture=plot)
+    check_outputs(force=force, picture=plot, inputs=metrics)
     dcgs = load_metrics(metrics, grades)
     for name, dcg in dcgs.items():
         if as_json:
@@ -34,4 +34,4 @@ def show(
     if plot is not None:
         from dcglearn.plots import dcg_figure
 
-        write_figure(dcg_figure(dcgs), plot, force=force)
+        write_figure(lambda: dcg_figure(dcgs), plot, force=force)

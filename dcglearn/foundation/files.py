@@ -7,19 +7,24 @@ import glob
 import json
 import os
 import select
+import shutil
 import stat
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from dcglearn.foundation import disk
 from dcglearn.foundation.memory import available
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+ROOM = 1 << 16
+"""Bytes that must fit beside an output before work begins."""
 
 
 PIPE_WAIT = 60.0
@@ -30,38 +35,123 @@ PIPE_WAIT = 60.0
 def written_beside(path: str | os.PathLike[str], *, force: bool = True) -> Iterator[Path]:
     """Yield a path beside `path` to write to; it takes the name `path` only if the block succeeds.
 
-    An error, a full disk or an interrupt leaves what was at `path` before, and no partial file. Raise InputError if
-    the folder does not exist or cannot be written, or `path` exists and `force` is false.
+    An error, a full disk or an interrupt leaves what was at `path` before, and no partial file; so does a kill, except
+    for a hidden file that the next writer of `path` removes. Links are followed, and a file that is replaced keeps its
+    mode and, where the system allows, its owner. What is no regular file (a device, a pipe) is written to when the
+    block has succeeded. Raise InputError if the folder does not exist or cannot be written, or `path` exists and
+    `force` is false.
     """
+    refuse_existing(path, force=force)
+    if written_through(path):
+        with _through(Path(path)) as temporary:
+            yield temporary
+        return
+    target = Path(path).resolve()
+    with contextlib.ExitStack() as closing:
+        try:
+            temporary = closing.enter_context(disk.unfinished(target))
+        except OSError as error:
+            raise InputError(f"{path}: cannot write there ({error.strerror})") from error
+        try:
+            yield temporary
+            _set_mode(temporary, target)
+            disk.synced(temporary)
+            disk.renamed(temporary, target)
+        except OSError as error:
+            raise InputError(f"{path}: not written ({error.strerror or error}); nothing was changed") from error
+        disk.entered(target.parent)
+
+
+def written_through(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is written to as it is: a device, a pipe, or the name of an open file (/dev/stdout)."""
+    if os.path.abspath(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):  # noqa: PTH100
+        return True
     target = Path(path)
-    refuse_existing(target, force=force)
+    return target.exists() and not target.is_file() and not target.is_dir()
+
+
+@contextlib.contextmanager
+def _through(path: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        temporary = Path(folder) / path.name
+        try:
+            temporary.touch()
+            yield temporary
+            with temporary.open("rb") as source, open(os.open(path, os.O_WRONLY), "wb") as target:  # noqa: PTH123
+                shutil.copyfileobj(source, target)
+        except OSError as error:
+            raise InputError(f"{path}: not written ({error.strerror or error})") from error
+
+
+def _set_mode(temporary: Path, target: Path) -> None:
+    """Give a new file the mode and owner of the file that it replaces, or the mode of any new file."""
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
-    except OSError as error:
-        raise InputError(f"{target}: cannot write there ({error.strerror})") from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
+        before = target.stat()
+    except FileNotFoundError:
         mask = os.umask(0)  # to read the mask is to set it
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)
-        temporary.replace(target)
-    except OSError as error:
-        raise InputError(f"{target}: not written ({error.strerror or error}); nothing was changed") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        return
+    temporary.chmod(stat.S_IMODE(before.st_mode))
+    if hasattr(os, "chown"):
+        with contextlib.suppress(OSError):
+            os.chown(temporary, before.st_uid, before.st_gid)
 
 
 def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
-    """Raise InputError if an output path is a folder, has no folder, or exists and `force` is false."""
+    """Raise InputError if an output path is a folder, has no folder, or is a file and `force` is false."""
     target = Path(path)
+    try:
+        target.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as error:
+        raise InputError(f"{path}: cannot write there ({error.strerror})") from error
+    except ValueError as error:
+        raise InputError(f"{str(path)!r} cannot be the name of a file ({error})") from error
     if target.is_dir():
         raise InputError(f"{target} is a folder; name a file in it")
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
-    if target.exists() and not force:
+    if target.is_file() and not force and not written_through(target):
         raise InputError(f"{target} exists; choose another name, or --force to replace it")
+
+
+def refuse_unwritable(path: str | os.PathLike[str], *, force: bool) -> None:
+    """Raise InputError if a file cannot be written to `path` (see `refuse_existing`), or has no room there.
+
+    This writes `ROOM` bytes beside it and removes them, since that alone shows quotas, limits and read-only disks.
+    """
+    refuse_existing(path, force=force)
+    if not written_through(path):
+        _try_to_write(Path(path).resolve(), path)
+
+
+def refuse_unwritable_folder(folder: Path) -> None:
+    """Raise InputError if a file cannot be written into a folder that exists, or has no room there."""
+    _try_to_write(folder / "file", folder)
+
+
+def _try_to_write(target: Path, path: str | os.PathLike[str]) -> None:
+    try:
+        with disk.unfinished(target) as temporary:
+            temporary.write_bytes(bytes(ROOM))
+    except OSError as error:
+        raise InputError(f"{path}: cannot write there ({error.strerror})") from error
+
+
+def refuse_overwriting(outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[str | os.PathLike[str]]) -> None:
+    """Raise InputError if an output is a file that the inputs (files, folders of Parquet, patterns) name."""
+    existing = [path for path in outputs if not written_through(path) and os.path.isfile(path)]  # noqa: PTH113
+    if not existing:
+        return
+    read: list[str] = []
+    for name in inputs:
+        with contextlib.suppress(InputError):  # the name of a metric, or standard input
+            read += expand_paths(name, "**/*.parquet")
+    for output in existing:
+        if any(Path(output).samefile(file) for file in read):
+            raise InputError(f"{output} is an input of this command; name another file for the result")
 
 
 def is_path(value: Any) -> bool:

@@ -297,6 +297,17 @@ class TestAsAProcess:
         assert len(done.stdout.splitlines()) == 1
         assert done.stderr == ""
 
+    def test_a_closed_standard_output_is_an_error(self):
+        done = subprocess.run(
+            f"{sys.executable} -c 'from dcglearn.cli import main; main()' show linear-log2 >&-",
+            shell=True,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 1
+        assert "standard output is closed; redirect it" in done.stderr
+
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
     def test_a_full_disk_on_standard_output_is_said(self, log):
         with Path("/dev/full").open("w") as full:
@@ -329,3 +340,60 @@ def test_a_disk_that_is_full_half_way_leaves_what_was_there(tmp_path, monkeypatc
         DCG.standard(3, 2).save(path)
     assert path.read_bytes() == before
     assert [item.name for item in tmp_path.iterdir()] == ["dcg.json"]
+
+
+class TestPicturesComeLast:
+    def test_names_are_text_whatever_signs_they_hold(self, dcglearn, log, tmp_path):
+        picture = tmp_path / "dcg.png"
+        scale = r"Bad,$\frac$,x^{,\\,Good"
+        assert dcglearn("learn", log, "--scale", scale, "-o", tmp_path / "dcg.json", "--plot", picture)[0] == 0
+        assert picture.exists()
+        assert dcglearn("show", tmp_path / "dcg.json", "--plot", picture, "--force")[0] == 0
+
+    @pytest.mark.parametrize("error", [ValueError("no glyph"), OSError(28, "No space left on device"), MemoryError()])
+    def test_a_picture_that_fails_loses_nothing(self, dcglearn, log, tmp_path, monkeypatch, error):
+        from matplotlib.figure import Figure
+
+        def fails(*_, **__):
+            raise error
+
+        monkeypatch.setattr(Figure, "savefig", fails)
+        monkeypatch.chdir(tmp_path)
+        qrels, runs = Path("qrels.txt"), [Path("a.txt"), Path("b.txt")]
+        qrels.write_text("".join(f"{q} 0 D{d} {d % 3}\n" for q in range(5) for d in range(6)))
+        for i, run_file in enumerate(runs):
+            run_file.write_text(
+                "".join(f"{q} Q0 D{d} 1 {(d * (i + 3) + q) % 7} run{i}\n" for q in range(5) for d in range(6))
+            )
+        for name, command in {
+            "dcg.json": ["learn", log, "-o", "dcg.json", "--utility", "w.json"],
+            "compared": ["compare", qrels, *runs, "--output", "compared", "--resamples", 100],
+            "": ["show", "linear-log2"],
+            " ": ["coherence", "linear-log2@3", "exponential-log2@3", "--n-grades", 3],
+            "  ": ["systems", qrels, *runs, "--resamples", 10],
+        }.items():
+            status, out, err = dcglearn(*command, "--plot", "x.png")
+            assert status == 2
+            assert "x.png: " in err and "complete" in err
+            assert Path(name.strip()).exists() and (name.strip() or out)
+        assert DCG.load("dcg.json") and Utility.load("w.json")
+        assert not [path for path in Path().iterdir() if path.name.startswith(".") or path.suffix == ".png"]
+
+
+def test_an_input_is_never_overwritten(dcglearn, log, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("1 0 D1 1\n")
+    kept = {path: path.read_bytes() for path in (log, qrels)}
+    for command in (
+        ["learn", log, "-o", "log.jsonl"],
+        ["learn", log, "-o", "dcg.json", "--utility", "./log.jsonl"],
+        ["ask", "--log", log, "-o", log],
+        ["evaluate", qrels, qrels, "--output", qrels],
+        ["rank", "model", qrels, "-o", qrels],
+    ):
+        status, out, err = dcglearn(*command, "--force")
+        assert (status, out) == (2, "") and "is an input of this command" in err
+    status, _, err = dcglearn("learn", log, "-o", "same.json", "--utility", "same.json")
+    assert status == 2 and "same.json is named for two outputs" in err
+    assert kept == {path: path.read_bytes() for path in (log, qrels)}

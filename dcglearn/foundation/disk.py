@@ -1,0 +1,101 @@
+"""The steps by which an output reaches the disk, one function each.
+
+Whatever dcglearn keeps goes through these functions. Callers name them as ``disk.renamed``, so that the tests can wrap
+them and stop the program at each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MARK = ".dcglearn-"
+"""Beginning of the names of files that are still being written."""
+
+_TAIL = 40
+"""Characters of the final name that the name of an unfinished file ends with."""
+
+
+@contextlib.contextmanager
+def unfinished(target: Path) -> Iterator[Path]:
+    """Yield a new empty file beside `target`, and remove it afterwards if it still has its name.
+
+    The file is locked meanwhile. Files that other processes left there when they were killed are not: they are removed
+    before.
+    """
+    tail = target.name[-_TAIL:]
+    for entry in os.scandir(target.parent):
+        if entry.name.startswith(MARK) and entry.name.endswith(f".{tail}"):
+            remove_leftover(Path(entry.path))
+    handle, name = tempfile.mkstemp(prefix=MARK, suffix=f".{tail}", dir=target.parent)
+    temporary = Path(name)
+    try:
+        if fcntl is not None:
+            with contextlib.suppress(OSError):  # some network disks have no locks
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield temporary
+    finally:
+        os.close(handle)
+        temporary.unlink(missing_ok=True)
+
+
+def remove_leftover(path: Path) -> None:
+    """Remove an unfinished file unless a living process writes to it."""
+    if fcntl is None:
+        return
+    with contextlib.suppress(OSError):  # another process was quicker, or may not write here
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            removed(path)
+        finally:
+            os.close(handle)
+
+
+def synced(path: Path) -> None:
+    """Wait until the content of a file is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def renamed(source: Path, target: Path) -> None:
+    """Give a file its final name, and replace what has this name."""
+    source.replace(target)
+
+
+def entered(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk, where the system can say so."""
+    with contextlib.suppress(OSError):
+        synced(folder)
+
+
+def removed(path: Path) -> None:
+    """Remove a file, if it is there."""
+    path.unlink(missing_ok=True)
+
+
+def made(folder: Path) -> None:
+    """Make a folder unless it is there."""
+    folder.mkdir(exist_ok=True)
+
+
+def appended(handle: int, data: bytes) -> None:
+    """Append bytes to an open file, unbuffered, and wait until they are on the disk."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+    os.fsync(handle)

@@ -1,0 +1,143 @@
+"""Outputs: written whole or not at all, through links and into devices, with the mode of what they replace."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from dcglearn.foundation import disk
+from dcglearn.foundation.files import refuse_overwriting, refuse_unwritable, written_beside
+from dcglearn.foundation.validation import InputError
+
+
+def write(path, text: str = "new", **how) -> None:
+    with written_beside(path, **how) as temporary:
+        temporary.write_text(text)
+
+
+def names() -> list[str]:
+    return sorted(path.name for path in Path().iterdir())
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_link_stays_a_link(folder):
+    (folder / "real").mkdir()
+    Path("real/dcg.json").write_text("old")
+    for name in ("link", "dangling"):
+        Path(name).symlink_to(Path("real") / ("dcg.json" if name == "link" else "none"))
+        write(name)
+        assert Path(name).is_symlink()
+    assert Path("real/dcg.json").read_text() == Path("real/none").read_text() == "new"
+    with pytest.raises(InputError, match="link exists; choose another name, or --force"):
+        write("link", force=False)
+
+
+def test_the_mode_of_a_replaced_file_stays(folder):
+    for mode in (0o600, 0o640, 0o755):
+        path = Path(f"file-{mode}")
+        path.write_text("old")
+        path.chmod(mode)
+        write(path)
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+    before = os.umask(0o027)
+    write("fresh")
+    os.umask(before)
+    assert stat.S_IMODE(Path("fresh").stat().st_mode) == 0o640
+
+
+def test_devices_and_pipes_are_written_to(folder):
+    write("/dev/null", force=False)
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    os.mkfifo("pipe")
+    read = []
+    reader = threading.Thread(target=lambda: read.append(Path("pipe").read_text()))
+    reader.start()
+    write("pipe", force=False)
+    reader.join()
+    assert read == ["new"]
+    assert stat.S_ISFIFO(Path("pipe").stat().st_mode)
+    if Path("/dev/full").exists():
+        with pytest.raises(InputError, match=r"/dev/full: not written .*[Nn]o space"):
+            write("/dev/full")
+
+
+def test_what_cannot_be_written_is_known_before(folder):
+    Path("locked").mkdir()
+    for path, message in (
+        ("x" * 300 + ".json", "cannot write there .*too long"),
+        ("a\0b", "cannot be the name of a file"),
+        ("none/x", "the folder none does not exist"),
+        ("locked", "is a folder"),
+    ):
+        with pytest.raises(InputError, match=message):
+            refuse_unwritable(path, force=True)
+    name = "é" * 120 + ".json"  # 245 bytes, of at most 255
+    refuse_unwritable(name, force=False)
+    write(name, force=False)
+    assert Path(name).read_text() == "new"
+    assert names() == sorted([name, "locked"])
+
+
+def test_no_room_is_known_before(folder, monkeypatch):
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(InputError, match=r"x: cannot write there .*No space"):
+        refuse_unwritable("x", force=True)
+    assert not names()
+
+
+def test_an_input_is_no_output(folder):
+    Path("logs").mkdir()
+    for name in ("log.jsonl", "logs/part.parquet", "dcg.json"):
+        Path(name).write_text("x")
+    Path("link").symlink_to("log.jsonl")
+    os.link("log.jsonl", "hard")
+    for output, read in (
+        ("log.jsonl", ["log.jsonl"]),
+        ("link", ["none", "log.jsonl"]),
+        ("hard", ["-", "log.jsonl"]),
+        ("logs/part.parquet", ["logs"]),
+        ("logs/part.parquet", ["logs/*.parquet"]),
+    ):
+        with pytest.raises(InputError, match="is an input of this command; name another"):
+            refuse_overwriting([output], read)
+    refuse_overwriting(["dcg.json", "none", "/dev/null"], ["log.jsonl", "logs", "exponential-log2", "-"])
+
+
+def test_leftovers_of_killed_writers_are_removed_and_living_ones_kept(folder):
+    Path(".dcglearn-killed.dcg.json").write_text("half")
+    Path(".dcglearn-other.jsonl").write_text("of another output")
+    with written_beside("dcg.json") as outer:
+        outer.write_text("outer")
+        assert not Path(".dcglearn-killed.dcg.json").exists()
+        write("dcg.json", "inner")
+        assert outer.exists()
+    assert names() == [".dcglearn-other.jsonl", "dcg.json"]
+    assert Path("dcg.json").read_text() == "outer"
+
+
+def test_an_error_leaves_the_old_file(folder, monkeypatch):
+    Path("x").write_text("old")
+    with pytest.raises(KeyError), written_beside("x") as temporary:
+        temporary.write_text("half")
+        raise KeyError
+
+    def fails(*_: Path) -> None:
+        raise OSError(5, "Input/output error")
+
+    for name in ("synced", "renamed"):
+        with monkeypatch.context() as patch:
+            patch.setattr(disk, name, fails)
+            with pytest.raises(InputError, match=r"x: not written .Input/output error.; nothing was changed"):
+                write("x")
+    assert names() == ["x"]
+    assert Path("x").read_text() == "old"
