@@ -19,7 +19,7 @@ def random_steps(rng):
 
 def trial(rng, kind, n, n_test):
     """Learn with a weak, the default and a strong prior, and with the QP, from pairs of which 10% are flipped."""
-    true = random_steps(rng) if kind == "any shape" else dl.DCG.from_name(kind, 5)
+    true = random_steps(rng) if kind == "any shape" else dl.DCG.from_name(kind, 5, 10)
     test = dl.simulate.preference_pairs(true, n_test, lists="free", seed=rng)
     log = dl.simulate.preference_pairs(true, n, lists="free", n_flips=n // 10, seed=rng)
     metrics = {f"direct, ridge {ridge:g}": dl.DCGLearner(ridge=ridge).fit(log).dcg_ for ridge in (0.1, 2.0, 20.0)}

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dcglearn.cli.options import AsJson, Force, Plot, check_outputs, write_figure
-from dcglearn.foundation.files import read_json_object
+from dcglearn.cli.metric_options import ScaleOptions, files_and_names, note_depth
+from dcglearn.cli.options import AsJson, Force, Plot, check_outputs, takes_groups, write_figure
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG, Utility, is_metric_file
+from dcglearn.metric.dcg import is_metric_file, metric_in_file
+from dcglearn.metric.names import MetricName
+from dcglearn.metric.scales import warn_of_scale
 
 if TYPE_CHECKING:
     from dcglearn.metric_coherence.coherence import Coherence, Witness
+    from dcglearn.metric_coherence.rankings import Metric
 
 commands = typer.Typer()
 
@@ -24,9 +27,11 @@ Ties = Literal["docno-desc", "stable"]
     epilog="Examples: dcglearn coherence dcg.json exponential-log2    "
     "dcglearn coherence linear-log2 linear-reciprocal --grades 4,4,3,3,2,2,1,1,0,0 --plot witness.png"
 )
+@takes_groups
 def coherence(
     a: Annotated[str, typer.Argument(metavar="A", help="A file, or GAIN-DISCOUNT[@K].")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    scale: ScaleOptions,
     grades: Annotated[
         str | None,
         typer.Option(metavar="G,G,...", help="The documents that are ranked, by grade (0 = worst); else any list."),
@@ -49,14 +54,14 @@ def coherence(
     """Prove that two metrics never disagree, or show the rankings on which they do, and how often they do."""
     check_outputs(force=force, picture=plot, inputs=[a, b])
     documents = None if grades is None else _numbers(grades)
-    first, second = _two_metrics(a, b, documents, n_grades, depth)
+    (first, second), names = _two_metrics(a, b, documents, n_grades, depth, scale)
     from dcglearn.metric_coherence.coherence import coherence as proved
     from dcglearn.metric_coherence.disagreement import disagreement
     from dcglearn.metric_coherence.regret import quiet_solver
 
     with quiet_solver():
-        verdict = proved(first, second, documents, margin, time_limit=time_limit, names=(a, b))
-    often = disagreement(first, second, documents, names=(a, b))
+        verdict = proved(first, second, documents, margin, time_limit=time_limit, names=names)
+    often = disagreement(first, second, documents, names=names)
     if as_json:
         typer.echo(json.dumps(_coherence_json(verdict, often.share, often.exact), allow_nan=False))
     else:
@@ -98,9 +103,11 @@ def _witness_json(witness: Witness | None) -> dict[str, Any] | None:
     epilog="Examples: dcglearn systems qrels.txt runs/*.txt --metric nDCG@10 --metric dcg.json    "
     "dcglearn systems qrels.txt runs.txt.xz --metric nDCG@10 --metric exponential-log2@10 --plot order.png"
 )
+@takes_groups
 def systems(
     judgements: Annotated[str, typer.Argument(metavar="QRELS", help="TREC judgements, also .gz, .zst and .xz.")],
     runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="TREC runs; a file may hold several.")],
+    scale: ScaleOptions,
     metric: Annotated[
         list[str] | None,
         typer.Option(metavar="METRIC", help="nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]"),
@@ -108,6 +115,10 @@ def systems(
     log: Annotated[
         str | None,
         typer.Option(metavar="LOG", help="Preferences of users: which systems win under every DCG that respects them."),
+    ] = None,
+    grades: Annotated[
+        int | None,
+        typer.Option("--grades", metavar="L", help="Number of grades of QRELS; by default the largest seen plus 1."),
     ] = None,
     ties: Annotated[Ties, typer.Option(help="Order of documents of one score.")] = "docno-desc",
     resamples: Annotated[int, typer.Option(min=1, metavar="N", help="Bootstrap samples of the topics.")] = 1000,
@@ -122,16 +133,11 @@ def systems(
     from dcglearn.logs.readers import read_preferences
     from dcglearn.metric_coherence.system_order import system_order
 
-    judged, all_runs = read_judgements(judgements), read_runs(runs)
-    order = system_order(
-        all_runs,
-        judged,
-        metric or ["nDCG@10"],
-        log=None if log is None else read_preferences(log),
-        ties=ties,
-        n_resamples=resamples,
-        seed=seed,
-    )
+    metrics = files_and_names(metric or ["nDCG@10"], scale)
+    judged, all_runs = read_judgements(judgements, n_grades=grades), read_runs(runs)
+    preferences = None if log is None else read_preferences(log)
+    with scale.watched():
+        order = system_order(all_runs, judged, metrics, log=preferences, ties=ties, n_resamples=resamples, seed=seed)
     if as_json:
         typer.echo(json.dumps(order.to_dict(), allow_nan=False))
     else:
@@ -149,16 +155,22 @@ def _numbers(text: str) -> list[int]:
         raise InputError(f"--grades {text}: give whole numbers with commas, such as 4,4,3,2,0") from error
 
 
-def _from_file(path: str) -> DCG | Utility:
-    values = read_json_object(path)
-    return Utility.load(path) if values.get("format") == "dcglearn.utility" else DCG.load(path)
-
-
 def _two_metrics(
-    a: str, b: str, documents: list[int] | None, n_grades: int | None, depth: int | None
-) -> list[DCG | Utility]:
-    files = {name: _from_file(name) for name in (a, b) if is_metric_file(name)}
-    sizes = [metric.n_grades for metric in files.values()] or [max(5, *[grade + 1 for grade in documents or [0]])]
-    depths = [metric.depth for metric in files.values()] or [10 if documents is None else min(10, len(documents))]
-    size, reach = n_grades or max(sizes), depth or max(depths)
-    return [files[name] if name in files else DCG.from_name(name, size, reach) for name in (a, b)]
+    a: str, b: str, documents: list[int] | None, n_grades: int | None, depth: int | None, scale: ScaleOptions
+) -> tuple[list[Metric], tuple[str, str]]:
+    """Return both metrics, those of files mapped, and their names with their depths."""
+    from dcglearn.metric_coherence.rankings import resolved
+
+    files = scale.mapped({name: metric_in_file(name) for name in (a, b) if is_metric_file(name)})
+    size = n_grades or (None if files else max(5, *[grade + 1 for grade in documents or [0]]))
+    metrics, known = resolved([files.get(name, name) for name in (a, b)], (a, b), documents, size, depth)
+    if depth is None and not files:
+        former = 10 if documents is None else min(10, len(documents))
+        for word, label in zip((a, b), known, strict=True):
+            deep = MetricName.of(str(label)).deep(None)
+            note_depth(MetricName.of(word), deep, "the other metric or the list of documents", former)
+    if documents is not None:
+        with scale.watched("--n-grades"):
+            sizes = {name: metric.n_grades for name, metric in files.items()}
+            warn_of_scale(sizes, n_grades or max(documents, default=0) + 1, "the list of documents")
+    return metrics, (known[0] or a, known[1] or b)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import Force, Plot, check_outputs, takes_groups, write_figure, write_text
 from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing
 from dcglearn.evaluation.evaluate import evaluate as evaluated
@@ -61,24 +62,32 @@ class RunOptions:
         Duplicates, typer.Option(help="What to do with a document that occurs twice for a query.")
     ] = "error"
 
+    grades: Annotated[
+        int | None,
+        typer.Option("--grades", metavar="L", help="Number of grades of QRELS; by default the largest seen plus 1."),
+    ] = None
+
     @property
     def inputs(self) -> list[str]:
         """The files that are read."""
         return [self.judgements, *self.runs, *(self.metric or [])]
 
-    def evaluated(self) -> Evaluation:
+    def evaluated(self, scale: ScaleOptions) -> Evaluation:
         """Read the files and return the value of every query of every run under every metric."""
-        judged, runs = read_judgements(self.judgements, self.duplicates), read_runs(self.runs, self.duplicates)
-        return evaluated(
-            runs,
-            judged,
-            self.metric or ["nDCG@10"],
-            normalise=not self.raw,
-            ties=self.ties,
-            unjudged=_gain(self.unjudged),
-            missing=self.missing,
-            ideal=self.ideal,
-        )
+        metrics = files_and_names(self.metric or ["nDCG@10"], scale)
+        judged = read_judgements(self.judgements, self.duplicates, self.grades)
+        runs = read_runs(self.runs, self.duplicates)
+        with scale.watched():
+            return evaluated(
+                runs,
+                judged,
+                metrics,
+                normalise=not self.raw,
+                ties=self.ties,
+                unjudged=_gain(self.unjudged),
+                missing=self.missing,
+                ideal=self.ideal,
+            )
 
 
 @commands.command(
@@ -88,6 +97,7 @@ class RunOptions:
 @takes_groups
 def evaluate(
     source: RunOptions,
+    scale: ScaleOptions,
     by_query: Annotated[bool, typer.Option("-q", "--by-query", help="Every query, not only means.")] = False,
     form: Annotated[Format, typer.Option("-o", "--format", help="How to write.")] = "table",
     output: Output = None,
@@ -95,7 +105,7 @@ def evaluate(
 ) -> None:
     """Evaluate runs under any number of metrics in one pass."""
     check_outputs(output, force=force, inputs=source.inputs)
-    write_text(_rendered(source.evaluated(), form, by_query), output, force=force)
+    write_text(_rendered(source.evaluated(scale), form, by_query), output, force=force)
 
 
 @commands.command(
@@ -105,6 +115,7 @@ def evaluate(
 @takes_groups
 def compare(
     source: RunOptions,
+    scale: ScaleOptions,
     baseline: Annotated[
         str | None, typer.Option(metavar="RUN", help="Compare the others with this run; by default the first.")
     ] = None,
@@ -125,7 +136,7 @@ def compare(
 
     if correction not in CORRECTIONS:
         raise InputError(f"--correction {correction}: give one of {', '.join(CORRECTIONS)}")
-    comparison = compared(source.evaluated(), baseline, level, correction, resamples, seed)
+    comparison = compared(source.evaluated(scale), baseline, level, correction, resamples, seed)
     write_text(_comparison_text(comparison, form), output, force=force)
     if plot is not None:
         from dcglearn.plots import forest_figure

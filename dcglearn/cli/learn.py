@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dcglearn.cli.log_options import LogOptions
+from dcglearn.cli.metric_options import check_metrics
 from dcglearn.cli.options import Cluster, Force, Reading, check_outputs, takes_groups, write_figure
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, is_metric_file
@@ -177,6 +178,7 @@ def learn(
     ] = False,
 ) -> None:
     """Learn gains and discounts from a log of preferences, with a proof and plain words."""
+    check_metrics([word for word in (learner.prior, trust.current) if word is not None])
     check_outputs(
         outputs.output,
         outputs.utility,

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from dcglearn.cli.metric_options import ScaleOptions
 from dcglearn.cli.options import takes_groups
 from dcglearn.foundation.validation import InputError
 from dcglearn.letor.candidates import Choice, Grid
@@ -116,29 +117,31 @@ def letor(
         if experiment.method and baseline not in {method_named(name).name for name in experiment.method}:
             raise InputError(f"--baseline {baseline} is not among the methods; add --method {baseline!r}")
     if dry_run:
-        plan = Plan.of(
-            experiment.folder,
-            experiment.method,
-            experiment.metric,
-            experiment.candidates,
-            experiment.features,
-            experiment.seed,
-        )
+        with ScaleOptions().watched(None):
+            plan = Plan.of(
+                experiment.folder,
+                experiment.method,
+                experiment.metric,
+                experiment.candidates,
+                experiment.features,
+                experiment.seed,
+            )
         sizes = ", ".join(f"{name} {n}" for name, n in candidates_of(plan).items())
         typer.echo(f"{plan}\ncandidates: {sizes}\nwould write: {output or 'nothing'}")
         return
-    results = letor_experiment(
-        experiment.folder,
-        experiment.method,
-        metric=experiment.metric,
-        grid=experiment.candidates,
-        choice=choice,
-        output=output,
-        resume=resume,
-        n_features=experiment.features,
-        jobs=jobs or min(threads(), 8),
-        seed=experiment.seed,
-    )
+    with ScaleOptions().watched(None):
+        results = letor_experiment(
+            experiment.folder,
+            experiment.method,
+            metric=experiment.metric,
+            grid=experiment.candidates,
+            choice=choice,
+            output=output,
+            resume=resume,
+            n_features=experiment.features,
+            jobs=jobs or min(threads(), 8),
+            seed=experiment.seed,
+        )
     if as_json or form == "json":
         typer.echo(json.dumps(results.to_dict(), allow_nan=False))
     elif form == "csv":

@@ -12,7 +12,6 @@ import typer
 
 from dcglearn.foundation.files import refuse_overwriting, refuse_unwritable, written_beside, written_through
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG, is_metric_file
 from dcglearn.plots import refuse_format
 
 if TYPE_CHECKING:
@@ -89,20 +88,6 @@ class Cluster:
     def engine(self) -> str | int | None:
         """A scheduler's address or a number of processes; None to work in this process."""
         return self.workers if self.dask is None else self.dask
-
-
-def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
-    """Return the DCGs named: files, or textbook names, which take the files' number of grades (5 if there is none).
-
-    Raises
-    ------
-    InputError
-        As `DCG.parse`.
-    """
-    files = {name: DCG.load(name) for name in names if is_metric_file(name)}
-    if n_grades is None:
-        n_grades = max((dcg.n_grades for dcg in files.values()), default=5)
-    return {name: files[name] if name in files else DCG.from_name(name, n_grades) for name in names}
 
 
 def check_outputs(

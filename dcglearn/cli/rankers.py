@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dcglearn.cli.metric_options import ScaleOptions, check_metrics, metric_on
 from dcglearn.cli.options import AsJson, Cluster, Force, check_outputs, takes_groups
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import is_metric_file
+from dcglearn.metric.scales import warn_of_scale
+from dcglearn.metric.textbook import has_textbook_gains
 
 if TYPE_CHECKING:
+    from dcglearn.metric.dcg import DCG
     from dcglearn.rankers.queries import Queries
     from dcglearn.rankers.ranker import Ranker
 
@@ -159,6 +163,7 @@ def train(
     source: TrainingData,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the model here.")],
     options: ModelOptions,
+    scale: ScaleOptions,
     cluster: Cluster,
     resume: Annotated[bool, typer.Option("--resume", help="Resume a training that was stopped.")] = False,
     as_json: AsJson = False,
@@ -169,12 +174,14 @@ def train(
     from dcglearn.rankers.model_files import CHECKPOINT, refuse_folder
 
     refuse_folder(output, force=force)
+    check_metrics([options.metric])
     queries, validation = source.read()
-    dcg = DCG.parse(options.metric, queries.n_grades or 1)
-    _refuse_grades(dcg, options.metric, {source.data: queries, source.valid: validation})
+    data: dict[Any, Queries] = {source.data: queries} | ({} if validation is None else {source.valid: validation})
+    name, dcg = _metric_on_queries(options.metric, scale, data)
     ranker = options.ranker(dcg, over_cluster=cluster.engine is not None)
     if dry_run:
-        typer.echo("\n".join([f"read: {queries}", f"would train: {ranker}", f"would write: {output}"]))
+        unseen = _unseen_grades(dcg, data)
+        typer.echo("\n".join([f"read: {queries}", *unseen, f"would train: {ranker}", f"would write: {output}"]))
         return
     checkpoint = output / CHECKPOINT
     method = options.method_name
@@ -194,14 +201,16 @@ def train(
         ranker.fit(queries)
     ranker.save(output, force=True)
     checkpoint.unlink(missing_ok=True)
-    _report(ranker, queries, validation, options.metric, as_json)
+    _report(ranker, queries, validation, name, as_json)
     typer.echo(f"wrote: {output}", err=as_json)
 
 
 @commands.command(epilog="Example: dcglearn rank model test.svm --format trec --tag mine -o run.txt")
+@takes_groups
 def rank(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that `dcglearn train` wrote.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Svmlight text with qid, also .gz, .xz and .zst.")],
+    scale: ScaleOptions,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write here; else to standard output.")] = None,
     form: Annotated[
         Literal["scores", "trec"],
@@ -210,6 +219,10 @@ def rank(
     tag: Annotated[str, typer.Option(help="The run's name, its last column.")] = "dcglearn",
     metric: Annotated[
         str | None, typer.Option(help="Judge by this DCG, a file or GAIN-DISCOUNT[@K], rather than the model's.")
+    ] = None,
+    grades: Annotated[
+        int | None,
+        typer.Option("--grades", metavar="L", help="Number of grades of DATA; by default the largest seen plus 1."),
     ] = None,
     groups: Groups = None,
     zero_based: ZeroBased = False,
@@ -223,8 +236,10 @@ def rank(
     check_outputs(output, force=force, inputs=[data, groups, metric])
     if not tag or tag.split() != [tag]:
         raise InputError(f"--tag {tag!r}: a run's name is one word")
+    check_metrics([] if metric is None else [metric])
     ranker = load_ranker(model)
-    queries = read_queries(data, groups, n_features=ranker.n_features_in_, zero_based=zero_based)
+    queries = read_queries(data, groups, n_features=ranker.n_features_in_, n_grades=grades, zero_based=zero_based)
+    judge = _judge(ranker.metric_, metric, f"the metric of {model}", scale, {data: queries})
     scores = ranker.predict(queries)
     lines = run_lines(queries, scores, tag) if form == "trec" else (f"{score!r}\n" for score in scores.tolist())
     if output is None:
@@ -234,9 +249,7 @@ def rank(
         with written_beside(output, force=force) as beside, beside.open("w", encoding="utf-8") as file:
             file.writelines(lines)
         typer.echo(f"wrote: {output}", err=True)
-    if queries.grades.any():
-        judge = ranker.metric_ if metric is None else DCG.parse(metric, ranker.metric_.n_grades)
-        _refuse_grades(judge, metric or f"the metric of {model}", {data: queries})
+    if judge is not None:
         value = queries.evaluate(scores, judge).mean()
         typer.echo(f"normalised DCG: {value:.4f} (mean over {len(queries)} queries, {judge!r})", err=True)
         if not same_numbers(judge, ranker.metric_):
@@ -254,14 +267,55 @@ def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
             yield f"{name} Q0 {document} {place} {float(scores[row])!r} {tag}\n"
 
 
-def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries | None]) -> None:
+def _metric_on_queries(word: str, scale: ScaleOptions, data: dict[Any, Queries], n_grades: int = 1) -> tuple[str, DCG]:
+    """Return the name and the DCG of a metric for queries; a name is as deep as their longest list.
+
+    A name has the queries' number of grades, or `n_grades` if that is larger.
+    """
+    longest = max(int(queries.sizes.max(initial=1)) for queries in data.values())
+    size = max(n_grades, *(queries.n_grades or 1 for queries in data.values()))
+    name, dcg = metric_on(word, size, longest, "the longest list", scale)
+    _refuse_grades(dcg, name, data)
+    if is_metric_file(word):
+        _warn_of_scale(dcg, name, scale, data)
+    return name, dcg
+
+
+def _judge(own: DCG, word: str | None, whose: str, scale: ScaleOptions, data: dict[Any, Queries]) -> DCG | None:
+    """Return the DCG that judges a ranking, the model's `own` or that of a word; None for data without grades."""
+    if not any(queries.grades.any() for queries in data.values()):
+        return None
+    if word is not None:
+        return _metric_on_queries(word, scale, data, own.n_grades)[1]
+    mapped = scale.mapped({whose: own})[whose]
+    _refuse_grades(mapped, whose, data)
+    if not has_textbook_gains(own.gains):  # those may come from a name, which has no scale of its own
+        _warn_of_scale(mapped, whose, scale, data)
+    return mapped
+
+
+def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries]) -> None:
     for path, queries in data.items():
-        top = -1 if queries is None else int(queries.grades.max(initial=0))
+        top = int(queries.grades.max(initial=0))
         if top >= dcg.n_grades:
             raise InputError(
-                f"{path} has grade {top}, but {name} has gains for grades 0..{dcg.n_grades - 1}; "
-                "give a metric with as many grades as the labels have"
+                f"{path} has grade {top}, but {name} has gains for grades 0..{dcg.n_grades - 1}; give a metric with as "
+                "many grades as the labels have, or --map-grades"
             )
+
+
+def _warn_of_scale(dcg: DCG, name: str, scale: ScaleOptions, data: dict[Any, Queries]) -> None:
+    size = max(queries.n_grades or 1 for queries in data.values())
+    with scale.watched():
+        warn_of_scale({name: dcg.n_grades}, size, " with ".join(map(str, data)))
+
+
+def _unseen_grades(dcg: DCG, data: dict[Any, Queries]) -> list[str]:
+    """Return a note where the data are on the metric's scale but do not reach its top grade."""
+    top = max(int(queries.grades.max(initial=0)) for queries in data.values())
+    scale = max(queries.n_grades or 1 for queries in data.values())
+    same = scale == dcg.n_grades and top < scale - 1
+    return [f"note: grade {scale - 1}, the top of the scale, does not occur; the largest is {top}"] if same else []
 
 
 def _report(ranker: Ranker, queries: Queries, held: Queries | None, name: str, as_json: bool) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from dcglearn.cli.options import AsJson, Force, Grades, Plot, check_outputs, load_metrics, write_figure
+from dcglearn.cli.metric_options import load_metrics
+from dcglearn.cli.options import AsJson, Force, Grades, Plot, check_outputs, write_figure
 
 commands = typer.Typer()
 

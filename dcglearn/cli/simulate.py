@@ -24,7 +24,7 @@ def simulate(
         typer.Option("-o", "--output", help="Write the log here (.jsonl, .parquet); else to standard output."),
     ] = None,
     truth: Annotated[
-        str, typer.Option(help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name.")
+        str, typer.Option(help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K.")
     ] = "D1",
     pairs: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 200,
     lists: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -13,6 +14,8 @@ from dcglearn.evaluation.ranked import RankedGrades, averaged, judged_counts, ra
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, is_metric_file, normalised_values
+from dcglearn.metric.names import MetricName
+from dcglearn.metric.scales import grades_of, warn_of_scale
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from dcglearn.evaluation.trec import Duplicates, Judgements, Run
     from dcglearn.foundation.arrays import Floats, Integers
 
-    Metrics = Mapping[str, DCG | str] | Sequence[str] | DCG | str
+    Metrics = Mapping[str, DCG | str] | Sequence[str | os.PathLike[str]] | DCG | str | os.PathLike[str]
 
 Ideal = Literal["judgements", "list"]
 IDEALS: tuple[str, ...] = get_args(Ideal)
@@ -123,9 +126,9 @@ def evaluate(
     ----------
     runs, judgements
         The ranked documents and the grades, in any form that `read_runs` and `read_judgements` accept.
-    metrics : mapping of str to DCG, DCG, or names
+    metrics : DCG, file or name, several of these, or a mapping of names to them
         ``nDCG@10`` (linear gain, log2, as in trec_eval) or ``GAIN-DISCOUNT[@K]``; without K, down to the last document
-        ranked or judged. Other names (``AP``, ``P@10``) are computed by ir_measures.
+        ranked or judged, which the result's names tell. Other names (``AP``, ``P@10``) are computed by ir_measures.
     normalise : bool
         Divide by the best DCG that the query's documents allow (NDCG); else plain DCG.
     ties : {"docno-desc", "stable", "average"}
@@ -150,6 +153,11 @@ def evaluate(
         If a file cannot be read, a grade is above a metric's, run and judgements share no query, or a setting is
         unknown.
 
+    Warns
+    -----
+    ScaleWarning
+        If a DCG or a file has gains for more grades than the judgements (see `read_judgements`).
+
     Examples
     --------
     >>> judged, run = {"q": {"d": 3, "e": 1}}, {"mine": {"q": {"e": 2.0, "d": 1.0}}}
@@ -164,9 +172,7 @@ def evaluate(
     dcgs = {m: dcg for m, dcg in enumerate(by_name.values()) if isinstance(dcg, DCG)}
     others = {m: name for m, name in enumerate(by_name.values()) if isinstance(name, str)}
     depth = max((dcg.depth for dcg in dcgs.values()), default=1)
-    n_grades = min((dcg.n_grades for dcg in dcgs.values()), default=judged.n_grades)
-    if judged.n_grades > n_grades:
-        raise InputError(f"{judged.name}: grade {judged.n_grades - 1} has no gain in a metric of {n_grades} grades")
+    n_grades = _common_scale(by_name, judged)
     queries, counts = judged_counts(judged, n_grades)
     ideals = {m: _judged_ideal(dcg, counts, unjudged) for m, dcg in dcgs.items()}
     values = np.empty((len(systems), len(by_name), len(queries)))
@@ -185,6 +191,20 @@ def evaluate(
     if others:
         values[:, list(others)] = measured(list(others.values()), systems, judged, queries)
     return Evaluation(values, tuple(run.name for run in systems), tuple(by_name), queries, missing, share_unjudged)
+
+
+def _common_scale(metrics: Mapping[str, DCG | str], judged: Judgements) -> int:
+    """Return the number of grades that all metrics have, no fewer than the judgements; warn if one has more."""
+    sizes = {name: dcg.n_grades for name, dcg in metrics.items() if isinstance(dcg, DCG)}
+    for name, size in sizes.items():
+        if judged.n_grades > size:
+            raise InputError(
+                f"{judged.name}: grade {judged.n_grades - 1} has no gain in {name}, a metric of {grades_of(size)}; map "
+                "the grades of the judgements to its own (DCG.map_grades, or --map-grades)"
+            )
+    own = {name: size for name, size in sizes.items() if size > max(judged.n_grades, 2)}  # names have at least two
+    warn_of_scale(own, judged.n_grades, judged.name, stacklevel=3)
+    return min(sizes.values(), default=judged.n_grades)
 
 
 def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) -> None:
@@ -240,30 +260,36 @@ def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = (
     if isinstance(metrics, DCG):
         return {"DCG": metrics}
     if not isinstance(metrics, dict):
-        names = [metrics] if isinstance(metrics, str) else list(metrics)
-        metrics = {name: named(name, judgements, runs) for name in names}
+        names = [metrics] if isinstance(metrics, (str, os.PathLike)) else list(metrics)
+        metrics = dict(named(name, judgements, runs) for name in names)
     if not metrics:
         raise InputError("there is no metric to evaluate by")
+    by_name: dict[str, DCG | str] = {}
     for name, metric in metrics.items():
-        if not isinstance(metric, (DCG, str)):
+        if isinstance(metric, (str, os.PathLike)):
+            label, found = named(metric, judgements, runs)
+            by_name[label if metric == name else name] = found
+        elif isinstance(metric, DCG):
+            by_name[name] = metric
+        else:
             raise InputError(f"metric {name!r} is a {type(metric).__name__}; give a DCG")
-    return dict(metrics)
+    return by_name
 
 
-def named(name: str, judgements: Judgements, runs: Sequence[Run] = ()) -> DCG | str:
-    """Return the DCG of a file, ``nDCG[@K]`` (as in trec_eval) or ``GAIN-DISCOUNT[@K]``, and other names unchanged.
+def named(word: str | os.PathLike[str], judgements: Judgements, runs: Sequence[Run] = ()) -> tuple[str, DCG | str]:
+    """Return the name and the DCG of a file or of a name, see `DCG.parse`; names of other metrics unchanged.
 
-    Without K, the depth is that of the longest list of a run, or of the judged documents of a query.
+    A name without K gets one, the length of the longest list of a run, or of the judged documents of a query.
     """
-    if is_metric_file(name):
-        return DCG.load(name)
-    match = re.fullmatch(r"n?dcg(?:@(\d+))?", name, re.IGNORECASE)
-    if match is None and "-" not in name:
-        return name
-    full = name if match is None else "linear-log2" + (f"@{match.group(1)}" if match.group(1) else "")
+    name = os.fspath(word)
+    if is_metric_file(word):
+        return name, DCG.load(word)
+    if "-" not in name and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):
+        return name, name
+    parsed = MetricName.of(name)
     frames = [judgements.frame, *(run.frame for run in runs)]
-    deepest = 1 if "@" in full else max(_longest(frame) for frame in frames)
-    return DCG.from_name(full, max(judgements.n_grades, 2), deepest)
+    depth = parsed.depth or max(_longest(frame) for frame in frames)
+    return parsed.at(depth), DCG.from_name(name, max(judgements.n_grades, 2), depth)
 
 
 def _longest(table: pl.DataFrame) -> int:

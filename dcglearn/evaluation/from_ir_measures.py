@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.names import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dcglearn.evaluation.trec import Judgements, Run
     from dcglearn.foundation.arrays import Floats
-
-
-DCG_NAMES = "nDCG[@K] nor GAIN-DISCOUNT[@K]"
-"""For messages: names that stand for a DCG."""
 
 
 def measured(names: Sequence[str], runs: Sequence[Run], judgements: Judgements, queries: Sequence[str]) -> Floats:
@@ -29,14 +26,14 @@ def measured(names: Sequence[str], runs: Sequence[Run], judgements: Judgements, 
         import ir_measures
     except ImportError as error:
         raise InputError(
-            f"metric {names[0]!r} is neither a file nor {DCG_NAMES}; for ir_measures' names: pip install 'dcglearn[ir]'"
+            f"metric {names[0]!r} is neither a file nor {NAMES}; for ir_measures' names: pip install 'dcglearn[ir]'"
         ) from error
     parsed = []
     for name in names:
         try:
             parsed.append(ir_measures.parse_measure(name))
         except (NameError, ValueError, KeyError, SyntaxError) as error:
-            raise InputError(f"metric {name!r} is neither a file nor {DCG_NAMES}, nor known to ir_measures") from error
+            raise InputError(f"metric {name!r} is neither a file nor {NAMES}, nor known to ir_measures") from error
     judged: dict[str, dict[str, int]] = {}
     for query, document, grade in judgements.frame.iter_rows():
         judged.setdefault(query, {})[document] = grade

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -41,7 +42,9 @@ TEXTS = ("String", "Categorical", "Enum", "Null")
 """Types of a table's column that can hold identifiers, beside integers."""
 
 
-def read_judgements(judgements: JudgementsLike, duplicates: Duplicates = "error") -> Judgements:
+def read_judgements(
+    judgements: JudgementsLike, duplicates: Duplicates = "error", n_grades: int | None = None
+) -> Judgements:
     """Return judgements, reading them if a path is given.
 
     Parameters
@@ -53,12 +56,19 @@ def read_judgements(judgements: JudgementsLike, duplicates: Duplicates = "error"
         .parquet are read as tables, all others as TREC files.
     duplicates : {"error", "first", "last"}
         What to do with a document judged twice for one query.
+    n_grades : int, optional
+        Number of grades of their scale; by default the largest grade plus 1.
 
     Raises
     ------
     InputError
-        If a column is missing, a value has the wrong type, or a file cannot be read.
+        If a column is missing, a value has the wrong type, a grade is not on the scale, or a file cannot be read.
     """
+    read = _read_judgements(judgements, duplicates)
+    return read if n_grades is None else replace(read, n_grades=n_grades)
+
+
+def _read_judgements(judgements: JudgementsLike, duplicates: Duplicates) -> Judgements:
     if isinstance(judgements, Judgements):
         return judgements
     if isinstance(judgements, dict):

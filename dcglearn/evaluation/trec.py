@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import MAX_GRADES, InputError
+from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size
 from dcglearn.logs.line_formats import shown
 
 if TYPE_CHECKING:
@@ -35,15 +35,25 @@ class Judgements:
         ``query``, ``document`` (text) and ``grade`` (0 = worst; below 0 as in the file), one row per judged document.
     name : str
         The file, or what else to call them in messages.
+    n_grades : int
+        L; by default the largest grade plus 1.
+
+    Raises
+    ------
+    InputError
+        If a grade is not below `n_grades`.
     """
 
     frame: pl.DataFrame
     name: str = "judgements"
+    n_grades: int = None  # type: ignore[assignment]
 
-    @property
-    def n_grades(self) -> int:
-        """L: the largest grade plus 1."""
-        return max(int(self.frame["grade"].max() or 0), 0) + 1  # type: ignore[arg-type]
+    def __post_init__(self) -> None:
+        top = max(int(self.frame["grade"].max() or 0), 0)  # type: ignore[arg-type]
+        size = scale_size(self.n_grades, top)
+        if top >= size:
+            raise InputError(f"{self.name}: grade {top} lies outside 0..{size - 1}; the scale has n_grades={size}")
+        object.__setattr__(self, "n_grades", size)
 
     def __repr__(self) -> str:
         queries = self.frame["query"].n_unique()

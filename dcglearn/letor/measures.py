@@ -9,6 +9,8 @@ import numpy as np
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, is_metric_file
+from dcglearn.metric.names import MetricName
+from dcglearn.metric.scales import warn_of_scale
 from dcglearn.rankers.queries import precision_by_query
 
 if TYPE_CHECKING:
@@ -44,14 +46,18 @@ class Convention:
 
     @classmethod
     def named(cls, name: str, n_grades: int) -> Convention:
-        """Return a convention by its name: ``letor``, ``standard``, a DCG's file, or ``GAIN-DISCOUNT[@K]``."""
+        """Return a convention by its name: ``letor``, ``standard``, a DCG's file, or a name, 10 deep without ``@K``."""
         if name == "letor":
             return cls(name, DCG.standard(n_grades, DEPTH, "exponential", "letor"))
         if name == "standard":
             return cls(name, DCG.standard(n_grades, DEPTH), counts_empty=False)
-        if "-" not in name and not is_metric_file(name):
-            raise InputError(f"metric {name!r}: give letor, standard, GAIN-DISCOUNT[@K], or the file of a DCG")
+        if not is_metric_file(name):
+            try:
+                name = MetricName.of(name).at(DEPTH)
+            except InputError as error:
+                raise InputError(f"{error}; give letor, standard, such a name, or the file of a DCG") from error
         convention = cls(name, DCG.parse(name, n_grades, DEPTH))
+        warn_of_scale({name: convention.dcg.n_grades}, n_grades, "the data", 3)
         if convention.dcg.n_grades < n_grades:
             raise InputError(
                 f"metric {name}: the data have grade {n_grades - 1}, but it has gains for grades "

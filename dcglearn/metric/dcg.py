@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from dcglearn.foundation.files import read_json_object
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists, scale_size, whole_number
+from dcglearn.metric.names import MetricName
 from dcglearn.metric.saved_metric import SavedMetric
+from dcglearn.metric.scales import grade_map, warn_of_scale
 from dcglearn.metric.textbook import TEXTBOOK_DISCOUNTS, TEXTBOOK_GAINS, textbook_discounts, textbook_gains
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats
-
-MAX_DEPTH = 9_999_999
-"""Largest K of a name ``GAIN-DISCOUNT@K``; the discounts of a larger one might not fit in memory."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,6 +101,11 @@ class Utility(SavedMetric):
         for k in range(min(self.depth, grades.shape[-1])):
             total += table[k][grades[..., k]]
         return total if total.ndim else total[()]
+
+    def map_grades(self, mapping: Mapping[int, int]) -> Utility:
+        """Return the same metric for data on another scale; see `DCG.map_grades`."""
+        grades = grade_map(mapping, self.n_grades)
+        return Utility(self.weights[:, grades], _names_of(self.grade_names, grades), self.notes)
 
     def table(self) -> str:
         """Return the weights as a text table, one row per position."""
@@ -184,8 +190,8 @@ class DCG(SavedMetric):
         return cls(textbook_gains(gain, grades), textbook_discounts(discount, whole_number(depth, "depth")))
 
     @classmethod
-    def parse(cls, file_or_name: str | os.PathLike[str], n_grades: int, depth: int = 10) -> DCG:
-        """Return the DCG in a file, or the textbook DCG called ``GAIN-DISCOUNT[@K]``; every command reads metrics so.
+    def parse(cls, file_or_name: str | os.PathLike[str], n_grades: int, depth: int | None = None) -> DCG:
+        """Return the DCG in a file, or that of a name, see `from_name`; every command reads metrics so.
 
         Parameters
         ----------
@@ -198,7 +204,7 @@ class DCG(SavedMetric):
         Raises
         ------
         InputError
-            If it is neither, or the file does not hold a DCG.
+            If it is neither, the file does not hold a DCG, or neither the name nor `depth` says how deep it is.
 
         Examples
         --------
@@ -210,27 +216,26 @@ class DCG(SavedMetric):
         return cls.from_name(os.fspath(file_or_name), n_grades, depth)
 
     @classmethod
-    def from_name(cls, name: str, n_grades: int, depth: int = 10) -> DCG:
-        """Return the textbook DCG called ``GAIN-DISCOUNT`` or ``GAIN-DISCOUNT@K`` (`depth` where K is left out).
+    def from_name(cls, name: str, n_grades: int, depth: int | None = None) -> DCG:
+        """Return the textbook DCG called ``GAIN-DISCOUNT[@K]`` or ``nDCG[@K]``, which is ``linear-log2``.
+
+        `depth` is that of a name without ``@K``: the length of the lists that the metric is applied to.
 
         Raises
         ------
         InputError
-            If it is not of this form, a gain or discount is not one of `standard`'s, or K is 0 or above `MAX_DEPTH`.
+            If it is not of this form, a gain or discount is not one of `standard`'s, K is 0 or above `MAX_DEPTH`, or
+            neither the name nor `depth` says how deep it is.
 
         Examples
         --------
         >>> DCG.from_name("linear-log2@3", n_grades=3)
         DCG(gains=[0, 1, 2], discounts=[1, 0.63093, 0.5])
         """
-        match = re.fullmatch(r"([a-z0-9.]+)-([a-z0-9.]+)(?:@(\d+))?", name)
-        if match is None:
-            raise InputError(f"metric {name!r} is neither a file nor GAIN-DISCOUNT[@K], such as exponential-log2@10")
-        gain, discount, digits = match.groups(default="")
-        if len(digits) > len(str(MAX_DEPTH)):
-            raise InputError(f"metric {name!r}: K has {len(digits)} digits; give at most {MAX_DEPTH}")
+        parsed = MetricName.of(name)
+        deep = parsed.deep(depth)
         try:
-            return cls.standard(n_grades, int(digits) if digits else depth, gain, discount)
+            return cls.standard(n_grades, deep, parsed.gain, parsed.discount)
         except InputError as error:
             raise InputError(f"metric {name!r}: there is no such file, and {error}") from error
 
@@ -295,7 +300,14 @@ class DCG(SavedMetric):
             total += np.diff(np.append(0.0, np.cumsum(falls))[ends], axis=1, prepend=0.0) @ gains[best]
         return total
 
-    def ndcg(self, lists: ArrayLike, documents: ArrayLike | None = None, empty: float = 0.0) -> Floats:
+    def ndcg(
+        self,
+        lists: ArrayLike,
+        documents: ArrayLike | None = None,
+        empty: float = 0.0,
+        *,
+        n_grades: int | None = None,
+    ) -> Floats:
         """Return DCG divided by the ideal DCG, shape (n,), or a float for one list.
 
         Parameters
@@ -306,8 +318,42 @@ class DCG(SavedMetric):
             Grades of all documents that could have been ranked; by default those in the list.
         empty : float
             The value where the ideal is not positive.
+        n_grades : int, optional
+            Number of grades of the data's scale. By default the largest grade of several lists plus 1; a single list
+            does not tell.
+
+        Warns
+        -----
+        ScaleWarning
+            If this metric has gains for more grades.
         """
-        return normalised_values(self.score(lists), self.ideal(lists if documents is None else documents), empty)
+        pool = lists if documents is None else documents
+        value, ideal = self.score(lists), self.ideal(pool)
+        if n_grades is not None or np.ndim(value):
+            top = max(int(np.max(part, initial=0)) for part in (lists, pool))
+            warn_of_scale({"the DCG": self.n_grades}, scale_size(n_grades, top), "the data", stacklevel=2)
+        return normalised_values(value, ideal, empty)
+
+    def map_grades(self, mapping: Mapping[int, int]) -> DCG:
+        """Return the same metric for data on another scale.
+
+        Parameters
+        ----------
+        mapping : mapping of int to int
+            The grade of this metric that each grade 0, 1, 2, ... of the data stands for.
+
+        Raises
+        ------
+        InputError
+            If the grades of the data have a gap, or a grade is not on this metric's scale.
+
+        Examples
+        --------
+        >>> DCG([0, 1, 3, 7, 15], [1, 0.5]).map_grades({0: 0, 1: 2, 2: 4})
+        DCG(gains=[0, 3, 15], discounts=[1, 0.5])
+        """
+        grades = grade_map(mapping, self.n_grades)
+        return DCG(self.gains[grades], self.discounts, _names_of(self.grade_names, grades), self.notes)
 
     def normalised(self) -> DCG:
         """Return the same metric with gains from 0 to 1 and a first discount of 1, where their signs allow it.
@@ -335,10 +381,45 @@ class DCG(SavedMetric):
         return f"DCG(gains={_short(self.gains)}, discounts={_short(self.discounts)})"
 
 
+DCGLike: TypeAlias = "DCG | str | os.PathLike[str]"
+"""A DCG, its file, or the name of a textbook DCG."""
+
+
+def as_dcg(dcg: DCGLike, n_grades: int | None, depth: int | None = None, name: str = "dcg") -> DCG:
+    """Return a parameter that is a DCG, a file or a name as a DCG; `n_grades` and `depth` are those of a name.
+
+    Raises
+    ------
+    InputError
+        As `DCG.parse`; if it is none of these, or a name whose number of grades is not known.
+    """
+    if isinstance(dcg, DCG):
+        return dcg
+    if not isinstance(dcg, (str, os.PathLike)):
+        kind = type(dcg).__name__
+        raise InputError(f"{name} is a {kind}; give a DCG, its file, or a name such as exponential-log2@10")
+    if n_grades is None and not is_metric_file(dcg):
+        raise InputError(
+            f"{name}={dcg!r}: nothing here says how many grades there are; give DCG.parse({dcg!r}, n_grades=5)"
+        )
+    return DCG.parse(dcg, n_grades or 1, depth)
+
+
+def _names_of(names: tuple[str, ...] | None, grades: list[int]) -> tuple[str, ...] | None:
+    """Return the names of the grades, or None where two of them would have the same name."""
+    return None if names is None or len(set(grades)) < len(grades) else tuple(names[grade] for grade in grades)
+
+
 def normalised_values(value: Floats, ideal: Floats, empty: float) -> Floats:
     """Return ``value / ideal``, and `empty` where the ideal is not positive; arrays of one shape, or two floats."""
     positive = ideal > 0
     return np.where(positive, value / np.where(positive, ideal, 1.0), empty)[()]
+
+
+def metric_in_file(path: str | os.PathLike[str]) -> DCG | Utility:
+    """Return the DCG or the utility in a file."""
+    kind = read_json_object(path).get("format")
+    return Utility.load(path) if kind == "dcglearn.utility" else DCG.load(path)
 
 
 def is_metric_file(file_or_name: str | os.PathLike[str]) -> bool:

@@ -37,6 +37,12 @@ def textbook_gains(name: str, grades: Floats) -> Floats:
         return number**grades - 1
 
 
+def has_textbook_gains(gains: Floats) -> bool:
+    """Return whether the gains, shape (L,), are those of one of `TEXTBOOK_GAINS`."""
+    grades = np.arange(len(gains), dtype=np.float64)
+    return any(np.array_equal(gains, textbook_gains(name, grades)) for name in TEXTBOOK_GAINS)
+
+
 def textbook_discounts(name: str, depth: int) -> Floats:
     """Return the discounts called `name` at ranks 1..K, shape (K,); see `DCG.standard`."""
     ranks = np.arange(1.0, depth + 1)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.foundation.validation import InputError, finite_array
-from dcglearn.metric_coherence.rankings import MAX_ENUMERATED, Rankings, as_weights, scaled_weights
+from dcglearn.foundation.validation import InputError, finite_array, scale_size
+from dcglearn.metric.scales import warn_of_scale
+from dcglearn.metric_coherence.rankings import MAX_ENUMERATED, Rankings, as_weights, resolved, scaled_weights
 from dcglearn.metric_coherence.regret import NO_REGRET, ExhaustiveSearch, IntegerProgramme, LargestRegret, Search
 
 if TYPE_CHECKING:
@@ -124,15 +125,16 @@ def coherence(
     margin: float = 0.0,
     *,
     time_limit: float = 60.0,
-    names: tuple[str, str] = ("a", "b"),
+    n_grades: int | None = None,
+    names: tuple[str, str] | None = None,
 ) -> Coherence:
     """Prove that two metrics never disagree, or find the pair of rankings on which they differ most.
 
     Parameters
     ----------
-    a, b : DCG, Utility, or array_like of shape (K, L)
+    a, b : DCG, Utility, array_like of shape (K, L), file or name
         The metrics; positions below the depth of the shallower one have no weight in it. Gains and discounts may have
-        any sign and any order.
+        any sign and any order. A name without ``@K`` is as deep as the other metric, or as there are documents.
     grades : array_like of int, shape (N,), optional
         Grades of the documents that are ranked (0 = worst), at least as many as positions; by default every list of
         grades is a ranking.
@@ -140,7 +142,9 @@ def coherence(
         Least preference that counts, as a share of a metric's span (best minus worst list).
     time_limit : float
         Time limit of each of the two integer programmes, in seconds; used if there are too many lists to enumerate.
-    names : (str, str)
+    n_grades : int, optional
+        Number of grades of the documents' scale, which is also that of names. By default that of the metrics.
+    names : (str, str), optional
         Names of the metrics in print.
 
     Raises
@@ -148,6 +152,11 @@ def coherence(
     InputError
         If the numbers of grades differ, the documents do not fill the positions, a metric is constant, or the margin is
         not between 0 and 1.
+
+    Warns
+    -----
+    ScaleWarning
+        If a DCG or a file has more grades than the documents' scale.
 
     Notes
     -----
@@ -169,6 +178,11 @@ def coherence(
            [4, 0, 0, 4, 1, 1, 3, 3, 2, 2]], dtype=int8)
     """
     tau = _checked_margin(margin)
+    (a, b), known = resolved([a, b], names or "ab", grades, n_grades)
+    names = names or (known[0] or "a", known[1] or "b")
+    if n_grades is not None:
+        sizes = {name: as_weights(metric, name).shape[1] for name, metric in zip(names, (a, b), strict=True)}
+        warn_of_scale(sizes, scale_size(n_grades, 0), "the scale of the documents", 2)
     rankings, weights = scaled_weights([a, b], names, grades)
     ties: Callable[[], LargestRegret]
     if _equivalent(rankings, *weights):

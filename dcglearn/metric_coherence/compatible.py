@@ -10,7 +10,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
-from dcglearn.metric_coherence.rankings import Rankings, list_values, padded_weights
+from dcglearn.metric.dcg import as_dcg
+from dcglearn.metric_coherence.rankings import Rankings, list_values, padded_weights, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,12 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats, Grades
-    from dcglearn.metric.dcg import DCG, Utility
+    from dcglearn.metric.dcg import DCG, DCGLike, Utility
     from dcglearn.metric_coherence.rankings import Metric
 
 
-def is_compatible(a: DCG, b: DCG) -> bool:
-    """Return whether the gains of both DCGs increase strictly from grade to grade.
+def is_compatible(a: DCGLike, b: DCGLike) -> bool:
+    """Return whether the gains of both DCGs (or files, or names) increase strictly from grade to grade.
 
     Raises
     ------
@@ -43,9 +44,16 @@ def is_compatible(a: DCG, b: DCG) -> bool:
     >>> is_compatible(DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "binary2"))
     False
     """
+    a, b = _dcgs(a, b)
     if a.n_grades != b.n_grades:
         raise InputError(f"{a.n_grades} and {b.n_grades} grades cannot be compared")
     return bool((np.diff(a.gains) > 0).all() and (np.diff(b.gains) > 0).all())
+
+
+def _dcgs(a: DCGLike, b: DCGLike) -> tuple[DCG, DCG]:
+    """Return both as DCGs; see `resolved`."""
+    first, second = (as_dcg(metric, None) for metric in resolved([a, b], "ab")[0])  # type: ignore[arg-type]
+    return first, second
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,7 @@ class Theorem:
         return f"{'coherent' if self.applies else 'the theorem does not apply'}: {self.why}"
 
 
-def two_grade_theorem(a: DCG, b: DCG) -> Theorem:
+def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
     """Return whether two DCGs are coherent by the theorem on two grades; if it does not apply, see `coherence`.
 
     Notes
@@ -79,6 +87,7 @@ def two_grade_theorem(a: DCG, b: DCG) -> Theorem:
     >>> print(two_grade_theorem(DCG.standard(2, 3, "linear", "log2"), DCG.standard(2, 3, "linear", "reciprocal")))
     the theorem does not apply: the discounts differ, so that more at the top may outweigh one below in one alone
     """
+    a, b = _dcgs(a, b)
     if not is_compatible(a, b):
         return Theorem(False, "the gains do not rise strictly in both")
     if a.n_grades > 2:

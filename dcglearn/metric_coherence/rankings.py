@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from math import comb, factorial, prod
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -10,7 +11,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from dcglearn.foundation.validation import InputError, multiset
-from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metric.dcg import DCG, Utility, as_dcg, is_metric_file, metric_in_file
+from dcglearn.metric.names import MetricName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats, Grades
 
 
-Metric: TypeAlias = "DCG | Utility | ArrayLike"
-"""A DCG, a utility, or its weights, shape (K, L)."""
+Metric: TypeAlias = "DCG | Utility | ArrayLike | str | os.PathLike[str]"
+"""A DCG, a utility, or its weights, shape (K, L); the file of a metric, or a textbook metric's name."""
 
 MAX_ENUMERATED = 20_000_000
 """Up to this many lists are enumerated, at four numbers each in memory."""
@@ -167,12 +169,46 @@ def as_weights(metric: Metric, name: str) -> Floats:
         return metric.utility.weights
     if isinstance(metric, Utility):
         return metric.weights
-    if isinstance(metric, str):
-        raise InputError(f"{name}={metric!r} is a text; DCG.parse makes a metric of a file or a name")
     try:
         return Utility(np.asarray(metric, dtype=np.float64)).weights
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} is neither a DCG nor a utility of shape (K, L): {error}") from error
+
+
+def resolved(
+    metrics: Sequence[Metric],
+    names: Sequence[str],
+    grades: ArrayLike | None = None,
+    n_grades: int | None = None,
+    depth: int | None = None,
+) -> tuple[list[Metric], list[str | None]]:
+    """Return metrics with files read and textbook metrics made of their names, and those names with their depths.
+
+    A textbook metric has the number of grades and the depth of the other metrics, or of the documents where no other
+    metric says them; `n_grades` and `depth` go before both. Raises InputError if nothing says them. `names` are for
+    messages; a metric that is none by name has None in the second list.
+    """
+    read = [_read(metric) for metric in metrics]
+    others = [(metric, name) for metric, name in zip(read, names, strict=True) if not isinstance(metric, MetricName)]
+    shapes = [as_weights(*other).shape for other in others]
+    documents = [] if grades is None else [(np.size(grades), int(np.max(grades, initial=1)) + 1)]
+    size = n_grades or max((shape[1] for shape in shapes or documents), default=None)
+    own = [metric.depth for metric in read if isinstance(metric, MetricName) and metric.depth is not None]
+    deepest = depth or max([*own, *(shape[0] for shape in shapes)], default=documents[0][0] if documents else None)
+    found: list[Metric] = []
+    labels: list[str | None] = []
+    for metric, name in zip(read, names, strict=True):
+        known = isinstance(metric, MetricName)
+        found.append(as_dcg(metric.word, size, deepest, name) if known else metric)
+        labels.append(metric.at(metric.deep(deepest)) if known else None)
+    return found, labels
+
+
+def _read(metric: Metric) -> Any:
+    """Return the metric of a file, a name as `MetricName`, or the metric itself."""
+    if not isinstance(metric, (str, os.PathLike)):
+        return metric
+    return metric_in_file(metric) if is_metric_file(metric) else MetricName.of(os.fspath(metric))
 
 
 def scaled_weights(
@@ -195,11 +231,15 @@ def padded_weights(
     K is the largest depth; a shallower metric has zeros below its own. Raises InputError if the numbers of grades
     differ, or the documents do not fill the positions.
     """
+    metrics, _ = resolved(metrics, names, grades)
     weights = [as_weights(metric, name) for metric, name in zip(metrics, names, strict=True)]
     sizes = {w.shape[1] for w in weights}
     if len(sizes) > 1:
         differing = ", ".join(f"{name} has {w.shape[1]}" for name, w in zip(names, weights, strict=True))
-        raise InputError(f"metrics of different numbers of grades cannot be compared: {differing}")
+        raise InputError(
+            f"metrics of different numbers of grades cannot be compared: {differing}; map the grades of the smaller "
+            "scale to the larger one (DCG.map_grades, or --map-grades)"
+        )
     depth, n_grades = max(len(w) for w in weights), sizes.pop()
     rankings = Rankings(depth, n_grades, None if grades is None else _counts(grades, n_grades, depth))
     return rankings, [np.pad(w, ((0, depth - len(w)), (0, 0))) for w in weights]

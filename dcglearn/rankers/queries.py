@@ -11,6 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.renamed import current_word
 from dcglearn.foundation.validation import MAX_GRADES, InputError, frozen, scale_size
+from dcglearn.metric.dcg import normalised_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,7 +184,7 @@ def ndcg_by_query(
         inside = row[query] >= 0
         table = np.full((len(chunk), int(sizes[chunk].max())), -1, dtype=np.int8)
         table[row[query[inside]], place[inside]] = ranked[inside]
-        values[chunk] = dcg.ndcg(table, empty=empty)
+        values[chunk] = normalised_values(dcg.score(table), dcg.ideal(table), empty)
     return values
 
 

@@ -90,7 +90,7 @@ def test_dry_run_writes_nothing(dcglearn, data):
         (("train", "none.svm", "-o", "m"), "none.svm does not exist; check the name"),
         (("train", "train.svm", "-o", "a/b/m"), "the folder a/b does not exist"),
         (("train", "train.svm", "-o", "dcg.json"), "is a file; a model is a folder"),
-        (("train", "train.svm", "-o", "m", "--metric", "nDCG"), "neither a file nor GAIN-DISCOUNT"),
+        (("train", "train.svm", "-o", "m", "--metric", "AP"), "neither a file nor GAIN-DISCOUNT"),
         (
             ("train", "train.svm", "-o", "m", "--metric", "two.json"),
             "train.svm has grade 2, but two.json has gains for",

@@ -314,7 +314,7 @@ class TestOnTheCommandLine:
         for tool in ("xgboost", "ir-measures", "scikit-learn"):
             assert "dcglearn.exports" in dcglearn("export", "dcg.json", "--to", tool)[1]
 
-    @pytest.mark.parametrize("metric", ["dcg.json", "linear-log2", "linear-reciprocal@3", "linear-log2 --n-grades 3"])
+    @pytest.mark.parametrize("metric", ["dcg.json", "nDCG@10", "linear-reciprocal@3", "linear-log2@9 --n-grades 3"])
     def test_exported_code_runs(self, dcglearn, files, metric):
         name, *options = metric.split()
         code = json.loads(dcglearn("export", name, "--to", "xgboost", *options)[1])["python"]

@@ -79,7 +79,7 @@ def test_names_that_mean_nothing_are_refused(name):
 
 def test_names_give_the_metric_at_the_depth():
     assert DCG.from_name("exponential-log2@7", 5) == DCG.standard(5, 7)
-    assert DCG.from_name("linear-rbp0.65", 3).discounts[1] == pytest.approx(0.65**2)
+    assert DCG.from_name("linear-rbp0.65@2", 3).discounts[1] == pytest.approx(0.65**2)
 
 
 def test_parse_takes_a_file_or_a_name(tmp_path, monkeypatch):
@@ -90,7 +90,7 @@ def test_parse_takes_a_file_or_a_name(tmp_path, monkeypatch):
         assert DCG.parse(word, 3, 4) == TRUTH
     assert DCG.parse("linear-sqrt", 3, 4) == DCG.standard(3, 4, "linear", "sqrt")
     assert DCG.parse("linear-sqrt@7", 3, 4) == DCG.standard(3, 7, "linear", "sqrt")
-    assert DCG.parse("linear-sqrt", 3).depth == 10
+    assert DCG.parse("nDCG@4", 3) == DCG.parse("dcg", 3, 4) == DCG.standard(3, 4, "linear", "log2")
     assert DCG.parse("linear-flat", 3, 4) == DCG.standard(3, 4, "linear", "flat")  # a folder is not a file
 
 
@@ -100,7 +100,9 @@ def test_parse_takes_a_file_or_a_name(tmp_path, monkeypatch):
         ("", "neither a file nor GAIN-DISCOUNT"),
         ("-", "neither a file nor GAIN-DISCOUNT"),
         ("exponential", "neither a file nor GAIN-DISCOUNT"),
-        ("nDCG@10", "neither a file nor GAIN-DISCOUNT"),
+        ("AP@10", "neither a file nor GAIN-DISCOUNT"),
+        ("linear-sqrt", "'linear-sqrt' has no depth, and nothing here says one: write linear-sqrt@10"),
+        ("nDCG", "write nDCG@10"),
         ("linear-log2@", "neither a file nor GAIN-DISCOUNT"),
         ("linear-log2@-1", "neither a file nor GAIN-DISCOUNT"),
         ("linear-log2\n", "neither a file nor GAIN-DISCOUNT"),
@@ -110,7 +112,7 @@ def test_parse_takes_a_file_or_a_name(tmp_path, monkeypatch):
         ("my-metric", "there is no such file, and gain 'my' is not one of linear"),
         ("linear-metric", "there is no such file, and discount 'metric' is not one of flat"),
         ("linear-rbp0.99999999999999999999", "there is no such file, and discount"),
-        ("power9999-log2", "there is no such file, and gains.*inf is not a finite number"),
+        ("power9999-log2@10", "there is no such file, and gains.*inf is not a finite number"),
         ("linear-log2@0", "there is no such file, and depth=0"),
         ("linear-log2@99999999", "K has 8 digits; give at most 9999999"),
         ("linear-log2@" + "9" * 5000, "K has 5000 digits"),

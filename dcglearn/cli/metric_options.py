@@ -1,0 +1,172 @@
+"""How commands read metrics: files and names, the depth of a name, and the scale of a file beside that of the data."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG, Utility, is_metric_file
+from dcglearn.metric.names import MetricName
+from dcglearn.metric.scales import ScaleWarning, example_map, grades_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    Metric = TypeVar("Metric", DCG, DCG | Utility)
+
+FORMER_DEPTH = 10
+"""Depth of a name without @K up to version 0.1.0, in commands that did not look at the lists."""
+
+
+@dataclass(frozen=True)
+class ScaleOptions:
+    """What to do where the scale of a metric is not that of the data."""
+
+    map_grades: Annotated[
+        str | None,
+        typer.Option(
+            "--map-grades",
+            metavar="G=H,...",
+            help="The metric's grade H that each grade G of the data stands for: 0=0,1=2,2=4.",
+        ),
+    ] = None
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse a metric with more grades than the data, rather than warn.")
+    ] = False
+
+    def mapped(self, files: Mapping[str, Metric]) -> dict[str, Metric]:
+        """Return the metrics of files on the scale of the data; those with as many grades as the map stay.
+
+        Raises
+        ------
+        InputError
+            If the map cannot be read, does not fit, or no metric has another scale than the map.
+        """
+        if self.map_grades is None:
+            return dict(files)
+        grades = _map_of(self.map_grades)
+        changed = [name for name, metric in files.items() if metric.n_grades != len(grades)]
+        if not changed:
+            whose = "every metric has" if files else "no metric is a file; textbook metrics have"
+            many = f"{grades_of(len(grades))} too" if files else "the grades of the data"
+            raise InputError(f"--map-grades {self.map_grades}: {whose} {many}, so there is nothing to map")
+        try:
+            return {name: files[name].map_grades(grades) if name in changed else files[name] for name in files}
+        except InputError as error:
+            raise InputError(f"--map-grades {self.map_grades}: {error}") from error
+
+    @contextlib.contextmanager
+    def watched(self, declare: str | None = "--grades") -> Iterator[None]:
+        """Print the first `ScaleWarning` with its remedies, or raise it as InputError (--strict).
+
+        `declare` is the command's option for the number of grades of the data; None where it has none.
+        """
+        said: list[ScaleWarning] = []
+        with warnings.catch_warnings():
+            others = warnings.showwarning
+
+            def show(message: Any, category: Any, *place: Any, **more: Any) -> None:
+                if not isinstance(message, ScaleWarning):
+                    others(message, category, *place, **more)
+                elif not said:
+                    said.append(message)
+                    typer.echo(f"warning: {_with_remedy(message, declare)}", err=True)
+
+            warnings.showwarning = show
+            warnings.simplefilter("error" if self.strict else "always", ScaleWarning)
+            try:
+                yield
+            except ScaleWarning as warning:
+                raise InputError(_with_remedy(warning, declare)) from warning
+
+
+def _with_remedy(warning: ScaleWarning, declare: str | None) -> str:
+    if declare is None:
+        return str(warning)
+    size = max(warning.declared.values())
+    return (
+        f"{warning.fact}; say which grade each one stands for, such as --map-grades "
+        f"{example_map(warning.n_grades, size)}, or give {declare} {size} if the scale is the same and its top grade "
+        "does not occur"
+    )
+
+
+def _map_of(text: str) -> dict[int, int]:
+    """Return the map in a text, ``0=0,1=2,2=4``."""
+    grades: dict[int, int] = {}
+    for cell in text.split(","):
+        try:
+            grade, other = (int(side) for side in cell.split("="))
+        except ValueError as error:
+            raise InputError(f"--map-grades {text}: {cell!r} is not of the form 1=2; give 0=0,1=2,2=4") from error
+        if grade in grades:
+            raise InputError(f"--map-grades {text}: grade {grade} occurs twice")
+        grades[grade] = other
+    return grades
+
+
+def check_metrics(words: list[str]) -> None:
+    """Raise InputError if a word is neither the file of a DCG nor a name, before any work is done."""
+    for word in words:
+        if is_metric_file(word):
+            DCG.load(word)
+        else:
+            MetricName.of(word)
+
+
+def files_and_names(words: list[str], scale: ScaleOptions) -> dict[str, DCG | str]:
+    """Return the metrics of files, mapped, and other words as they are, by word."""
+    files = scale.mapped({word: DCG.load(word) for word in words if is_metric_file(word)})
+    return {word: files.get(word, word) for word in words}
+
+
+def metric_on(word: str, n_grades: int, depth: int, what: str, scale: ScaleOptions) -> tuple[str, DCG]:
+    """Return the name of a metric with its depth, and its DCG: a file's, mapped, or a textbook's.
+
+    A name without @K has the `depth` of `what` it is applied to; a line on standard error says so where it was another.
+    """
+    if is_metric_file(word):
+        return word, scale.mapped({word: DCG.load(word)})[word]
+    scale.mapped({})
+    name = MetricName.of(word)
+    note_depth(name, depth, what)
+    return name.at(depth), DCG.from_name(word, n_grades, depth)
+
+
+def note_depth(name: MetricName, depth: int, what: str, former: int = FORMER_DEPTH) -> None:
+    """Say on standard error that a name without @K had another depth, `former`, in earlier versions."""
+    if name.depth is None and depth != former:
+        typer.echo(
+            f"note: {name.word} has no @K, so it is as deep as {what}: {name.at(depth)} (earlier versions took "
+            f"{name.at(former)}; write that to keep it)",
+            err=True,
+        )
+
+
+def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
+    """Return the DCGs named, by name; names have the files' number of grades (5 without a file) and largest depth.
+
+    Raises
+    ------
+    InputError
+        As `DCG.parse`; also if no metric says how deep a name without @K is.
+    """
+    files = {name: DCG.load(name) for name in names if is_metric_file(name)}
+    words = {name: MetricName.of(name) for name in names if name not in files}
+    size = n_grades or max((dcg.n_grades for dcg in files.values()), default=5)
+    known = [*(dcg.depth for dcg in files.values()), *(word.depth for word in words.values() if word.depth)]
+    depth = max(known, default=None)
+    metrics = {}
+    for name in names:
+        if name in files:
+            metrics[name] = files[name]
+            continue
+        word, deep = words[name], words[name].deep(depth)
+        note_depth(word, deep, "the others")
+        metrics[word.at(deep)] = DCG.from_name(name, size, deep)
+    return metrics

@@ -1,0 +1,90 @@
+"""Scales of grades: whether that of a metric is that of the data, and maps from one to the other."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from dcglearn.foundation.validation import InputError, whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class ScaleWarning(UserWarning):
+    """A metric has gains for more grades than the data have: the two scales may not be the same.
+
+    Attributes
+    ----------
+    declared : dict of str to int
+        Number of grades of each such metric.
+    n_grades : int
+        Number of grades of the data.
+    fact : str
+        What differs, without a remedy.
+    """
+
+    def __init__(self, declared: Mapping[str, int], n_grades: int, data: str) -> None:
+        metrics = " and ".join(f"{name} has gains for {grades_of(size)}" for name, size in declared.items())
+        self.declared, self.n_grades = dict(declared), n_grades
+        self.fact = f"{metrics}, but {data} has {grades_of(n_grades)}"
+        super().__init__(
+            f"{self.fact}; give DCG.map_grades the grade of the metric that each grade of the data stands for, or give "
+            "the data its n_grades if the scale is the same and its top grade does not occur"
+        )
+
+
+def grades_of(n_grades: int) -> str:
+    """Return the grades of a scale in words, ``5 grades (0..4)``."""
+    return f"{n_grades} grades (0..{n_grades - 1})" if n_grades > 1 else "one grade (0)"
+
+
+def example_map(n_grades: int, of_metric: int) -> str:
+    """Return a map from a scale to a larger one, ends to ends, to show how a map is written: ``0=0,1=2,2=4``."""
+    step = (of_metric - 1) / max(n_grades - 1, 1)
+    return ",".join(f"{grade}={round(grade * step)}" for grade in range(n_grades))
+
+
+def warn_of_scale(declared: Mapping[str, int], n_grades: int, data: str, stacklevel: int = 3) -> None:
+    """Warn once, by `ScaleWarning`, if metrics are declared on more grades than the whole of the data has.
+
+    Parameters
+    ----------
+    declared : mapping of str to int
+        Number of grades of each metric that has a scale of its own: a file or a DCG, not a name.
+    n_grades : int
+        Number of grades of the data: declared, or its largest grade plus 1.
+    data : str
+        What to call the data.
+    stacklevel : int
+        As in `warnings.warn`, where 1 is the caller of this function.
+    """
+    larger = {name: size for name, size in declared.items() if size > n_grades}
+    if larger:
+        warnings.warn(ScaleWarning(larger, n_grades, data), stacklevel=stacklevel + 1)
+
+
+def grade_map(mapping: Mapping[int, int], n_grades: int) -> list[int]:
+    """Return the grade of a metric of `n_grades` grades that each grade 0, 1, 2, ... of the data stands for.
+
+    Raises
+    ------
+    InputError
+        If the grades of the data are not 0, 1, 2, ... without a gap, or a grade is not on the metric's scale.
+    """
+    if not mapping:
+        raise InputError("the map of grades is empty; give a grade of the metric for each grade of the data")
+    gaps = sorted(set(range(max(mapping) + 1)) ^ set(mapping))
+    if gaps:
+        raise InputError(
+            f"the map of grades {_shown(mapping)} has no grade {gaps[0]}; give each of 0..{max(mapping)} one"
+            if gaps[0] >= 0
+            else f"the map of grades {_shown(mapping)} has grade {gaps[0]}; the grades of the data begin at 0"
+        )
+    for grade, other in mapping.items():
+        whole_number(other, f"the map of grade {grade}", 0, n_grades - 1, f"the metric has {grades_of(n_grades)}")
+    return [int(mapping[grade]) for grade in range(len(mapping))]
+
+
+def _shown(mapping: Mapping[int, int]) -> str:
+    return ",".join(f"{grade}={other}" for grade, other in mapping.items())
