@@ -1,0 +1,130 @@
+"""Metrics on the command line: depth of a name, scale of a file beside that of the data."""
+
+import json
+
+import pytest
+
+from dcglearn.metric.dcg import DCG
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Judgements 0-2 of three documents, two runs, queries for rankers, and a DCG of five grades."""
+    (tmp_path / "qrels.txt").write_text("q 0 a 2\nq 0 b 1\nq 0 c 0\n")
+    for name, order in (("mine", "bac"), ("yours", "cab")):
+        lines = [f"q Q0 {document} 0 {3 - i} {name}" for i, document in enumerate(order)]
+        (tmp_path / f"{name}.txt").write_text("\n".join(lines))
+    rows = [f"{(i + j) % 3} qid:{i} 1:{(i + j) % 3 + 0.1 * j} 2:{i * j % 4}" for i in range(6) for j in range(4)]
+    (tmp_path / "train.svm").write_text("\n".join(rows))
+    DCG([0, 1, 3, 7, 15], [1, 0.5]).save(tmp_path / "five.json")
+    DCG([0, 3, 15], [1, 0.5]).save(tmp_path / "three.json")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+COMMANDS = [
+    ("evaluate", "qrels.txt", "mine.txt", "--metric", "five.json"),
+    ("compare", "qrels.txt", "mine.txt", "yours.txt", "--metric", "five.json"),
+    ("systems", "qrels.txt", "mine.txt", "yours.txt", "--metric", "five.json", "--resamples", 2),
+    ("train", "train.svm", "--metric", "five.json", "--method", "ridge", "-o", "model", "--dry-run"),
+    ("coherence", "five.json", "nDCG@2", "--grades", "2,1,0"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_another_scale_is_one_warning_with_both_named(dcglearn, files, command):
+    if command[0] == "compare":
+        (files / "qrels.txt").write_text("q 0 a 2\nq 0 b 1\nr 0 a 1\n")
+        for run in ("mine", "yours"):
+            (files / f"{run}.txt").write_text(f"q Q0 a 0 1 {run}\nr Q0 a 0 1 {run}\n")
+    data = {"train": "train.svm", "coherence": "the list of documents"}.get(command[0], "qrels.txt")
+    declare = "--n-grades" if command[0] == "coherence" else "--grades"
+    status, out, err = dcglearn(*command)
+    assert (status, err.count("warning")) == (0, 1) and out
+    assert f"warning: five.json has gains for 5 grades (0..4), but {data} has 3 grades (0..2); say which" in err
+    assert f"--map-grades 0=0,1=2,2=4, or give {declare} 5" in err
+    status, out, err = dcglearn(*command, "--strict")
+    assert (status, out) == (2, "") and "dcglearn: five.json has gains" in err
+    for remedy in ((declare, 5), ("--map-grades", "0=0,1=2,2=4")):
+        status, out, err = dcglearn(*command, *remedy, "--strict")
+        assert (status, "warning" in err) == (0, False) and out
+
+
+def test_a_map_gives_what_the_mapped_metric_gives(dcglearn, files):
+    both = (
+        "evaluate",
+        "qrels.txt",
+        "mine.txt",
+        "--metric",
+        "five.json",
+        "--metric",
+        "three.json",
+        "--metric",
+        "nDCG@2",
+    )
+    status, out, err = dcglearn(*both, "-o", "jsonl", "--map-grades", "0=0,1=2,2=4")
+    values = {row["measure"]: row["value"] for row in map(json.loads, out.splitlines())}
+    assert (status, err) == (0, "") and values["five.json"] == values["three.json"] != values["nDCG@2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "words"),
+    [
+        ("0=0,1", "five.json", "'1' is not of the form 1=2"),
+        ("0=0,0=1", "five.json", "grade 0 occurs twice"),
+        ("0=0,2=4", "five.json", "has no grade 1; give each of 0..2 one"),
+        ("0=0,1=2,2=5", "five.json", "the map of grade 2=5: give 0 to 4"),
+        ("0=0,1=1,2=2", "three.json", "every metric has 3 grades (0..2) too, so there is nothing to map"),
+        ("0=0,1=1,2=2", "nDCG@10", "no metric is a file"),
+    ],
+)
+def test_maps_that_do_not_fit(dcglearn, files, text, metric, words):
+    status, _, err = dcglearn("evaluate", "qrels.txt", "mine.txt", "--metric", metric, "--map-grades", text)
+    assert status == 2 and words in err
+
+
+def test_a_top_grade_that_does_not_occur_is_a_note_of_the_dry_run(dcglearn, files):
+    command = ("train", "train.svm", "--metric", "five.json", "--grades", 5, "-o", "model", "--method", "ridge")
+    assert "note: grade 4, the top of the scale, does not occur; the largest is 2" in dcglearn(*command, "--dry-run")[1]
+    status, out, err = dcglearn(*command)
+    assert status == 0 and "note" not in out + err
+    status, _, err = dcglearn("rank", "model", "train.svm")
+    assert status == 0 and "warning" not in err  # its gains are those of a textbook, which has no scale of its own
+    DCG([0, 1, 2, 5, 9], [1, 0.5]).save("five.json")
+    assert dcglearn(*command, "--force")[0] == 0
+    status, _, err = dcglearn("rank", "model", "train.svm")
+    assert status == 0 and err.count("warning: the metric of model has gains for 5 grades (0..4), but train.svm") == 1
+    assert "warning" not in dcglearn("rank", "model", "train.svm", "--map-grades", "0=0,1=2,2=4")[2]
+
+
+def test_the_depth_used_is_printed(dcglearn, files):
+    runs = ("qrels.txt", "mine.txt", "yours.txt", "--metric", "exponential-log2")
+    for command in (("evaluate", *runs), ("systems", *runs, "--resamples", 2)):
+        assert dcglearn(*command)[1].splitlines()[0].split() == ["run", "exponential-log2@3"]
+    out, err = dcglearn("coherence", "five.json", "exponential-log2")[1:]
+    assert "exponential-log2@2" in out and err == ""  # as before: the depth of the file
+    out, err = dcglearn("coherence", "exponential-log2", "nDCG@2")[1:]
+    assert "exponential-log2@2" in out and "(earlier versions took exponential-log2@10; write that to keep it)" in err
+    out, err = dcglearn("show", "five.json", "exponential-log2")[1:]
+    assert "exponential-log2@2\n" in out and err.startswith("note: exponential-log2 has no @K, so it is as deep as the")
+    train = ("train", "train.svm", "--method", "ridge", "-o", "model", "--metric")
+    out, err = dcglearn(*train, "exponential-log2")[1:]
+    assert "metric: exponential-log2@4, " in out and "as deep as the longest list: exponential-log2@4" in err
+    assert dcglearn(*train, "nDCG@4", "--force")[1].splitlines()[1].startswith("metric: nDCG@4, ")
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("show", "exponential-log2"), "write exponential-log2@10"),
+        (("show", "nDCG"), "write nDCG@10"),
+        (("export", "linear-log2", "--to", "lightgbm"), "write linear-log2@10"),
+        (("coherence", "linear-log2", "nDCG"), "write linear-log2@10"),
+        (("simulate", "--truth", "linear-log2"), "write linear-log2@10"),
+        (("learn", "log.jsonl", "--prior", "AP"), "'AP' is neither a file nor"),
+        (("rank", "model", "train.svm", "--metric", "P@10"), "'P@10' is neither a file nor"),
+    ],
+)
+def test_names_that_say_too_little_are_refused_before_any_output(dcglearn, files, command, words):
+    status, out, err = dcglearn(*command)
+    assert (status, out) == (2, "") and words in err and err.count("\n") == 1

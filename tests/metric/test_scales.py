@@ -1,0 +1,94 @@
+"""Names of metrics without a depth, and metrics whose scale is not that of the data."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from dcglearn import DCG, InputError, ScaleWarning, Utility, coherence, evaluate, is_compatible, read_judgements
+from dcglearn.metric.names import MetricName
+from dcglearn.metric.scales import example_map
+
+FIVE = DCG([0, 1, 3, 7, 15], [1, 0.5], grade_names=["bad", "fair", "good", "excellent", "perfect"])
+JUDGED = {"q": {"a": 2, "b": 1, "c": 0}}
+RUN = {"mine": {"q": {"a": 1.0, "b": 3.0, "c": 2.0}}}
+
+
+class TestNames:
+    def test_forms(self):
+        assert MetricName.of("nDCG@5").at(3) == "nDCG@5" and MetricName.of("ndcg").at(3) == "ndcg@3"
+        assert MetricName.of("linear-log2").deep(7) == 7 and MetricName.of("linear-log2@2").deep(7) == 2
+
+    def test_an_evaluation_tells_the_depth(self):
+        found = evaluate(RUN, JUDGED, ["exponential-log2", "nDCG", "linear-log2@2"])
+        assert found.metrics == ("exponential-log2@3", "nDCG@3", "linear-log2@2")
+        np.testing.assert_array_equal(found.values[:, 1], evaluate(RUN, JUDGED, "nDCG@3").values[:, 0])
+
+    def test_an_evaluation_takes_names_and_files_under_other_names(self, tmp_path):
+        DCG([0, 1, 3], [1.0]).save(tmp_path / "three.json")
+        found = evaluate(RUN, JUDGED, {"usual": "exponential-log2", "mine": tmp_path / "three.json"})
+        assert found.metrics == ("usual", "mine") and found.values[0, 1, 0] == pytest.approx(1 / 3)
+
+    def test_a_name_is_as_deep_as_the_other_metric_or_the_documents(self, tmp_path):
+        FIVE.save(tmp_path / "five.json")
+        assert coherence(tmp_path / "five.json", "exponential-log2").names == ("a", "exponential-log2@2")
+        assert coherence("linear-log2", "linear-sqrt@3", n_grades=4).names == ("linear-log2@3", "linear-sqrt@3")
+        assert coherence("linear-log2", "linear-sqrt", [2, 1, 0]).rankings.depth == 3
+        assert is_compatible("linear-log2", FIVE) and not is_compatible(FIVE, "binary2-log2")
+        with pytest.raises(InputError, match="write linear-log2@10"):
+            coherence("linear-log2", "linear-sqrt", n_grades=5)
+
+
+class TestScales:
+    def test_a_map_takes_gains_by_hand(self):
+        mapped = FIVE.map_grades({0: 0, 1: 2, 2: 4})
+        assert mapped == DCG([0, 3, 15], [1, 0.5], grade_names=["bad", "good", "perfect"])
+        assert FIVE.map_grades({0: 0, 1: 0, 2: 3}).grade_names is None
+        np.testing.assert_array_equal(FIVE.utility.map_grades({1: 4, 0: 1}).weights, [[1, 15], [0.5, 7.5]])
+        lists = np.random.default_rng(0).integers(-1, 3, (50, 2))
+        np.testing.assert_array_equal(mapped.score(lists), FIVE.score(np.where(lists < 0, -1, 2 * lists)))
+        assert isinstance(FIVE.utility.map_grades({0: 4}), Utility) and example_map(3, 5) == "0=0,1=2,2=4"
+
+    @pytest.mark.parametrize(
+        ("mapping", "words"),
+        [
+            ({}, "empty"),
+            ({0: 0, 2: 1}, "no grade 1"),
+            ({-1: 0, 0: 0}, "has grade -1"),
+            ({0: 5}, r"the metric has 5 gr"),
+        ],
+    )
+    def test_maps_that_do_not_fit(self, mapping, words):
+        with pytest.raises(InputError, match=words):
+            FIVE.map_grades(mapping)
+
+    def test_an_evaluation_warns_once_and_names_both(self):
+        with pytest.warns(ScaleWarning) as said:
+            evaluate(RUN, JUDGED, {"five": FIVE, "four": DCG([0, 1, 2, 3], [1.0]), "three": "linear-log2"})
+        assert len(said) == 1 and said[0].filename == __file__
+        words = "five has gains for 5 grades (0..4) and four has gains for 4 grades (0..3), but judgements has 3 grades"
+        assert str(said[0].message).startswith(words)
+        assert (said[0].message.declared, said[0].message.n_grades) == ({"five": 5, "four": 4}, 3)
+
+    def test_scales_that_match_are_quiet(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            evaluate(RUN, read_judgements(JUDGED, n_grades=5), FIVE)
+            evaluate(RUN, JUDGED, FIVE.map_grades({0: 0, 1: 2, 2: 4}))
+            FIVE.ndcg([1, 0])
+            FIVE.ndcg([[1, 0], [2, 0]], n_grades=5)
+            FIVE.ndcg([[1, 0], [4, 0]])
+            coherence(FIVE, "linear-log2@2", [2, 1, 0])
+        with pytest.raises(InputError, match="judgements: grade 2 lies outside 0..1"):
+            read_judgements(JUDGED, n_grades=2)
+
+    def test_lists_and_documents_warn(self):
+        for values in (lambda: FIVE.ndcg([[1, 0], [2, 0]]), lambda: FIVE.ndcg([1, 0], n_grades=3)):
+            with pytest.warns(ScaleWarning, match="the data has 3 grades"):
+                values()
+        with pytest.warns(ScaleWarning, match="a has gains for 5 grades"):
+            coherence(FIVE, FIVE, [2, 1, 0], n_grades=3)
+
+    def test_grades_without_a_gain_are_refused_with_the_remedy(self):
+        with pytest.raises(InputError, match=r"judgements: grade 2 has no gain in DCG, .*--map-grades"):
+            evaluate(RUN, JUDGED, DCG([0, 1], [1.0]))
