@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from dcglearn.evaluation.judgement_files import table_of_tool
 from dcglearn.evaluation.table_files import line_table, nested_json, nested_table
 from dcglearn.evaluation.trec import Judgements, Run, trec_judgements, trec_runs, without_duplicates
 from dcglearn.foundation.sources import content, kind_of, parquet_rows, suffix_of
@@ -53,7 +54,7 @@ def read_judgements(
         Tables have columns for query, document and grade, under any of the usual names (``query_id, doc_id,
         relevance``; ``qid, docno, label``; ...); data frames may be polars', pandas', or any with ``columns``;
         dictionaries are ``{query: {document: grade}}``, as in pytrec_eval. Paths ending in .jsonl, .json, .csv, .tsv or
-        .parquet are read as tables, all others as TREC files.
+        .parquet are read as tables, all others as TREC files. Quepid's and OpenSearch's exports are recognised.
     duplicates : {"error", "first", "last"}
         What to do with a document judged twice for one query.
     n_grades : int, optional
@@ -76,6 +77,9 @@ def _read_judgements(judgements: JudgementsLike, duplicates: Duplicates) -> Judg
     if _is_path(judgements):
         if not _is_table(judgements):
             return trec_judgements(judgements, duplicates=duplicates)
+        of_tool = table_of_tool(judgements)
+        if of_tool is not None:
+            return _judgements(of_tool[1], of_tool[0], duplicates)
         name, frame = _file_table(judgements, "grade")
         return _judgements(frame, name, duplicates)
     return _judgements(_polars(judgements, "judgements"), "judgements", duplicates)

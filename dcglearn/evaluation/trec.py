@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from dcglearn.logs.line_formats import shown
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -214,7 +214,17 @@ def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicat
         row = frame.filter(frame.select(keys).is_duplicated()).row(0, named=True)
         repeated = " ".join(str(row[key]) for key in keys)
         raise InputError(
-            f"{name}: {repeated} occurs more than once ({len(frame) - len(once):,} lines too many); "
-            'keep one of them with duplicates="first" or "last"'
+            f"{name}: {repeated} occurs more than once{_contradiction(frame, row, keys)} "
+            f"({len(frame) - len(once):,} lines too many); "
+            'keep one of them with duplicates="first" or "last" (--duplicates)'
         )
     return once
+
+
+def _contradiction(frame: pl.DataFrame, row: Mapping[str, Any], keys: Sequence[str]) -> str:
+    """Return the first two grades of a key, with their rows, for a message; nothing for tables without grades."""
+    if "grade" not in frame.columns:
+        return ""
+    same = np.flatnonzero(np.all([(frame[key] == row[key]).to_numpy() for key in keys], axis=0))
+    shown = [f"grade {frame['grade'][int(i)]:g} in row {i + 1:,}" for i in same[:2]]
+    return f", {' and '.join(shown)}"

@@ -57,6 +57,8 @@ class Preferences:
     ----------
     dropped : dict of str to int
         What a reader left out, and how often.
+    counted : dict of str to int
+        What a reader counted without leaving it out, such as documents without a judgement.
 
     Raises
     ------
@@ -111,6 +113,7 @@ class Preferences:
         self.grade_names, self.documents = columns.grade_names, columns.documents
         self.swapped, self.docs = columns.swapped, columns.docs
         self.dropped: dict[str, int] = {}
+        self.counted: dict[str, int] = {}
 
     @classmethod
     def from_documents(cls, preferred: ArrayLike, other: ArrayLike, **columns: Any) -> Preferences:
@@ -371,7 +374,7 @@ class Preferences:
     def _with(self, columns: Columns) -> Preferences:
         """Return a log of other columns that remembers what the reader of this one left out."""
         log = Preferences(columns)
-        log.dropped = dict(self.dropped)
+        log.dropped, log.counted = dict(self.dropped), dict(self.counted)
         return log
 
 

@@ -4,6 +4,7 @@ Read `judges.py` first.
 """
 
 from dcglearn.rankers.synthetic import letor_queries, nonlinear_queries
+from dcglearn.simulate.clicks import ClickModel, click_log
 from dcglearn.simulate.judges import LIST_PAIRS, ground_truth, judge, preference_pairs, ungraded_pairs, write_log
 from dcglearn.simulate.lists import (
     PAPER_LIST,
@@ -18,6 +19,8 @@ from dcglearn.simulate.lists import (
 __all__ = [
     "LIST_PAIRS",
     "PAPER_LIST",
+    "ClickModel",
+    "click_log",
     "free_lists",
     "ground_truth",
     "judge",

@@ -1,0 +1,148 @@
+"""Clicks on interleaved rankings, by users whose click model is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError, finite_array, graded_lists, whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from dcglearn.foundation.arrays import Floats, Seed
+
+INTERLEAVINGS = ("team-draft", "balanced")
+"""The ways of interleaving two rankings."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClickModel:
+    """How users click.
+
+    Attributes
+    ----------
+    attraction : ndarray, shape (L,)
+        Probability of a click on an examined document of each grade.
+    examination : ndarray, shape (K,)
+        Probability that a position is examined by a user who has not stopped.
+    stop : float
+        Probability that a click ends the session (the cascade model: 1 in its first form). With 0 this is the
+        position-based model, whose expected number of clicks on a list is the DCG with these gains and discounts.
+    """
+
+    attraction: Floats
+    examination: Floats
+    stop: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("attraction", "examination"):
+            values = finite_array(getattr(self, name), name, 1)
+            if (values < 0).any() or (values > 1).any():
+                raise InputError(f"{name} holds {values[(values < 0) | (values > 1)][0]:g}; give probabilities, 0 to 1")
+            object.__setattr__(self, name, values)
+        if not 0 <= self.stop <= 1:
+            raise InputError(f"stop={self.stop}: give a probability, 0 to 1")
+
+    def expected_clicks(self, lists: ArrayLike) -> Floats:
+        """Return the expected number of clicks on lists that are shown alone, shape (n,)."""
+        grades = np.atleast_2d(graded_lists(lists, "lists", len(self.attraction)))[:, : len(self.examination)]
+        chance = np.append(self.attraction, 0.0)[grades] * self.examination[: grades.shape[1]]
+        going = np.cumprod(np.hstack([np.ones((len(grades), 1)), 1 - self.stop * chance[:, :-1]]), axis=1)
+        clicks: Floats = (chance * going).sum(axis=1)
+        return clicks
+
+    def clicks(self, grades: Sequence[int], rng: np.random.Generator) -> list[int]:
+        """Return the positions that a user clicks, from 1."""
+        positions = []
+        for position, grade in enumerate(grades[: len(self.examination)]):
+            if rng.random() < self.examination[position] * self.attraction[grade]:
+                positions.append(position + 1)
+                if rng.random() < self.stop:
+                    break
+        return positions
+
+
+def click_log(
+    model: ClickModel,
+    n: int,
+    *,
+    method: str = "team-draft",
+    n_documents: int = 30,
+    spread: float = 1.0,
+    seed: Seed = None,
+) -> tuple[list[dict[str, Any]], dict[str, dict[str, int]]]:
+    """Simulate impressions of interleaved rankings; return them and the judgements of their documents.
+
+    Each impression has a query of its own, with `n_documents` documents of random grades. Two rankers order them by
+    grade plus noise, each by its own; their top K, K the model's number of positions, are interleaved, and the top K of
+    the result is shown. The impressions have the form that `preferences_from_interleaving` reads.
+
+    Parameters
+    ----------
+    model : ClickModel
+        The user.
+    n : int
+        Number of impressions.
+    method : {"team-draft", "balanced"}
+        How the rankings are interleaved (Radlinski et al. 2008; Joachims 2002).
+    n_documents : int
+        Documents a query.
+    spread : float
+        Standard deviation of the noise of the rankers, in grades.
+    seed : int or Generator, optional
+        Same seed, same log.
+
+    Raises
+    ------
+    InputError
+        If a setting is impossible.
+
+    Examples
+    --------
+    >>> user = ClickModel([0.1, 0.5, 0.9], [1.0, 0.6, 0.4])
+    >>> impressions, judgements = click_log(user, 1, n_documents=5, seed=0)
+    >>> sorted(impressions[0]), len(judgements["q0"])
+    (['a', 'b', 'clicks', 'merged', 'query', 'teams'], 5)
+    """
+    if method not in INTERLEAVINGS:
+        raise InputError(f"method={method!r}: give one of {', '.join(INTERLEAVINGS)}")
+    depth, rng = len(model.examination), np.random.default_rng(seed)
+    whole_number(n_documents, "n_documents", depth)
+    names = np.array([f"d{number}" for number in range(n_documents)])
+    impressions, judgements = [], {}
+    for number in range(whole_number(n, "n")):
+        grades = rng.integers(0, len(model.attraction), n_documents)
+        a, b = (np.argsort(rng.normal(0, spread, n_documents) - grades)[:depth].tolist() for _ in range(2))
+        merged, teams = (_team_draft if method == "team-draft" else _balanced)(a, b, rng)
+        clicks = model.clicks(grades[merged].tolist(), rng)
+        query = f"q{number}"
+        lists = {key: names[ranking].tolist() for key, ranking in (("a", a), ("b", b), ("merged", merged))}
+        impressions.append({"query": query, **lists, **({"teams": teams} if teams else {}), "clicks": clicks})
+        judgements[query] = dict(zip(names.tolist(), grades.tolist(), strict=True))
+    return impressions, judgements
+
+
+def _team_draft(a: list[int], b: list[int], rng: np.random.Generator) -> tuple[list[int], list[str]]:
+    """Return the list and the teams: in each round, both rankings add their best document left, in random order."""
+    merged: list[int] = []
+    teams: list[str] = []
+    while len(merged) < len(a):
+        order = [("a", a), ("b", b)]
+        for team, ranking in order[:: 1 if rng.random() < 0.5 else -1]:
+            merged.append(next(document for document in ranking if document not in merged))
+            teams.append(team)
+    return merged[: len(a)], teams[: len(a)]
+
+
+def _balanced(a: list[int], b: list[int], rng: np.random.Generator) -> tuple[list[int], list[str]]:
+    """Return the list: the rankings add their documents in turn, one of them, drawn at random, always first."""
+    rankings = [a, b] if rng.random() < 0.5 else [b, a]
+    merged: list[int] = []
+    for pair in zip(*rankings, strict=True):
+        merged += [document for document in dict.fromkeys(pair) if document not in merged]
+    return merged[: len(a)], []
