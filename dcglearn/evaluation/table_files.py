@@ -12,7 +12,8 @@ import numpy as np
 from dcglearn.evaluation.trec import SCORE
 from dcglearn.foundation.files import refuse_constant
 from dcglearn.foundation.validation import InputError, listed
-from dcglearn.logs.line_formats import JsonLines, Role, TextLines, by_role, errors_in, shown
+from dcglearn.logs.line_formats import JsonLines, TextLines, errors_in, shown
+from dcglearn.logs.roles import Role, by_role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +58,7 @@ def _plain_json(source: Any) -> pl.DataFrame | None:
     import polars as pl
 
     data, keys = source.data, _first_keys(source.data)
-    columns = by_role(keys, source.roles)
+    columns: dict[str, Any] = by_role(keys, source.roles)
     if len(keys) > len(columns) or any(mark in data for mark in (b"\\", b"[")):
         return None
     first = source.record(next(iter(JsonLines(data, {})))[1])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from array import array
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,13 @@ import numpy as np
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size, whole_number
 from dcglearn.logs.line_formats import BLANK, NUMBER, Source, shown
+from dcglearn.logs.winner_words import WinnerCodes, own_words, winners_of, word_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from dcglearn.logs.line_formats import Role
+    from dcglearn.logs.roles import Role
 
     Table = dict[str, Any]
 
@@ -32,29 +34,33 @@ MAX_LABEL = 200
 REASONS_KEPT = 3
 """Bad lines of which the reason is kept."""
 
-WINNERS = {"a": 0, "left": 0, "b": 1, "right": 1, "open": 3}
-WINNERS |= dict.fromkeys(("tie", "draw", "equal", "both good", "both bad"), 2)
-"""Words for a winner, in lower case, and their codes."""
-
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
 """Texts that stand for an unknown grade, -1."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The options of `read_preferences` on lists of grades; a bad one, or two that contradict, raise InputError."""
+    """The options of `read_preferences` on grades and winners; a bad one, or two that contradict, raise InputError."""
 
     n_grades: int | None = None
     depth: int | None = None
     pad: bool = False
     scale: Sequence[str] | None = None
+    winner_words: Mapping[Any, str] | str | None = None
+    positive: str | None = None
     names: dict[str, int] = field(default_factory=dict, init=False)
+    own_words: dict[str, int] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         if self.depth is not None:
             whole_number(self.depth, "depth")
         if self.n_grades is not None:
             scale_size(self.n_grades, 0)
+        if self.positive not in (None, "a", "b"):
+            raise InputError(f"positive={self.positive!r}: give a or b, the side that positive numbers prefer")
+        if self.positive is not None and self.winner_words is not None:
+            raise InputError("positive= is for numbers and winner_words= for words: give one of the two")
+        self.own_words.update(own_words(self.winner_words))
         scale = self.scale
         if scale is None:
             return
@@ -123,14 +129,14 @@ def read_carefully(
 ) -> tuple[Table, dict[str, int]]:
     """Read line by line; return the columns by role, and the counts of the lines left out.
 
-    Columns are ``grades``: int8 (n, K); ``winner``: the codes of `WINNERS`; numbers: float64 (n,); labels: object (n,).
+    Columns are ``grades``: int8 (n, K); ``winner``: `Winners`; numbers: float64 (n,); labels: object (n,).
     An optional column without a value on any line is left out. Bad lines are written to `skip_bad` once all lines are
     read, and counted as ``"bad lines"`` beside the first few reasons. Without `skip_bad` the first bad line raises
     InputError, as does a log without a good line. Messages call the file `name`.
     """
     if skip_bad is not None:
         refuse_existing(skip_bad, force=True)
-    good = _GoodLines(source.roles, rules)
+    good = _GoodLines(source, rules)
     bad: list[bytes] = []
     reasons: list[str] = []
     for number, item in source:
@@ -154,8 +160,11 @@ def read_carefully(
 class _GoodLines:
     """The good lines so far, and the depth and columns that the first of them sets for all."""
 
-    def __init__(self, roles: Mapping[str, Role], rules: Rules) -> None:
+    def __init__(self, source: Source, rules: Rules) -> None:
+        roles = source.roles
         self._roles, self._rules = roles, rules
+        self._winner = WinnerCodes(rules.own_words, lambda: _winner_counts(source))
+        self._words: Counter[str] = Counter()
         self._columns: dict[str, list[Any]] = {role: [] for role in roles}
         self._depth, self._uniform = rules.depth, [role for role in roles if roles[role].uniform]
         self._first: tuple[str, list[bool]] | None = None
@@ -182,6 +191,8 @@ class _GoodLines:
         self._first = self._first or (place, present)
         for role, value in values.items():
             self._columns[role].append(value)
+            if self._roles[role].kind == "winner":
+                self._words[word_of(record[role])] += 1
         self.n += 1
 
     def _checked(self, role: str, value: Any) -> Any:
@@ -192,7 +203,9 @@ class _GoodLines:
             return None
         if about.kind == "grades":
             return self._rules.grades(value, role)
-        checks = {"winner": _winner, "label": _label, "identity": _identity}
+        if about.kind == "winner":
+            return self._winner(value)
+        checks = {"label": _label, "identity": _identity}
         return checks.get(about.kind, _number)(value, role, about.kind)
 
     def table(self) -> Table:
@@ -207,16 +220,24 @@ class _GoodLines:
             return np.frombuffer(b"".join(g.ljust(depth, b"\xff") for g in values), np.int8).reshape(-1, depth)
         if all(value is None for value in values):
             return None
+        if about.kind == "winner":
+            return winners_of(np.array(values), self._words, {word: self._winner(word) for word in self._words})
         if about.kind in ("label", "identity"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])
 
 
-def _winner(value: Any, role: str, _: str) -> int:
-    code = WINNERS.get(value.lower()) if isinstance(value, str) else None
-    if code is None:
-        raise InputError(f"{role} is {shown(value)}; use a, b or tie")
-    return code
+def _winner_counts(source: Source) -> Counter[str]:
+    """Return how often each winner occurs on the lines that can be read."""
+    counts: Counter[str] = Counter()
+    for _, item in source:
+        try:
+            winner = source.record(item).get("winner")
+        except InputError:
+            continue
+        if isinstance(winner, str | int | float):
+            counts[word_of(winner)] += 1
+    return counts
 
 
 def _label(value: Any, role: str, _: str) -> str | None:

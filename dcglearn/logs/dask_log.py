@@ -16,11 +16,11 @@ from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
 from dcglearn.foundation.files import expand_paths, is_path
 from dcglearn.foundation.threads import bounds, one_thread
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.line_formats import by_role
 from dcglearn.logs.parquet_pieces import PARQUET, pieces, read_piece, rules_of_parts
 from dcglearn.logs.parts import PartedLog, checked_scale, facts_of, on_scale
 from dcglearn.logs.preferences import Preferences, as_preferences
-from dcglearn.logs.readers import PREFERENCE, preferences_of
+from dcglearn.logs.readers import preferences_of
+from dcglearn.logs.roles import PREFERENCE, by_role
 from dcglearn.logs.superseded import marks_of, reasons_of_parts
 
 if TYPE_CHECKING:

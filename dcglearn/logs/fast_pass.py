@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from dcglearn.logs.careful_pass import MAX_LABEL, WINNERS
-from dcglearn.logs.line_formats import BLANK, JsonLines, ParquetRows, TextLines, by_role
+from dcglearn.logs.careful_pass import MAX_LABEL
+from dcglearn.logs.line_formats import BLANK, FrameRows, JsonLines, TextLines
+from dcglearn.logs.roles import by_role
+from dcglearn.logs.winner_words import MOST_WORDS, Winners, codes_of, winners_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from dcglearn.foundation.arrays import Floats, Grades, Integers
+    from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.logs.careful_pass import Rules, Table
-    from dcglearn.logs.line_formats import Role, Source
+    from dcglearn.logs.line_formats import Source
+    from dcglearn.logs.roles import ColumnsByRole, Role
 
 _GRADE = "(-1|[0-9]{1,3})"
+_PLAIN_GRADE = rf"^{_GRADE}$"
 _PLAIN_LISTS = rf"^({_GRADE}( {_GRADE})*|\[{_GRADE}(, {_GRADE})*\])$"
 _PLAIN_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
 
@@ -40,8 +44,8 @@ def plain_frame(source: Source) -> pl.DataFrame | None:
         return _plain_json(source)
     if isinstance(source, TextLines):
         return _plain_text(source)
-    if isinstance(source, ParquetRows):
-        return source.frame.select(pl.col(column).alias(role) for role, column in source.columns.items())
+    if isinstance(source, FrameRows):
+        return _named_by_role(source.frame, source.columns)
     return None
 
 
@@ -65,11 +69,12 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     if "supersedes" in columns:
         return None
     columns.pop("id", None)
-    types = {"grades": pl.List(pl.Int8), "winner": pl.String, "number": pl.Float64, "positive": pl.Float64}
+    types = {"grades": pl.List(pl.Int8), "number": pl.Float64, "positive": pl.Float64}
     schema: dict[str, Any] = {}
-    for role, column in columns.items():
+    for role, names in columns.items():
         label = pl.String if isinstance(values[role], str) else pl.Int64
-        schema[column] = types.get(source.roles[role].kind, label)
+        dtype = types.get(source.roles[role].kind, label)
+        schema |= {names: dtype} if isinstance(names, str) else dict.fromkeys(names, pl.Int64)
     frame = pl.read_ndjson(data, schema=schema)
     n = len(frame)
     if data.count(b'":') != n * len(keys) or any(data.count(f'"{key}":'.encode()) != n for key in keys):
@@ -79,7 +84,7 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
         texts = sum(data.count(f'"{column}":{blank}"'.encode()) for blank in ("", " ")) if dtype == pl.String else n
         if frame[column].null_count() or texts != n:
             return None
-    return frame.rename({column: role for role, column in columns.items()})
+    return _named_by_role(frame, columns)
 
 
 def _plain_text(source: TextLines) -> pl.DataFrame | None:
@@ -96,8 +101,34 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
     frame = pl.read_csv(data, has_header=False, skip_lines=1, separator=source.delimiter, quote_char=None, schema=types)
     if len(frame) != n_lines - 1:
         return None
-    stripped = {role: pl.col(index[name]).str.strip_chars(BLANK) for role, name in source.columns.items()}
-    return frame.select(pl.when(text != "").then(text).alias(role) for role, text in stripped.items())
+    used = {
+        name: pl.col(index[name]).str.strip_chars(BLANK)
+        for names in source.columns.values()
+        for name in ([names] if isinstance(names, str) else names)
+    }
+    fields = frame.select(pl.when(text != "").then(text).alias(name) for name, text in used.items())
+    return _named_by_role(fields, source.columns)
+
+
+def _named_by_role(frame: pl.DataFrame, columns: ColumnsByRole) -> pl.DataFrame | None:
+    """Return the columns under the names of their roles, those of a wide list as one; None if a wide one is not plain.
+
+    A plain cell is a grade: a number, or its text.
+    """
+    named = []
+    for role, names in columns.items():
+        if isinstance(names, str):
+            named.append(pl.col(names).alias(role))
+            continue
+        cells = [frame[name] for name in names]
+        if any(cell.null_count() for cell in cells):
+            return None
+        for cell in cells:
+            plain = cell.str.contains(_PLAIN_GRADE).all() if cell.dtype == pl.String else cell.dtype.is_integer()
+            if not plain:
+                return None
+        named.append(pl.concat_list(pl.col(name).cast(pl.Int64) for name in names).alias(role))
+    return frame.select(named)
 
 
 def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], rules: Rules) -> Table | None:
@@ -140,11 +171,19 @@ def _grades(column: pl.Series, rules: Rules) -> Grades | None:
     return flat.cast(pl.Int8).to_numpy().reshape(-1, length)[:, : rules.depth]
 
 
-def _winners(column: pl.Series, _: Rules) -> Integers | None:
-    if column.dtype != pl.String:
+def _winners(column: pl.Series, rules: Rules) -> Winners | None:
+    if column.dtype != pl.String and not column.dtype.is_integer():
         return None
-    codes = column.str.to_lowercase().replace_strict(WINNERS, default=None, return_dtype=pl.Int64)
-    return None if codes.null_count() else codes.to_numpy()
+    counts = column.value_counts(name="n")
+    if len(counts) > MOST_WORDS:
+        return None
+    number = dict(zip(counts[column.name].to_list(), counts["n"].to_list(), strict=True))
+    words = {str(value): n for value, n in number.items()}
+    known = codes_of(words, rules.own_words)
+    if len(known) < len(words):
+        return None
+    codes = column.replace_strict({value: known[str(value)] for value in number}, return_dtype=pl.Int64)
+    return winners_of(codes.to_numpy(), words, known)
 
 
 def _labels(column: pl.Series, _: Rules) -> NDArray[Any] | None:

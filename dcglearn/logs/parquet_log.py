@@ -15,11 +15,10 @@ import psutil
 from dcglearn.foundation.files import expand_paths
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.columns import MISSING
-from dcglearn.logs.line_formats import by_role
 from dcglearn.logs.parquet_pieces import PARQUET, PIECE, batches, opened, pieces, rules_of_parts
 from dcglearn.logs.parts import PartedLog, checked_scale, facts_of
 from dcglearn.logs.preferences import Preferences
-from dcglearn.logs.readers import PREFERENCE
+from dcglearn.logs.roles import PREFERENCE, by_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

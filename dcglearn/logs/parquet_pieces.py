@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.careful_pass import Rules
-from dcglearn.logs.line_formats import by_role, errors_in
+from dcglearn.logs.line_formats import errors_in
 from dcglearn.logs.parts import checked_scale, facts_of, joined
-from dcglearn.logs.readers import PREFERENCE, preferences_of
+from dcglearn.logs.readers import preferences_of
+from dcglearn.logs.roles import PREFERENCE, by_role
 from dcglearn.logs.superseded import marks_of, reasons_of_parts
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def _reasons(files: Sequence[str]) -> dict[str, Grades]:
     roles: dict[str, dict[str, str]] = {}
     for path in files:
         with opened(path) as file:
-            roles[path] = by_role(file.schema_arrow.names, PREFERENCE)
+            found = by_role(file.schema_arrow.names, PREFERENCE)
+        roles[path] = {role: name for role, name in found.items() if isinstance(name, str)}
     if not any("supersedes" in columns for columns in roles.values()):
         return {}
     return dict(zip(files, reasons_of_parts(_marks(path, columns) for path, columns in roles.items()), strict=True))
@@ -140,7 +142,8 @@ def batches(piece: Piece, rules: Rules) -> Iterator[tuple[str, Preferences]]:
     for path, groups, before in piece.slices:
         with opened(path) as file:
             roles = by_role(file.schema_arrow.names, PREFERENCE)
-            columns = [name for role, name in roles.items() if role not in ("id", "supersedes")]
+            used = [names for role, names in roles.items() if role not in ("id", "supersedes")]
+            columns = [name for names in used for name in ([names] if isinstance(names, str) else names)]
             reasons = piece.reasons.get(path)
             row = before
             try:

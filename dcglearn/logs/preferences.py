@@ -10,20 +10,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.validation import InputError, frozen, graded_lists, pair_values, scale_size
+from dcglearn.foundation.validation import InputError, frozen, graded_lists, scale_size
 from dcglearn.logs import counting, repeats, splitting
-from dcglearn.logs.columns import Columns
+from dcglearn.logs.careful_pass import Rules
+from dcglearn.logs.columns import Columns, checked_columns
+from dcglearn.logs.frames import is_frame, is_records
 from dcglearn.logs.unique_rows import packed, unique_rows
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    import pandas as pd
     import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Grades, Seed
     from dcglearn.logs.counting import Agreement, Metric
+    from dcglearn.logs.read_table import Recognised
     from dcglearn.logs.visibility import Visibility
 
 
@@ -59,6 +63,8 @@ class Preferences:
         What a reader left out, and how often.
     counted : dict of str to int
         What a reader counted without leaving it out, such as documents without a judgement.
+    recognised : Recognised or None
+        What a reader took the columns and the winners' words to mean; prints as text.
 
     Raises
     ------
@@ -92,19 +98,8 @@ class Preferences:
         if isinstance(preferred, Columns):  # checked before: the parts of a log come this way
             columns = preferred
         else:
-            lists = _checked_lists(preferred, other, n_grades, grade_names)
-            n = len(lists[0])
-            columns = Columns(
-                *lists,
-                weight=None if weight is None else pair_values(weight, "weight", n, positive=True),
-                tie=None if tie is None else _flags(tie, "tie", n),
-                strength=None if strength is None else pair_values(strength, "strength", n, positive=True),
-                margin=None if margin is None else pair_values(margin, "margin", n),
-                rater=None if rater is None else _labels(rater, "rater", n),
-                query=None if query is None else _labels(query, "query", n),
-                grade_names=None if grade_names is None else tuple(grade_names),
-                swapped=None if swapped is None else _flags(swapped, "swapped", n),
-                docs=None if docs is None else documents_text(docs, n),
+            columns = checked_columns(
+                preferred, other, n_grades, weight, tie, strength, margin, rater, query, grade_names, swapped, docs
             )
         self._columns = columns
         self.preferred, self.other, self.n_grades = columns.preferred, columns.other, columns.n_grades
@@ -114,6 +109,7 @@ class Preferences:
         self.swapped, self.docs = columns.swapped, columns.docs
         self.dropped: dict[str, int] = {}
         self.counted: dict[str, int] = {}
+        self.recognised: Recognised | None = None
 
     @classmethod
     def from_documents(cls, preferred: ArrayLike, other: ArrayLike, **columns: Any) -> Preferences:
@@ -155,6 +151,129 @@ class Preferences:
             )
         log = cls(codes[0], codes[1], n_grades=len(documents), **columns)
         return cls(replace(log._columns, documents=tuple(str(document) for document in documents)))
+
+    @classmethod
+    def from_ratings(
+        cls,
+        lists: ArrayLike,
+        ratings: ArrayLike,
+        group: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        n_grades: int | None = None,
+        *,
+        depth: int | None = None,
+        pad: bool = False,
+        scale: Sequence[str] | None = None,
+        equal_groups: bool = False,
+    ) -> Preferences:
+        """Build from rated lists: of every two lists with different ratings, the higher rated is preferred.
+
+        Parameters
+        ----------
+        lists : array_like, shape (n, K), or n sequences
+            Grades by position; names of grades with `scale`, lists of different lengths with `pad` or `depth`.
+        ratings : array_like, shape (n,)
+            How good each list is, in any unit.
+        group : array_like, shape (n,), optional
+            Lists are compared within their group, such as a user or a query; by default all with all.
+        weight : array_like, shape (n,), optional
+            How many lines each line stands for.
+        n_grades, depth, pad, scale, equal_groups
+            As in `read_ratings`.
+
+        Raises
+        ------
+        InputError
+            As `read_ratings`; rows are counted from 1.
+
+        Examples
+        --------
+        >>> log = Preferences.from_ratings([[2, 1, 0], [0, 1, 2], [1, 1, 0]], [5, 2, 3])
+        >>> len(log), log.preferred[0].tolist()
+        (3, [1, 1, 0])
+        """
+        from dcglearn.logs.frames import from_arrays
+        from dcglearn.logs.rated_lists import rated_columns
+
+        columns = from_arrays({"list": lists, "rating": ratings, "group": group, "weight": weight})
+        rules = Rules(n_grades, depth, pad, scale)
+        return cls.of_columns(*rated_columns(columns, rules, equal_groups=equal_groups))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        n_grades: int | None = None,
+        *,
+        depth: int | None = None,
+        pad: bool = False,
+        scale: Sequence[str] | None = None,
+        winner_words: Mapping[Any, str] | str | None = None,
+        positive: str | None = None,
+    ) -> Preferences:
+        """Build from a table of polars, pandas or any library with Arrow's interchange, a row a judgement.
+
+        Columns, and the other parameters, are those of `read_preferences`.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> frame = pl.DataFrame({"left_1": [2, 0], "left_2": [1, 2], "right_1": [0, 1], "right_2": [1, 1],
+        ...                       "preferred": ["left", "same"]})
+        >>> log = Preferences.from_frame(frame)
+        >>> log, log.preferred.tolist()
+        (Preferences(2 pairs, 1 ties, depth 2, 3 grades), [[2, 1], [0, 2]])
+        """
+        rules = Rules(n_grades, depth, pad, scale, winner_words, positive)
+        return cls.of_columns(*_read(frame, rules))
+
+    @classmethod
+    def from_records(
+        cls,
+        records: Iterable[Any],
+        columns: Sequence[str] = ("a", "b", "winner"),
+        n_grades: int | None = None,
+        *,
+        depth: int | None = None,
+        pad: bool = False,
+        scale: Sequence[str] | None = None,
+        winner_words: Mapping[Any, str] | str | None = None,
+        positive: str | None = None,
+    ) -> Preferences:
+        """Build from dictionaries, whose keys are the columns of `read_preferences`, or from tuples.
+
+        Parameters
+        ----------
+        records : iterable of dict or tuple
+            The judgements. A tuple of two lists is a preferred list and another.
+        columns : sequence of str
+            Names of the values of a tuple.
+        n_grades, depth, pad, scale, winner_words, positive
+            As in `read_preferences`.
+
+        Raises
+        ------
+        InputError
+            As `read_preferences`; records are counted from 1.
+
+        Examples
+        --------
+        >>> judged = [(["Good", "Bad"], ["Bad", "Fair"], "a"), (["Fair"], ["Good", "Fair"], "b")]
+        >>> log = Preferences.from_records(judged, scale=["Bad", "Fair", "Good"], pad=True)
+        >>> log.preferred.tolist(), log.other.tolist()
+        ([[2, 0], [2, 1]], [[0, 1], [1, -1]])
+        """
+        from dcglearn.logs.frames import named
+
+        rules = Rules(n_grades, depth, pad, scale, winner_words, positive)
+        return cls.of_columns(*_read(named(records, columns), rules))
+
+    @classmethod
+    def of_columns(cls, columns: Columns, dropped: dict[str, int], recognised: Recognised | None = None) -> Preferences:
+        """Return a log of checked columns, with what their reader left out and recognised."""
+        log = cls(columns)
+        log.dropped, log.recognised = dropped, recognised
+        return log
 
     @classmethod
     def trusted(cls, n_grades: int, **columns: Any) -> Preferences:
@@ -352,6 +471,17 @@ class Preferences:
         }
         return pl.DataFrame({name: values for name, values in columns.items() if values is not None})
 
+    def to_pandas(self) -> pd.DataFrame:
+        """Return `to_polars` as a table of pandas, whose lists are Python's.
+
+        Raises InputError if pandas is not installed, or the log is one of documents.
+        """
+        try:
+            import pandas as pd
+        except ModuleNotFoundError as error:
+            raise InputError("to_pandas needs pandas: pip install pandas; to_polars does not") from error
+        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
+
     def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the log beside `path` and rename it: Parquet for ``.parquet``, JSON lines otherwise.
 
@@ -403,71 +533,24 @@ def encode(lists: ArrayLike, n_grades: int) -> Grades:
     return (grades[..., None] == np.arange(n_grades)).astype(np.int8)
 
 
-def as_preferences(log: Preferences | ArrayLike, n_grades: int | None = None) -> Preferences:
-    """Return the log itself, on a scale of `n_grades` if that is not None, or a log of an (n, 2, K) array of grades.
+def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
+    """Return the log itself, on a scale of `n_grades` if that is not None, or a log of an array, table or records.
 
-    Raises InputError if the array has another shape or holds no grades, or a grade lies above the scale.
+    An array has shape (n, 2, K). Raises InputError if the array has another shape or holds no grades, or a grade lies
+    above the scale.
     """
     if not isinstance(log, Preferences):
+        if is_frame(log) or is_records(log):
+            return Preferences.of_columns(*_read(log, Rules(n_grades)))
         return Preferences(log, n_grades=n_grades)
     if n_grades is None or n_grades == log.n_grades:
         return log
     return log.rescaled(n_grades)
 
 
-def _checked_lists(
-    preferred: ArrayLike, other: ArrayLike | None, n_grades: int | None, grade_names: Sequence[str] | None
-) -> tuple[Grades, Grades, int]:
-    """Return both lists of every pair, which the caller cannot change afterwards, and the number of grades."""
-    if other is None:
-        try:
-            pairs = np.asarray(preferred)
-        except ValueError as error:
-            raise InputError("the lists have different lengths; pad the shorter ones with -1 (no grade)") from error
-        if pairs.ndim != 3 or pairs.shape[1] != 2:
-            raise InputError(f"pairs have shape {pairs.shape}; expected (n, 2, K): preferred list, other list")
-        preferred, other = pairs[:, 0], pairs[:, 1]
-    first, second = graded_lists(preferred, "preferred"), graded_lists(other, "other")
-    if first.ndim != 2 or first.shape != second.shape:
-        raise InputError(f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)")
-    if grade_names is not None and n_grades not in (None, len(grade_names)):
-        raise InputError(f"{len(grade_names)} grade names for n_grades={n_grades}")
-    top = int(max(first.max(initial=-1), second.max(initial=-1)))
-    n_grades = scale_size(n_grades if grade_names is None else len(grade_names), top)
-    if top >= n_grades:
-        graded_lists(first, "preferred", n_grades)
-        graded_lists(second, "other", n_grades)
-    return _unshared(first, preferred), _unshared(second, other), n_grades
+def _read(log: Any, rules: Rules) -> tuple[Columns, dict[str, int], Recognised]:
+    """Return the columns of a log of preferences, the counts of what was left out, and what was recognised."""
+    from dcglearn.logs.read_table import pair_columns, read_pairs
 
-
-def _unshared(grades: Grades, source: ArrayLike) -> Grades:
-    """Return contiguous grades that share no memory with an array that the caller could change."""
-    shared = isinstance(source, np.ndarray) and source.flags.writeable and np.shares_memory(grades, source)
-    return np.array(grades, order="C") if shared else np.ascontiguousarray(grades)
-
-
-def _flags(values: ArrayLike, name: str, n: int) -> NDArray[np.bool_]:
-    flags = np.array(values)
-    if flags.shape != (n,) or (flags.dtype != bool and not np.isin(flags, (0, 1)).all()):
-        raise InputError(f"{name} must be {n} booleans, one per pair; found {flags.dtype} of shape {flags.shape}")
-    return flags.astype(bool)
-
-
-def documents_text(docs: ArrayLike, n: int) -> NDArray[np.object_]:
-    """Return the names of the documents of every list as one text, joined by tabs, shape (n, 2)."""
-    names = np.asarray(docs, dtype=object)
-    if names.shape == (n, 2) and all(isinstance(text, str) for text in names.ravel()):
-        return names.copy()
-    if names.ndim != 3 or names.shape[:2] != (n, 2):
-        raise InputError(f"docs has shape {names.shape}; expected the names of every list's documents, ({n}, 2, K)")
-    texts: NDArray[np.object_] = np.empty((n, 2), dtype=object)
-    for place in np.ndindex(n, 2):
-        texts[place] = "\t".join(map(str, names[place]))
-    return texts
-
-
-def _labels(labels: ArrayLike, name: str, n: int) -> NDArray[Any]:
-    array = np.asarray(labels)
-    if array.shape != (n,):
-        raise InputError(f"{name} has shape {array.shape}; expected one label per pair, ({n},)")
-    return array.astype(str)
+    table, dropped, recognised = read_pairs(log, rules)
+    return *pair_columns(table, dropped, rules), recognised

@@ -4,42 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from dcglearn.foundation.validation import InputError
 from dcglearn.logs.careful_pass import Rules
-from dcglearn.logs.line_formats import Role
 from dcglearn.logs.preferences import Preferences
-from dcglearn.logs.readers import read_columns
-from dcglearn.logs.unique_rows import packed, unique_rows
+from dcglearn.logs.rated_lists import rated_columns
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats, Integers
-    from dcglearn.logs.careful_pass import Table
-
-
-RATING = {
-    "list": Role("grades", ("list", "grades", "results"), required=True),
-    "rating": Role("number", ("rating", "satisfaction", "score"), required=True),
-    "group": Role("label", ("group", "user", "session", "rater"), uniform=True),
-    "weight": Role("positive", ("weight", "count")),
-}
-"""The columns of a log of ratings."""
-
-MAX_PAIRS = 100_000_000
-"""Maximum number of distinct pairs of a log of ratings; each takes 2 K + 16 bytes, and as much again while reading."""
-
-BLOCK = 1 << 22
-"""Pairs compared at a time."""
-
 
 def read_ratings(
-    path: str | os.PathLike[str],
+    path: Any,
     n_grades: int | None = None,
     *,
     depth: int | None = None,
@@ -53,12 +28,13 @@ def read_ratings(
     A line is ``{"list": [3, 0, 1], "rating": 4, "group": "user 7", "weight": 2}``, in any format that
     `read_preferences` reads. Lists are compared within their group, or all with all if no line has a group. A line of
     weight w counts as w lines. Columns may also be called list: grades, results; rating: satisfaction, score; group:
-    user, session, rater; weight: count.
+    user, session, rater; weight: count. A list may have a column for each position (``grade_1 .. grade_10``), or a row
+    for each document: ``list_id, position, grade, rating``.
 
     Parameters
     ----------
     path, n_grades, depth, pad, scale, skip_bad
-        As in `read_preferences`.
+        As in `read_preferences`; tuples are ``(list, rating)``.
     equal_groups : bool
         Scale the weights within each group to sum to 1, so that every user counts the same.
 
@@ -66,123 +42,14 @@ def read_ratings(
     -------
     Preferences
         Each distinct ordered pair once per group; its weight is the number of pairs of lines that imply it, its
-        `rater` the group. `dropped` counts ``pairs of equal lists`` (rated differently), ``pairs rated equally``,
+        `rater` the group. Its `dropped` counts ``pairs of equal lists`` (rated differently), ``pairs rated equally``,
         ``groups without a pair`` and ``bad lines``, where there are any.
 
     Raises
     ------
     InputError
         If the file cannot be read, or a line is bad (the message names file, line, value and remedy); if no two lists
-        of a group are rated differently, or there are more than `MAX_PAIRS` pairs.
+        of a group are rated differently, or there are more than `rated_lists.MAX_PAIRS` pairs.
     """
     rules = Rules(n_grades, depth, pad, scale)
-    table, dropped = read_columns(path, RATING, rules, skip_bad)
-    grouped = "group" in table
-    if equal_groups and not grouped:
-        raise InputError(f"{path}: equal_groups needs a group on every line; add the column, or leave equal_groups out")
-    cells = _Cells(table)
-    pairs, counts = cells.pairs(str(path))
-    if not len(pairs):
-        reason = _why_no_pair(len(cells.lists), table["rating"])
-        raise InputError(f"{path}: {reason}, so no list is preferred to another")
-    group, preferred, other = pairs[:, :3].T
-    weight = pairs[:, 3].view(np.float64)
-    log = Preferences(
-        cells.lists[preferred],
-        cells.lists[other],
-        n_grades=rules.n_known or int(max(cells.lists.max(), 0)) + 1,
-        weight=weight / np.bincount(group, weight)[group] if equal_groups else weight,
-        rater=cells.groups[group] if grouped else None,
-        grade_names=scale,
-    )
-    if grouped:
-        counts["groups without a pair"] = len(cells.groups) - len(np.unique(group))
-    log.dropped = dropped | {name: count for name, count in counts.items() if count}
-    return log
-
-
-class _Cells:
-    """The distinct (group, list, rating) of a log with their weights, ordered by group, then rating."""
-
-    def __init__(self, table: Table) -> None:
-        n = len(table["list"])
-        labels = table["group"].astype(str) if "group" in table else np.zeros(n)
-        self.groups, group = np.unique(labels, return_inverse=True)
-        _, first, number = unique_rows(packed(table["list"]))
-        self.lists = table["list"][first]
-        rank = np.unique(table["rating"], return_inverse=True)[1]
-        keys, _, cell = unique_rows(np.column_stack([group, rank, number]).astype(np.int64))
-        self.group, self.rank, self.list = keys.T
-        self.weight = np.bincount(cell, table.get("weight", np.ones(n)))
-        self.start = np.flatnonzero(np.diff(self.group, prepend=-1))
-        self.size = np.diff(self.start, append=len(keys))
-
-    def pairs(self, name: str) -> tuple[Integers, dict[str, int]]:
-        """Return rows (group, preferred, other, bits of the weight), ordered, and the numbers of pairs left out."""
-        compared = self.size * (self.size - 1) // 2
-        distinct = np.bincount(unique_rows(np.column_stack([self.group, self.list]))[0][:, 0])
-        total = int(np.minimum(compared, distinct * (distinct - 1)).sum())
-        if total > MAX_PAIRS:
-            raise InputError(
-                f"{name}: up to {total:,} distinct pairs, more than {MAX_PAIRS:,}; compare within groups (a group "
-                "column), cut the lists (depth), or read a sample of the lines"
-            )
-        large = np.flatnonzero(compared > BLOCK)
-        parts = [self._level_by_level(g) for g in large]
-        small = np.flatnonzero(compared <= BLOCK)  # joined, in order, until they compare at most about two BLOCK pairs
-        block = np.cumsum(compared[small]) // BLOCK
-        blocks = np.split(small, np.flatnonzero(np.diff(block)) + 1)
-        parts += [self._all_at_once(groups) for groups in blocks if len(groups)]
-        pairs = np.concatenate(parts) if parts else np.empty((0, 4), dtype=np.int64)
-        return pairs[np.lexsort(pairs[:, :3].T[::-1])], self._left_out()
-
-    def _all_at_once(self, groups: NDArray[np.intp]) -> Integers:
-        """Compare each cell of some groups with those before it in its group, whose ratings are not higher."""
-        size, start = self.size[groups], self.start[groups]
-        place = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
-        cell = np.repeat(start, size) + place
-        upper = np.repeat(cell, place)
-        lower = np.repeat(cell - place, place) + np.arange(len(upper)) - np.repeat(np.cumsum(place) - place, place)
-        kept = (self.rank[upper] > self.rank[lower]) & (self.list[upper] != self.list[lower])
-        upper, lower = upper[kept], lower[kept]
-        n = int(self.list.max()) + 1
-        keys, _, pair = unique_rows(np.column_stack([self.group[upper], self.list[upper] * n + self.list[lower]]))
-        weight = np.bincount(pair, self.weight[upper] * self.weight[lower], minlength=len(keys))
-        return np.column_stack([keys[:, 0], keys[:, 1] // n, keys[:, 1] % n, weight.view(np.int64)])
-
-    def _level_by_level(self, g: np.intp) -> Integers:
-        """Compare the lists of one large group, rating by rating, in a table of lists x lists."""
-        here = slice(self.start[g], self.start[g] + self.size[g])
-        lists, row = np.unique(self.list[here], return_inverse=True)
-        wins, lower = np.zeros((len(lists), len(lists))), np.zeros(len(lists))  # lower: weight of each list so far
-        levels = np.flatnonzero(np.diff(self.rank[here])) + 1
-        for rows, weight in zip(np.split(row, levels), np.split(self.weight[here], levels), strict=True):
-            wins[rows] += weight[:, None] * lower
-            lower[rows] += weight
-        np.fill_diagonal(wins, 0)
-        better, worse = np.nonzero(wins)
-        group = np.full(len(better), self.group[here.start])
-        return np.column_stack([group, lists[better], lists[worse], wins[better, worse].view(np.int64)])
-
-    def _left_out(self) -> dict[str, int]:
-        """Return the numbers of pairs of lines, in one group, that are no preference."""
-        rated = _sums(self.weight, self.group, self.rank)
-        lists = _sums(self.weight, self.group, self.list)
-        cells = _sums(self.weight**2, self.group, self.list)
-        return {
-            "pairs of equal lists": round(((lists**2 - cells) / 2).sum()),
-            "pairs rated equally": round(np.maximum(rated * (rated - 1) / 2, 0).sum()),
-        }
-
-
-def _sums(weight: Any, *keys: Integers) -> Any:
-    """Return the total weight of each distinct combination of keys."""
-    return np.bincount(unique_rows(np.column_stack(keys))[2], weight)
-
-
-def _why_no_pair(n_lists: int, rating: Floats) -> str:
-    if n_lists == 1:
-        return "every line has the same list"
-    if (rating == rating[0]).all():
-        return f"every rating is {rating[0]:g}"
-    return "no two different lists of one group have different ratings"
+    return Preferences.of_columns(*rated_columns(path, rules, skip_bad, equal_groups=equal_groups))

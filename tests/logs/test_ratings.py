@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs import ratings
+from dcglearn.logs import rated_lists as ratings
 from dcglearn.logs.ratings import read_ratings
 from tests.logs.log_files import columns, quick, write
 from tests.makers import SHARED

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs import readers
+from dcglearn.logs import read_table
 from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.ratings import read_ratings
 from dcglearn.logs.readers import read_preferences
@@ -28,7 +28,7 @@ def is_fast(monkeypatch, read, path, **options):
         raise AssertionError("the careful pass was asked")
 
     with monkeypatch.context() as patch:
-        patch.setattr(readers, "read_carefully", careful)
+        patch.setattr(read_table, "read_carefully", careful)
         return read(path, **options)
 
 
@@ -218,7 +218,12 @@ def test_latin_1_names_the_line(tmp_path):
         ("x.csv", b"\n \r\n\n", "x.csv is empty"),
         ("x.csv", b"a,b,winner\n", "x.csv: nothing after the header"),
         ("x.csv", b"a,b,winner\n\n\n", "x.csv: nothing after the header"),
-        ("x.csv", b"left;right;winner\n", r"line 1: no 'a' \(accepted names: a, left, .*\); found left;right;winner"),
+        ("x.csv", b"left;right;winner\n", "x.csv: nothing after the header"),
+        (
+            "x.csv",
+            b"left:right\n",
+            r"no 'a' \(accepted names: a, left, .*\); found left:right; separate the columns",
+        ),
         ("x.tsv", b"a\tleft\tb\twinner\n", "line 1: a and left both give the 'a'"),
         ("x.csv", b'a,"b,winner\n', "line 1: not a line of CSV"),
         ("x.jsonl", GOOD.encode("utf-16"), "x.jsonl is UTF-16 text; save it as UTF-8"),
@@ -228,7 +233,8 @@ def test_latin_1_names_the_line(tmp_path):
         ("x.parquet", b"PAR1" + bytes(range(256)), "x.parquet: not a Parquet file, or a truncated one"),
         ("x.jsonl.gz", gzip.compress(GOOD.encode(), mtime=0)[:-5], "x.jsonl.gz: cannot be decompressed .* truncated"),
         ("x.jsonl.gz", b"\x1f\x8bgarbage, not gzip", "x.jsonl.gz: cannot be decompressed"),
-        ("x.json", b"[" + GOOD.encode() + b"]", "x.json, line 1: not valid JSON .*one object a line"),
+        ("x.json", b"[" + GOOD.encode(), "x.json: not valid JSON .*expected an array of objects"),
+        ("x.json", b"[1]", "x.json, record 1: 1 is not an object with names and values"),
     ],
 )
 def test_bad_file_is_named(tmp_path, name, content, message):

@@ -1,0 +1,141 @@
+"""Data frames and records in memory: which objects they are, and frames of other libraries as polars'."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.sources import plain_types
+from dcglearn.foundation.validation import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import polars as pl
+
+PAIR_NAMES = ("a", "b", "winner")
+"""Names of the values of a tuple that is a judgement of two lists."""
+
+RATING_NAMES = ("list", "rating")
+"""Names of the values of a tuple that is a rated list."""
+
+
+def is_frame(value: Any) -> bool:
+    """Return whether a value is a table: of polars, pandas, or any library with Arrow's interchange."""
+    if any(hasattr(value, name) for name in ("to_delayed", "dask", "__array_interface__")):
+        return False
+    kind = type(value).__module__.split(".")[0]
+    return (
+        hasattr(value, "__arrow_c_stream__")
+        or hasattr(value, "__dataframe__")
+        or (kind == "polars" and hasattr(value, "collect"))
+        or (hasattr(value, "columns") and hasattr(value, "itertuples"))
+    )
+
+
+def is_records(value: Any) -> bool:
+    """Return whether a value is a sequence of mappings, or of tuples that hold lists and others, as (a, b, winner)."""
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not value:
+        return False
+    first = value[0]
+    if not isinstance(first, list | tuple):
+        return isinstance(first, Mapping)
+    are_lists = [hasattr(entry, "__len__") and not isinstance(entry, str) for entry in first]
+    return any(are_lists) and not all(are_lists)
+
+
+def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:
+    """Return tuples as dictionaries with the given names, in order; mappings stay as they are.
+
+    Two lists alone are a preferred list and another. Raises InputError if a tuple has another length than the names.
+    """
+    dictionaries: list[Any] = []
+    for number, record in enumerate(records, 1):
+        if hasattr(record, "_asdict"):
+            dictionaries.append(record._asdict())
+        elif not isinstance(record, list | tuple):
+            dictionaries.append(record)
+        else:
+            values = (*record, "a") if len(record) == 2 and tuple(names) == PAIR_NAMES else record
+            if len(values) != len(names):
+                raise InputError(
+                    f"record {number} has {len(values)} values for the names {', '.join(names)}; name them by columns="
+                )
+            dictionaries.append(dict(zip(names, values, strict=True)))
+    return dictionaries
+
+
+def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | pl.DataFrame:
+    """Return columns in memory as a table, or as records where they hold values of several types; None is left out.
+
+    Raises InputError if they differ in length.
+    """
+    import polars as pl
+
+    present = {name: values for name, values in columns.items() if values is not None}
+    arrays = {
+        name: values if isinstance(values, np.ndarray) and values.dtype != object else _plain(values)
+        for name, values in present.items()
+    }
+    lengths = {name: len(values) for name, values in arrays.items()}
+    if len(set(lengths.values())) > 1 or not all(lengths.values()):
+        shown = ", ".join(f"{name} has {n}" for name, n in lengths.items())
+        raise InputError(f"{shown} entries; give one entry for each list, and at least two lists")
+    try:
+        table = pl.DataFrame(arrays)
+        wide = [name for name, dtype in table.schema.items() if isinstance(dtype, pl.Array)]
+        return table.with_columns(pl.col(name).arr.to_list() for name in wide)
+    except (pl.exceptions.PolarsError, TypeError, ValueError):
+        return [dict(zip(arrays, row, strict=True)) for row in zip(*arrays.values(), strict=True)]
+
+
+def polars_frame(frame: Any) -> pl.DataFrame:
+    """Return a table of polars, pandas or Arrow's interchange as one of polars, with plain types.
+
+    Missing values become null. Raises InputError if it has no row, or a column's values have different types.
+    """
+    import polars as pl
+
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    try:
+        if hasattr(frame, "itertuples"):  # pandas converts to Arrow only where pyarrow is installed
+            table = pl.DataFrame({str(name): _column(frame[name]) for name in _unique(frame.columns)})
+        elif hasattr(frame, "__arrow_c_stream__"):
+            table = pl.DataFrame(frame)
+        else:
+            table = pl.from_dataframe(frame)
+    except (pl.exceptions.PolarsError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"the data frame cannot be read ({error}); give every column values of one type, lists as lists of integers"
+        ) from error
+    if not len(table):
+        raise InputError("the data frame is empty; expected one judgement a row")
+    return plain_types(table)
+
+
+def _column(series: Any) -> list[Any]:
+    """Return the values of a column of pandas in Python's types, None where one is missing."""
+    missing = series.isna().tolist()
+    return [None if absent else _plain(value) for value, absent in zip(series.tolist(), missing, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    """Return arrays, series and tuples as lists, and other values as they are."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "to_list"):
+        return value.to_list()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _unique(columns: Any) -> list[Any]:
+    names = [str(name) for name in columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"the data frame has two columns called {twice}; rename or drop one of them")
+    return list(columns)

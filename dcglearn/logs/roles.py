@@ -1,0 +1,99 @@
+"""The meanings of a log's columns, and how columns are recognised by their names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.wide_tables import wide_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    ColumnsByRole: TypeAlias = dict[str, str | tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Role:
+    """The meaning of a column: kind of its values, accepted names, and whether lines may lack it.
+
+    `kind` is one of grades, grade, winner, label, identity, number, positive; a `uniform` column has a value on every
+    line or on none. `marks` are the words that name the columns of a list with a column for each position.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    required: bool = False
+    uniform: bool = False
+    marks: tuple[str, ...] = ()
+
+
+PREFERENCE = {
+    "a": Role("grades", ("a", "left", "list_a", "grades_a"), required=True, marks=("a", "left", "l")),
+    "b": Role("grades", ("b", "right", "list_b", "grades_b"), required=True, marks=("b", "right", "r")),
+    "winner": Role("winner", ("winner", "preferred", "preference", "label", "choice"), required=True),
+    "query": Role("label", ("query", "query_id", "qid", "q_id")),
+    "rater": Role("label", ("rater", "user", "judge", "assessor", "annotator")),
+    "weight": Role("positive", ("weight", "count")),
+    "strength": Role("positive", ("strength",)),
+    "margin": Role("number", ("margin",), uniform=True),
+    "id": Role("identity", ("id",)),
+    "supersedes": Role("identity", ("supersedes",)),
+}
+"""The columns of a log of preferences."""
+
+RATING = {
+    "list": Role("grades", ("list", "grades", "results"), required=True, marks=("",)),
+    "rating": Role("number", ("rating", "satisfaction", "score"), required=True),
+    "group": Role("label", ("group", "user", "session", "rater"), uniform=True),
+    "weight": Role("positive", ("weight", "count")),
+}
+"""The columns of a log of ratings."""
+
+
+def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
+    """Return the name of each role's column, recognised in any case; roles without a column are left out.
+
+    A list that has a column for each position gets the tuple of their names, in order. Raises InputError if two
+    columns have one role, a required one is missing, or a position is.
+    """
+    columns: ColumnsByRole = {}
+    for role, about in roles.items():
+        matches = [name for name in names if name.lower() in about.names]
+        if len(matches) > 1:
+            raise InputError(f"{' and '.join(matches)} both give the {role!r} of a line; rename or drop one of them")
+        cells = wide_columns(names, about.marks) if about.marks and not matches else ()
+        if matches or cells:
+            columns[role] = matches[0] if matches else cells
+        elif about.required:
+            raise InputError(
+                f"no {role!r} (accepted names: {', '.join(about.names)}); found {', '.join(names) or '-'}"
+                f"{_hint(names, roles)}"
+            )
+    return columns
+
+
+def recognised(names: Sequence[str], roles: Mapping[str, Role]) -> bool:
+    """Return whether every required role has its column."""
+    try:
+        return bool(by_role(names, roles))
+    except InputError:
+        return False
+
+
+def _hint(names: Sequence[str], roles: Mapping[str, Role]) -> str:
+    """Return what a table that lacks a column may be instead; the text ends the sentence that names the column."""
+    found = {name.lower() for name in names}
+
+    def has(kind: Mapping[str, Role]) -> bool:
+        needed = [role for role in kind.values() if role.required]
+        return all(found & set(role.names) or wide_columns(names, role.marks) for role in needed)
+
+    if "a" in roles and has(RATING):
+        return "; these are rated lists: read them with --ratings (dl.read_ratings in Python)"
+    if "rating" in roles and has(PREFERENCE):
+        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences in Python)"
+    if len(names) == 1:
+        return "; separate the columns by commas, semicolons or tabs"
+    return ""
