@@ -12,18 +12,17 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from dcglearn.foundation.sources import content, kind_of, parquet_rows
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.careful_pass import MAX_LABEL, Rules
-from dcglearn.logs.line_formats import JsonLines, ParquetRows, Role, errors_in, shown
-from dcglearn.logs.readers import PREFERENCE, read_columns
+from dcglearn.logs.line_formats import TextLines, errors_in, shown
+from dcglearn.logs.read_table import opener_of, read_columns
+from dcglearn.logs.roles import PREFERENCE, Role
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping, Sequence
 
     from dcglearn.foundation.arrays import Grades
-    from dcglearn.logs.line_formats import Source
 
 MOST_BYTES = 256 << 20
 """Largest file of candidates, in bytes."""
@@ -159,8 +158,8 @@ def read_candidates(
         raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MB; give a sample of its pairs")
     rules = Rules(n_grades, depth, scale=scale)
     roles = {role: PREFERENCE[role] for role in ("a", "b", "query")}
-    table, _ = read_columns(path, roles, rules, None)
-    extras = _extras(path, table["a"].shape[1], depth)
+    table, _, recognised = read_columns(path, roles, rules)
+    extras = [] if "position" in recognised.columns else _extras(path, table["a"].shape[1], depth)
     queries = table.get("query", [""] * len(table["a"]))
     lists = zip(table["a"].tolist(), table["b"].tolist(), strict=True)
     pairs = [
@@ -171,12 +170,11 @@ def read_candidates(
 
 
 def _extras(path: str | os.PathLike[str], n_items: int, depth: int | None) -> list[dict[str, Any]]:
-    """Return items and intent of every line; empty for CSV and TSV, which have none."""
-    name, data = content(path)
-    kind = kind_of(Path(path).name.lower(), data)
-    if kind == "text":
+    """Return items and intent of every line; empty for text, which has none."""
+    name, open_with = opener_of(path, SHOWN)
+    source = open_with(SHOWN)
+    if isinstance(source, TextLines):
         return []
-    source: Source = ParquetRows(parquet_rows(name, data), SHOWN) if kind == "parquet" else JsonLines(data, SHOWN)
     extras = []
     for number, line in source:
         with errors_in(f"{name}, {source.unit} {number}"):

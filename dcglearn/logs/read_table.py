@@ -68,7 +68,7 @@ def read_columns(
     both = skip_bad is not None and is_path(log) and Path(log).exists() and Path(skip_bad).exists()
     if skip_bad is not None and both and Path(log).samefile(skip_bad):
         raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
-    name, open_with = _opener(log, roles)
+    name, open_with = opener_of(log, roles)
     with errors_in(name):
         source = open_shaped(open_with, roles)
     table, dropped = columns_of(name, source, rules, skip_bad)
@@ -134,7 +134,7 @@ def columns_of(
     return table, dropped
 
 
-def _opener(log: Any, roles: Mapping[str, Role]) -> tuple[str, Callable[[Mapping[str, Role]], Source]]:
+def opener_of(log: Any, roles: Mapping[str, Role]) -> tuple[str, Callable[[Mapping[str, Role]], Source]]:
     """Return what messages call a path, data frame or sequence of records, and a function that opens it by roles."""
     if is_frame(log):
         return "data frame", partial(FrameRows, polars_frame(log))
