@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
@@ -66,21 +66,35 @@ def pair_sums(
     unit = np.eye(width)  # the row of d of a code a * width + b holds +1 at a, -1 at b
     sign = (unit[:, None, :] - unit[None, :, :]).reshape(n_codes, width)
 
+    flat = table.ravel()
+
+    pairs = [_read_only(column) for column in (first, second, margin, weight)]
+
     def part(start: int, stop: int) -> PairSums:
         shortfalls = np.zeros((depth, n_codes))
-        loss, slope = _hinge(first, second, margin, weight, table, start, stop, shortfalls)
+        loss, slope = _hinge(*pairs, flat, width, start, stop, shortfalls.reshape(-1))
         hessian = np.zeros((0, 0))
         if curvature:
-            counted = n_joint * n_codes**2 <= MAX_TABLE
-            single = np.zeros((depth, n_codes))
-            joint = np.zeros((n_joint, n_codes, n_codes) if counted else (0, 1, 1))
-            scattered = np.zeros((0, 1) if counted else (depth * width,) * 2)
-            _count(first, second, margin, weight, table, start, stop, single, joint, scattered)
             known = np.arange(depth * width) % width > 0
-            hessian = (_contract(single, joint, sign) if counted else scattered)[np.ix_(known, known)]
+            if n_joint * n_codes**2 <= MAX_TABLE:
+                single, joint = np.zeros((depth, n_codes)), np.zeros((n_joint, n_codes, n_codes))
+                block = np.empty((depth, BLOCK), np.uint16), np.empty(BLOCK)
+                _count(*pairs, flat, width, start, stop, *block, single, joint)
+                both = _contract(single, joint, sign)
+            else:
+                both = np.zeros((depth * width,) * 2)
+                _scatter(*pairs, flat, width, start, stop, both)
+            hessian = both[np.ix_(known, known)]
         return PairSums(loss, slope, (shortfalls @ sign)[:, 1:], hessian)
 
     return reduce(PairSums.__add__, over_chunks(part, n))
+
+
+def _read_only(array: Any) -> Any:
+    """Return a read-only view, so that each kernel is compiled once rather than for every mix of flags."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
@@ -108,10 +122,8 @@ def _shortfall(first, second, margin, flat, width, i):
 
 
 @njit(cache=True, nogil=True)
-def _hinge(first, second, margin, weight, table, start, stop, shortfalls):
-    """Return loss and slope; add ``v xi`` by position and code to `shortfalls`, shape (K, width^2)."""
-    depth, width = table.shape
-    flat, sums = table.ravel(), shortfalls.ravel()
+def _hinge(first, second, margin, weight, flat, width, start, stop, sums):
+    """Return loss and slope; add ``v xi`` by position and code to `sums`, shape (K * width^2,)."""
     loss = 0.0
     slope = 0.0
     for i in range(start, stop):
@@ -120,64 +132,54 @@ def _hinge(first, second, margin, weight, table, start, stop, shortfalls):
             weighted = xi * (weight[i] if len(weight) > 1 else weight[0])
             loss += weighted * xi
             slope += weighted * (margin[i] if len(margin) > 1 else margin[0])
-            for k in range(depth):
+            for k in range(first.shape[1]):
                 code = (first[i, k] + 1) * width + second[i, k] + 1
                 sums[np.uint64(k * width * width + code)] += weighted
     return loss, slope
 
 
 @njit(cache=True, nogil=True)
-def _count(first, second, margin, weight, table, start, stop, single, joint, scattered):
-    """Add the ``v`` of pairs that fall short by code to `single`, by two codes to `joint`, or v d d^T to `scattered`.
+def _count(first, second, margin, weight, flat, width, start, stop, codes, v, single, joint):
+    """Add the ``v`` of pairs that fall short by code to `single`, by two codes to `joint`.
 
-    Pairs are gathered in blocks and counted two positions at a time, so that each table of joint counts
-    stays in the nearest cache. One of `joint` and `scattered` is empty and not filled.
+    Pairs are gathered in blocks, `codes` and `v`, and counted two positions at a time, so that each table of joint
+    counts stays in the nearest cache.
     """
-    depth, width = table.shape
-    flat = table.ravel()
-    codes = np.empty((depth, BLOCK), np.uint16)
-    v = np.empty(BLOCK)
     held = 0
     for i in range(start, stop):
         if _shortfall(first, second, margin, flat, width, i) > 0.0:
             v[held] = weight[i] if len(weight) > 1 else weight[0]
-            for k in range(depth):
+            for k in range(len(codes)):
                 codes[k, held] = (first[i, k] + 1) * width + second[i, k] + 1
             held += 1
-        if held == BLOCK or (i == stop - 1 and held > 0):
-            if len(scattered) > 0:
-                _scatter(codes, v, held, width, scattered)
-            else:
-                _count_block(codes, v, held, single, joint)
+        if held == len(v) or (i == stop - 1 and held > 0):
+            pair = 0
+            for k in range(len(codes)):
+                here, at_one = codes[k], single[k]
+                for p in range(held):
+                    at_one[here[p]] += v[p]
+                for j in range(k):
+                    there, at_both = codes[j], joint[pair]
+                    for p in range(held):
+                        at_both[here[p], there[p]] += v[p]
+                    pair += 1
             held = 0
 
 
 @njit(cache=True, nogil=True)
-def _count_block(codes, v, held, single, joint):
-    pair = 0
-    for k in range(codes.shape[0]):
-        here, at_one = codes[k], single[k]
-        for i in range(held):
-            at_one[here[i]] += v[i]
-        for j in range(k):
-            there, at_both = codes[j], joint[pair]
-            for i in range(held):
-                at_both[here[i], there[i]] += v[i]
-            pair += 1
-
-
-@njit(cache=True, nogil=True)
-def _scatter(codes, v, held, width, scattered):
-    """Add v d d^T of each pair, on scales too wide for a table of joint counts."""
-    depth = codes.shape[0]
-    for i in range(held):
-        for k in range(depth):
-            a = k * width + codes[k, i] // width
-            b = k * width + codes[k, i] % width
-            for j in range(depth):
-                c = j * width + codes[j, i] // width
-                d = j * width + codes[j, i] % width
-                scattered[a, c] += v[i]
-                scattered[a, d] -= v[i]
-                scattered[b, c] -= v[i]
-                scattered[b, d] += v[i]
+def _scatter(first, second, margin, weight, flat, width, start, stop, both):
+    """Add ``v d d^T`` of each pair that falls short, on scales too wide for a table of joint counts."""
+    for i in range(start, stop):
+        if _shortfall(first, second, margin, flat, width, i) <= 0.0:
+            continue
+        v = weight[i] if len(weight) > 1 else weight[0]
+        for k in range(first.shape[1]):
+            a = k * width + first[i, k] + 1
+            b = k * width + second[i, k] + 1
+            for j in range(first.shape[1]):
+                c = j * width + first[i, j] + 1
+                d = j * width + second[i, j] + 1
+                both[a, c] += v
+                both[a, d] -= v
+                both[b, c] -= v
+                both[b, d] += v
