@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dcglearn.cli.compiling import told_on_a_terminal
 from dcglearn.cli.log_options import LogOptions
 from dcglearn.cli.metric_options import check_metrics
 from dcglearn.cli.options import Cluster, Force, Reading, check_outputs, takes_groups, write_figure
@@ -201,7 +202,7 @@ def learn(
         return
     from dcglearn.cli.report import learn_report
 
-    with source.opened(reading, cluster, source.skip_bad) as log:
+    with source.opened(reading, cluster, source.skip_bad) as log, told_on_a_terminal():
         report = learn_report(
             log,
             method=learner.method,

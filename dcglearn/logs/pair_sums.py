@@ -65,10 +65,8 @@ def pair_sums(
     n_codes, n_joint = width * width, depth * (depth - 1) // 2
     unit = np.eye(width)  # the row of d of a code a * width + b holds +1 at a, -1 at b
     sign = (unit[:, None, :] - unit[None, :, :]).reshape(n_codes, width)
-
+    pairs = _read_only(first), _read_only(second), _read_only(margin), _read_only(weight)
     flat = table.ravel()
-
-    pairs = [_read_only(column) for column in (first, second, margin, weight)]
 
     def part(start: int, stop: int) -> PairSums:
         shortfalls = np.zeros((depth, n_codes))
