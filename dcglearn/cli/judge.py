@@ -5,12 +5,15 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dcglearn.cli.options import Reading, takes_groups
 from dcglearn.foundation.validation import InputError
+
+if TYPE_CHECKING:
+    from dcglearn.judge.candidates import Candidates
 
 commands = typer.Typer()
 
@@ -34,6 +37,53 @@ class AskingOptions:
 
 
 @dataclass(frozen=True)
+class RunOptions:
+    """Two runs to compare, in place of a file of candidates."""
+
+    runs: Annotated[
+        tuple[str, str] | None, typer.Option(metavar="OLD NEW", help="Two TREC runs to compare, a pair a query.")
+    ] = None
+    qrels: Annotated[str | None, typer.Option(metavar="QRELS", help="With --runs: the judgements.")] = None
+    documents: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --runs: JSON lines with docno, title and text.")
+    ] = None
+    topics: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --runs: texts of the queries: name, tab, text.")
+    ] = None
+    unjudged: Annotated[
+        str, typer.Option(metavar="worst|best|drop", help="With --runs: the grade of documents nobody has judged.")
+    ] = "worst"
+
+    def candidates(self, file: str | None, reading: Reading) -> Candidates:
+        """Return the pairs of a file or of two runs.
+
+        Raises
+        ------
+        InputError
+            If neither is given, or both; or a file is bad.
+        """
+        if (file is None) == (self.runs is None):
+            raise InputError("give a file of CANDIDATES, or --runs OLD NEW --qrels QRELS")
+        if file is not None:
+            from dcglearn.judge.candidates import read_candidates
+
+            return read_candidates(file, **reading.parameters)
+        from dcglearn.judge.from_runs import candidates_from_runs
+
+        if self.qrels is None or self.runs is None:
+            raise InputError("--runs needs --qrels: a DCG is learned from grades")
+        return candidates_from_runs(
+            list(self.runs),
+            self.qrels,
+            self.documents,
+            self.topics,
+            depth=reading.depth or 10,
+            n_grades=reading.grades,
+            unjudged=self.unjudged,
+        )
+
+
+@dataclass(frozen=True)
 class PlaceOptions:
     """Where the server listens."""
 
@@ -49,7 +99,8 @@ class PlaceOptions:
 
 @commands.command(
     epilog="Examples: dcglearn judge candidates.jsonl --log verdicts.jsonl    "
-    "dcglearn judge candidates.jsonl --log verdicts.jsonl --raters ann,bob --redundancy 2"
+    "dcglearn judge candidates.jsonl --log verdicts.jsonl --raters ann,bob --redundancy 2    "
+    "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl --log verdicts.jsonl"
 )
 @takes_groups
 def judge(
@@ -57,9 +108,10 @@ def judge(
     asking: AskingOptions,
     place: PlaceOptions,
     log: Annotated[Path, typer.Option(metavar="LOG", help="The verdicts; an existing log is continued.")],
+    source: RunOptions,
     candidates: Annotated[
-        str, typer.Argument(metavar="CANDIDATES", help="Pairs that could be judged: a, b, and items to show.")
-    ],
+        str | None, typer.Argument(metavar="[CANDIDATES]", help="Pairs that could be judged: a, b, and items to show.")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Read and check everything; start no server and write nothing.")
     ] = False,
@@ -69,10 +121,9 @@ def judge(
     The page shows two lists side by side and takes a verdict by one key; every verdict is on the disk before the next
     pair counts. Stop with Ctrl-C; the same command continues.
     """
-    from dcglearn.judge.candidates import read_candidates
     from dcglearn.judge.study import Rules, Study
 
-    pairs = read_candidates(candidates, **reading.parameters)
+    pairs = source.candidates(candidates, reading)
     rules = Rules(
         raters=tuple(name.strip() for name in (asking.raters or "").split(",") if name.strip()),
         redundancy=asking.redundancy,

@@ -42,7 +42,10 @@ Item = dict[str, str]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two lists that could be judged; `key` is the same for the same lists and query in every run and log."""
+    """Two lists that could be judged; `key` is the same for the same lists and query in every run and log.
+
+    `text` is shown in place of the query where that is a name such as 301.
+    """
 
     query: str
     a: tuple[int, ...]
@@ -50,6 +53,7 @@ class Pair:
     items_a: tuple[Item, ...] | None = None
     items_b: tuple[Item, ...] | None = None
     intent: str = ""
+    text: str = ""
 
     @cached_property
     def key(self) -> str:

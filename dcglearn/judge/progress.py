@@ -8,23 +8,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.judge.details import agreement_between_raters, learning_curve, wins
+from dcglearn.judge.newest import Newest
 
 if TYPE_CHECKING:
     from dcglearn.judge.learned import Fit
     from dcglearn.judge.study import Study
+    from dcglearn.judge.verdict_log import Verdict
 
 
 class Progress:
-    """Reports on a study."""
+    """Reports on a study; what takes longer is worked out in a thread, while somebody looks."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
+        self._details: dict[str, Any] = {}
+        self._of: Fit | None = None
+        self._newest = Newest("details", self._work_out)
 
     def report(self) -> dict[str, Any]:
         """Return what the view of progress shows, as plain values."""
         study, fit = self._study, self._study.learned.latest
         standing = study.standing()
         n = sum(verdict["winner"] != "open" for verdict in standing)
+        if fit.learner is not None and (self._of is None or self._of.log is not fit.log):
+            self._of = fit
+            self._newest.give(fit)
+        systems = study.candidates.systems
         return {
             "verdicts": n,
             "ties": sum(verdict["winner"] == "tie" for verdict in standing),
@@ -33,9 +43,17 @@ class Progress:
             "widest": fit.widest,
             "width": study.rules.width,
             "more": fit.more(study.rules.width, n),
-            "raters": self._raters(standing, fit),
-            "trouble": study.learned.trouble,
+            "raters": _raters(standing, fit, self._details.get("raters", {})),
+            "alpha": self._details.get("alpha"),
+            "n_units": self._details.get("n_units", 0),
+            "curve": self._details.get("curve", []),
+            "wins": None if systems is None else wins(standing, systems),
+            "trouble": study.learned.trouble or self._newest.trouble,
         }
+
+    def wait(self, seconds: float = 60.0) -> bool:
+        """Wait until the details of the last report are worked out; return whether they are."""
+        return self._newest.wait(seconds)
 
     def log_bytes(self) -> bytes:
         """Return the log as it is on the disk."""
@@ -66,22 +84,20 @@ class Progress:
         banded_figure(fit.dcg, {"exponential-log2": usual}, bands).savefig(buffer, format="png", dpi=150)
         return buffer.getvalue()
 
-    def _raters(self, standing: list[dict[str, Any]], fit: Fit) -> list[dict[str, Any]]:
-        names = sorted({verdict["rater"] or "" for verdict in standing})
-        errors = {} if fit.learner is None else fit.learner.rater_error_
-        rows = []
-        for name in names:
-            own = [verdict for verdict in standing if (verdict["rater"] or "") == name]
-            rows.append(
-                {
-                    "name": name,
-                    "verdicts": sum(verdict["winner"] != "open" for verdict in own),
-                    "ties": sum(verdict["winner"] == "tie" for verdict in own),
-                    "skipped": sum(verdict["winner"] == "open" for verdict in own),
-                    "error": errors.get(name, None if fit.learner is None else fit.learner.error_rate_),
-                }
-            )
-        return rows
+    def _work_out(self, fit: Fit) -> None:
+        if fit.log is not None and fit.learner is not None:
+            self._details = {**agreement_between_raters(fit.log, fit.learner), "curve": learning_curve(fit.log)}
+
+
+def _raters(standing: list[Verdict], fit: Fit, known: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return counts, error rate and position bias of each rater, as far as they are known."""
+    rows = []
+    for name in sorted({verdict["rater"] or "" for verdict in standing}):
+        winners = [verdict["winner"] for verdict in standing if (verdict["rater"] or "") == name]
+        counts = {"ties": winners.count("tie"), "skipped": winners.count("open")}
+        more = {key: known.get(name, {}).get(key) for key in ("error", "bias")}
+        rows.append({"name": name, "verdicts": len(winners) - counts["skipped"], **counts, **more})
+    return rows
 
 
 def _curves(fit: Fit) -> dict[str, Any] | None:

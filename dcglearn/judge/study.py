@@ -326,7 +326,7 @@ class Study:
         left, right = (a, b) if left_is_a else (b, a)
         shown_left = "a" if left_is_a else "b"
         return {
-            "pair": key, "query": pair.query, "intent": pair.intent,
+            "pair": key, "query": pair.text or pair.query, "intent": pair.intent,
             "left": left, "right": right, "shown_left": shown_left,
         }  # fmt: skip
 
@@ -395,6 +395,8 @@ def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
         if not any(columns[name]):
             del columns[name]
     tie = [v["winner"] == "tie" for v in verdicts]
+    if all(v["shown_left"] for v in verdicts):
+        columns["swapped"] = [v["shown_left"] != ("b" if v["winner"] == "b" else "a") for v in verdicts]
     return Preferences(np.array(won, np.int8), n_grades=n_grades, tie=tie if any(tie) else None, **columns)
 
 

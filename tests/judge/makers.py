@@ -32,7 +32,7 @@ def answer(pair, choice="left", number=0, **more):
 
 def verdict(number=0, a=(4, 0, 0, 0, 0), b=(0, 0, 0, 0, 1), winner="a", **more):
     line = {"id": f"verdict-{number:06}", "query": "q", "a": list(a), "b": list(b), "winner": winner, "rater": "ann"}
-    return {**line, "items_a": None, "items_b": None, "supersedes": None, **more}
+    return {**line, "items_a": None, "items_b": None, "supersedes": None, "strength": None, "shown_left": "a", **more}
 
 
 def lines(path):

@@ -13,7 +13,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # newer versions of Starlette prefer another client
     from starlette.testclient import TestClient
 
-from dcglearn.judge import learned, verdict_log
+from dcglearn.judge import verdict_log
 from dcglearn.judge.app import judging_app
 from dcglearn.judge.guard import MOST_BODY, Access, allowed_hosts
 from dcglearn.judge.study import Rules, Study
@@ -48,11 +48,6 @@ class Page:
         sent = {**answer(pair, choice, **more), "id": f"{self.who['rater']}-{self.who['tab']}-{self.n:06}"}
         self.take(self.post("/api/verdicts", verdicts=[sent], holding=[pair["pair"] for pair in self.queue]))
         return pair, sent
-
-
-@pytest.fixture(autouse=True)
-def few_resamples(monkeypatch):
-    monkeypatch.setattr(learned, "RESAMPLES", 3)
 
 
 @pytest.fixture
@@ -155,7 +150,7 @@ def test_a_restart_continues(client, study, tmp_path):
     again.close()
 
 
-def test_the_export_is_what_the_command_learns(client, study, dcglearn, tmp_path):
+def test_the_export_is_what_the_command_learns(client, study, dcglearn, tmp_path, learning):
     page = Page(client)
     assert client.get("/export/dcg.png").status_code == 409
     for _ in range(12):

@@ -322,7 +322,6 @@ function draw(found) {
   if (found.more) words.push(`About ${found.more} more verdicts bring it below ${found.width}.`);
   if (found.more === 0) words.push(`That is below ${found.width}: there are enough verdicts.`);
   if (!found.curves) words.push("Nothing is learned yet: judge a few pairs.");
-  $("summary").textContent = [...words, found.trouble].filter(Boolean).join(" ");
   const charts = [], tables = [];
   if (found.curves) {
     const { gains, discounts, bands } = found.curves, after = `after ${found.curves.n} verdicts`;
@@ -336,8 +335,29 @@ function draw(found) {
       ...gains.map((value, i) => [`gain of grade ${i}`, value.toFixed(3), band(bands && bands.gains, i)]),
       ...discounts.map((value, i) => [`discount at ${i + 1}`, value.toFixed(3), band(bands && bands.discounts, i)])]));
   }
-  tables.unshift(table("Raters", ["name", "verdicts", "ties", "skipped", "error rate"],
-    found.raters.map((row) => [row.name || "-", row.verdicts, row.ties, row.skipped, percent(row.error)])));
+  const known = (estimate) => (estimate && estimate.value !== null
+    ? `${estimate.value.toFixed(2)} (${estimate.low.toFixed(2)} to ${estimate.high.toFixed(2)})` : "-");
+  tables.unshift(table("Raters", ["name", "verdicts", "ties", "skipped", "error rate", "favours left by (log-odds)"],
+    found.raters.map((row) => [row.name || "-", row.verdicts, row.ties, row.skipped, known(row.error), known(row.bias)])));
+  if (found.n_units) {
+    words.push(`Agreement between raters on ${found.n_units} pairs: Krippendorff's alpha ${known(found.alpha)}.`);
+  }
+  if (found.wins) {
+    const { systems, verdicts, queries, ties, tied_queries: tied, share, p_value: p } = found.wins;
+    tables.unshift(table("Systems", ["name", "verdicts won", "queries won"],
+      systems.map((name, i) => [name, verdicts[i], queries[i]])));
+    words.push(`${ties} ties; ${tied} queries tied.`);
+    if (share) {
+      words.push(`${systems[1]} wins ${percent(share[0])} of the other queries (95%: ${percent(share[1])} to `
+        + `${percent(share[2])}); sign test by query: p = ${p.toPrecision(2)}.`);
+    }
+  }
+  if (found.curve.length > 1) {
+    const { curve } = found, sizes = curve.map((point) => point.n);
+    charts.push(chart("Share of held-out verdicts respected, with 95% intervals", "verdicts learned from", numbers(sizes.length, 0),
+      curve.map((point) => point.share), [curve.map((point) => point.low), curve.map((point) => point.high)], sizes));
+  }
+  $("summary").textContent = [...words, found.trouble].filter(Boolean).join(" ");
   $("charts").replaceChildren(...charts);
   $("tables").replaceChildren(...tables);
 }

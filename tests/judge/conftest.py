@@ -1,0 +1,17 @@
+"""Fixtures of the judging page's tests: no learning in the background where a test is not about it."""
+
+import pytest
+
+from dcglearn.judge import learned
+
+
+@pytest.fixture
+def learning(monkeypatch):
+    """Learn in the background, as the server does, with few bootstrap samples."""
+    monkeypatch.setattr(learned, "RESAMPLES", 3)
+
+
+@pytest.fixture(autouse=True)
+def quick(request, monkeypatch):
+    if "learning" not in request.fixturenames:
+        monkeypatch.setattr(learned.Learned, "update", lambda *_: None)

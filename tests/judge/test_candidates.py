@@ -1,0 +1,165 @@
+"""Candidates from files and from runs, and the command that reads them."""
+
+import json
+import socket
+
+import polars as pl
+import pytest
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.judge.candidates import read_candidates, seen_items, web_origin
+from dcglearn.judge.from_runs import candidates_from_runs
+from dcglearn.judge.study import Rules
+
+ITEMS = [{"title": "One", "snippet": "s", "url": "https://example.org/1"}, {"title": "Two"}]
+LINE = {"query": "q", "intent": "why", "a": [2, 0], "b": [1, 1], "items_a": ITEMS, "items_b": ["Three", None]}
+
+
+def written(folder, *lines, name="pairs.jsonl"):
+    path = folder / name
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_items_come_with_their_grades(tmp_path):
+    found = read_candidates(written(tmp_path, LINE, {"a": [0, 2], "b": [1, 0]}))
+    pair, bare = found.pairs
+    assert (pair.query, pair.intent, pair.a, pair.b) == ("q", "why", (2, 0), (1, 1))
+    assert pair.items_a == tuple(ITEMS)
+    assert pair.items_b == ({"title": "Three"}, {})
+    assert (bare.query, bare.items_a, found.n_grades, found.depth) == ("", None, 3, 2)
+    table = tmp_path / "pairs.parquet"
+    pl.DataFrame([{**LINE, "items_b": ITEMS}], infer_schema_length=None).write_parquet(table)
+    assert read_candidates(table).pairs[0].items_b == tuple(ITEMS)
+    csv = tmp_path / "pairs.csv"
+    csv.write_text("a,b\n3 0,1 1\n")
+    assert read_candidates(csv, 5).n_grades == 5
+    longer = {"a": [2, 0, 1], "b": [0, 1, 1], "items_a": [*ITEMS, {}], "items_b": [*ITEMS, {}]}
+    assert len(read_candidates(written(tmp_path, longer), depth=2).pairs[0].items_a) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"items_a": ITEMS[:1]}, r"line 2: items_a has 1 items for 2 grades"),
+        ({"items_a": None}, "items for one list only"),
+        ({"items_a": "x"}, "not a list of objects"),
+        ({"items_a": [1, 2]}, r"items_a\[0\] is 1, not an object"),
+        ({"items_a": [{"title": 3}, {}]}, r"items_a\[0\].title is 3; use text"),
+        ({"items_a": [{"title": "x" * 501}, {}]}, "at most 500 are shown"),
+        ({"items_a": [{"title": "\ud800"}, {}]}, "use plain text"),
+        ({"a": [2]}, "a has 1 grades, expected 2"),
+        ({"query": "x" * 201}, "longer than 200"),
+    ],
+)
+def test_bad_candidates_are_named(tmp_path, change, words):
+    with pytest.raises(InputError, match=words):
+        read_candidates(written(tmp_path, LINE, {**LINE, **change}))
+
+
+def test_only_web_addresses_are_shown():
+    urls = ("javascript:alert(1)", "https://a.example/x", "data:x")
+    items = [{"title": "t", "url": url, "image": url} for url in urls]
+    assert [set(item) for item in seen_items(items, images=True)] == [{"title"}, {"title", "url", "image"}, {"title"}]
+    assert "image" not in seen_items(items, images=False)[1]
+    for url in (
+        "http://[",
+        "https:///x",
+        "ftp://a.example",
+        "//a.example",
+        "https://a.example;script-src *",
+        "http://a b",
+    ):
+        assert web_origin(url) is None, url
+    assert web_origin("https://user:pw@a.example:8443/x") == "https://a.example:8443"
+
+
+@pytest.fixture
+def trec(tmp_path):
+    files = {
+        "old.txt": "1 Q0 d1 1 9 old\n1 Q0 d2 2 8 old\n2 Q0 d3 1 5 old\n9 Q0 d1 1 1 old\n",
+        "new.txt": "1 Q0 d2 1 9 new\n1 Q0 d9 2 8 new\n1 Q0 d1 3 7 new\n2 Q0 d4 1 5 new\n3 Q0 d4 1 5 new\n",
+        "qrels.txt": "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n2 0 d4 3\n3 0 d4 1\n",
+        "docs.jsonl": '{"docno": "d1", "title": "One", "text": "' + "word " * 100 + '"}\n{"id": "d3", "title": ""}\n',
+        "topics.tsv": "1\tfirst query\n2\tsecond query\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def of_runs(folder, **options):
+    runs = [folder / "old.txt", folder / "new.txt"]
+    return candidates_from_runs(runs, folder / "qrels.txt", depth=2, **options)
+
+
+def test_runs_become_pairs(trec):
+    found = of_runs(trec, documents=trec / "docs.jsonl", topics=trec / "topics.tsv")
+    first, second = found.pairs
+    assert (first.query, first.text, first.a, first.b) == ("1", "first query", (2, 0), (0, 0))
+    assert (second.a, second.b) == ((1, -1), (3, -1))
+    assert (found.systems, found.n_grades) == (("old", "new"), 4)
+    assert first.items_a[0]["title"] == "One"
+    assert len(first.items_a[0]["snippet"]) <= 300
+    assert first.items_b == ({"title": "d2"}, {"title": "d9"})
+    assert second.items_a == ({"title": "d3"}, {})
+    assert found.dropped == {"queries of one run only": 1, "documents without a text": 3}
+    assert of_runs(trec, unjudged="best").pairs[0].b == (0, 3)
+    assert of_runs(trec, unjudged="drop").pairs[0].b == (0, 2)
+    assert of_runs(trec).pairs[0].items_a is None
+
+
+def test_runs_that_do_not_fit_are_refused(trec):
+    with pytest.raises(InputError, match="give one of worst"):
+        of_runs(trec, unjudged="0.5")
+    with pytest.raises(InputError, match="1 runs"):
+        candidates_from_runs([trec / "old.txt"], trec / "qrels.txt")
+    (trec / "new.txt").write_text("7 Q0 d1 1 1 new\n")
+    with pytest.raises(InputError, match="no judged query in common"):
+        of_runs(trec)
+    (trec / "new.txt").write_text("1 Q0 d2 1 1 new\n")
+    (trec / "bad.jsonl").write_text('{"title": "x"}\n')
+    with pytest.raises(InputError, match=r"bad.jsonl, line 1: .* is not a document"):
+        of_runs(trec, documents=trec / "bad.jsonl")
+    with pytest.raises(InputError, match="no tab"):
+        of_runs(trec, topics=trec / "docs.jsonl")
+    with pytest.raises(InputError, match="cannot be read"):
+        of_runs(trec, topics=trec / "none.tsv")
+
+
+def test_the_command_checks_before_it_serves(trec, dcglearn):
+    pairs = written(trec, LINE)
+    log = trec / "verdicts.jsonl"
+    status, out, err = dcglearn("judge", pairs, "--log", log, "--dry-run")
+    assert (status, out) == (0, "")
+    assert "1 pairs, 1 queries; 2 positions, 3 grades" in err
+    runs = ("--runs", trec / "old.txt", trec / "new.txt", "--qrels", trec / "qrels.txt", "--depth", 2)
+    assert "2 pairs, 2 queries" in dcglearn("judge", *runs, "--log", log, "--dry-run")[2]
+    for arguments, words in [
+        ((pairs, *runs), "give a file of CANDIDATES, or --runs"),
+        ((), "give a file of CANDIDATES, or --runs"),
+        (runs[:3], "--runs needs --qrels"),
+        ((pairs, "--width", 2), "width=2.0"),
+        (("-",), "candidates are read from a file"),
+        ((trec / "none.jsonl",), "does not exist"),
+        ((pairs, "--token", "short"), "the token keeps strangers out"),
+        ((pairs, "--host", "192.0.2.1"), "192.0.2.1"),
+    ]:
+        status, _, err = dcglearn("judge", *arguments, "--log", log, "--no-browser")
+        assert (status, words in err) == (2, True), err
+    assert not log.exists() or not log.read_text()
+
+
+def test_the_next_free_port_is_taken():
+    pytest.importorskip("uvicorn")
+    from dcglearn.judge.serve import Place, listen
+
+    with listen(Place(port=20_000)) as first, listen(Place(port=first.getsockname()[1])) as second:
+        assert second.getsockname()[1] > first.getsockname()[1]
+        assert isinstance(first, socket.socket)
+
+
+def test_rules_are_checked():
+    for wrong in ({"redundancy": 0}, {"strengths": 6}, {"width": 0}):
+        with pytest.raises(InputError):
+            Rules(**wrong)

@@ -1,0 +1,222 @@
+"""What is asked of whom: leases, several raters, balanced queries, logs of another shape."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.judge.candidates import Pair, distinct
+from dcglearn.judge.details import learning_curve, wins
+from dcglearn.judge.learned import unit_of
+from dcglearn.judge.newest import Newest
+from dcglearn.judge.study import Refused, Rules, Study, as_log
+from dcglearn.logs.preferences import Preferences
+from dcglearn.logs.readers import read_preferences
+from tests.judge.makers import TRUTH, answer, candidates, lines, verdict
+
+
+@pytest.fixture
+def opened(tmp_path):
+    studies = []
+
+    def open_study(pairs=None, name="verdicts.jsonl", **rules):
+        studies.append(Study(pairs or candidates(12), tmp_path / name, Rules(**rules)))
+        return studies[-1]
+
+    yield open_study
+    for study in studies:
+        study.close()
+
+
+def judged(study, rater, n, tab="tab", choose=lambda pair: "left", **more):
+    """Judge up to n pairs as a page does, and return their keys."""
+    keys = []
+    while len(keys) < n:
+        pairs = study.next_pairs(rater, tab, [])
+        if not pairs:
+            break
+        number = len(study.log.verdicts)
+        study.save(rater, tab, [answer(pairs[0], choose(pairs[0]), number, **more)])
+        keys.append(pairs[0]["pair"])
+    return keys
+
+
+def test_two_raters_are_not_asked_the_same(opened):
+    study = opened()
+    shown = [pair["pair"] for rater in ("ann", "bob", "cy") for pair in study.next_pairs(rater, "tab", [])]
+    assert len(set(shown)) == 6
+    everything = judged(study, "ann", 99) + judged(study, "bob", 99) + judged(study, "cy", 99)
+    assert Counter(everything) == dict.fromkeys(study.candidates.index, 1)
+
+
+def test_each_pair_is_asked_of_as_many_raters_as_wanted(opened):
+    study = opened(raters=("ann", "bob", "cy"), redundancy=2)
+    everything = [judged(study, rater, 99) for rater in ("ann", "bob", "cy")]
+    assert all(len(set(keys)) == len(keys) for keys in everything)
+    assert Counter(sum(everything, [])) == dict.fromkeys(study.candidates.index, 2)
+    with pytest.raises(InputError, match="redundancy=3 for 2 raters"):
+        opened(raters=("ann", "bob"), redundancy=3)
+
+
+def test_a_pair_that_was_begun_is_completed_first(opened):
+    study = opened(redundancy=2)
+    first = judged(study, "ann", 3)
+    assert set(judged(study, "bob", 3)) == set(first)
+
+
+def test_a_reload_shows_the_same_pairs_and_another_page_others(opened):
+    study = opened()
+    shown = study.next_pairs("ann", "one", [])
+    assert study.next_pairs("ann", "one", []) == shown
+    other = study.next_pairs("ann", "two", [])
+    assert not {pair["pair"] for pair in shown} & {pair["pair"] for pair in other}
+    assert study.next_pairs("ann", "one", [pair["pair"] for pair in shown]) == []
+
+
+def test_a_lease_runs_out(opened, monkeypatch):
+    study = opened(candidates(2))
+    assert len(study.next_pairs("ann", "tab", [])) == 2
+    assert study.next_pairs("bob", "tab", []) == []
+    assert "out with other raters" in study.nothing_left("bob")
+    monkeypatch.setattr("dcglearn.judge.study.LEASE", -1.0)
+    for leases in study._leases.values():
+        for lease in leases.values():
+            lease.until = 0.0
+    assert len(study.next_pairs("bob", "tab", [])) == 2
+
+
+def test_a_skipped_pair_goes_to_others_but_not_back(opened):
+    study = opened(candidates(2))
+    skipped = judged(study, "ann", 99, choose=lambda pair: "skip")
+    assert len(skipped) == 2
+    assert set(judged(study, "bob", 99)) == set(skipped)
+    assert "Every pair is judged" in study.nothing_left("bob")
+
+
+def test_queries_are_balanced(opened):
+    study = opened(candidates(30, n_queries=5), balanced=True)
+    keys = judged(study, "ann", 10)
+    pairs = study.candidates.pairs
+    counts = Counter(pairs[study.candidates.index[key]].query for key in keys)
+    assert set(counts.values()) == {2}
+
+
+def test_names_of_raters_are_checked(opened):
+    study = opened(raters=("ann", "bob"))
+    assert study.rater(" ann ") == "ann"
+    for name in ("eve", "", None, 3, "x" * 61, "a\nb"):
+        with pytest.raises(Refused):
+            study.rater(name)
+
+
+def test_strengths_are_asked_and_kept(opened):
+    study = opened(strengths=3)
+    judged(study, "ann", 2, strength=3)
+    judged(study, "ann", 1, choose=lambda pair: "both good")
+    pair = study.next_pairs("ann", "tab", [])[0]
+    for strength in (None, 0, 4, "2", True):
+        _, refused = study.save("ann", "tab", [answer(pair, "left", 50, strength=strength)])
+        assert "strength" in refused[0]["reason"]
+    assert [line["strength"] for line in lines(study.log.path)] == [3, 3, None]
+    log, live = read_preferences(study.log.path, n_grades=5), study.preferences()
+    assert log.strength.tolist() == live.strength.tolist() == [3, 3, 1]
+
+
+def test_one_rater_cannot_undo_anothers_verdict(opened):
+    study = opened()
+    pair = study.next_pairs("ann", "tab", [])[0]
+    study.save("ann", "tab", [answer(pair, number=1)])
+    undo = answer(pair, "undo", number=2, supersedes="verdict-000001")
+    assert study.save("bob", "tab", [undo])[1][0]["reason"] == "the verdict to undo is not in the log"
+    assert study.save("ann", "tab", [undo])[0] == [undo["id"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (verdict(a=(1, 0), b=(0, 1)), "where the candidates have 5 grades"),
+        (verdict(a=(9, 0, 0, 0, 0)), r"grade 9, the candidates 0 to 4.*--grades 10"),
+        (verdict(a=(1.5, 0, 0, 0, 0)), "where the candidates have 5 grades"),
+        (verdict(winner="left"), "winner is 'left'"),
+    ],
+)
+def test_a_log_of_another_shape_is_refused(opened, tmp_path, line, words):
+    (tmp_path / "verdicts.jsonl").write_text(json.dumps(line) + "\n")
+    with pytest.raises(InputError, match=words):
+        opened()
+    assert opened(name="other.jsonl").preferences() is None  # and the file was released
+
+
+def test_one_pair_is_enough_to_ask_and_too_little_to_learn(opened, learning):
+    study = opened(candidates(1))
+    judged(study, "ann", 9)
+    assert study.learned.wait()
+    assert study.progress("ann")["left"] == 0
+    assert "Every pair is judged" in study.nothing_left("ann")
+
+
+def test_ties_alone_teach_nothing_yet(opened, learning):
+    study = opened()
+    judged(study, "ann", 3, choose=lambda pair: "both bad")
+    assert study.learned.wait()
+    assert (study.learned.latest.learner, study.learned.trouble) == (None, "")
+
+
+def test_the_same_grades_for_other_queries_are_other_candidates():
+    pairs = [Pair(query, (2, 0), (0, 1)) for query in "xyx"] + [Pair("x", (0, 1), (2, 0)), Pair("x", (1, 1), (1, 1))]
+    found = distinct(pairs)
+    assert len(found) == 2
+    assert found.dropped == {"pairs of equal grades": 1, "pairs that occur twice": 2}
+    with pytest.raises(InputError, match="no pair to judge"):
+        distinct(pairs[-1:])
+
+
+def test_the_learning_curve_holds_out_the_same_pairs():
+    rng = np.random.default_rng(0)
+    pairs = rng.integers(0, 5, (100, 2, 5))
+    pairs = np.where((TRUTH.score(pairs[:, 0]) < TRUTH.score(pairs[:, 1]))[:, None, None], pairs[:, ::-1], pairs)
+    curve = learning_curve(Preferences(pairs, n_grades=5))
+    assert [point["n"] for point in curve][:4] == [10, 20, 40, 80][: len(curve)]
+    assert curve[-1]["share"] >= 0.8
+    assert all(point["low"] <= point["share"] <= point["high"] for point in curve)
+    assert learning_curve(Preferences(pairs[:3], n_grades=5)) == []
+
+
+def test_wins_are_counted_by_query():
+    won = [("q1", "a"), ("q1", "a"), ("q1", "b"), ("q2", "b"), ("q3", "b"), ("q4", "tie"), ("q5", "a"), ("q5", "b")]
+    found = wins([verdict(query=query, winner=winner) for query, winner in won], ("old", "new"))
+    assert (found["verdicts"], found["queries"], found["ties"], found["tied_queries"]) == ([3, 4], [1, 2], 1, 2)
+    assert found["share"][0] == pytest.approx(2 / 3)
+    assert found["p_value"] == pytest.approx(1.0)
+    all_new = [verdict(query=str(i), winner="b") for i in range(10)]
+    assert wins(all_new, ("old", "new"))["p_value"] == pytest.approx(2 / 2**10)
+    assert wins([], ("old", "new"))["p_value"] is None
+
+
+def test_bands_are_drawn_by_a_unit_with_enough_members():
+    def log(n_raters, n_queries):
+        verdicts = [verdict(i, rater=f"r{i % n_raters}", query=f"q{i % n_queries}") for i in range(60)]
+        return as_log(verdicts, 5)
+
+    assert [unit_of(log(*n)) for n in ((2, 3), (2, 30), (25, 30))] == ["pair", "query", "rater"]
+
+
+def test_the_newest_work_is_done_and_a_failure_is_told():
+    done = []
+
+    def work(number):
+        if number == 2:
+            raise ValueError("two")
+        done.append(number)
+
+    newest = Newest("test", work)
+    for number in (1, 2):
+        newest.give(number)
+        assert newest.wait(5)
+    assert newest.trouble == "ValueError: two"
+    newest.give(3)
+    assert newest.wait(5)
+    assert (done, newest.trouble) == ([1, 3], "")
+    newest.close()
