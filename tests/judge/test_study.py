@@ -55,7 +55,7 @@ def test_each_pair_is_asked_of_as_many_raters_as_wanted(opened):
     study = opened(raters=("ann", "bob", "cy"), redundancy=2)
     everything = [judged(study, rater, 99) for rater in ("ann", "bob", "cy")]
     assert all(len(set(keys)) == len(keys) for keys in everything)
-    assert Counter(sum(everything, [])) == dict.fromkeys(study.candidates.index, 2)
+    assert Counter(key for keys in everything for key in keys) == dict.fromkeys(study.candidates.index, 2)
     with pytest.raises(InputError, match="redundancy=3 for 2 raters"):
         opened(raters=("ann", "bob"), redundancy=3)
 
