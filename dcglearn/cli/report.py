@@ -58,7 +58,7 @@ class Report:
         """Return a figure of the learned DCG beside the usual one."""
         from dcglearn.plots import banded_figure, learned_figure
 
-        others = {CURRENT: DCG.standard(self.log.n_grades, self.log.depth)}
+        others = {f"{CURRENT}@{self.log.depth}": DCG.standard(self.log.n_grades, self.log.depth)}
         if self.factoring is not None:
             return learned_figure(self.factoring, others)
         bands = None if self.bands is None else (self.bands.gain_band, self.bands.discount_band)

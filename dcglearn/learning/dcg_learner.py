@@ -34,7 +34,7 @@ from dcglearn.learning.warm_start import SOFTER, WarmStart
 from dcglearn.logs.open_log import opened_log
 from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences
-from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.metric.dcg import DCG, as_dcg, textbook_dcgs
 
 if TYPE_CHECKING:
     import os
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from dcglearn.learning.verdicts import Verdicts
     from dcglearn.logs.open_log import Log
     from dcglearn.logs.visibility import Visibility
+    from dcglearn.metric.dcg import DCGLike
 
 
 REFITS = ("never", "if_worse")
@@ -67,7 +68,7 @@ class DCGLearner(PairLearner):
         is learned from the log. "squared_hinge" is the paper's loss.
     ridge : float
         Strength of the prior that gains and discounts follow smooth curves; 0 leaves them free.
-    prior : DCG, optional
+    prior : DCG, file or name, optional
         A metric to shrink to, for logs of a few dozen pairs: bends and slopes are then measured from its own.
     n_starts : int
         Number of descents from the best of the starts (textbook DCGs, a family of curves, the factored QP, `prior`),
@@ -127,7 +128,7 @@ class DCGLearner(PairLearner):
         self,
         loss: str = "auto",
         ridge: float = 2.0,
-        prior: DCG | None = None,
+        prior: DCGLike | None = None,
         n_starts: int = 2,
         n_grades: int | None = None,
         random_state: int | None = None,
@@ -238,7 +239,7 @@ class DCGLearner(PairLearner):
         """
         check_is_fitted(self)
         SavedLearner(
-            parameters=self.get_params(),
+            parameters={**self.get_params(), "prior": self._prior(self.dcg_.n_grades, self.dcg_.depth)},
             loss=self.loss_,
             dcg=self.dcg_,
             curves=self.curves_,
@@ -281,11 +282,16 @@ class DCGLearner(PairLearner):
             raise InputError("a log of documents has no grades, so no gains: use UtilityLearner")
         if log.n_grades < 2:
             raise InputError("the log has one grade only, so there is no gain to learn; give n_grades= or more grades")
-        if self.prior is not None and (self.prior.n_grades, self.prior.depth) != (log.n_grades, log.depth):
+        prior = self._prior(log.n_grades, log.depth)
+        if prior is not None and (prior.n_grades, prior.depth) != (log.n_grades, log.depth):
             raise InputError(
-                f"prior has {self.prior.n_grades} grades and {self.prior.depth} positions, the log has "
-                f"{log.n_grades} and {log.depth}"
+                f"prior has {prior.n_grades} grades and {prior.depth} positions, the log has {log.n_grades} and "
+                f"{log.depth}"
             )
+
+    def _prior(self, n_grades: int, depth: int) -> DCG | None:
+        """Return the prior as a DCG; one without a depth of its own is as deep as the lists."""
+        return None if self.prior is None else as_dcg(self.prior, n_grades, depth, "prior")
 
     def _fit(self, log: Preferences | PartedLog, warm: WarmStart | None, kept: Any, refit: str) -> None:
         kind = LOSSES[self.loss_]
@@ -294,6 +300,7 @@ class DCGLearner(PairLearner):
         with_errors = self.loss_ == "robust"
         n_raters = len(verdicts.raters) if with_errors else 1
         judgements = verdicts.judgements(one_rater=n_raters == 1)
+        prior = self._prior(log.n_grades, log.depth)
         model = Model(
             depth=log.depth,
             n_grades=log.n_grades,
@@ -303,8 +310,8 @@ class DCGLearner(PairLearner):
             n_levels=verdicts.n_levels,
             ties=verdicts.has_ties,
             ridge=float(self.ridge),
-            centre=_log_sharpness(verdicts.sample(4096), self.prior),
-            target=None if self.prior is None else log_curves(self.prior.gains, self.prior.discounts),
+            centre=_log_sharpness(verdicts.sample(4096), prior),
+            target=None if prior is None else log_curves(prior.gains, prior.discounts),
             margins=verdicts.margins,
         )
         total = judgements.total_weight
@@ -351,7 +358,8 @@ class DCGLearner(PairLearner):
 
         The metrics are a family of curves, the textbook DCGs, the prior, and the factored QP of a sample.
         """
-        dcgs = [*textbook_dcgs(model.n_grades, model.depth).values(), *([] if self.prior is None else [self.prior])]
+        prior = self._prior(model.n_grades, model.depth)
+        dcgs = [*textbook_dcgs(model.n_grades, model.depth).values(), *([] if prior is None else [prior])]
         dcgs.append(UtilityLearner(C=0.1, tol=1e-3).fit(verdicts.sample(20_000).decided).factor().dcg)
         metrics = family(model.n_grades, model.depth) + [(dcg.gains, dcg.discounts) for dcg in dcgs]
         return [[model.start(*metric, softer=softer) for metric in metrics] for softer in SOFTER]

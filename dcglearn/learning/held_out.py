@@ -12,13 +12,15 @@ from dcglearn.learning.cross_validation import choose_C
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.resampling import natural_unit, resampled_weights
 from dcglearn.learning.utility_learner import UtilityLearner
-from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.metric.dcg import DCG, as_dcg, is_metric_file, textbook_dcgs
+from dcglearn.metric.names import MetricName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dcglearn.logs.counting import Metric
     from dcglearn.logs.preferences import Preferences
+    from dcglearn.metric.dcg import DCGLike
 
 
 CURRENT = "exponential-log2"
@@ -71,8 +73,8 @@ class Comparison:
     ----------
     rows : tuple of Row
         The learned DCG first.
-    current : str
-        Name of the row of the metric used now.
+    current, textbook : str
+        Names of the metric used now, and of the textbook DCG that is best on the training pairs.
     n_train, n_held_out : int
         Number of decided pairs.
     by : str
@@ -81,28 +83,39 @@ class Comparison:
 
     rows: tuple[Row, ...]
     current: str
+    textbook: str
     n_train: int
     n_held_out: int
     by: str
 
     def __getitem__(self, name: str) -> Row:
-        """Return the first row whose name begins with `name`."""
-        for row in self.rows:
-            if row.name.startswith(name):
-                return row
-        raise KeyError(name)
+        """Return the row of this name, or else the first whose name begins with it."""
+        found = [row for row in self.rows if row.name.startswith(name)]
+        if not found:
+            raise KeyError(name)
+        return min(found, key=lambda row: row.name.partition(" (")[0] != name)
 
     @property
     def verdict(self) -> str:
-        """Whether the learned DCG is better than the one used now, in words."""
-        row = self[self.current]
+        """Whether the learned DCG is better than the one used now, in words.
+
+        First of all it says so if the best textbook DCG is as good: if the interval of the difference reaches 0.
+        """
+        row, best = self[self.current], self[self.textbook]
         if row.low > 0:
             how = f"the learned DCG orders held-out pairs better than {self.current}"
         elif row.high < 0:
             how = f"the learned DCG orders held-out pairs worse than {self.current}: keep that, or get more judgements"
         else:
             how = f"these pairs cannot tell whether the learned DCG is better than {self.current}"
-        return f"{how} (by {row.difference:+.4f}, {LEVEL:.0%} interval {row.low:+.4f} to {row.high:+.4f})"
+        sentence = f"{how} ({_difference(row)})"
+        if self.textbook == self.current or best.low > 0:
+            return sentence
+        place = "ahead of" if best.high < 0 else "level with"
+        return (
+            f"{self.textbook}, the best textbook DCG in training, is {place} the learned DCG on held-out pairs "
+            f"({_difference(best)}); {sentence}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values."""
@@ -114,12 +127,17 @@ class Comparison:
         return "\n".join([head, ahead, *map(str, self.rows), self.verdict])
 
 
+def _difference(row: Row) -> str:
+    """Return how far the learned DCG is ahead of a metric, in words."""
+    return f"by {row.difference:+.4f}, {LEVEL:.0%} interval {row.low:+.4f} to {row.high:+.4f}"
+
+
 def compare_learners(
     train: Preferences,
     held_out: Preferences,
     learner: DCGLearner | None = None,
     *,
-    current: DCG | str = CURRENT,
+    current: DCGLike = CURRENT,
     C: float | str = "auto",
     by: str | None = None,
     n_resamples: int | None = None,
@@ -133,8 +151,8 @@ def compare_learners(
         Two logs, such as the two parts of `Preferences.split`.
     learner : DCGLearner, optional
         Learner whose settings are used; by default ``DCGLearner()``.
-    current : DCG or str
-        The metric used now, or the name of a textbook DCG.
+    current : DCG, file or name
+        The metric used now; a name without ``@K`` is as deep as the lists of the log.
     C : float or "auto"
         C of the paper's QP; "auto" chooses it by cross-validation on the training part.
     by : {"pair", "rater", "query", "list"}, optional
@@ -179,7 +197,7 @@ def compare_dcg(
     train: Preferences,
     held_out: Preferences,
     *,
-    current: DCG | str,
+    current: DCGLike,
     C: float | str,
     seed: int,
     by: str | None = None,
@@ -188,7 +206,7 @@ def compare_dcg(
     """Compare a DCG that was learned from `train`; see `compare_learners`."""
     held_out = held_out.decided
     unit = natural_unit(held_out) if by is None else by
-    textbook = textbook_dcgs(train.n_grades, train.depth)
+    textbook = {f"{name}@{train.depth}": dcg for name, dcg in textbook_dcgs(train.n_grades, train.depth).items()}
     current_name, current_dcg = _current(current, train)
     best = max(textbook, key=lambda name: train.agreement(textbook[name]).share)
     if C == "auto":
@@ -208,12 +226,13 @@ def compare_dcg(
         Row(name, agreement.share, agreement.precision, agreements[LEARNED].share - agreement.share, *interval)
         for (name, agreement), interval in zip(agreements.items(), intervals, strict=True)
     )
-    return Comparison(rows, current_name, len(train.decided), len(held_out), unit)
+    return Comparison(rows, current_name, best, len(train.decided), len(held_out), unit)
 
 
-def _current(current: DCG | str, log: Preferences) -> tuple[str, DCG]:
-    if isinstance(current, str):
-        return current, DCG.from_name(current, log.n_grades, log.depth)
+def _current(current: DCGLike, log: Preferences) -> tuple[str, DCG]:
+    if not isinstance(current, DCG) and not is_metric_file(current):
+        return MetricName.of(str(current)).at(log.depth), as_dcg(current, log.n_grades, log.depth)
+    current = as_dcg(current, log.n_grades, name="current")
     if current.n_grades < log.n_grades:
         raise InputError(f"the metric used now has {current.n_grades} grades, the log {log.n_grades}")
     return "the metric used now", current

@@ -20,7 +20,7 @@ from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.logs.visibility import gram_matrix
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, as_dcg
 
 if TYPE_CHECKING:
     import os
@@ -199,7 +199,8 @@ def _present_dcg(log: Preferences | None, learner: DCGLearner | None, n_grades: 
     if hasattr(model, "dcg_"):
         dcg = model.dcg_
     elif log is None or not len(log.decided):
-        dcg = model.prior if model.prior is not None else DCG.standard(n_grades, depth).normalised()
+        prior = DCG.standard(n_grades, depth).normalised() if model.prior is None else model.prior
+        dcg = as_dcg(prior, n_grades, depth, "prior")
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)

@@ -89,8 +89,8 @@ def test_the_report_as_json(dcglearn, log, tmp_path):
     assert report["method"] == "dcg" and 0 < report["error_rate"] < 0.3
     assert set(report["rater_error"]) == {f"rater {i + 1}" for i in range(5)}
     assert report["visible"]["rank"] == 40
-    assert report["held_out"]["current"] == "linear-log2"
-    assert {"learned DCG", "QP utility", "linear-log2"} <= {row["name"] for row in report["held_out"]["rows"]}
+    assert report["held_out"]["current"] == "linear-log2@10"
+    assert {"learned DCG", "QP utility", "linear-log2@10"} <= {row["name"] for row in report["held_out"]["rows"]}
     assert len(report["bands"]["parameters"]) == 15
     assert len(report["ranges"]["gains"][0]) == 5
     assert DCG.from_dict(report["dcg"]) == DCG.load(tmp_path / "dcg.json")

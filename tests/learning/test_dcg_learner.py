@@ -98,6 +98,17 @@ def test_the_prior_alone_gives_the_metric_it_is():
     np.testing.assert_allclose(strong.dcg_.discounts, prior.discounts, atol=1e-3)
 
 
+def test_a_prior_may_be_a_name_or_a_file(tmp_path):
+    few, path = random_log(60, seed=3), tmp_path / "prior.json"
+    DCG.standard(5, 10, "linear", "sqrt").save(path)
+    fitted = [DCGLearner(prior=prior).fit(few) for prior in (DCG.load(path), path, "linear-sqrt", "linear-sqrt@10")]
+    assert len({learner.dcg_ for learner in fitted}) == 1
+    fitted[2].save(tmp_path / "learner.json")
+    assert DCGLearner.load(tmp_path / "learner.json").prior == DCG.load(path)
+    with pytest.raises(InputError, match="prior has 5 grades and 3 positions"):
+        DCGLearner(prior="linear-sqrt@3").fit(few)
+
+
 def test_thirty_judgements_learn_more_with_a_prior_near_the_truth():
     truth = DCG([0, 0.9, 1.9, 3.1, 4], TRUTH.discounts)
     test = preference_pairs(truth, 3000, lists="free", seed=99)
