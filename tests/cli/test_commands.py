@@ -299,7 +299,7 @@ class TestAsAProcess:
 
     def test_a_closed_standard_output_is_an_error(self):
         done = subprocess.run(
-            f"{sys.executable} -c 'from dcglearn.cli import main; main()' show linear-log2 >&-",
+            f"{sys.executable} -c 'from dcglearn.cli import main; main()' show linear-log2@10 >&-",
             shell=True,
             check=False,
             capture_output=True,
@@ -368,7 +368,7 @@ class TestPicturesComeLast:
         for name, command in {
             "dcg.json": ["learn", log, "-o", "dcg.json", "--utility", "w.json"],
             "compared": ["compare", qrels, *runs, "--output", "compared", "--resamples", 100],
-            "": ["show", "linear-log2"],
+            "": ["show", "linear-log2@10"],
             " ": ["coherence", "linear-log2@3", "exponential-log2@3", "--n-grades", 3],
             "  ": ["systems", qrels, *runs, "--resamples", 10],
         }.items():
