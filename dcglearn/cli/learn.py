@@ -175,7 +175,7 @@ def learn(
         bool, typer.Option("--resume", help="Resume the fit kept in --checkpoint, to the same bytes.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Read and check everything; learn and write nothing.")
+        bool, typer.Option("--dry-run", help="Print what was recognised in the log; learn and write nothing.")
     ] = False,
 ) -> None:
     """Learn gains and discounts from a log of preferences, with a proof and plain words."""
@@ -200,9 +200,11 @@ def learn(
             with source.opened(reading, cluster, skip_bad) as log:
                 _dry_run(log, outputs.files)
         return
+    from dcglearn.cli.recognised import say_winners
     from dcglearn.cli.report import learn_report
 
     with source.opened(reading, cluster, source.skip_bad) as log, told_on_a_terminal():
+        say_winners(getattr(log, "recognised", None))
         report = learn_report(
             log,
             method=learner.method,
@@ -232,7 +234,10 @@ def _unit_without_leaks(log: Preferences | PartedLog, ratings: bool) -> str:
 
 
 def _dry_run(log: Preferences | PartedLog, outputs: list[Path]) -> None:
+    from dcglearn.cli.recognised import recognised_lines
     from dcglearn.cli.report import describe
+    from dcglearn.logs.parts import PartedLog
 
     would = [f"would write: {path}" for path in outputs] or ["would write: the DCG to standard output"]
-    typer.echo("\n".join([*describe(log, log.dropped), str(log.visible()), *would]))
+    seen = [] if isinstance(log, PartedLog) else recognised_lines(log)
+    typer.echo("\n".join([*describe(log, log.dropped), *seen, str(log.visible()), *would]))

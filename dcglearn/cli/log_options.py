@@ -6,7 +6,7 @@ import contextlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -20,17 +20,10 @@ if TYPE_CHECKING:
     from dcglearn.logs.preferences import Preferences
 
 
-@dataclass(frozen=True)
-class LogOptions:
-    """The paths of a log, what it holds, and how much of it may be in memory."""
+@dataclass(frozen=True, kw_only=True)
+class JudgementOptions:
+    """What a file of judgements holds, and what its words mean."""
 
-    log: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="LOG...",
-            help="JSON lines, CSV, TSV or Parquet, also .gz and .zst; - reads standard input. Or many Parquet files.",
-        ),
-    ]
     ratings: Annotated[bool, typer.Option("--ratings", help="The log holds rated lists rather than pairs.")] = False
     equal_groups: Annotated[bool, typer.Option("--equal-groups", help="With --ratings: each group counts once.")] = (
         False
@@ -39,6 +32,49 @@ class LogOptions:
     skip_bad: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Put bad lines into FILE and read the others.")
     ] = None
+    winner_words: Annotated[
+        str | None,
+        typer.Option(metavar="WORD=a,...", help='What winners mean: "Left is better=a,Right is better=b,Same=tie".'),
+    ] = None
+    positive: Annotated[
+        Literal["a", "b"] | None,
+        typer.Option(
+            help="Winners are numbers such as -3..3: positive ones prefer this side, the size is the strength."
+        ),
+    ] = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """`pad`, `winner_words` and `positive` of `read_preferences`; InputError for options of ratings."""
+        if self.equal_groups and not self.ratings:
+            raise InputError("--equal-groups goes with --ratings")
+        if self.ratings and (self.winner_words is not None or self.positive is not None):
+            raise InputError("--winner-words and --positive are for pairs: leave them out with --ratings")
+        return {"pad": self.pad, "winner_words": self.winner_words, "positive": self.positive}
+
+    def read(self, path: str, reading: Reading, skip_bad: Path | None) -> Preferences:
+        """Return the log in a file; bad lines are written to `skip_bad`, where it is given."""
+        from dcglearn.logs.ratings import read_ratings
+        from dcglearn.logs.readers import read_preferences
+
+        parameters = self.parameters
+        if not self.ratings:
+            return read_preferences(path, skip_bad=skip_bad, **reading.parameters, **parameters)
+        return read_ratings(path, skip_bad=skip_bad, equal_groups=self.equal_groups, pad=self.pad, **reading.parameters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogOptions(JudgementOptions):
+    """The paths of a log, what it holds, and how much of it may be in memory."""
+
+    log: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LOG...",
+            help="JSON lines or array, delimited text or Parquet, also .gz and .zst; - reads standard input. Or many "
+            "Parquet files.",
+        ),
+    ]
     memory: Annotated[
         str | None,
         typer.Option("--memory", metavar="SIZE", help="Use at most this much memory (2GB, 512MB), and disk beyond it."),
@@ -65,7 +101,8 @@ class LogOptions:
         InputError
             Naming the first.
         """
-        needed = {"ratings": self.ratings, "skip_bad": self.skip_bad, **options}
+        words = {"winner_words": self.winner_words, "positive": self.positive}
+        needed = {"ratings": self.ratings, "skip_bad": self.skip_bad, **words, **options}
         for name, given in needed.items():
             if given:
                 raise InputError(
@@ -78,7 +115,7 @@ class LogOptions:
         """Yield the log; bad lines of one in memory are written to `skip_bad`, where it is given."""
         parameters = {**reading.parameters, "pad": self.pad}
         if not self.in_parts(cluster):
-            yield self._in_memory(parameters, skip_bad)
+            yield self.read(self.log[0], reading, skip_bad)
         elif cluster.engine is None:
             from dcglearn.logs.parquet_log import ParquetLog
 
@@ -93,16 +130,6 @@ class LogOptions:
                 log, parameters = read_preferences(self.log[0], **parameters), {}
             with DaskLog(log, cluster.engine, **parameters) as spread:
                 yield spread
-
-    def _in_memory(self, parameters: dict[str, Any], skip_bad: Path | None) -> Preferences:
-        from dcglearn.logs.ratings import read_ratings
-        from dcglearn.logs.readers import read_preferences
-
-        if self.ratings:
-            return read_ratings(self.log[0], skip_bad=skip_bad, equal_groups=self.equal_groups, **parameters)
-        if self.equal_groups:
-            raise InputError("--equal-groups goes with --ratings")
-        return read_preferences(self.log[0], skip_bad=skip_bad, **parameters)
 
 
 def _is_there(path: str) -> bool:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, scale_size
 from dcglearn.logs import counting, repeats, splitting
 from dcglearn.logs.careful_pass import Rules
@@ -488,12 +486,9 @@ class Preferences:
         `read_preferences` reads both; give it `n_grades` where the top grade may not occur. Raises InputError if the
         log is one of documents, or the file cannot be written.
         """
-        frame = self.to_polars()
-        with written_beside(path, force=force) as temporary:
-            if Path(path).suffix == ".parquet":
-                frame.write_parquet(temporary)
-            else:
-                frame.write_ndjson(temporary)
+        from dcglearn.logs.convert import write_frame
+
+        write_frame(self.to_polars(), path, force=force)
 
     def __repr__(self) -> str:
         scale = f"{self.n_grades} {'grades' if self.graded else 'documents'}"
