@@ -234,7 +234,7 @@ def test_checkpoints_of_another_version_are_refused(tmp_path, name, resume):
     before = file.read_bytes()
     version = 9 if file.suffix == ".checkpoint" else 1
     message = (
-        f"{file} was written by another version of dcglearn (checkpoint format {version}; this version reads 2): "
+        f"{file} was written by another version of dcglearn (checkpoint format {version}; this version reads 3): "
         "resume with that version, or remove the file and start again, without resume"
     )
     with pytest.raises(dl.InputError, match=re.escape(message)):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from dcglearn.cli import ask, coherence, convert, evaluate, judge, learn, letor, rankers, show, simulate
+from dcglearn.cli import ask, coherence, convert, evaluate, judge, learn, letor, rankers, show, simulate, verify
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
 
@@ -20,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for file in (learn, convert, ask, judge, show, simulate, evaluate, coherence, rankers, letor):
+for file in (learn, convert, ask, judge, show, simulate, evaluate, coherence, rankers, verify, letor):
     app.add_typer(file.commands)
 
 

@@ -9,19 +9,20 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import os
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from dcglearn.foundation import disk
 from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_checkpoint
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.pair_loss import LossSums
 from dcglearn.logs.pair_sums import PairSums
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator
 
     from dcglearn.foundation.arrays import Floats
@@ -36,7 +37,7 @@ class Checkpoint:
 
     With `resume` the file must be a checkpoint of the same `identity` (parameters, and checksum of the log), otherwise
     it must not exist: else an InputError. An answer cut short, as by a kill in the middle of writing, fails its
-    checksum and is asked for again.
+    checksum and is asked for again, with all after it.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: dict[str, Any], *, resume: bool = False) -> None:
@@ -50,7 +51,7 @@ class Checkpoint:
         else:
             end = write_checkpoint(path, identity)
         try:
-            self._file = self.path.open("r+b")
+            self._file = self.path.open("r+b", buffering=0)  # nothing is left to write when it is closed
             self._file.truncate(end)
             self._file.seek(end)
         except OSError as error:
@@ -98,11 +99,12 @@ class Checkpoint:
             return _unpacked(kind, kept[_DIGEST:])
         sums = ask()
         try:
-            self._file.write(framed(digest + _packed(sums)))
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            disk.appended(self._file.fileno(), framed(digest + _packed(sums)))
         except OSError as error:
-            raise InputError(f"{self.path}: not written ({error.strerror}); what it holds stays good") from error
+            raise InputError(
+                f"{self.path}: not written ({error.strerror}); what it holds stays good: make room and resume from it "
+                "(resume=True, --resume)"
+            ) from error
         return sums
 
 

@@ -20,8 +20,8 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numba import njit
 
+from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import over_chunks
 
 if TYPE_CHECKING:

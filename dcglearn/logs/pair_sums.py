@@ -13,8 +13,8 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
+from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import over_chunks
 
 if TYPE_CHECKING:

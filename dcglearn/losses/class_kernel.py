@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from dcglearn.foundation.compiled import njit
 
 if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats, Integers

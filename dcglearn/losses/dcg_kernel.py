@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from dcglearn.foundation.compiled import njit
 from dcglearn.metric.smooth_discount import discount_at
 
 NEGLIGIBLE = 40.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from dcglearn.foundation.compiled import njit
 from dcglearn.losses.rank_kernel import FAR, first_at_most, first_below
 
 LOGISTIC, MODIFIED_HUBER = range(2)

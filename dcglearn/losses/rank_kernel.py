@@ -14,8 +14,8 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import MAX_CHUNKS, in_chunks
 
 if TYPE_CHECKING:

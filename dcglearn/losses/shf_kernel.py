@@ -11,8 +11,8 @@ which only a window counts, and a range in the wrong order, whose linear terms a
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from dcglearn.foundation.compiled import njit
 from dcglearn.losses.rank_kernel import FAR, count_above, first_at_most, first_below, slopes
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from dcglearn.foundation.compiled import njit
 
 BELL, HINGE, LOGISTIC = range(3)
 """Slopes of a pair's comparison: ``4 sigma(x) sigma(-x)`` of soft ranks, the smoothed hinge, ``2 sigma(-x)``."""

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.validation import InputError, finite_array, frozen
 from dcglearn.metric.textbook import textbook_discounts
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
+from dcglearn.foundation.compiled import njit
 from dcglearn.metric_coherence.regret import TIE
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from dcglearn.foundation.compiled import njit
 
 if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats, Grades, Integers

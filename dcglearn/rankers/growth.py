@@ -12,6 +12,7 @@ from tqdm import tqdm
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses import Regression
 from dcglearn.losses.boosting import descent
+from dcglearn.rankers.tree_text import check_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -213,8 +214,9 @@ def main_names(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def booster_of(text: str, name: str) -> Any:
-    """Return the model in the text of a file called `name`."""
+    """Return the model in the text of a file called `name`; raise InputError if it is damaged."""
     lightgbm = lightgbm_itself()
+    check_trees(text, name)
     try:
         return lightgbm.Booster(model_str=text)
     except (lightgbm.basic.LightGBMError, ValueError, TypeError) as error:

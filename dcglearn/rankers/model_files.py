@@ -1,18 +1,27 @@
-"""Fitted rankers as folders: parameters as strict JSON, arrays as npz read without pickle."""
+"""Fitted rankers as folders: parameters as strict JSON, numbers as npz read without pickle or as LightGBM's text."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
+import re
 import shutil
-import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from zipfile import BadZipFile
 
 import numpy as np
 
-from dcglearn.foundation.files import read_json_object, write_json
+from dcglearn.foundation import disk
+from dcglearn.foundation.files import (
+    read_bytes,
+    read_json_object,
+    refuse_unwritable_folder,
+    write_json,
+    written_beside,
+)
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 
@@ -20,10 +29,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-FORMAT, VERSION = "dcglearn.ranker", 1
+FORMAT, VERSION = "dcglearn.ranker", 2
+"""Format of ``model.json``. In version 1, data files had fixed names and no checksums."""
 
 CHECKPOINT, OLD_CHECKPOINTS = "training.checkpoint", ("checkpoint.npz", "checkpoint.json")
 """Name of the checkpoint that `dcglearn train` keeps in the model's folder, and its names in format 1."""
+
+_DATA = re.compile(r"(weights|trees)(-[0-9a-f]{16})?\.(npz|txt)")
+_LEFTOVER = re.compile(rf"{re.escape(disk.MARK)}.*|\.training\.checkpoint\..*")
+"""Names of files that a killed process leaves in a model's folder, of this version and of earlier ones."""
 
 
 class Model(Protocol):
@@ -35,15 +49,21 @@ class Model(Protocol):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name."""
 
-    def _write(self, folder: Path) -> dict[str, Any]: ...
-    def _read(self, folder: Path, fields: dict[str, Any]) -> None: ...
+    _data_file: str
+
+    def _numbers(self) -> tuple[bytes, dict[str, Any]]: ...
+    def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None: ...
 
 
 M = TypeVar("M", bound=Model)
 
 
 def save_model(ranker: Model, path: str | os.PathLike[str], *, force: bool = True) -> None:
-    """Write a fitted ranker into the folder `path`: ``model.json``, and its numbers in a file beside it."""
+    """Write a fitted ranker into the folder `path`: its numbers in a file named by their checksum, then ``model.json``.
+
+    A kill leaves the old model or the new one, never a mixture: ``model.json`` names its data file, and is replaced by
+    a rename. Raise InputError if the ranker has no file, or the folder cannot be written.
+    """
     kind = type(ranker).__name__
     if not hasattr(ranker, "metric_"):
         raise InputError(f"this {kind} is not fitted; fit it before saving")
@@ -53,35 +73,52 @@ def save_model(ranker: Model, path: str | os.PathLike[str], *, force: bool = Tru
     fields["parameters"] = {name: _encoded(value) for name, value in ranker.get_params(deep=False).items()}
     fields["metric"] = ranker.metric_.to_dict()
     fields["n_features"] = ranker.n_features_in_
+    content, more = ranker._numbers()
+    checksum = hashlib.sha256(content).hexdigest()
+    stem, suffix = ranker._data_file.split(".")
+    name = f"{stem}-{checksum[:16]}.{suffix}"
+    fields |= more | {"files": {name: checksum}}
+    is_new = not target.exists()
     try:
-        beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise InputError(f"{target}: cannot write there ({error.strerror})") from error
-    try:
-        fields |= ranker._write(beside)
-        write_json(beside / "model.json", fields)
-        beside.chmod(0o755)
-        if target.exists():
-            for file in beside.iterdir():
-                file.replace(target / file.name)
-        else:
-            beside.replace(target)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        disk.made(target)
+        with written_beside(target / name) as beside:
+            beside.write_bytes(content)
+        write_json(target / "model.json", fields)
+    except (InputError, OSError) as error:
+        if is_new:
+            shutil.rmtree(target, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise InputError(f"{target}: cannot write there ({error.strerror})") from error
+        raise
+    disk.entered(target.parent)
+    for file in target.iterdir():
+        if _DATA.fullmatch(file.name) and file.name != name:
+            disk.removed(file)
+        elif _LEFTOVER.fullmatch(file.name):
+            disk.remove_leftover(file)
 
 
 def refuse_folder(target: Path, *, force: bool) -> None:
-    """Raise InputError if a model cannot be written to `target`, or (unless `force`) one is there already."""
+    """Raise InputError if a model cannot be written to `target`, or (unless `force`) one is there already.
+
+    What a process left there when it was killed does not count.
+    """
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
-    if target.exists() and not target.is_dir():
+    try:
+        is_there, is_folder = target.exists(), target.is_dir()
+    except (OSError, ValueError) as error:
+        raise InputError(f"{target}: cannot write there ({getattr(error, 'strerror', error)})") from error
+    if is_there and not is_folder:
         raise InputError(f"{target} is a file; a model is a folder, name another")
-    if target.is_dir():
+    if is_folder:
         names = {file.name for file in target.iterdir()} - {CHECKPOINT, *OLD_CHECKPOINTS}
-        if names - {"model.json", "weights.npz", "trees.txt"}:
-            raise InputError(f"{target} holds other files ({min(names)}); name a new folder for the model")
-        if names and not force:
+        others = {name for name in names if not _DATA.fullmatch(name) and not _LEFTOVER.fullmatch(name)}
+        if others - {"model.json"}:
+            raise InputError(f"{target} holds other files ({min(others)}); name a new folder for the model")
+        if "model.json" in names and not force:
             raise InputError(f"{target} holds a model; choose another name, or --force to replace it")
+    refuse_unwritable_folder(target if is_folder else target.parent)
 
 
 def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[M]], metric: DCG | None = None) -> M:
@@ -90,8 +127,8 @@ def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[M]], metri
     fields = read_json_object(file)
     if fields.get("format") != FORMAT:
         raise InputError(f'{file}: "format" is {fields.get("format")!r}, expected "{FORMAT}"')
-    if fields.get("version") != VERSION:
-        raise InputError(f"{file}: written by another version ({fields.get('version')!r}; this one reads {VERSION})")
+    if fields.get("version") not in (1, VERSION):
+        raise InputError(f"{file}: written by another version ({fields.get('version')!r}; this one reads 1, {VERSION})")
     if fields.get("kind") not in kinds:
         raise InputError(
             f"{path} holds a {fields.get('kind')}, not a {' or '.join(kinds)}; load_ranker reads every kind of model "
@@ -102,7 +139,7 @@ def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[M]], metri
         ranker = kinds[fields["kind"]](**parameters)
         ranker.metric_ = DCG.from_dict(fields["metric"])
         ranker.n_features_in_ = int(fields["n_features"])
-        ranker._read(Path(path), fields)
+        ranker._set_numbers(_checked_content(Path(path), ranker._data_file, fields), fields)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     except (KeyError, TypeError, ValueError, OSError, AttributeError, EOFError, BadZipFile) as error:
@@ -113,6 +150,20 @@ def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[M]], metri
             "model without naming one"
         )
     return ranker
+
+
+def _checked_content(folder: Path, data_file: str, fields: dict[str, Any]) -> bytes:
+    """Return the content of a model's data file, compared with the checksum in the fields of ``model.json``."""
+    if fields["version"] == 1:
+        warnings.warn(f"{folder} has no checksums, as models of earlier versions; save it again", stacklevel=5)
+        return read_bytes(folder / data_file)
+    ((name, checksum),) = fields["files"].items()
+    if not _DATA.fullmatch(name):
+        raise InputError(f"{name!r} is not the name of a data file")
+    content = read_bytes(folder / name)
+    if hashlib.sha256(content).hexdigest() != checksum:
+        raise InputError(f"{name} is damaged or was changed: it has another SHA-256; use a copy, or train again")
+    return content
 
 
 def same_numbers(first: DCG, second: DCG) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,6 @@ from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
     from typing import Self
 
     from numpy.typing import ArrayLike
@@ -32,6 +32,8 @@ class Ranker(BaseEstimator):
 
     _weights: tuple[str, ...] = ("coef_", "intercept_")
     """Fitted arrays that a saved model holds."""
+    _data_file = "weights.npz"
+    """Name of the file of a saved model that holds its numbers, without the checksum."""
     _also_reads: tuple[str, ...] = ()
     """Kinds of saved models, beside its own, that `load` reads as this class."""
 
@@ -90,15 +92,16 @@ class Ranker(BaseEstimator):
         """Read what `save` wrote; see `load_ranker`, which reads every kind of model."""
         return read_model(path, dict.fromkeys((cls.__name__, *cls._also_reads), cls), metric)
 
-    def _write(self, folder: Path) -> dict[str, Any]:
-        """Write the fitted numbers into a folder; return further fields of its ``model.json``."""
+    def _numbers(self) -> tuple[bytes, dict[str, Any]]:
+        """Return the fitted numbers as the content of `_data_file`, and further fields of ``model.json``."""
         arrays: dict[str, Any] = {name: np.asarray(getattr(self, name)) for name in self._weights}
-        np.savez(folder / "weights.npz", **arrays)
-        return {}
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)
+        return buffer.getvalue(), {}
 
-    def _read(self, folder: Path, fields: dict[str, Any]) -> None:
-        """Read what `_write` wrote; `fields` are those of ``model.json``."""
-        with np.load(folder / "weights.npz", allow_pickle=False) as arrays:
+    def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None:
+        """Set what `_numbers` returned; `fields` are those of ``model.json``."""
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             for name in self._weights:
                 setattr(self, name, arrays[name] if arrays[name].ndim else float(arrays[name]))
         if self.coef_.shape != (self.n_features_in_,) or not np.isfinite(self.coef_).all():

@@ -14,8 +14,6 @@ from dcglearn.rankers.queries import Queries, query_offsets
 from dcglearn.rankers.ranker import Ranker, as_queries, check_training
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats, Integers
@@ -131,7 +129,7 @@ class PairwiseRanker(Ranker):
             return self._positions(features, X.offsets)
         return self._positions(features, np.array([0, n]) if qid is None else query_offsets(qid, n)[0])
 
-    def _write(self, folder: Path) -> dict[str, Any]:
+    def _numbers(self) -> tuple[bytes, dict[str, Any]]:
         raise InputError(
             "a PairwiseRanker holds another library's learner, which has no file without pickle; keep it yourself"
         )

@@ -18,7 +18,6 @@ from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
 
     from numpy.typing import ArrayLike
 
@@ -108,6 +107,7 @@ class BoostedRanker(Ranker):
     """
 
     _also_reads = ("DaskBoostedRanker",)
+    _data_file = "trees.txt"
 
     def __init__(
         self,
@@ -275,13 +275,12 @@ class BoostedRanker(Ranker):
             if own_name:
                 raise InputError(f"{name}: give {own_name}= instead")
 
-    def _write(self, folder: Path) -> dict[str, Any]:
-        self.booster_.save_model(str(folder / "trees.txt"))
-        return {"n_trees_used": self.n_trees_, "base": None if self.base_ is None else self.base_.tolist()}
+    def _numbers(self) -> tuple[bytes, dict[str, Any]]:
+        base = None if self.base_ is None else self.base_.tolist()
+        return self.booster_.model_to_string().encode(), {"n_trees_used": self.n_trees_, "base": base}
 
-    def _read(self, folder: Path, fields: dict[str, Any]) -> None:
-        text = (folder / "trees.txt").read_text(encoding="utf-8")
-        self.booster_ = booster_of(text, f"{folder}/trees.txt")
+    def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None:
+        self.booster_ = booster_of(content.decode(), "trees.txt")
         self.n_trees_ = int(fields["n_trees_used"])
         self.follow = RENAMED_DIRECTIONS.get(self.follow, self.follow)
         self.base_ = None if fields.get("base") is None else np.array(fields["base"], dtype=np.float64)

@@ -2,19 +2,24 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
+from dcglearn.foundation.checkpoints import write_checkpoint
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.synthetic import letor_queries
+
+SAVED = Path(__file__).parents[1] / "saved"
 
 
 @pytest.fixture
@@ -28,12 +33,16 @@ def data(tmp_path, monkeypatch):
     return tmp_path
 
 
+def names_in(folder: Path) -> str:
+    return " ".join(sorted(path.name for path in folder.iterdir()))
+
+
 def test_train_and_rank(dcglearn, data):
     status, out, err = dcglearn("train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "-o", "model")
     assert (status, err) == (0, "")
     for words in ("12 queries", "stage 3", "on the validation data", "least squares", "wrote: model"):
         assert words in out
-    assert sorted(path.name for path in (data / "model").iterdir()) == ["model.json", "weights.npz"]
+    assert re.fullmatch(r"model\.json weights-[0-9a-f]{16}\.npz", names_in(data / "model"))
     status, out, err = dcglearn("rank", "model", "valid.svm")
     assert status == 0
     queries = read_queries("valid.svm", n_features=8)
@@ -141,7 +150,7 @@ def test_a_killed_training_goes_on_to_the_same_model(dcglearn, data):
     assert dcglearn(*how, "-o", "whole")[0] == 0
     one, other = load_ranker("model"), load_ranker("whole")
     assert np.array_equal(one.coef_, other.coef_)
-    assert sorted(path.name for path in (data / "model").iterdir()) == ["model.json", "weights.npz"]
+    assert re.fullmatch(r"model\.json weights-[0-9a-f]{16}\.npz", names_in(data / "model"))
 
 
 def test_trees_over_a_cluster(dcglearn, data):
@@ -157,9 +166,42 @@ def test_trees_over_a_cluster(dcglearn, data):
     status, out, err = dcglearn(*asked, "--model", "trees", "--workers", "1")
     assert status == 0, err
     assert "trees: " in out and "on the validation data" in out
-    assert sorted(path.name for path in (data / "model").iterdir()) == ["model.json", "trees.txt"]
+    assert re.fullmatch(r"model\.json trees-[0-9a-f]{16}\.txt", names_in(data / "model"))
     queries = read_queries("valid.svm", n_features=8)
     status, out, _ = dcglearn("rank", "model", "valid.svm")
     assert [float(line) for line in out.splitlines()] == pytest.approx(load_ranker("model").predict(queries))
     status, _, err = dcglearn(*asked, "--model", "trees", "--workers", "1", "--dask", "tcp://127.0.0.1:1", "--force")
     assert status == 2 and "not both" in err
+
+
+def test_verify_says_what_a_model_is_and_whether_it_is_whole(dcglearn, data):
+    assert dcglearn("train", "train.svm", "--metric", "dcg.json", "--method", "ridge", "-o", "model")[0] == 0
+    status, out, err = dcglearn("verify", "model")
+    assert (status, err) == (0, "")
+    for words in ("model: whole", "kind: RidgeRanker", "features: 8", "metric: DCG", "weights-", "SHA-256"):
+        assert words in out
+    assert json.loads(dcglearn("verify", "model", "--json")[1])["model"]["kind"] == "RidgeRanker"
+    (weights,) = (data / "model").glob("weights-*")
+    content = bytearray(weights.read_bytes())
+    content[-100] ^= 1
+    weights.write_bytes(content)
+    for command in (["verify", "model"], ["rank", "model", "valid.svm"]):
+        status, out, err = dcglearn(*command)
+        assert (status, out) == (2, "")
+        assert "is damaged or was changed: it has another SHA-256; use a copy, or train again" in err
+    assert "does not exist" in dcglearn("verify", "none")[2]
+    old = SAVED / "models" / "ridge"
+    assert "without a checksum, of an earlier version; save it again" in dcglearn("verify", old)[1]
+    with pytest.warns(UserWarning, match="has no checksums, as models of earlier versions; save it again"):
+        load_ranker(old)
+
+
+def test_verify_of_a_checkpoint(dcglearn, data):
+    write_checkpoint("fit.checkpoint", {"C": 1}, b"one", b"two")
+    status, out, _ = dcglearn("verify", "fit.checkpoint")
+    assert status == 0 and "checkpoint: whole" in out and "whole parts: 2" in out and "drops: 0" in out
+    with Path("fit.checkpoint").open("ab") as file:
+        file.write(b"torn")
+    assert "drops: 4" in dcglearn("verify", "fit.checkpoint")[1]
+    Path("fit.checkpoint").write_bytes(b"dcglearn checkpoint 3\n")
+    assert "is not a dcglearn checkpoint, or is damaged" in dcglearn("verify", "fit.checkpoint")[2]

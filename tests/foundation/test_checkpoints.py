@@ -1,5 +1,8 @@
 """Checkpoint files: whole parts come back; other trainings, formats and versions are refused by name."""
 
+import hashlib
+import random
+
 import pytest
 
 from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_checkpoint
@@ -20,19 +23,20 @@ def test_parts_come_back_until_one_is_cut_short(tmp_path):
     ("content", "message"),
     [
         (
-            b"dcglearn checkpoint 3 of dcglearn 4.5.6\n{}\n",
-            "written by dcglearn 4.5.6 (checkpoint format 3; this version",
+            b"dcglearn checkpoint 4 of dcglearn 4.5.6\n{}\n",
+            "written by dcglearn 4.5.6 (checkpoint format 4; this version",
         ),
         (b"dcglearn checkpoint 1\n{}\n", "written by another version of dcglearn (checkpoint format 1; this version"),
         (
             b'{"format": "dcglearn.checkpoint"}',
             "written by another version of dcglearn (checkpoint format 1; this version",
         ),
-        (f"dcglearn checkpoint 2 of dcglearn {__version__}\n".encode(), "is not a dcglearn checkpoint, or is damaged"),
-        (b"dcglearn checkpoint 2\n{\n", "is not a dcglearn checkpoint, or is damaged"),
+        (f"dcglearn checkpoint 3 of dcglearn {__version__}\n".encode(), "is not a dcglearn checkpoint, or is damaged"),
+        (b"dcglearn checkpoint 2\n{}\n", "written by another version of dcglearn (checkpoint format 2; this version"),
+        (b"dcglearn checkpoint 3\n{\n", "is not a dcglearn checkpoint, or is damaged"),
         (b"", "is not a dcglearn checkpoint, or is damaged"),
         (
-            b'dcglearn checkpoint 2\n{"C": 2}\n',
+            b'dcglearn checkpoint 3\n%s {"C": 2}\n' % hashlib.sha256(b'{"C": 2}').hexdigest().encode(),
             "of another training: its C is 2, now it is 1; give what it was made with",
         ),
     ],
@@ -51,3 +55,33 @@ def test_other_files_are_refused(tmp_path, content, message):
 def test_no_file_to_resume_from(tmp_path, name):
     with pytest.raises(InputError, match=r"no checkpoint to resume from .*start without resume"):
         read_checkpoint(tmp_path / name, {})
+
+
+def test_any_damage_is_refused_or_costs_only_the_parts_behind_it(tmp_path):
+    path, identity, whole = tmp_path / "checkpoint", {"C": 1}, [b"one", b"two" * 20, b"three"]
+    write_checkpoint(path, identity, *whole)
+    content = path.read_bytes()
+    rng, kept = random.Random(0), 0
+    for position in range(len(content)):
+        for change in (rng.randrange(1, 256), 0x80):
+            damaged = bytearray(content)
+            damaged[position] ^= change
+            path.write_bytes(damaged)
+            try:
+                parts, _ = read_checkpoint(path, identity)
+            except InputError as error:
+                assert "without resume" in str(error)
+            else:
+                kept += 1
+                assert parts == whole[: len(parts)]
+                assert len(parts) < len(whole) or position < content.index(b"\n")  # the version of dcglearn
+    assert kept > 100
+
+
+def test_zeros_behind_the_last_part_are_no_parts(tmp_path):
+    # A crash of the machine may leave a file longer, with zeros in it.
+    path = tmp_path / "checkpoint"
+    size = write_checkpoint(path, {"C": 1}, b"one")
+    with path.open("ab") as file:
+        file.write(bytes(500))
+    assert read_checkpoint(path, {"C": 1}) == ([b"one"], size)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
+from dcglearn.foundation import disk
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.checkpoint import Checkpoint
 from dcglearn.logs.pair_sums import PairSums
@@ -123,6 +124,24 @@ def test_a_kill_in_the_middle_of_writing_leaves_whole_files(tmp_path):
         process.stdout.close()
         n = int(dl.DCG.load(folder / "dcg.json").gains[1])
         assert replayed(folder / "fit.checkpoint", n) == n
+
+
+def test_a_full_disk_is_told_with_the_file_and_the_fit_resumes(tmp_path, monkeypatch):
+    file = a_checkpoint(tmp_path / "fit.checkpoint", 3)
+    size = file.stat().st_size
+    written = []
+
+    def full(handle, data):
+        written.append(os.pwrite(handle, data[:7], size))
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(disk, "appended", full)
+        with pytest.raises(InputError, match=r"fit\.checkpoint: not written .No space left.*resume from it"):
+            replayed(file, 4)
+    assert written == [7]
+    assert replayed(file, 4) == 3
+    assert replayed(file, 4) == 4
 
 
 def test_checkpoints_of_other_fits_are_refused(tmp_path):

@@ -1,11 +1,14 @@
 """Saved models: they come back the same; damaged and foreign ones are refused."""
 
+import contextlib
+import hashlib
 import json
 import shutil
 
 import numpy as np
 import pytest
 
+from dcglearn.foundation import disk
 from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.linear import LinearRanker
@@ -47,7 +50,9 @@ class TestFiles:
         fields = json.loads((good / "model.json").read_text())
         for change, message in (
             ({"format": "x"}, "\"format\" is 'x'"),
-            ({"version": 2}, "written by another version"),
+            ({"version": 3}, "written by another version"),
+            ({"files": {}}, "damaged, or not of this version"),
+            ({"files": {"../good/weights.npz": "0"}}, "is not the name of a data file"),
             ({"kind": "Pickle"}, "holds a Pickle, not a LinearRanker or .*load_ranker reads every kind"),
             ({"n_features": 3}, "does not belong to model.json"),
             (
@@ -61,11 +66,19 @@ class TestFiles:
             with pytest.raises(InputError, match=message):
                 load_ranker(bad)
             shutil.rmtree(bad)
-        whole = (good / "weights.npz").read_bytes()
+        (weights,) = good.glob("weights-*.npz")
+        whole = weights.read_bytes()
         for data in (b"not a zip", whole[:100], b""):
-            (good / "weights.npz").write_bytes(data)
-            with pytest.raises(InputError, match="damaged"):
+            weights.write_bytes(data)
+            with pytest.raises(InputError, match="is damaged or was changed: it has another SHA-256"):
                 load_ranker(good)
+            name = f"weights-{'0' * 16}.npz"
+            (good / name).write_bytes(data)
+            files = {"files": {name: hashlib.sha256(data).hexdigest()}}
+            (good / "model.json").write_text(json.dumps(fields | files))
+            with pytest.raises(InputError, match="damaged"):  # the checksum agrees, the content does not
+                load_ranker(good)
+            (good / "model.json").write_text(json.dumps(fields))
         with pytest.raises(InputError, match=r"model\.json does not exist; check the name"):
             load_ranker(tmp_path / "none")
 
@@ -81,3 +94,43 @@ class TestFiles:
             with pytest.raises(InputError, match=message):
                 fitted.save(path)
         assert [file.name for file in (tmp_path / "full").iterdir()] == ["thesis.txt"]
+
+    def test_what_a_killed_process_leaves_does_not_lock_the_folder(self, tmp_path):
+        model = tmp_path / "model"
+        model.mkdir()
+        leftovers = [
+            ".dcglearn-x1.training.checkpoint",
+            ".training.checkpoint.abc.checkpoint",
+            ".dcglearn-y.model.json",
+        ]
+        for name in (*leftovers, "weights-0123456789abcdef.npz", "weights.npz"):
+            (model / name).write_text("half")
+        ranker = RidgeRanker().fit(small())
+        ranker.save(model, force=False)
+        assert sorted(path.name for path in model.iterdir())[0] == "model.json"
+        assert len(list(model.iterdir())) == 2
+        assert np.array_equal(load_ranker(model).coef_, ranker.coef_)
+
+    @pytest.mark.parametrize("step", ["made", "synced", "renamed", "entered", "removed"])
+    def test_a_stop_while_a_model_is_replaced_leaves_one_or_the_other(self, tmp_path, monkeypatch, step):
+        first, second = RidgeRanker().fit(small()), RidgeRanker(l2=10.0).fit(small())
+        first.save(tmp_path / "model")
+        whole, calls = getattr(disk, step), []
+
+        class Killed(BaseException):
+            pass
+
+        def stops(*arguments):
+            calls.append(arguments)
+            if len(calls) == killed_at:
+                raise Killed
+            return whole(*arguments)
+
+        for killed_at in (1, 2, 3):  # noqa: B007 (read by `stops`)
+            calls.clear()
+            with monkeypatch.context() as patch, contextlib.suppress(Killed):
+                patch.setattr(disk, step, stops)
+                second.save(tmp_path / "model")
+            assert load_ranker(tmp_path / "model").coef_.tolist() in (first.coef_.tolist(), second.coef_.tolist())
+            first.save(tmp_path / "model")
+            assert np.array_equal(load_ranker(tmp_path / "model").coef_, first.coef_)
