@@ -34,6 +34,15 @@ MAX_LABEL = 200
 REASONS_KEPT = 3
 """Bad lines of which the reason is kept."""
 
+JUDGE_DOCUMENTS = (
+    "if lists hold names of documents, give their judgements by --qrels FILE (dl.join_judgements in Python); "
+    "names of grades are told by --scale (scale=)"
+)
+"""What to do where a grade looks like the name of a document."""
+
+SWAPPED = {**dict.fromkeys(("false", "no", "0", "a"), 0), **dict.fromkeys(("true", "yes", "1", "b"), 1)}
+"""Words for whether b was shown first, in lower case; a and b name the list that was shown first."""
+
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
 """Texts that stand for an unknown grade, -1."""
 
@@ -105,7 +114,7 @@ class Rules:
             raise InputError(f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade")
         if not -1 <= value < self.top:
             larger_scale = f"raise n_grades={self.top} (--grades) or correct the line"
-            remedy = larger_scale if self.n_known else "at most 127 are supported"
+            remedy = larger_scale if self.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
             raise InputError(f"{role} holds the grade {shown(value)}, outside -1..{self.top - 1}; {remedy}")
         return int(value)
 
@@ -119,6 +128,8 @@ class Rules:
             raise InputError(f"{role} holds {shown(value)}, not a grade of the scale {', '.join(self.scale)}")
         if NUMBER.fullmatch(name):
             raise InputError(f"{role} holds the text {shown(value)}; write the grade as a number, without quotes")
+        if any(map(str.isdigit, name)) and any(map(str.isalpha, name)):
+            raise InputError(f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}")
         raise InputError(
             f"{role} holds the grade name {shown(value)}; pass scale= (--scale Bad,Fair,Good), worst first"
         )
@@ -174,7 +185,7 @@ class _GoodLines:
         """Check a line and keep it; a bad one raises InputError and leaves no trace."""
         values = {role: self._checked(role, record.get(role)) for role in self._roles}
         lists = [role for role in values if self._roles[role].kind == "grades"]
-        depth = self._depth or len(values[lists[0]])
+        depth = self._depth or (len(values[lists[0]]) if lists else 0)
         if not self._rules.pad:
             for role in lists:
                 if len(values[role]) != depth:
@@ -205,7 +216,9 @@ class _GoodLines:
             return self._rules.grades(value, role)
         if about.kind == "winner":
             return self._winner(value)
-        checks = {"label": _label, "identity": _identity}
+        if about.kind == "documents":
+            return _documents(value, role, self._rules.depth)
+        checks = {"label": _label, "identity": _identity, "swapped": _swapped}
         return checks.get(about.kind, _number)(value, role, about.kind)
 
     def table(self) -> Table:
@@ -222,7 +235,7 @@ class _GoodLines:
             return None
         if about.kind == "winner":
             return winners_of(np.array(values), self._words, {word: self._winner(word) for word in self._words})
-        if about.kind in ("label", "identity"):
+        if about.kind in ("label", "identity", "documents"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])
 
@@ -251,6 +264,26 @@ def _label(value: Any, role: str, _: str) -> str | None:
     if len(text) > MAX_LABEL:
         raise InputError(f"{role} {shown(value)} is longer than {MAX_LABEL} characters; use a short identifier")
     return text or None
+
+
+def _swapped(value: Any, role: str, _: str) -> float:
+    """Return 1 if b was shown first."""
+    code = SWAPPED.get(word_of(value).lower()) if isinstance(value, str | int | float) else None
+    if code is None:
+        raise InputError(f"{role} is {shown(value)}; use true if b was shown first, else false, or name a or b")
+    return float(code)
+
+
+def _documents(values: Any, role: str, depth: int | None) -> str:
+    """Return the names of a list's documents, joined by tabs; an empty one where a position has none."""
+    if not isinstance(values, list) or not values:
+        raise InputError(f'{role} is {shown(values)}, not a list of names of documents such as ["d3", "d1"]')
+    names = ["" if value is None else value for value in values]
+    wrong = [name for name in names if isinstance(name, bool) or not isinstance(name, str | int) or "\t" in str(name)]
+    if wrong:
+        raise InputError(f"{role} holds {shown(wrong[0])}; name a document by a text without tabs, or an integer")
+    texts = [str(name) for name in names]
+    return "\t".join(texts[:depth])
 
 
 def _identity(value: Any, role: str, _: str) -> str:

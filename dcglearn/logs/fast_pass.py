@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from dcglearn.logs.careful_pass import MAX_LABEL
+from dcglearn.logs.careful_pass import MAX_LABEL, SWAPPED
 from dcglearn.logs.line_formats import BLANK, FrameRows, JsonLines, TextLines
 from dcglearn.logs.roles import by_role
 from dcglearn.logs.winner_words import MOST_WORDS, Winners, codes_of, winners_of
@@ -23,9 +23,13 @@ if TYPE_CHECKING:
     from dcglearn.logs.line_formats import Source
     from dcglearn.logs.roles import ColumnsByRole, Role
 
+MAX_DEPTH = 1 << 31
+"""Longer lists than any."""
+
 _GRADE = "(-1|[0-9]{1,3})"
 _PLAIN_GRADE = rf"^{_GRADE}$"
 _PLAIN_LISTS = rf"^({_GRADE}( {_GRADE})*|\[{_GRADE}(, {_GRADE})*\])$"
+_NOT_A_NAME = r"^$|\t|^[\[{]|^-?[0-9]+[.eE]|^(true|false)$"
 _PLAIN_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
 
 
@@ -69,10 +73,10 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     if "supersedes" in columns:
         return None
     columns.pop("id", None)
-    types = {"grades": pl.List(pl.Int8), "number": pl.Float64, "positive": pl.Float64}
+    types = {"grades": pl.List(pl.Int8), "number": pl.Float64, "positive": pl.Float64, "documents": pl.List(pl.String)}
     schema: dict[str, Any] = {}
     for role, names in columns.items():
-        label = pl.String if isinstance(values[role], str) else pl.Int64
+        label = {str: pl.String, bool: pl.Boolean}.get(type(values[role]), pl.Int64)
         dtype = types.get(source.roles[role].kind, label)
         schema |= {names: dtype} if isinstance(names, str) else dict.fromkeys(names, pl.Int64)
     frame = pl.read_ndjson(data, schema=schema)
@@ -80,8 +84,10 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     if data.count(b'":') != n * len(keys) or any(data.count(f'"{key}":'.encode()) != n for key in keys):
         return None
     for column, dtype in schema.items():
-        # Polars makes text of numbers, too.
-        texts = sum(data.count(f'"{column}":{blank}"'.encode()) for blank in ("", " ")) if dtype == pl.String else n
+        # Polars makes texts and truth values of numbers, too.
+        begin = {pl.String: ('"',), pl.Boolean: ("true", "false")}.get(dtype)
+        places = [f'"{column}":{blank}{mark}'.encode() for blank in ("", " ") for mark in begin or ()]
+        texts = sum(map(data.count, places)) if begin else n
         if frame[column].null_count() or texts != n:
             return None
     return _named_by_role(frame, columns)
@@ -142,12 +148,14 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], rules: Rules) -> Ta
         column = frame[role]
         if column.null_count() and (about.required or about.uniform):
             return None
-        convert = {"grades": _grades, "winner": _winners, "label": _labels, "identity": _identities}.get(about.kind)
+        convert = CONVERT.get(about.kind)
         values = convert(column, rules) if convert else _numbers(column, positive=about.kind == "positive")
         if values is None:
             return None
         table[role] = values
     lists = [table[role] for role, about in roles.items() if about.kind == "grades"]
+    if not lists:
+        return table if len(frame) else None
     same = len(lists[0]) > 0 and all(grades.shape == lists[0].shape for grades in lists)
     return table if same else None
 
@@ -195,6 +203,27 @@ def _labels(column: pl.Series, _: Rules) -> NDArray[Any] | None:
     return text.to_numpy()
 
 
+def _swapped(column: pl.Series, _: Rules) -> Floats | None:
+    if column.dtype == pl.Boolean:
+        return column.cast(pl.Float64).to_numpy()
+    codes = column.cast(pl.String).str.to_lowercase().replace_strict(SWAPPED, default=None, return_dtype=pl.Float64)
+    return (
+        None if codes.null_count() or not (column.dtype == pl.String or column.dtype.is_integer()) else codes.to_numpy()
+    )
+
+
+def _documents(column: pl.Series, rules: Rules) -> NDArray[Any] | None:
+    """Return lists of names as texts joined by tabs, if none is missing, or may be polars' text of another value."""
+    if not isinstance(column.dtype, pl.List) or not (
+        column.dtype.inner == pl.String or column.dtype.inner.is_integer()
+    ):
+        return None
+    names = column.cast(pl.List(pl.String))
+    flat = names.explode()
+    plain = flat.null_count() == 0 and not flat.str.contains(_NOT_A_NAME).any()
+    return None if not plain else names.list.head(rules.depth or MAX_DEPTH).list.join("\t").to_numpy()
+
+
 def _identities(column: pl.Series, _: Rules) -> NDArray[Any] | None:
     if column.dtype != pl.String and not column.dtype.is_integer():
         return None
@@ -208,3 +237,14 @@ def _numbers(column: pl.Series, *, positive: bool) -> Floats | None:
         return None
     values = column.cast(pl.Float64).fill_null(1.0).to_numpy()
     return values if np.isfinite(values).all() and not (positive and (values <= 0).any()) else None
+
+
+CONVERT = {
+    "grades": _grades,
+    "winner": _winners,
+    "label": _labels,
+    "identity": _identities,
+    "swapped": _swapped,
+    "documents": _documents,
+}
+"""The functions that convert columns, by the kind of their role; columns of other kinds are numbers."""

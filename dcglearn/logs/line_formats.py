@@ -300,6 +300,11 @@ def from_text(kind: str, text: str) -> Any:
             text = text[1:-1].strip(BLANK)
         separator = next((mark for mark in "|," if mark in text), None)
         return [_token(token.strip(BLANK)) for token in text.split(separator)]
+    if kind == "documents":
+        if text[0] == "[" and text[-1] == "]":
+            text = text[1:-1].strip(BLANK)
+        separator = next((mark for mark in "\t|," if mark in text), None)
+        return [token.strip(BLANK + "\"'") for token in text.split(separator)]
     if kind == "grade":
         return _token(text)
     if kind in ("number", "positive") and NUMBER.fullmatch(text):

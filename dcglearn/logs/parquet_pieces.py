@@ -12,7 +12,7 @@ from dcglearn.logs.careful_pass import Rules
 from dcglearn.logs.line_formats import errors_in
 from dcglearn.logs.parts import checked_scale, facts_of, joined
 from dcglearn.logs.readers import preferences_of
-from dcglearn.logs.roles import PREFERENCE, by_role
+from dcglearn.logs.roles import NOT_LEARNED, PREFERENCE, by_role
 from dcglearn.logs.superseded import marks_of, reasons_of_parts
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def batches(piece: Piece, rules: Rules) -> Iterator[tuple[str, Preferences]]:
     for path, groups, before in piece.slices:
         with opened(path) as file:
             roles = by_role(file.schema_arrow.names, PREFERENCE)
-            used = [names for role, names in roles.items() if role not in ("id", "supersedes")]
+            used = [names for role, names in roles.items() if role not in NOT_LEARNED]
             columns = [name for names in used for name in ([names] if isinstance(names, str) else names)]
             reasons = piece.reasons.get(path)
             row = before

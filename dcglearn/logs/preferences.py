@@ -465,8 +465,11 @@ class Preferences:
             "a": pl.Series(self.preferred.tolist(), dtype=grades),
             "b": pl.Series(self.other.tolist(), dtype=grades),
             "winner": np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a"),
-            **{name: getattr(self, name) for name in ("strength", "margin", "weight", "rater")},
+            **{name: getattr(self, name) for name in ("strength", "margin", "weight", "rater", "swapped")},
         }
+        if self.docs is not None:
+            docs = pl.DataFrame(self.docs.astype(str), schema=["docs_a", "docs_b"], orient="row")
+            columns |= docs.select(pl.all().str.split("\t")).to_dict()
         return pl.DataFrame({name: values for name, values in columns.items() if values is not None})
 
     def to_pandas(self) -> pd.DataFrame:

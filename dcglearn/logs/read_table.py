@@ -101,6 +101,11 @@ def pair_columns(
     winner, a, b = table.pop("winner").codes, table.pop("a"), table.pop("b")
     swap, tie, is_open = (winner == WINNERS[word] for word in ("b", "tie", "open"))
     ids, supersedes = table.pop("id", None), table.pop("supersedes", None)
+    docs_a, docs_b = table.pop("docs_a", None), table.pop("docs_b", None)
+    if "swapped" in table:
+        table["swapped"] = (table["swapped"] > 0) ^ swap
+    if docs_a is not None and docs_b is not None:
+        table["docs"] = np.column_stack([np.where(swap, docs_b, docs_a), np.where(swap, docs_a, docs_b)])
     if reasons is None and ids is not None:
         reasons = reasons_of(ids, np.full(len(ids), "") if supersedes is None else supersedes, is_open)
     columns = checked_columns(

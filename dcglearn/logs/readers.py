@@ -45,7 +45,9 @@ def read_preferences(
     - winner: preferred, preference, label, choice, holding a or left, b or right, tie or draw or equal or same, or both
       good or both bad, which are ties; or 1, 2 and, for a tie, 0, if all winners are exactly these; open: a question
       that is not answered yet, left out and counted;
-    - query: query_id, qid, q_id; rater: user, judge, assessor, annotator.
+    - query: query_id, qid, q_id; rater: user, judge, assessor, annotator;
+    - swapped: whether b was shown first (on the left), true or false; or shown_left, holding a or b;
+    - docs_a, docs_b: the names of the documents of both lists (`rater_agreement` tells by them what was judged).
 
     In a log with a column `supersedes`, as ``dcglearn judge`` writes it, a verdict whose `id` a line supersedes is
     left out, and an id counts once. Case does not matter, and other columns are ignored. A missing weight or strength
