@@ -41,6 +41,11 @@ def table_frame(table: Table) -> pl.DataFrame:
         "winner": np.array(MEANINGS, dtype=object)[table["winner"].codes],
     }
     columns |= {role: values for role, values in table.items() if role not in columns}
+    if "swapped" in columns:
+        columns["swapped"] = columns["swapped"] > 0
+    for role in ("docs_a", "docs_b"):
+        if role in columns:
+            columns[role] = pl.Series(columns[role].tolist(), dtype=pl.String).str.split("\t")
     return pl.DataFrame({name: values for name, values in columns.items() if values is not None})
 
 
