@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
 
-.PHONY: demo test long check peers bench figures studies theory clean help
+.PHONY: demo judge test long browser check peers bench figures studies theory clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
@@ -24,11 +24,20 @@ demo: $(READY)   ## learn a DCG from the log that ships with the project, and dr
 	@mkdir -p build
 	$(BIN)/dcglearn learn examples/side_by_side.jsonl -o build/dcg.json --plot build/dcg.png --holdout 0.3 --bands 200 --force
 
+judge: $(READY)  ## judge the example's pairs of lists in the browser, and see what your verdicts teach
+	@mkdir -p build
+	$(BIN)/dcglearn judge examples/lists_to_judge.jsonl --log build/verdicts.jsonl
+
 test: $(READY)   ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10
 
 long: $(READY)   ## run the tests that `make test` leaves out: every benchmark in its quick form, the longest simulations
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 -m long
+
+browser: $(READY) ## test the judging page in Chromium (CHROMIUM=path), and write its pictures to build/judge
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps axe-playwright-python
+	DCGLEARN_BROWSER=1 $(BIN)/python -m pytest tests/judge/test_browser.py -s --durations=5
 
 peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, ranx, cwl_eval, PyTorch (CPU)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check xgboost ranx cwl-eval

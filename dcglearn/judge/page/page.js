@@ -108,12 +108,16 @@ function element(name, className, text) {
   return node;
 }
 
-function show() {
-  const pair = queue[0];
+function offerVerdicts() {
   choosing = null;
-  note = "";
   $("strengths").hidden = true;
   $("verdicts").hidden = false;
+}
+
+function show() {
+  const pair = queue[0];
+  offerVerdicts();
+  note = "";
   $("lists").hidden = !pair;
   $("empty").hidden = Boolean(pair);
   for (const button of document.querySelectorAll("#bar button[data-choice]")) {
@@ -242,7 +246,7 @@ function onKey(event) {
   if (event.key === "?") { event.preventDefault(); return act("help"); }
   if (!$("keys").checked) return;
   if (choosing) {
-    if (event.key === "Escape") { show(); event.preventDefault(); }
+    if (event.key === "Escape") { offerVerdicts(); $("query").focus(); }
     const strength = Number(event.key);
     if (strength >= 1 && strength <= session.strengths) judge(choosing, strength);
     return;
