@@ -1,6 +1,7 @@
 """Time of DCGLearner compared with the QP on the same log.
 
-One JSON line per number of pairs.
+One JSON line per number of pairs; then one per use of a log of 500 pairs that grows: a fit after one more judgement,
+that from the fit before it, bootstrap bands, and questions.
 """
 
 import argparse
@@ -29,8 +30,30 @@ def seconds(fit):
     return time.perf_counter() - began
 
 
+def best_seconds(fit, repeats):
+    """Return the shortest time of several calls."""
+    return min(seconds(fit) for _ in range(repeats))
+
+
+def growing_log_rows(n):
+    """Yield a row for each use of a log of n pairs that grows by one."""
+    log = log_of(n + 1)
+    before = dl.DCGLearner().fit(log[:n])
+    candidates = np.random.default_rng(1).integers(0, 5, (20_000, 2, 10)).astype(np.int8)
+    uses = {
+        "fit": (lambda: dl.DCGLearner().fit(log), 5),
+        "fit from the fit before the last judgement": (lambda: dl.DCGLearner().fit(log, start=before), 20),
+        "bootstrap_bands, 200 samples": (lambda: dl.bootstrap_bands(log, n_resamples=200), 1),
+        "suggest_pairs, fitted learner, 20,000 candidates": (lambda: dl.suggest_pairs(log, candidates, 5, before), 5),
+    }
+    qp = best_seconds(lambda: dl.UtilityLearner(C=0.1).fit(log), 5)
+    for what, (use, repeats) in uses.items():
+        direct = best_seconds(use, repeats)
+        yield {"question": "a log that grows", "what": what, "pairs": n, "seconds": direct, "times_the_qp": direct / qp}
+
+
 def main():
-    """Print one line per size."""
+    """Print one line per size, and per use of a log that grows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000])
     options = parser.parse_args()
@@ -45,6 +68,8 @@ def main():
         qp = seconds(lambda log=log: dl.UtilityLearner(C=0.1).fit(log))
         record = {"pairs": n, "direct_seconds": direct, "qp_seconds": qp, "times_the_qp": direct / qp}
         print(json.dumps({**record, "extra_megabytes": (after - before) / 1024}), flush=True)
+    for row in growing_log_rows(min(500, *options.sizes)):
+        print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":
