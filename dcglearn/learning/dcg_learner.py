@@ -191,7 +191,7 @@ class DCGLearner(PairLearner):
             self.loss_ = "robust" if loss == "auto" else loss
             if warm is not None:
                 warm.check_fit((log.n_grades, log.depth), self.loss_)
-            identity = partial(self._identity, log, start=str(warm), **({} if warm is None else {"refit": refit}))
+            identity = partial(self._identity_from, log, warm, refit)
             with Checkpoint.optional(checkpoint, resume, identity) as kept:
                 self._fit(log, warm, kept, refit)
             self.visible_ = log.visible()
@@ -292,6 +292,10 @@ class DCGLearner(PairLearner):
     def _prior(self, n_grades: int, depth: int) -> DCG | None:
         """Return the prior as a DCG; one without a depth of its own is as deep as the lists."""
         return None if self.prior is None else as_dcg(self.prior, n_grades, depth, "prior")
+
+    def _identity_from(self, log: Preferences | PartedLog, warm: WarmStart | None, refit: str) -> dict[str, Any]:
+        """Return what must be equal when a fit from a start is resumed."""
+        return self._identity(log, start=str(warm), **({} if warm is None else {"refit": refit}))
 
     def _fit(self, log: Preferences | PartedLog, warm: WarmStart | None, kept: Any, refit: str) -> None:
         kind = LOSSES[self.loss_]

@@ -99,7 +99,7 @@ def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
     """Return ``sum v d d^T`` from the counts of codes at one position and of pairs of codes at two."""
     depth, width = len(single), sign.shape[1]
     blocks = np.zeros((depth, depth, width, width))
-    blocks[np.arange(depth), np.arange(depth)] = np.einsum("cl,kc,cm->klm", sign, single, sign, optimize=True)
+    blocks[np.arange(depth), np.arange(depth)] = sign.T @ (single[:, :, None] * sign)
     if depth > 1:
         rows, columns = np.tril_indices(depth, -1)
         between = sign.T @ joint @ sign

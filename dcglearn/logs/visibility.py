@@ -142,7 +142,7 @@ def visibility(gram: Floats, shape: tuple[int, int], occurring: Sequence[int], *
 def _blind(gram: Floats, directions: Floats, largest: float) -> NDArray[np.bool_]:
     """Return for each direction, shape (m, K, L), whether no pair shows it."""
     flat = directions.reshape(len(directions), gram.shape[0])
-    return np.einsum("ij,jk,ik->i", flat, gram, flat) <= TOLERANCE * largest
+    return ((flat @ gram) * flat).sum(axis=1) <= TOLERANCE * largest
 
 
 def _ranks(positions: Sequence[int]) -> str:
