@@ -175,7 +175,7 @@ class _GoodLines:
         roles = source.roles
         self._roles, self._rules = roles, rules
         self._winner = WinnerCodes(rules.own_words, lambda: _winner_counts(source))
-        self._words: Counter[str] = Counter()
+        self._said: list[Any] = []  # the winners, as the lines say them
         self._columns: dict[str, list[Any]] = {role: [] for role in roles}
         self._depth, self._uniform = rules.depth, [role for role in roles if roles[role].uniform]
         self._first: tuple[str, list[bool]] | None = None
@@ -202,8 +202,7 @@ class _GoodLines:
         self._first = self._first or (place, present)
         for role, value in values.items():
             self._columns[role].append(value)
-            if self._roles[role].kind == "winner":
-                self._words[word_of(record[role])] += 1
+        self._said.append(record.get("winner"))
         self.n += 1
 
     def _checked(self, role: str, value: Any) -> Any:
@@ -234,7 +233,10 @@ class _GoodLines:
         if all(value is None for value in values):
             return None
         if about.kind == "winner":
-            return winners_of(np.array(values), self._words, {word: self._winner(word) for word in self._words})
+            words: Counter[str] = Counter()
+            for said, n in Counter(self._said).items():
+                words[word_of(said)] += n
+            return winners_of(np.array(values), words, {word: self._winner(word) for word in words})
         if about.kind in ("label", "identity", "documents"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])

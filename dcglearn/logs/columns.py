@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, pair_values, scale_size
+from dcglearn.logs.frames import is_frame, is_records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,10 +94,18 @@ def _checked_lists(
 ) -> tuple[Grades, Grades, int]:
     """Return both lists of every pair, which the caller cannot change afterwards, and the number of grades."""
     if other is None:
+        if is_frame(preferred) or is_records(preferred):
+            raise InputError(
+                "this is a table or a list of records, not lists of grades; read it with Preferences.from_frame or "
+                "Preferences.from_records"
+            )
         try:
             pairs = np.asarray(preferred)
         except ValueError as error:
-            raise InputError("the lists have different lengths; pad the shorter ones with -1 (no grade)") from error
+            raise InputError(
+                "the lists have different lengths; pad the shorter ones with -1 (no grade), or read the pairs with "
+                "Preferences.from_records(..., pad=True)"
+            ) from error
         if pairs.ndim != 3 or pairs.shape[1] != 2:
             raise InputError(f"pairs have shape {pairs.shape}; expected (n, 2, K): preferred list, other list")
         preferred, other = pairs[:, 0], pairs[:, 1]

@@ -30,9 +30,9 @@ def opened_log(
 ) -> Iterator[Preferences | PartedLog]:
     """Open any supported input as a log, and close afterwards what was opened here.
 
-    `log` is a Preferences, an array of pairs, a path or sequence of paths, a PartedLog or a Dask dataframe; `engine`
-    and `memory` are those of `DaskLog` and `ParquetLog`. Raises InputError if the log is none of these, or they do not
-    fit it.
+    `log` is a Preferences, an array of pairs, a data frame, records, a path or sequence of paths, a PartedLog or a
+    Dask dataframe; `engine` and `memory` are those of `DaskLog` and `ParquetLog`. Raises InputError if the log is none
+    of these, or they do not fit it.
     """
     files = is_path(log)
     if memory is not None and (engine is not None or not files):
@@ -46,7 +46,7 @@ def opened_log(
     elif engine is not None or hasattr(log, "to_delayed"):
         if engine is None:
             raise InputError("a Dask dataframe needs engine=: a client, a scheduler's address or a number of processes")
-        spread = log if isinstance(log, Preferences) or files or hasattr(log, "to_delayed") else Preferences(log)
+        spread = log if files or hasattr(log, "to_delayed") else as_preferences(log)
         with DaskLog(spread, engine, n_grades=n_grades) as over_cluster:
             yield over_cluster
     elif files:

@@ -12,12 +12,13 @@ from dcglearn.foundation.validation import InputError, frozen, graded_lists, sca
 from dcglearn.logs import counting, repeats, splitting
 from dcglearn.logs.careful_pass import Rules
 from dcglearn.logs.columns import Columns, checked_columns
+from dcglearn.logs.constructors import Constructors, read_pair_columns
 from dcglearn.logs.frames import is_frame, is_records
 from dcglearn.logs.unique_rows import packed, unique_rows
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
     import polars as pl
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from dcglearn.logs.visibility import Visibility
 
 
-class Preferences:
+class Preferences(Constructors):
     """Pairs of graded lists, the first preferred to the second, with optional columns for each pair.
 
     Parameters
@@ -108,163 +109,6 @@ class Preferences:
         self.dropped: dict[str, int] = {}
         self.counted: dict[str, int] = {}
         self.recognised: Recognised | None = None
-
-    @classmethod
-    def from_documents(cls, preferred: ArrayLike, other: ArrayLike, **columns: Any) -> Preferences:
-        """Build from ungraded lists: rankings of the same K documents (Zhou et al. 2008, section 8).
-
-        The log's "grades" are document numbers, in the order of `documents`; learners drop monotonicity.
-
-        Parameters
-        ----------
-        preferred, other : array_like, shape (n, K)
-            Document identifiers by position. Every list ranks the same K documents.
-        **columns
-            `weight`, `tie`, `strength`, `margin`, `rater`, `query` as in the constructor.
-
-        Raises
-        ------
-        InputError
-            If two lists do not hold the same documents.
-
-        Examples
-        --------
-        >>> log = Preferences.from_documents([["d3", "d1", "d2"]], [["d1", "d2", "d3"]])
-        >>> log.documents, log.preferred.tolist()
-        (('d1', 'd2', 'd3'), [[2, 0, 1]])
-        """
-        first, second = np.asarray(preferred), np.asarray(other)
-        if first.ndim != 2 or first.shape != second.shape:
-            raise InputError(f"preferred {first.shape} and other {second.shape} must both have the shape (n, K)")
-        documents, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
-        codes = codes.reshape(2, *first.shape)
-        wrong = (np.sort(codes, axis=-1) != np.arange(first.shape[1])).any(axis=-1)
-        if wrong.any():
-            side, row = np.argwhere(wrong)[0]
-            shown = ", ".join(str(x) for x in (first, second)[side][row])
-            raise InputError(
-                f"{('preferred', 'other')[side]}[{row}] = [{shown}]: every list must rank the same "
-                f"{first.shape[1]} documents once each, and the log names {len(documents)}; learn a log of "
-                "one set of documents at a time, or give the documents' grades"
-            )
-        log = cls(codes[0], codes[1], n_grades=len(documents), **columns)
-        return cls(replace(log._columns, documents=tuple(str(document) for document in documents)))
-
-    @classmethod
-    def from_ratings(
-        cls,
-        lists: ArrayLike,
-        ratings: ArrayLike,
-        group: ArrayLike | None = None,
-        weight: ArrayLike | None = None,
-        n_grades: int | None = None,
-        *,
-        depth: int | None = None,
-        pad: bool = False,
-        scale: Sequence[str] | None = None,
-        equal_groups: bool = False,
-    ) -> Preferences:
-        """Build from rated lists: of every two lists with different ratings, the higher rated is preferred.
-
-        Parameters
-        ----------
-        lists : array_like, shape (n, K), or n sequences
-            Grades by position; names of grades with `scale`, lists of different lengths with `pad` or `depth`.
-        ratings : array_like, shape (n,)
-            How good each list is, in any unit.
-        group : array_like, shape (n,), optional
-            Lists are compared within their group, such as a user or a query; by default all with all.
-        weight : array_like, shape (n,), optional
-            How many lines each line stands for.
-        n_grades, depth, pad, scale, equal_groups
-            As in `read_ratings`.
-
-        Raises
-        ------
-        InputError
-            As `read_ratings`; rows are counted from 1.
-
-        Examples
-        --------
-        >>> log = Preferences.from_ratings([[2, 1, 0], [0, 1, 2], [1, 1, 0]], [5, 2, 3])
-        >>> len(log), log.preferred[0].tolist()
-        (3, [1, 1, 0])
-        """
-        from dcglearn.logs.frames import from_arrays
-        from dcglearn.logs.rated_lists import rated_columns
-
-        columns = from_arrays({"list": lists, "rating": ratings, "group": group, "weight": weight})
-        rules = Rules(n_grades, depth, pad, scale)
-        return cls.of_columns(*rated_columns(columns, rules, equal_groups=equal_groups))
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        n_grades: int | None = None,
-        *,
-        depth: int | None = None,
-        pad: bool = False,
-        scale: Sequence[str] | None = None,
-        winner_words: Mapping[Any, str] | str | None = None,
-        positive: str | None = None,
-    ) -> Preferences:
-        """Build from a table of polars, pandas or any library with Arrow's interchange, a row a judgement.
-
-        Columns, and the other parameters, are those of `read_preferences`.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> frame = pl.DataFrame({"left_1": [2, 0], "left_2": [1, 2], "right_1": [0, 1], "right_2": [1, 1],
-        ...                       "preferred": ["left", "same"]})
-        >>> log = Preferences.from_frame(frame)
-        >>> log, log.preferred.tolist()
-        (Preferences(2 pairs, 1 ties, depth 2, 3 grades), [[2, 1], [0, 2]])
-        """
-        rules = Rules(n_grades, depth, pad, scale, winner_words, positive)
-        return cls.of_columns(*_read(frame, rules))
-
-    @classmethod
-    def from_records(
-        cls,
-        records: Iterable[Any],
-        columns: Sequence[str] = ("a", "b", "winner"),
-        n_grades: int | None = None,
-        *,
-        depth: int | None = None,
-        pad: bool = False,
-        scale: Sequence[str] | None = None,
-        winner_words: Mapping[Any, str] | str | None = None,
-        positive: str | None = None,
-    ) -> Preferences:
-        """Build from dictionaries, whose keys are the columns of `read_preferences`, or from tuples.
-
-        Parameters
-        ----------
-        records : iterable of dict or tuple
-            The judgements. A tuple of two lists is a preferred list and another.
-        columns : sequence of str
-            Names of the values of a tuple.
-        n_grades, depth, pad, scale, winner_words, positive
-            As in `read_preferences`.
-
-        Raises
-        ------
-        InputError
-            As `read_preferences`; records are counted from 1.
-
-        Examples
-        --------
-        >>> judged = [(["Good", "Bad"], ["Bad", "Fair"], "a"), (["Fair"], ["Good", "Fair"], "b")]
-        >>> log = Preferences.from_records(judged, scale=["Bad", "Fair", "Good"], pad=True)
-        >>> log.preferred.tolist(), log.other.tolist()
-        ([[2, 0], [2, 1]], [[0, 1], [1, -1]])
-        """
-        from dcglearn.logs.frames import named
-
-        rules = Rules(n_grades, depth, pad, scale, winner_words, positive)
-        return cls.of_columns(*_read(named(records, columns), rules))
 
     @classmethod
     def of_columns(cls, columns: Columns, dropped: dict[str, int], recognised: Recognised | None = None) -> Preferences:
@@ -539,16 +383,8 @@ def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
     """
     if not isinstance(log, Preferences):
         if is_frame(log) or is_records(log):
-            return Preferences.of_columns(*_read(log, Rules(n_grades)))
+            return Preferences.of_columns(*read_pair_columns(log, Rules(n_grades)))
         return Preferences(log, n_grades=n_grades)
     if n_grades is None or n_grades == log.n_grades:
         return log
     return log.rescaled(n_grades)
-
-
-def _read(log: Any, rules: Rules) -> tuple[Columns, dict[str, int], Recognised]:
-    """Return the columns of a log of preferences, the counts of what was left out, and what was recognised."""
-    from dcglearn.logs.read_table import pair_columns, read_pairs
-
-    table, dropped, recognised = read_pairs(log, rules)
-    return *pair_columns(table, dropped, rules), recognised

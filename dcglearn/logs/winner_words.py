@@ -109,9 +109,17 @@ class WinnerCodes:
         self._usual: dict[str, int] = {**WINNERS, **own}
         self._codes: dict[str, int] | None = None
         self._seen: Counter[str] = Counter()
+        self._met: dict[str, int] = {}
 
     def __call__(self, value: Any) -> int:
         """Return the code of a winner; raise InputError for a word that is not understood."""
+        if type(value) is str and value in self._met:
+            return self._met[value]
+        code = self._code(value)
+        self._met[value if isinstance(value, str) else word_of(value)] = code
+        return code
+
+    def _code(self, value: Any) -> int:
         word = word_of(value) if isinstance(value, str | int | float) else ""
         if self._codes is None and word.lower() in self._usual:
             return self._usual[word.lower()]

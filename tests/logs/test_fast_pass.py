@@ -202,6 +202,35 @@ def test_fast_text_agrees(tmp_path, data):
     assert fast == careful
 
 
+CELLS = st.sampled_from(["0", "3", "-1", "12"] * 6 + ["3 2", "", " 4", "[1]", "u", "300", "2.0", "x", "1|2", "-2"])
+NUMBERED = st.sampled_from(
+    [["1", "2"], ["0", "1", "2"], ["1"], ["0", "1"], ["1", "2", "open"], ["1", "a"], ["1", "2.0"]]
+)
+
+
+@settings(quick, max_examples=80)
+@given(st.data())
+def test_fast_wide_tables_and_numbers_agree(tmp_path, data):
+    words, separator = data.draw(NUMBERED), data.draw(st.sampled_from(",;"))
+    n = data.draw(st.integers(1, 4))
+    rows = [[*(data.draw(CELLS) for _ in range(4)), words[i % len(words)]] for i in range(n)]
+    text = "\n".join(separator.join(row) for row in [["a1", "a2", "b1", "b2", "winner"], *rows])
+    options = data.draw(OPTIONS)
+    fast, careful = both_passes(read_preferences, write(tmp_path, "x.csv", text), **options)
+    assert fast == careful
+    frame = pl.DataFrame(rows, schema=["a1", "a2", "b1", "b2", "winner"], orient="row")
+    cells = frame.with_columns(pl.all().cast(pl.Int64, strict=False))
+    for table in (frame, cells):
+        fast, careful = both_passes(read_preferences, table, **options)
+        assert fast == careful
+    text = "\n".join(
+        f'{{"a1": {a}, "b1": {b}, "winner": ' + data.draw(st.sampled_from([w, w, w, f'"{w}"', "true", "1.5"])) + "}"
+        for a, _, b, _, w in ([x if x.isdecimal() else "1" for x in row] for row in rows)
+    )
+    fast, careful = both_passes(read_preferences, write(tmp_path, "x.jsonl", text), **options)
+    assert fast == careful
+
+
 @settings(quick, max_examples=150)
 @given(st.data())
 def test_fast_parquet_agrees(tmp_path, data):

@@ -2,12 +2,16 @@
 
 import gzip
 import json
+from collections import namedtuple
 
 import numpy as np
 import polars as pl
 import pytest
 
 import dcglearn as dl
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.open_log import opened_log
+from dcglearn.logs.wide_tables import wide_columns
 from tests.logs.log_files import columns, write
 
 A = [[2, 1, 0], [1, 0, 0], [1, 1, 1]]
@@ -23,19 +27,21 @@ def table(winners, header="a,b,winner", separator=",", mark=" "):
     return "\n".join([header.replace(",", separator), *(separator.join(row) for row in rows)]) + "\n"
 
 
-def wide(names, winners=("left", "right", "same"), separator=",", lists=None):
+def wide(names, winners=("left", "right", "same"), separator=",", lists=None, first=1):
     left, right = lists or (A, B)
-    header = [name.format(i) for name in names for i in (1, 2, 3)]
+    header = [name.format(i + first) for name in names for i in range(3)]
     rows = [[*map(str, a), *map(str, b), w] for a, b, w in zip(left, right, winners, strict=True)]
     return "\n".join(separator.join(row) for row in [[*header, "winner"], *rows]) + "\n"
 
 
-def long(start=1, rows=None):
-    lines = ["query,side,position,grade,winner"]
+def long(start=1, seed=None):
+    lines = []
     for q, (a, b, w) in enumerate(zip(A, B, ("left", "right", "same"), strict=True)):
         for side, grades in (("left", a), ("right", b)):
             lines += [f"q{q},{side},{i + start},{grade},{w}" for i, grade in enumerate(grades)]
-    return "\n".join(lines if rows is None else [lines[0], *(lines[i] for i in rows)]) + "\n"
+    if seed is not None:
+        np.random.default_rng(seed).shuffle(lines)
+    return "\n".join(["query,side,position,grade,winner", *lines]) + "\n"
 
 
 OBJECTS = [{"a": a, "b": b, "winner": w} for a, b, w in zip(A, B, ("a", "b", "tie"), strict=True)]
@@ -65,7 +71,7 @@ SHAPES = {
     "wide left_1": ("x.csv", wide(["left_{}", "right_{}"]), {}),
     "wide A1, semicolons, gzip": ("x.csv.gz", gzip.compress(wide(["A{}", "B{}"], separator=";").encode()), {}),
     "wide Grade a 01": ("x.csv", wide(["Grade a 0{}", "Grade b 0{}"]), {}),
-    "wide from 0": ("x.csv", wide(["left.{}", "right.{}"]).replace("1", "0", 1).replace("2", "1", 1), None),
+    "wide from 0": ("x.csv", wide(["left.{}", "right.{}"], first=0), {}),
     "wide words": (
         "x.csv",
         wide(["l{}", "r{}"], lists=[[[SCALE[g] for g in x] for x in side] for side in (A, B)]),
@@ -80,7 +86,7 @@ SHAPES = {
         {},
     ),
     "long": ("x.csv", long(), {}),
-    "long, positions from 0, rows in any order": ("x.csv", long(0, np.random.default_rng(0).permutation(18) + 1), None),
+    "long, positions from 0, rows in any order": ("x.csv", long(0, seed=0), {}),
     "long JSON array": (
         "x.json",
         json.dumps(pl.read_csv(long().encode()).to_dicts()),
@@ -93,20 +99,338 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_shape_is_read(tmp_path, shape):
     name, text, options = SHAPES[shape]
-    if shape == "wide from 0":
-        header, _, rest = wide(["left.{}", "right.{}"]).partition("\n")
-        text = "left.0,left.1,left.2,right.0,right.1,right.2,winner\n" + rest
-        assert header != text.split("\n")[0]
-    log = dl.read_preferences(write(tmp_path, name, text), **(options or {}))
-    found = columns(log)
-    if options and "positive" in options:
-        assert found.pop("strength") == [3, 1, 1]
-    if "query" in text.split("\n")[0] if isinstance(text, str) else False:
-        assert sorted(found.pop("query")) == ["q0", "q1", "q2"]
-    expected = columns(LOG)
-    order = np.argsort([str(pair) for pair in zip(found["preferred"], found["other"], strict=True)])
-    wanted = np.argsort([str(pair) for pair in zip(expected["preferred"], expected["other"], strict=True)])
-    for column in ("preferred", "other", "tie"):
-        assert [found[column][i] for i in order] == [expected[column][i] for i in wanted]
+    log = dl.read_preferences(write(tmp_path, name, text), **options)
+    assert sorted_pairs(log) == sorted_pairs(LOG)
     assert log.n_grades == 3
     assert len(log.recognised.winners.words) == 3
+    if "positive" in options:
+        assert log.strength.tolist() == [3, 1, 1]
+    if shape.startswith("long"):
+        assert sorted(log.query) == ["q0", "q1", "q2"]
+
+
+def sorted_pairs(log):
+    return sorted(zip(log.preferred.tolist(), log.other.tolist(), log.tie.tolist(), strict=True))
+
+
+NUMBERS = "the sign of a number may mean either side: --positive a, or b"
+REFUSED = {
+    "Likert numbers": (
+        "x.csv",
+        LIKERT,
+        {},
+        r"line 2: winner is '3'; .*seen: '3' \(1\), '-1' \(1\), '0' \(1\); " + NUMBERS,
+    ),
+    "0 and 1": ("x.csv", table("011"), {}, r"line 2: winner is '0'; .*seen: '1' \(2\), '0' \(1\); 0 may be .*0=a,1=b"),
+    "1 alone": ("x.csv", table("111"), {}, "line 2: winner is '1'; .*seen: '1' "),
+    "words": (
+        "x.csv",
+        table(["Left is better", "a", "Same"]),
+        {},
+        "line 2: winner is 'Left is better'; use a, b or tie .*understood: a, left.*--winner-words \"Left is bet",
+    ),
+    "numbers and words": ("x.csv", table(["a", "1", "2"]), {}, "line 3: winner is '1'"),
+    "own words that lack one": (
+        "x.csv",
+        table(["x", "y", "z"]),
+        {"winner_words": {"x": "a", "y": "b"}},
+        "line 4: winner is 'z'; ",
+    ),
+    "positive of words": (
+        "x.csv",
+        table(["a", "b", "tie"]),
+        {"positive": "a"},
+        "line 2: winner is 'a', which is not a num",
+    ),
+    "positive and strength": (
+        "x.csv",
+        table(["3,1", "-1,1", "0,1"], "a,b,winner,strength"),
+        {"positive": "a"},
+        "drop the column of strengths",
+    ),
+    "both options": ("x.csv", LIKERT, {"positive": "a", "winner_words": "x=a"}, "give one of the two"),
+    "bad meaning": (
+        "x.csv",
+        LIKERT,
+        {"winner_words": "x=left,y=worse"},
+        "'y' means 'worse'; it can mean a, b, tie or open",
+    ),
+    "no meaning": ("x.csv", LIKERT, {"winner_words": "x=a,y"}, "'y' has no meaning"),
+    "two meanings": ("x.csv", LIKERT, {"winner_words": "x=a,X=b"}, "'X' has two meanings"),
+    "positive c": ("x.csv", LIKERT, {"positive": "c"}, "positive='c': give a or b"),
+    "missing position of a wide table": (
+        "x.csv",
+        "left_1,left_3,right_1,right_2,winner\n1,2,1,2,a\n",
+        {},
+        "line 1: position 2 is missing among the columns left_1, left_3",
+    ),
+    "wide from 2": ("x.csv", "a2,a3,b1,b2,winner\n1,2,1,2,a\n", {}, "position 1 is missing among the columns a2, a3"),
+    "a position twice": (
+        "x.csv",
+        "a1,A_1,b1,winner\n1,2,1,a\n",
+        {},
+        "a1 and A_1 both look like|give one position twice",
+    ),
+    "blank before a grade": (
+        "x.csv",
+        wide(["left_{}", "right_{}"]).replace("2,1,0,0", "2,,0,0", 1),
+        {},
+        "line 2: left_2 is blank and left_3 is not; write -1",
+    ),
+    "a shorter wide list": (
+        "x.csv",
+        wide(["left_{}", "right_{}"]).replace("1,0,0,1,1,0,", "1,0,,1,1,0,", 1),
+        {},
+        r"line 3: a has 2 grades, expected 3 as on line 2; pass pad=True",
+    ),
+    "a position twice in a long table": (
+        "x.csv",
+        long() + "q1,left,2,0,right\n",
+        {},
+        "line 8: position 2 of a occurs on line 9 and line 20; .*number them in a column pair",
+    ),
+    "a position missing in a long table": (
+        "x.csv",
+        long().replace("q1,left,2,0,right\n", ""),
+        {},
+        "line 8: position 2 of a is missing, and position 3 is there",
+    ),
+    "two winners in a long table": (
+        "x.csv",
+        long().replace("q1,left,2,0,right", "q1,left,2,0,left"),
+        {},
+        "line 8: winner is 'right' on line 8 and 'left' on line 9",
+    ),
+    "one side of a long table": (
+        "x.csv",
+        "\n".join(line for line in long().split("\n") if "q2,right" not in line),
+        {},
+        "line 14: b has no row",
+    ),
+    "another side": (
+        "x.csv",
+        long().replace("q0,left,1", "q0,middle,1"),
+        {},
+        "side is 'middle' on line 2; use a or left",
+    ),
+    "a position that is no number": (
+        "x.csv",
+        long().replace("left,1,", "left,top,", 1),
+        {},
+        "line 2: position is 'top'",
+    ),
+    "ratings": ("x.jsonl", '{"list": [1, 2], "rating": 3}\n', {}, r"these are rated lists: read them with --ratings"),
+    "an Excel workbook": ("x.csv", b"PK\x03\x04" + b"0" * 40, {}, r"is an Excel workbook or .*; save the sheet as CSV"),
+    "one column": ("x.csv", "a:b:winner\n1:2:a\n", {}, "separate the columns by commas, semicolons or tabs"),
+    "a key of a wide list twice": (
+        "x.jsonl",
+        '{"a1": 1, "a1": 2, "b1": 1, "winner": "a"}',
+        {},
+        "the key 'a1' occurs twice",
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", REFUSED)
+def test_a_shape_is_refused(tmp_path, shape):
+    name, text, options, message = REFUSED[shape]
+    with pytest.raises(InputError, match=message):
+        dl.read_preferences(write(tmp_path, name, text), **options)
+
+
+def test_bad_rows_of_a_long_table_are_set_aside_and_can_be_corrected(tmp_path):
+    text = long().replace("q1,left,2,0,right", "q1,left,2,9,right")
+    path, side = write(tmp_path, "x.csv", text), tmp_path / "bad.csv"
+    log = dl.read_preferences(path, n_grades=3, skip_bad=side)
+    assert (len(log), log.dropped["bad lines"]) == (2, 1)
+    assert side.read_text().count("\n") == 7
+    side.write_text(side.read_text().replace(",9,", ",0,"))
+    assert dl.read_preferences(side, n_grades=3).preferred.tolist() == [B[1]]
+
+
+def test_a_query_may_be_judged_by_several_raters_or_several_times(tmp_path):
+    rows = [f"{line},{extra}" for extra in ("ann", "bob") for line in long().split("\n")[1:-1]]
+    for column in ("rater", "pair"):
+        text = "\n".join([f"query,side,position,grade,winner,{column}", *rows])
+        assert len(dl.read_preferences(write(tmp_path, "x.csv", text))) == 6
+
+
+def test_rated_lists_in_tables(tmp_path):
+    texts = [
+        "grade_1;grade_2;satisfaction\n2;1;5\n0;1;3\n",
+        "list_id,position,grade,rating\nx,1,2,5\nx,2,1,5\ny,1,0,3\ny,2,1,3\n",
+        json.dumps([{"list": [2, 1], "rating": 5}, {"list": [0, 1], "rating": 3}]),
+    ]
+    for name, text in zip(("x.csv", "y.csv", "z.json"), texts, strict=True):
+        log = dl.read_ratings(write(tmp_path, name, text))
+        assert (log.preferred.tolist(), log.other.tolist()) == ([[2, 1]], [[0, 1]])
+    with pytest.raises(InputError, match="these are pairs with a winner: leave --ratings out"):
+        dl.read_ratings(write(tmp_path, "p.csv", table(["a", "b", "tie"])))
+
+
+@pytest.mark.parametrize(
+    ("names", "marks", "expected"),
+    [
+        (["left_2", "left_1", "left_10", "x"], ["left"], None),
+        ([f"left_{i}" for i in range(10, 0, -1)], ["left"], [f"left_{i}" for i in range(1, 11)]),
+        (["List A 1", "List A 2", "List B 1"], ["a"], ["List A 1", "List A 2"]),
+        (["1_left_grade", "2_left_grade"], ["left"], ["1_left_grade", "2_left_grade"]),
+        (["right[0]", "right[1]"], ["right"], ["right[0]", "right[1]"]),
+        (["left_doc_1", "left_doc_2"], ["left"], []),
+        (["a"], ["a"], []),
+        (["grade_1", "grade_2", "left_1"], [""], ["grade_1", "grade_2"]),
+    ],
+)
+def test_columns_of_a_wide_list(names, marks, expected):
+    if expected is None:
+        with pytest.raises(InputError, match="position 3 is missing"):
+            wide_columns(names, marks)
+    else:
+        assert list(wide_columns(names, marks)) == expected
+
+
+Judged = namedtuple("Judged", ["left", "right", "preferred"])
+
+RECORDS = {
+    "dictionaries": OBJECTS,
+    "tuples": [tuple(o.values()) for o in OBJECTS],
+    "named tuples": [Judged(*o.values()) for o in OBJECTS],
+    "arrays": [{**o, "a": np.array(o["a"]), "b": tuple(o["b"])} for o in OBJECTS],
+    "wide": [
+        {
+            **{f"l{i}": g for i, g in enumerate(o["a"])},
+            **{f"r{i}": g for i, g in enumerate(o["b"])},
+            "label": o["winner"],
+        }
+        for o in OBJECTS
+    ],
+}
+
+
+@pytest.mark.parametrize("form", RECORDS)
+def test_records_are_read(form):
+    for log in (dl.Preferences.from_records(RECORDS[form]), dl.read_preferences(RECORDS[form])):
+        assert columns(log) == columns(LOG)
+
+
+class OnlyArrow:
+    """A table of a library of which nothing is known but Arrow's interchange."""
+
+    def __init__(self, frame):
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+def frames():
+    pandas = pytest.importorskip("pandas")
+    native = pl.DataFrame(OBJECTS)
+    wide_rows = pl.DataFrame(RECORDS["wide"])
+    missing = pandas.DataFrame(
+        {**wide_rows.to_dict(as_series=False), "query": ["q", None, "r"], "weight": [1, np.nan, 2]}
+    )
+    return {
+        "polars": native,
+        "polars, lazy": native.lazy(),
+        "Arrow's interchange": OnlyArrow(native),
+        "pandas": pandas.DataFrame(OBJECTS),
+        "pandas, wide": pandas.DataFrame(RECORDS["wide"]),
+        "pandas, arrays and categories": pandas.DataFrame(OBJECTS).assign(
+            a=[np.array(a) for a in A], winner=pandas.Categorical(["a", "b", "tie"])
+        ),
+        "pandas, missing values": missing,
+        "polars, wide": wide_rows,
+    }
+
+
+def test_frames_are_read_everywhere():
+    for form, frame in frames().items():
+        for log in (dl.Preferences.from_frame(frame), dl.read_preferences(frame)):
+            assert sorted_pairs(log) == sorted_pairs(LOG), form
+            if "missing" in form:
+                assert (log.query.tolist(), log.weight.tolist()) == (["q", "", "r"], [1, 1, 2])
+    frame = frames()["pandas"]
+    expected = dl.UtilityLearner().fit(LOG).utility_
+    for source in (frame, frames()["polars, wide"], OBJECTS, RECORDS["tuples"]):
+        np.testing.assert_array_equal(dl.UtilityLearner().fit(source).utility_.weights, expected.weights)
+    with opened_log(frame) as log:  # as every learner opens it
+        assert columns(log) == columns(LOG)
+
+
+def test_frames_with_bad_rows_are_refused():
+    pandas = pytest.importorskip("pandas")
+    bad = pandas.DataFrame(
+        {"left_1": [1, 2], "left_2": [np.nan, 1], "right_1": [0, 1], "right_2": [np.nan, 1], "winner": [1, 2]}
+    )
+    with pytest.raises(InputError, match="data frame, row 2: a has 2 grades, expected 1 as on row 1"):
+        dl.Preferences.from_frame(bad)
+    assert dl.Preferences.from_frame(bad, pad=True).preferred.tolist() == [[1, -1], [1, 1]]
+    with pytest.raises(InputError, match="data frame: no 'a'"):
+        dl.read_preferences(bad[["winner"]])
+    with pytest.raises(InputError, match="the data frame is empty"):
+        dl.read_preferences(bad[:0])
+    with pytest.raises(InputError, match="two columns called left_1"):
+        dl.read_preferences(bad.rename(columns={"left_2": "left_1"}))
+    with pytest.raises(InputError, match="cannot be read"):
+        dl.read_preferences(bad.assign(winner=["a", 2]))
+    with pytest.raises(InputError, match=r"a int is not a log: give a path, a data frame"):
+        dl.read_preferences(3)
+    with pytest.raises(InputError, match=r"table or a list of records.*Preferences.from_frame"):
+        dl.Preferences(bad)
+    with pytest.raises(InputError, match="records, record 2: winner is 'x'"):
+        dl.Preferences.from_records([*OBJECTS[:1], {**OBJECTS[1], "winner": "x"}])
+    with pytest.raises(InputError, match=r"record 1 has 4 values for the names a, b, winner; name them by columns="):
+        dl.Preferences.from_records([(*RECORDS["tuples"][0], 1)])
+    with pytest.raises(InputError, match=r"the lists have different lengths.*from_records"):
+        dl.Preferences([([1, 2], [1])])
+
+
+def test_tuples_may_be_named_and_words_be_grades():
+    judged = [("q", ["Good", "Bad"], ["Fair"], 2.0, "b")]
+    log = dl.Preferences.from_records(judged, ["query", "a", "b", "weight", "winner"], scale=SCALE, pad=True)
+    assert (log.preferred.tolist(), log.other.tolist()) == ([[1, -1]], [[2, 0]])
+    assert (log.query.tolist(), log.weight.tolist(), log.grade_names) == (["q"], [2.0], tuple(SCALE))
+    two = dl.Preferences.from_records([([2, 1], [1]), ([2], [1])], pad=True)
+    assert two.other.tolist() == [[1, -1], [1, -1]]
+
+
+def test_rated_arrays(tmp_path):
+    lists, ratings = np.array([[2, 1], [0, 1], [2, 2]]), np.array([4.5, 2, 4.5])
+    expected = dl.read_ratings(
+        write(
+            tmp_path,
+            "x.jsonl",
+            "".join(
+                json.dumps({"list": x, "rating": r}) + "\n"
+                for x, r in zip(lists.tolist(), ratings.tolist(), strict=True)
+            ),
+        )
+    )
+    for log in (
+        dl.Preferences.from_ratings(lists, ratings),
+        dl.Preferences.from_ratings(lists.astype(float), ratings.tolist()),
+        dl.Preferences.from_ratings([tuple(x) for x in lists], pl.Series(ratings)),
+        dl.Preferences.from_ratings([[SCALE[g] for g in x] for x in lists], ratings, scale=SCALE),
+        dl.read_ratings(list(zip(lists.tolist(), ratings.tolist(), strict=True))),
+        dl.read_ratings(pl.DataFrame({"list": lists.tolist(), "rating": ratings})),
+    ):
+        assert columns(log) | {"names": None} == columns(expected)
+    grouped = dl.Preferences.from_ratings([[2], [0, 1], [2, 2]], ratings, group=[1, 1, 2], weight=[2, 1, 1], pad=True)
+    assert (grouped.preferred.tolist(), grouped.rater.tolist(), grouped.weight.tolist()) == ([[2, -1]], ["1"], [2.0])
+    with pytest.raises(InputError, match="list has 3, rating has 2 entries; give one entry for each list"):
+        dl.Preferences.from_ratings(lists, ratings[:2])
+    with pytest.raises(InputError, match="at least two lists"):
+        dl.Preferences.from_ratings([], [])
+    with pytest.raises(InputError, match=r"row 1: list holds the grade name 'Good'; pass scale="):
+        dl.Preferences.from_ratings([["Good"], ["Poor"]], [1, 2])
+    with pytest.raises(InputError, match="every rating is 1, so no list is preferred"):
+        dl.Preferences.from_ratings(lists, [1, 1, 1])
+
+
+def test_there_and_back():
+    pandas = pytest.importorskip("pandas")
+    frame = LOG.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    for back in (dl.Preferences.from_frame(frame), dl.Preferences.from_frame(LOG.to_polars())):
+        assert columns(back) == columns(LOG)
