@@ -95,7 +95,6 @@ def _session(study: Study, _: dict[str, Any]) -> Response:
             "raters": list(rules.raters),
             "strengths": rules.strengths,
             "width": rules.width,
-            "graded": study.candidates.pairs[0].items_a is None,
             "n_grades": study.candidates.n_grades,
         }
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse
 
 if TYPE_CHECKING:
@@ -116,11 +116,7 @@ class Guard:
         if given and scope["method"] == "GET" and _same(given, self._access.token):
             extra["set-cookie"] = f"{self._access.cookie}={given}; Path=/; HttpOnly; SameSite=Strict"
             return True
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(self._access.cookie)
-        except CookieError:
-            return False
-        return cookie is not None and _same(cookie.value, self._access.token)
+        return _same(cookie_parser(headers.get("cookie", "")).get(self._access.cookie, ""), self._access.token)
 
 
 def allowed_hosts(port: int, names: Sequence[str] = ()) -> tuple[str, ...]:

@@ -113,6 +113,7 @@ class Study:
         self._lock = threading.RLock()
         self._chooser = Chooser(candidates.lists, candidates.n_grades, active=self.rules.active, seed=self.rules.seed)
         self._leases: dict[tuple[str, str], dict[str, Lease]] = defaultdict(dict)
+        self._keys: dict[str, str] = {}  # the pair that each verdict is about
         try:
             self._check_shape()
         except InputError:
@@ -238,6 +239,7 @@ class Study:
             self._check_shape()
         except InputError as error:
             raise NotSaved(f"the log was changed by another program: {error}") from error
+        self._keys.clear()
         self._count()
 
     def _check_shape(self) -> None:
@@ -265,7 +267,7 @@ class Study:
         self._done: dict[str, set[str]] = defaultdict(set)
         self._raters_of: dict[str, set[str]] = defaultdict(set)
         for verdict in self._standing:
-            key = pair_key(verdict["query"] or "", verdict["a"], verdict["b"], verdict["items_a"], verdict["items_b"])
+            key = self._keys.get(verdict["id"]) or self._keys.setdefault(verdict["id"], _key(verdict))
             self._done[verdict["rater"] or ""].add(key)
             if verdict["winner"] != "open":
                 self._raters_of[key].add(verdict["rater"] or "")
@@ -398,6 +400,10 @@ def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
     if all(v["shown_left"] for v in verdicts):
         columns["swapped"] = [v["shown_left"] != ("b" if v["winner"] == "b" else "a") for v in verdicts]
     return Preferences(np.array(won, np.int8), n_grades=n_grades, tie=tie if any(tie) else None, **columns)
+
+
+def _key(verdict: Verdict) -> str:
+    return pair_key(verdict["query"] or "", *(verdict[name] for name in ("a", "b", "items_a", "items_b")))
 
 
 def _columns(pair: Pair) -> dict[str, Any]:

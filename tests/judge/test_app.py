@@ -1,6 +1,11 @@
 """The server: what it answers, whom it refuses, and that everything acknowledged is on the disk."""
 
 import json
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
 import warnings
 
 import numpy as np
@@ -84,7 +89,7 @@ def test_verdicts_reach_the_disk_and_the_learner(client, study):
         len(study.candidates) - 5,
     )
     log, live = read_preferences(study.log.path, n_grades=5), study.preferences()
-    for name in ("preferred", "other", "tie", "strength", "rater", "query"):
+    for name in ("preferred", "other", "tie", "strength", "rater", "query", "swapped"):
         assert np.array_equal(getattr(log, name), getattr(live, name)), name
 
 
@@ -225,6 +230,30 @@ def test_the_token_lets_in_once_and_then_the_cookie_does(study):
     assert "HttpOnly" in cookie
     assert client.get("/").status_code == 200
     assert client.post("/api/next?token=" + TOKEN, json={}, headers={"cookie": ""}).status_code == 403
+
+
+def test_cookies_of_other_programs_do_no_harm(study):
+    client = client_of(study, token=None)
+    for others in ('a b=c; "x; =; ', "x={[]}; y@z=1; "):
+        assert client.get("/", headers={"cookie": f"{others}dcglearn_judge_8765={TOKEN}"}).status_code == 200
+        assert client.get("/", headers={"cookie": f"{others}dcglearn_judge_8764={TOKEN}"}).status_code == 403
+
+
+def test_the_command_serves_until_interrupted(tmp_path):
+    pytest.importorskip("uvicorn")
+    path = tmp_path / "pairs.jsonl"
+    path.write_text('{"a": [1, 0], "b": [0, 1]}\n')
+    command = ["-m", "dcglearn", "judge", path, "--log", tmp_path / "log.jsonl", "--no-browser", "--port", 18_765]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    server = subprocess.Popen([sys.executable, *map(str, command)], **pipes)
+    url = next(line for line in server.stdout if line.startswith("open: ")).removeprefix("open: ").strip()
+    with urllib.request.urlopen(url) as answer:
+        assert (answer.status, b"Which list is better?" in answer.read()) == (200, True)
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(url.split("?")[0])
+    server.send_signal(signal.SIGINT)
+    _, words = server.communicate(timeout=20)
+    assert (server.returncode, "0 verdicts" in words) == (0, True), words
 
 
 def test_foreign_hosts_and_origins_are_refused(client):

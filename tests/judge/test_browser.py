@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -287,6 +288,25 @@ def test_an_open_page_waits_for_a_dead_server(serve, context):
     wait_until_saved(page)
     assert len(lines(server.log)) == 3
     page.wait_for_selector("#left li")
+
+
+def test_a_full_disk_is_shown_and_the_outbox_kept(serve, context):
+    server = serve()
+    page = enter(context, server)
+    give(page, "f")
+    wait_until_saved(page)
+    before = server.log.read_bytes()
+    unlimited = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (len(before) + 100, resource.RLIM_INFINITY))
+    page.keyboard.press("j")
+    page.wait_for_function("() => document.querySelector('#saved').textContent.includes('could not be written')")
+    assert page.inner_text("#saved").startswith("1 not saved yet")
+    picture(page, "full_disk")
+    page.reload()
+    page.wait_for_function("() => document.querySelector('#saved').textContent.includes('1 not saved yet')")
+    assert server.log.read_bytes() == before
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, unlimited)
+    wait_until_saved(page)
+    assert len(lines(server.log)) == 2
 
 
 def test_two_raters_at_once(serve, browser):
