@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dcglearn.cli.compiling import told_on_a_terminal
-from dcglearn.cli.log_options import LogOptions
+from dcglearn.cli.log_options import LogOptions, describe
 from dcglearn.cli.metric_options import check_metrics
-from dcglearn.cli.options import Cluster, Force, Reading, check_outputs, takes_groups, write_figure
+from dcglearn.cli.options import Cluster, Force, Reading, check_outputs, said_at_once, takes_groups, write_figure
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, is_metric_file
 
@@ -136,8 +136,16 @@ class OutputOptions:
         """The files that are asked for."""
         return [path for path in (self.output, self.plot, self.utility) if path is not None]
 
-    def write(self, report: Report, skip_bad: Path | None) -> None:
-        """Write the files, print the report, and draw: nothing is lost if there is no picture."""
+    @property
+    def reports_to_stderr(self) -> bool:
+        """Whether the report goes to standard error, since a result goes to standard output."""
+        return self.as_json or self.output is None
+
+    def write(self, report: Report, skip_bad: Path | None, *, said: bool) -> None:
+        """Write the files, print the report, and draw: nothing is lost if there is no picture.
+
+        `said` tells whether the lines on what was read stand on the terminal already.
+        """
         if self.utility is not None:
             report.utility.save(self.utility, force=self.force)
         if self.output is not None:
@@ -148,8 +156,8 @@ class OutputOptions:
             typer.echo(json.dumps(report.dcg.to_dict(), allow_nan=False))
         bad = [skip_bad] if skip_bad and skip_bad.exists() else []
         written = [f"wrote: {path}" for path in [*self.files, *bad] if path != self.plot]
-        err = self.as_json or self.output is None
-        typer.echo("\n".join([str(report), "", *written]).rstrip(), err=err)
+        err = self.reports_to_stderr
+        typer.echo("\n".join([report.findings() if said else str(report), "", *written]).rstrip(), err=err)
         if self.plot is not None:
             write_figure(report.figure, self.plot, force=self.force, err=err)
 
@@ -201,10 +209,12 @@ def learn(
                 _dry_run(log, outputs.files)
         return
     from dcglearn.cli.recognised import say_winners
-    from dcglearn.cli.report import learn_report
 
     with source.opened(reading, cluster, source.skip_bad) as log, told_on_a_terminal():
+        said = said_at_once("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
         say_winners(getattr(log, "recognised", None))
+        from dcglearn.cli.report import learn_report
+
         report = learn_report(
             log,
             method=learner.method,
@@ -214,7 +224,7 @@ def learn(
             **trust.parameters(log, source.ratings),
             **learner.parameters(log),
         )
-    outputs.write(report, source.skip_bad)
+    outputs.write(report, source.skip_bad, said=said)
 
 
 def _number_or_auto(C: str) -> float | str:
@@ -235,7 +245,6 @@ def _unit_without_leaks(log: Preferences | PartedLog, ratings: bool) -> str:
 
 def _dry_run(log: Preferences | PartedLog, outputs: list[Path]) -> None:
     from dcglearn.cli.recognised import recognised_lines
-    from dcglearn.cli.report import describe
     from dcglearn.logs.parts import PartedLog
 
     would = [f"would write: {path}" for path in outputs] or ["would write: the DCG to standard output"]

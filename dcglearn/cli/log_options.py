@@ -139,3 +139,35 @@ def _is_there(path: str) -> bool:
 
 def _is_parquet(path: str) -> bool:
     return path.endswith(".parquet") or Path(path).is_dir() or not _is_there(path)
+
+
+def n_pairs(log: Preferences | PartedLog) -> int:
+    """Return the number of pairs."""
+    from dcglearn.logs.parts import PartedLog
+
+    return log.facts.n if isinstance(log, PartedLog) else len(log)
+
+
+def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]:
+    """Return a line that counts what a log holds, and a line for each reason to leave something out."""
+    import numpy as np
+
+    from dcglearn.logs.parts import PartedLog
+
+    if isinstance(log, PartedLog):
+        facts = log.facts
+        counts = [f"{facts.n} pairs", *([f"{facts.n_ties} ties"] if facts.n_ties else [])]
+        counts += [] if facts.raters is None else [f"{len(facts.raters)} raters"]
+    else:
+        counts = [f"{len(log)} pairs"]
+        counts += [] if log.weight is None else [f"total weight {log.total_weight:,.0f}"]
+        counts += [] if log.tie is None else [f"{int(log.tie.sum())} ties"]
+        labels = {"raters": log.rater, "queries": log.query}
+        counts += [f"{len(np.unique(values))} {name}" for name, values in labels.items() if values is not None]
+    read = f"read: {', '.join(counts)}; {log.depth} positions, {log.n_grades} grades"
+    return [read, *left_out(dropped)]
+
+
+def left_out(dropped: dict[str, int]) -> list[str]:
+    """Return a line for each reason to leave something out."""
+    return [f"left out: {count:,} {reason}" for reason, count in dropped.items() if count]

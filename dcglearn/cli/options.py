@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -106,6 +107,18 @@ def check_outputs(
             raise InputError(f"{path} is named for two outputs; give each a file of its own")
     if picture is not None:
         refuse_format(picture)
+
+
+def said_at_once(words: str, *, err: bool) -> bool:
+    """Print words to a terminal before the work that they belong to; return whether the report need not repeat them.
+
+    `err` tells whether the report goes to standard error. Without a terminal nothing is printed, so that a command
+    that fails leaves its standard output empty.
+    """
+    if not sys.stderr.isatty():
+        return False
+    typer.echo(words, err=True)
+    return err or sys.stdout.isatty()
 
 
 def write_text(text: str, output: Path | None, *, force: bool) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dcglearn.cli.metric_options import ScaleOptions, check_metrics, metric_on
-from dcglearn.cli.options import AsJson, Cluster, Force, check_outputs, takes_groups
+from dcglearn.cli.options import AsJson, Cluster, Force, check_outputs, said_at_once, takes_groups
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import is_metric_file
@@ -183,6 +183,7 @@ def train(
         unseen = _unseen_grades(dcg, data)
         typer.echo("\n".join([f"read: {queries}", *unseen, f"would train: {ranker}", f"would write: {output}"]))
         return
+    said = said_at_once(f"read: {queries}", err=as_json)
     checkpoint = output / CHECKPOINT
     method = options.method_name
     if resume and cluster.engine is not None:
@@ -201,6 +202,8 @@ def train(
         ranker.fit(queries)
     ranker.save(output, force=True)
     checkpoint.unlink(missing_ok=True)
+    if not (said or as_json):
+        typer.echo(f"read: {queries}")
     _report(ranker, queries, validation, name, as_json)
     typer.echo(f"wrote: {output}", err=as_json)
 
@@ -328,7 +331,7 @@ def _report(ranker: Ranker, queries: Queries, held: Queries | None, name: str, a
     if as_json:
         typer.echo(json.dumps({"metric": name, "values": values, "history": history}, allow_nan=False))
         return
-    typer.echo(f"read: {queries}\nmetric: {name}, {ranker.metric_!r}")
+    typer.echo(f"metric: {name}, {ranker.metric_!r}")
     for row in history:
         shown = f", {row['valid']:.4f} on the validation data" if "valid" in row else ""
         typer.echo(

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from dcglearn.cli.log_options import describe, left_out, n_pairs
+from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.bands import Bands, bootstrap_bands
 from dcglearn.learning.cross_validation import ChosenC, choose_C
@@ -68,7 +68,7 @@ class Report:
         """Return the report as plain Python values, for programs."""
         learner, visible = self.learner, self.learner.visible_
         common = {
-            "pairs": _n_pairs(self.log),
+            "pairs": n_pairs(self.log),
             "total_weight": self.log.total_weight,
             "depth": self.log.depth,
             "n_grades": self.log.n_grades,
@@ -115,7 +115,12 @@ class Report:
         }
 
     def __str__(self) -> str:
-        lines = describe(self.log, {**self.log.dropped, **self.learner.dropped_})
+        return "\n".join([*describe(self.log, self.log.dropped), self.findings()])
+
+    def findings(self) -> str:
+        """Return the report without the lines of `describe`, which say what was read."""
+        known = self.log.dropped
+        lines = left_out({reason: n for reason, n in self.learner.dropped_.items() if known.get(reason) != n})
         if self.contradicted and isinstance(self.log, Preferences):
             share = self.contradicted / self.log.decided.total_weight
             lines.append(f"contradicted: {self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair")
@@ -191,16 +196,21 @@ def learn_report(
             raise InputError('holdout, C="auto", bands and ranges need the whole log in memory: give Preferences')
     elif holdout is not None:
         train, test = log.split(1 - holdout, seed=seed, by=by)
-        learner, chosen = _fitted(train, method, C, by, seed, progress, parameters, {})
-        reference_C = learner.C if isinstance(learner, UtilityLearner) else C if C != 1.0 else "auto"
-        comparison = compare_dcg(_dcg(learner)[0], train, test, current=current, C=reference_C, seed=seed)
+        with stage("held out" if progress else None):
+            learner, chosen = _fitted(train, method, C, by, seed, progress, parameters, {})
+            reference_C = learner.C if isinstance(learner, UtilityLearner) else C if C != 1.0 else "auto"
+            comparison = compare_dcg(_dcg(learner)[0], train, test, current=current, C=reference_C, seed=seed)
     if bands and method != "dcg":
         raise InputError('bands go with method="dcg"')
     checkpointing = {"checkpoint": checkpoint, "resume": resume}
-    learner, chosen = _fitted(log, method, C, by, seed, progress, parameters, checkpointing)
+    with stage("learning" if progress else None):
+        learner, chosen = _fitted(log, method, C, by, seed, progress, parameters, checkpointing)
     dcg, factoring = _dcg(learner)
     pairs = log if isinstance(log, Preferences) else None
-    draws: dict[str, Any] = {"n_resamples": bands, "seed": seed, "progress": progress}
+    banded = None
+    if pairs is not None and bands:
+        with stage("bands" if progress else None):
+            banded = bootstrap_bands(pairs, learner, n_resamples=bands, seed=seed, progress=progress)
     return Report(
         learner=learner,
         dcg=dcg,
@@ -210,30 +220,10 @@ def learn_report(
         comparison=comparison,
         held_out_by=by if holdout is not None else None,
         contradicted=pairs.n_contradicted() if pairs is not None else None,
-        bands=bootstrap_bands(pairs, learner, **draws) if pairs is not None and bands else None,
+        bands=banded,
         ranges=consistent_ranges(pairs, n_grades=learner.n_grades) if pairs is not None and ranges else None,
         seconds=time.perf_counter() - began,
     )
-
-
-def _n_pairs(log: Preferences | PartedLog) -> int:
-    return log.facts.n if isinstance(log, PartedLog) else len(log)
-
-
-def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]:
-    """Return a line that counts what a log holds, and a line for each reason to leave something out."""
-    if isinstance(log, PartedLog):
-        facts = log.facts
-        counts = [f"{facts.n} pairs", *([f"{facts.n_ties} ties"] if facts.n_ties else [])]
-        counts += [] if facts.raters is None else [f"{len(facts.raters)} raters"]
-    else:
-        counts = [f"{len(log)} pairs"]
-        counts += [] if log.weight is None else [f"total weight {log.total_weight:,.0f}"]
-        counts += [] if log.tie is None else [f"{int(log.tie.sum())} ties"]
-        labels = {"raters": log.rater, "queries": log.query}
-        counts += [f"{len(np.unique(values))} {name}" for name, values in labels.items() if values is not None]
-    read = f"read: {', '.join(counts)}; {log.depth} positions, {log.n_grades} grades"
-    return [read, *(f"left out: {count:,} {reason}" for reason, count in dropped.items() if count)]
 
 
 def _direct_lines(learner: DCGLearner) -> list[str]:

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from dcglearn.foundation.progress import counted
 from dcglearn.learning.pair_loss import LIKELIHOOD, SIGMOID, JudgementSource
 
 if TYPE_CHECKING:
@@ -275,10 +276,13 @@ def fit(
         values = [model.objective(theta, sample, sample_share)[0] for theta in group]
         chosen += [group[i] for i in np.argsort(values, kind="stable")[:n_starts]]
     objective = attrgetter("objective")
-    best = min((_descend(model, sample, sample_share, theta, max_iter, tol) for theta in chosen), key=objective)
+    descents = counted(chosen, len(chosen), "starts")
+    best = min((_descend(model, sample, sample_share, theta, max_iter, tol) for theta in descents), key=objective)
     if sample is judgements:
         return best
-    whole = _descend(model, judgements, share, best.theta, max_iter, tol)
+    (whole,) = (
+        _descend(model, judgements, share, theta, max_iter, tol) for theta in counted([best.theta], 1, "all pairs")
+    )
     better = [theta for theta in chosen if model.objective(theta, judgements, share)[0] < whole.objective]
     return min([whole, *(_descend(model, judgements, share, theta, max_iter, tol) for theta in better)], key=objective)
 

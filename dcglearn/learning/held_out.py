@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.progress import counted, in_stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.cross_validation import choose_C
 from dcglearn.learning.dcg_learner import DCGLearner
@@ -208,9 +209,11 @@ def compare_dcg(
     unit = natural_unit(held_out) if by is None else by
     textbook = {f"{name}@{train.depth}": dcg for name, dcg in textbook_dcgs(train.n_grades, train.depth).items()}
     current_name, current_dcg = _current(current, train)
-    best = max(textbook, key=lambda name: train.agreement(textbook[name]).share)
+    best = max(
+        counted(textbook, len(textbook), "textbook DCGs"), key=lambda name: train.agreement(textbook[name]).share
+    )
     if C == "auto":
-        C = choose_C(train, seed=seed).C if len(train.merged()) >= FEWEST_PAIRS else 1.0
+        C = choose_C(train, seed=seed, progress=in_stage()).C if len(train.merged()) >= FEWEST_PAIRS else 1.0
     qp = UtilityLearner(C=float(C)).fit(train)
     factored = qp.factor().dcg
     metrics: dict[str, Metric] = {
@@ -245,7 +248,7 @@ def _intervals(
     respected = np.stack([(log.verdicts(metric) + 1) / 2 for metric in metrics.values()])
     differences = []
     n_resamples = n_resamples or (1000 if len(log) <= MANY else 200)
-    for weight in resampled_weights(log, unit, n_resamples, seed):
+    for weight in counted(resampled_weights(log, unit, n_resamples, seed), n_resamples, "bootstrap"):
         total = weight.sum()
         if total > 0:
             shares = respected @ weight / total

@@ -50,6 +50,15 @@ def test_learn_writes_a_metric_that_loads_and_says_what_it_did(dcglearn, log, tm
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_terminal_sees_at_once_what_was_read(dcglearn, log, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    read = "read: 300 pairs, 5 raters; 10 positions, 5 grades\n"
+    for command in (("-o", tmp_path / "dcg.json"), ()):
+        status, out, err = dcglearn("learn", log, "--method", "qp", *command)
+        assert status == 0 and err.startswith(read)
+        assert (out + err).count(read) == (2 if command else 1)  # once more where the report goes to a file or a pipe
+
+
 def test_the_qp_proves_itself(dcglearn, log, tmp_path):
     picture = tmp_path / "dcg.png"
     status, out, _ = dcglearn(

@@ -1,0 +1,21 @@
+"""Bars of long work."""
+
+from dcglearn.foundation.progress import counted, in_stage, stage
+from dcglearn.learning.dcg_learner import DCGLearner
+from tests.makers import random_log
+
+
+def test_bars_are_shown_within_a_stage_alone(capsys):
+    assert list(counted("ab", 2, "letters")) == ["a", "b"] and not in_stage()
+    with stage("learning"):
+        assert list(counted("ab", 2, "letters")) == ["a", "b"] and in_stage()
+        with stage(None):
+            assert list(counted("ab", 2, "others")) == ["a", "b"]
+    err = capsys.readouterr().err
+    assert "learning: letters" in err and "0/2" in err and "others" not in err
+
+
+def test_a_fit_counts_its_starts(capsys):
+    with stage("held out"):
+        DCGLearner().fit(random_log(80, seed=1))
+    assert "held out: starts" in capsys.readouterr().err
