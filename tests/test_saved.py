@@ -53,6 +53,7 @@ def test_every_saved_file_is_read_here():
         "simulated.parquet",
         "all_columns.parquet",
     }
+    assert {path.name for path in (SAVED / "learners").iterdir()} == set(EXPECTED["learners"])
     assert {path.stem for path in (SAVED / "checkpoints").iterdir()} == set(EXPECTED["checkpoints"])
 
 
@@ -66,6 +67,19 @@ def test_metrics(name):
     assert metric.grade_names == (None if expected["grade_names"] is None else tuple(expected["grade_names"]))
     assert metric.notes == tuple(expected["notes"])
     close(metric.score(expected["lists"]), expected["scores"])
+
+
+@pytest.mark.parametrize("name", EXPECTED["learners"])
+def test_learners(name):
+    expected, log = EXPECTED["learners"][name], dl.read_preferences(SAVED / "logs" / name.replace("json", "jsonl"))
+    learner = dl.DCGLearner.load(SAVED / "learners" / name)
+    assert learner.dcg_.gains.tolist() == expected["gains"]
+    assert learner.dcg_.discounts.tolist() == expected["discounts"]
+    assert learner.rater_error_ == expected["rater_error"]
+    assert learner.tie_threshold_ == expected["tie_threshold"]
+    close(learner.scale_, expected["scale"])
+    close(learner.predict_proba(log[:3]), expected["probabilities"])
+    assert dl.DCGLearner(prior=learner.prior).fit(log, start=SAVED / "learners" / name).warm_
 
 
 @pytest.mark.parametrize(
