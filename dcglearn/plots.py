@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -302,6 +303,8 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, force: bool = T
     refuse_format(path)
     with written_beside(path, force=force) as temporary, _print_style():
         figure.savefig(temporary)
+        if temporary.suffix.lower() == ".svg":  # XML allows no control characters
+            temporary.write_text(escaped(temporary.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def refuse_format(path: str | os.PathLike[str]) -> None:

@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from dcglearn.cli import ask, coherence, convert, evaluate, judge, learn, letor, rankers, show, simulate, verify
+from dcglearn.cli.terminal import escaped_streams
+from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
 
@@ -44,10 +46,19 @@ def main() -> None:
     if sys.stdout is None:
         typer.echo("dcglearn: standard output is closed; redirect it to a file or to /dev/null", err=True)
         sys.exit(1)
+    with escaped_streams():
+        _run()
+
+
+def _run() -> None:
     try:
         app()
     except InputError as error:
-        typer.echo(f"dcglearn: {error}", err=True)
+        typer.echo(f"dcglearn: {one_line(str(error))}", err=True)
+        sys.exit(2)
+    except MemoryError as error:
+        remedy = "give less data, shorter lists (--depth) or, to learn from Parquet, --memory"
+        typer.echo(f"dcglearn: there is not enough memory ({error or 'no more is free'}); {remedy}", err=True)
         sys.exit(2)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader of our pipe has gone

@@ -37,7 +37,7 @@ def ask(
     generate: Annotated[
         int, typer.Option(min=2, metavar="N", help="Without CANDIDATES: how many lists to make and pair.")
     ] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of the lists that are made.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the lists that are made.")] = 0,
     force: Force = False,
 ) -> None:
     """Ask which pairs of lists to judge next: those whose answers would tell most.

@@ -122,7 +122,7 @@ def systems(
     ] = None,
     ties: Annotated[Ties, typer.Option(help="Order of documents of one score.")] = "docno-desc",
     resamples: Annotated[int, typer.Option(min=1, metavar="N", help="Bootstrap samples of the topics.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     plot: Plot = None,
     as_json: AsJson = False,
     force: Force = False,
@@ -162,7 +162,8 @@ def _two_metrics(
     from dcglearn.metric_coherence.rankings import resolved
 
     files = scale.mapped({name: metric_in_file(name) for name in (a, b) if is_metric_file(name)})
-    size = n_grades or (None if files else max(5, *[grade + 1 for grade in documents or [0]]))
+    size = None if files else max(5, *[grade + 1 for grade in documents or [0]])
+    size = size if n_grades is None else n_grades
     metrics, known = resolved([files.get(name, name) for name in (a, b)], (a, b), documents, size, depth)
     if depth is None and not files:
         former = 10 if documents is None else min(10, len(documents))

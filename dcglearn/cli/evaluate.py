@@ -11,6 +11,7 @@ import typer
 
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import Force, Plot, check_outputs, takes_groups, write_figure, write_text
+from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing
 from dcglearn.evaluation.evaluate import evaluate as evaluated
 from dcglearn.evaluation.ranked import Ties
@@ -123,9 +124,10 @@ def compare(
     level: Annotated[float, typer.Option(help="Level of the bootstrap intervals.")] = 0.95,
     correction: Annotated[str, typer.Option(metavar="holm|bh|none", help="Correction for several tests.")] = "holm",
     resamples: Annotated[
-        int, typer.Option(min=100, metavar="N", help="Number of bootstrap samples and of permutations.")
+        int,
+        typer.Option(min=100, max=MAX_RESAMPLES, metavar="N", help="Number of bootstrap samples and of permutations."),
     ] = 10_000,
-    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same numbers.")] = 0,
     plot: Plot = None,
     output: Output = None,
     force: Force = False,
@@ -160,7 +162,7 @@ def export(
 ) -> None:
     """Export a metric to another tool: its settings as JSON, and lines of code where settings do not suffice."""
     check_outputs(output, force=force, inputs=[metric])
-    dcg = DCG.parse(metric, n_grades or 5)
+    dcg = DCG.parse(metric, 5 if n_grades is None else n_grades)
     write_text(json.dumps(_exported(dcg, metric, to, lossy, scale), indent=1), output, force=force)
 
 

@@ -33,7 +33,7 @@ class AskingOptions:
     images: Annotated[
         bool, typer.Option("--images", help="Show the candidates' images, which are fetched from their hosts.")
     ] = False
-    seed: Annotated[int | None, typer.Option(help="Same seed, same draws of pairs and sides.")] = None
+    seed: Annotated[int | None, typer.Option(min=0, help="Same seed, same draws of pairs and sides.")] = None
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ class TrustOptions:
     current: Annotated[
         str, typer.Option(metavar="METRIC", help="With --holdout: the metric used now, to compare with.")
     ] = "exponential-log2"
-    seed: Annotated[int, typer.Option(help="Seed of splits, folds and bootstrap.")] = 0
+    seed: Annotated[int, typer.Option(min=0, help="Seed of splits, folds and bootstrap.")] = 0
 
     def parameters(self, log: Preferences | PartedLog, ratings: bool) -> dict[str, Any]:
         """Return the parameters of `learn_report` that measure."""

@@ -34,7 +34,7 @@ def folds(
         Path | None, typer.Option(help="Group sizes of data without qid; by default NAME.query beside the data.")
     ] = None,
     n_queries: Annotated[int, typer.Option("--queries", min=3, help="Number of synthetic queries.")] = 106,
-    seed: Annotated[int, typer.Option(help="Seed of synthetic data.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of synthetic data.")] = 0,
 ) -> None:
     """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in each."""
     from dcglearn.letor.folds import letor_folds, write_folds
@@ -71,7 +71,7 @@ class Experiment:
     features: Annotated[
         int | None, typer.Option("--features", metavar="D", help="Number of features, where zeros are left out.")
     ] = None
-    seed: Annotated[int, typer.Option(help="Same seed, same table.")] = 0
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same table.")] = 0
 
     @property
     def candidates(self) -> str:

@@ -109,7 +109,7 @@ class ModelOptions:
     l2: Annotated[
         float | None, typer.Option(help="Linear models: penalty on the distance to the start; else the method's own.")
     ] = None
-    seed: Annotated[int, typer.Option(help="Seed of random starts and shuffles.")] = 0
+    seed: Annotated[int, typer.Option(min=0, help="Seed of random starts and shuffles.")] = 0
 
     @property
     def method_name(self) -> str:

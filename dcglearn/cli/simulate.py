@@ -35,7 +35,7 @@ def simulate(
     tie_below: Annotated[float, typer.Option(min=0.0, help="Differences up to this become ties.")] = 0.0,
     raters: Annotated[int | None, typer.Option(min=1, help="Distribute the pairs over this many raters.")] = None,
     queries: Annotated[int | None, typer.Option(min=1, help="Distribute the pairs over this many queries.")] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same log.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same log.")] = 0,
     truth_file: Annotated[Path | None, typer.Option(help="Write the true DCG here.")] = None,
     force: Force = False,
 ) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.evaluation.evaluate import evaluate
+from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError, whole_number
 
 if TYPE_CHECKING:
@@ -19,7 +20,20 @@ if TYPE_CHECKING:
 
 
 CORRECTIONS = ("holm", "bh", "none")
+MAX_RESAMPLES = 10_000_000
+"""Most bootstrap samples and permutations."""
+
+MAX_DRAWN = 1 << 25
+"""Most values of bootstrap samples, or of permutations, that are drawn at once."""
+
 COLUMNS = ("run", "baseline", "measure", "mean", "difference", "low", "high", "p_t", "p_permutation", "p_corrected")
+
+
+_TEX = str.maketrans(
+    {mark: rf"\{mark}" for mark in "_%&#${}"}
+    | {"\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}"}
+)
+"""The characters that mean something to TeX, and how they are written as text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +59,7 @@ class SystemComparison:
             differences = [f"{row['difference']:+.4f}", f"{row['low']:+.4f} to {row['high']:+.4f}"]
             p_values = [f"{row[name]:.4f}" for name in ("p_t", "p_permutation", "p_corrected")]
             rows.append([row["run"], row["measure"], f"{row['mean']:.4f}", *differences, *p_values])
-        return rows
+        return [[one_line(cell) for cell in row] for row in rows]
 
     def __str__(self) -> str:
         rows = self._rows
@@ -62,15 +76,12 @@ class SystemComparison:
 
     def to_markdown(self) -> str:
         """Return the table as Markdown."""
-        head, *rows = self._rows
+        head, *rows = [[cell.replace("|", r"\|") for cell in row] for row in self._rows]
         return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (booktabs)."""
-        head, *lines = (
-            " & ".join(cell.replace("_", r"\_").replace("%", r"\%").replace("&", r"\&") for cell in row) + r" \\"
-            for row in self._rows
-        )
+        head, *lines = (" & ".join(cell.translate(_TEX) for cell in row) + r" \\" for row in self._rows)
         top = [rf"\begin{{tabular}}{{ll{'r' * (head.count(' & ') - 1)}}}", r"\toprule", head, r"\midrule"]
         return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}"])
 
@@ -118,9 +129,6 @@ def compare_systems(
     """
     if correction not in CORRECTIONS:
         raise InputError(f"correction={correction!r}: give one of {', '.join(CORRECTIONS)}")
-    if not 0 < level < 1:
-        raise InputError(f"level={level!r} must lie between 0 and 1")
-    whole_number(n_resamples, "n_resamples", 100)
     return compared(evaluate(runs, judgements, metrics, **settings), baseline, level, correction, n_resamples, seed)
 
 
@@ -130,6 +138,10 @@ def compared(
     """Return the comparison of evaluated systems, see `compare_systems`."""
     import polars as pl
 
+    if not 0 < level < 1:
+        raise InputError(f"level={level!r} must lie between 0 and 1")
+    whole_number(n_resamples, "n_resamples", 100, MAX_RESAMPLES)
+    whole_number(seed, "seed", 0)
     if len(evaluation.runs) < 2:
         raise InputError("a comparison needs two systems or more")
     base = evaluation.runs[0] if baseline is None else baseline
@@ -161,7 +173,8 @@ def _tests(differences: Floats, level: float, n_resamples: int, seed: int) -> di
         p_t = 1.0 if abs(mean) <= 1e-12 else 0.0
         low, high, p_permutation = mean, mean, max(p_t, 2.0 ** (1 - len(differences)))
     else:
-        draws = {"n_resamples": n_resamples, "rng": np.random.default_rng(seed)}
+        batch = max(1, MAX_DRAWN // len(differences))
+        draws = {"n_resamples": n_resamples, "batch": batch, "rng": np.random.default_rng(seed)}
         interval = bootstrap((differences,), np.mean, confidence_level=level, method="percentile", **draws)
         low, high = (float(end) for end in interval.confidence_interval)
         p_t = float(ttest_1samp(differences, 0.0).pvalue)

@@ -35,6 +35,9 @@ Missing = Literal["zero", "skip"]
 MISSING: tuple[str, ...] = get_args(Missing)
 UNJUDGED = ("worst", "best", "drop")
 
+MANY_POSITIONS = 10_000
+"""Depth from which on a metric is cut to the longest list."""
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
@@ -175,6 +178,8 @@ def evaluate(
     n_grades = _common_scale(by_name, judged)
     queries, counts = judged_counts(judged, n_grades)
     ideals = {m: _judged_ideal(dcg, counts, unjudged) for m, dcg in dcgs.items()}
+    if depth > MANY_POSITIONS:  # no list is so long
+        depth = min(depth, max(_longest(system.frame) for system in systems))
     values = np.empty((len(systems), len(by_name), len(queries)))
     share_unjudged = np.empty(len(systems))
     whole = unjudged == "drop" or ties == "average" or ideal == "list"
@@ -210,6 +215,8 @@ def _common_scale(metrics: Mapping[str, DCG | str], judged: Judgements) -> int:
 def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) -> None:
     if isinstance(unjudged, str) and unjudged not in UNJUDGED:
         raise InputError(f"unjudged={unjudged!r}: give a gain, or one of {', '.join(UNJUDGED)}")
+    if not isinstance(unjudged, str) and not np.isfinite(unjudged):
+        raise InputError(f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}")
     for name, value, known in (("missing", missing, MISSING), ("ideal", ideal, IDEALS)):
         if value not in known:
             raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")

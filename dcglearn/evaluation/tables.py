@@ -11,8 +11,10 @@ import numpy as np
 from dcglearn.evaluation.judgement_files import table_of_tool
 from dcglearn.evaluation.table_files import line_table, nested_json, nested_table
 from dcglearn.evaluation.trec import Judgements, Run, trec_judgements, trec_runs, without_duplicates
+from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.sources import content, kind_of, parquet_rows, suffix_of
 from dcglearn.foundation.validation import MAX_GRADES, InputError, listed
+from dcglearn.logs.line_formats import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -174,12 +176,17 @@ def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> Judge
 
 
 def _table_runs(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> list[Run]:
+    import polars as pl
+
     column = _alias(frame, "run")
     if column is not None:
         _refuse_types(frame, name, {"run": column})
         if frame[column].null_count():
             row = int(frame[column].is_null().arg_true()[0])
             raise InputError(f"{name} row {row + 1}: the {column} is missing; name the run of every row")
+        for run in frame[column].cast(pl.String).unique(maintain_order=True):
+            if one_line(run) != escaped(run):
+                raise InputError(f"{name}: the run {shown(run)} has a tab or a line end in its name; rename it")
     parts = (
         {name: frame} if column is None else {str(k[0]): v for k, v in frame.partition_by(column, as_dict=True).items()}
     )

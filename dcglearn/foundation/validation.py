@@ -17,6 +17,10 @@ MAX_GRADES = 127
 """Largest number of grades: grades are stored as int8, with -1 for "no known grade"."""
 
 
+LARGEST = 1e15
+"""Largest weight, strength or margin of a pair: sums of larger ones lose the smaller in double precision."""
+
+
 class InputError(ValueError):
     """Input that cannot be used as it is; the message names the place, the value and the remedy."""
 
@@ -83,6 +87,9 @@ def pair_values(values: ArrayLike, name: str, n: int, *, positive: bool = False)
     array = np.array(values, dtype=np.float64) if n == 0 else finite_array(values, name, 1)
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape}; expected one value per pair, ({n},)")
+    if (np.abs(array) > LARGEST).any():
+        where = _first(name, array, np.abs(array) > LARGEST)
+        raise InputError(f"{where} is beyond {LARGEST:g}; divide all of them by a common factor")
     if positive and (array <= 0).any():
         raise InputError(f"{_first(name, array, array <= 0)} is not positive; leave such pairs out")
     return frozen(array)

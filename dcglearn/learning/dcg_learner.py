@@ -51,6 +51,12 @@ if TYPE_CHECKING:
 
 
 REFITS = ("never", "if_worse")
+
+LEAST_WEIGHT = 0.01
+"""Smallest sum of the weights of a log."""
+
+HUGE_WEIGHT = 1e9
+"""Sum of weights above which the QP of the start has a smaller C."""
 """When a warm fit is done again from all starts."""
 
 LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squared_hinge": HINGE}
@@ -320,6 +326,11 @@ class DCGLearner(PairLearner):
         )
         total = judgements.total_weight
         self.n_effective_ = min(total, float(verdicts.n_lists()))
+        if total < LEAST_WEIGHT:
+            raise InputError(
+                f"the weights of the log sum to {total:g}, far less than one judgement: multiply all of them by a "
+                "common factor, so that they count judgements"
+            )
         n_free = model.n_grades - 2 + model.depth
         if self.n_effective_ < n_free:
             warnings.warn(
@@ -364,7 +375,9 @@ class DCGLearner(PairLearner):
         """
         prior = self._prior(model.n_grades, model.depth)
         dcgs = [*textbook_dcgs(model.n_grades, model.depth).values(), *([] if prior is None else [prior])]
-        dcgs.append(UtilityLearner(C=0.1, tol=1e-3).fit(verdicts.sample(20_000).decided).factor().dcg)
+        sample = verdicts.sample(20_000).decided
+        C = 0.1 / max(1.0, sample.total_weight / HUGE_WEIGHT)
+        dcgs.append(UtilityLearner(C, tol=1e-3).fit(sample).factor().dcg)
         metrics = family(model.n_grades, model.depth) + [(dcg.gains, dcg.discounts) for dcg in dcgs]
         return [[model.start(*metric, softer=softer) for metric in metrics] for softer in SOFTER]
 

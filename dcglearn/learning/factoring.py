@@ -80,7 +80,7 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
     notes = (*scale_notes, *_notes(discounts, gains, visible))
     return Factoring(
         dcg=DCG(gains, discounts, utility.grade_names, notes),
-        explained=float(singular[0] ** 2 / (singular**2).sum()),
+        explained=float(1 / ((singular / singular[0]) ** 2).sum()),
         ratio=float(singular[1] / singular[0]) if len(singular) > 1 else 0.0,
         visible_weights=_on_all_grades(core, seen, utility.n_grades),
         rank_one=_on_all_grades(rank_one, seen, utility.n_grades),

@@ -16,6 +16,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import isotonic_regression, nnls
 
+from dcglearn.foundation.memory import refuse_beyond_memory
+from dcglearn.foundation.validation import InputError
 from dcglearn.logs.pair_sums import PairSums, pair_sums
 
 if TYPE_CHECKING:
@@ -127,9 +129,34 @@ def solve(
 
     `C` weights the shortfalls; `monotone` asks that a better grade is worth at least as much at every position;
     `start` is an initial W, shape (K, L); `tol` is the relative duality gap to reach within `max_iter` Newton steps
-    (then as many again from the solution at a smaller C).
+    (then as many again from the solution at a smaller C). Raises InputError if the Hessian, of (K L)^2 entries, does
+    not fit in memory, or is singular in floating point because `C` or the weights are too large.
     """
     shape = (pairs.depth, n_grades)
+    refuse_beyond_memory(
+        5 * 8 * float(pairs.depth * n_grades) ** 2,
+        f"the QP of {pairs.depth:,} positions and {n_grades} grades",
+        "cut the lists (depth=, --depth), or use fewer grades",
+    )
+    try:
+        return _solved(pairs, shape, C, monotone=monotone, start=start, tol=tol, max_iter=max_iter)
+    except (np.linalg.LinAlgError, FloatingPointError) as error:
+        raise InputError(
+            f"C={C:g} and weights that sum to {pairs.total_weight:g} are too large together: the QP is singular in "
+            "double precision; lower C, or divide all weights by a common factor"
+        ) from error
+
+
+def _solved(
+    pairs: PairSource,
+    shape: tuple[int, int],
+    C: float,
+    *,
+    monotone: bool,
+    start: Floats | None,
+    tol: float,
+    max_iter: int,
+) -> Solution:
     step = len(pairs) // SUBSAMPLE
     curvature = None
     if start is None and step >= 4:
@@ -142,7 +169,7 @@ def solve(
     if solution.converged or C <= SMALL:
         return solution
     # For a huge C on a log without noise, steps far from the solution become ever smaller: start from a smaller C.
-    nearby = solve(pairs, n_grades, C / 10, start=start, **options)
+    nearby = _solved(pairs, shape, C / 10, start=start, **options)
     return newton(pairs.evaluate, shape, C, start=nearby.weights, **options)
 
 

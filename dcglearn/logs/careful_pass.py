@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.files import refuse_existing, written_beside
-from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size, whole_number
+from dcglearn.foundation.memory import refuse_beyond_memory
+from dcglearn.foundation.validation import LARGEST, MAX_GRADES, InputError, scale_size, whole_number
 from dcglearn.logs.line_formats import BLANK, NUMBER, Source, shown
 from dcglearn.logs.winner_words import WinnerCodes, own_words, winners_of, word_of
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
     Table = dict[str, Any]
 
+
+MAX_DEPTH = 9_999_999
+"""Largest number of positions of a list."""
 
 MAX_LABEL = 200
 """Longest query or rater label: numpy keeps every label as wide as the longest."""
@@ -61,8 +65,8 @@ class Rules:
     own_words: dict[str, int] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        if self.depth is not None:
-            whole_number(self.depth, "depth")
+        if self.depth is not None and whole_number(self.depth, "depth") > MAX_DEPTH:
+            raise InputError(f"depth={self.depth}: give at most {MAX_DEPTH}")
         if self.n_grades is not None:
             scale_size(self.n_grades, 0)
         if self.positive not in (None, "a", "b"):
@@ -229,6 +233,8 @@ class _GoodLines:
         if about.kind == "grades":
             lists = [role for role in self._roles if self._roles[role].kind == "grades"]
             depth = self._rules.depth or max(len(grades) for role in lists for grades in self._columns[role])
+            needed, what = 6.0 * len(values) * depth, f"the log of {len(values):,} lines, padded to {depth:,} grades,"
+            refuse_beyond_memory(needed, what, "give a smaller depth (--depth)")
             return np.frombuffer(b"".join(g.ljust(depth, b"\xff") for g in values), np.int8).reshape(-1, depth)
         if all(value is None for value in values):
             return None
@@ -302,6 +308,8 @@ def _number(value: Any, role: str, kind: str) -> float:
         number = math.inf
     if not math.isfinite(number):
         raise InputError(f"{role} is {shown(value)}, which is not a finite number; leave it out where unknown")
+    if kind == "positive" and number > LARGEST:
+        raise InputError(f"{role} is {number:g}, beyond {LARGEST:g}; divide every {role} by a common factor")
     if kind == "positive" and number <= 0:
         raise InputError(f"{role} is {number:g}; it must be positive: leave the line out, or the {role}")
     return number

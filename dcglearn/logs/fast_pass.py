@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from dcglearn.foundation.validation import LARGEST
 from dcglearn.logs.careful_pass import MAX_LABEL, SWAPPED
 from dcglearn.logs.line_formats import BLANK, FrameRows, JsonLines, TextLines
 from dcglearn.logs.roles import by_role
@@ -236,7 +237,11 @@ def _numbers(column: pl.Series, *, positive: bool) -> Floats | None:
     if column.dtype != pl.String and not (column.dtype.is_integer() or column.dtype.is_float()):
         return None
     values = column.cast(pl.Float64).fill_null(1.0).to_numpy()
-    return values if np.isfinite(values).all() and not (positive and (values <= 0).any()) else None
+    return values if np.isfinite(values).all() and not (positive and not _weights(values)) else None
+
+
+def _weights(values: Floats) -> bool:
+    return bool((values > 0).all() and (values <= LARGEST).all())
 
 
 CONVERT = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, listed
 from dcglearn.logs.wide_tables import wide_columns
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
             columns[role] = matches[0] if matches else cells
         elif about.required:
             raise InputError(
-                f"no {role!r} (accepted names: {', '.join(about.names)}); found {', '.join(names) or '-'}"
+                f"no {role!r} (accepted names: {', '.join(about.names)}); found {listed(names) or '-'}"
                 f"{_hint(names, roles)}"
             )
     return columns

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 from dcglearn.foundation.files import read_json_object
+from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists, scale_size, whole_number
 from dcglearn.metric.names import MetricName
 from dcglearn.metric.saved_metric import SavedMetric
@@ -109,7 +110,7 @@ class Utility(SavedMetric):
 
     def table(self) -> str:
         """Return the weights as a text table, one row per position."""
-        names = self.grade_names or tuple(f"grade {grade}" for grade in range(self.n_grades))
+        names = tuple(map(one_line, self.grade_names or [f"grade {grade}" for grade in range(self.n_grades)]))
         width = max(9, *(len(name) + 1 for name in names))
         head = "position" + "".join(f"{name:>{width}}" for name in names)
         rows = [f"{k + 1:>8}" + "".join(f"{x:>{width}.4g}" for x in row) for k, row in enumerate(self.weights)]
@@ -370,7 +371,7 @@ class DCG(SavedMetric):
     def table(self) -> str:
         """Return gains and discounts as a text table."""
         names = self.grade_names or ("",) * self.n_grades
-        labels = [f"{grade} {name}".rstrip() for grade, name in enumerate(names)]
+        labels = [f"{grade} {one_line(name)}".rstrip() for grade, name in enumerate(names)]
         gains = [f"{label:<16}{gain:>10.4f}" for label, gain in zip(labels, self.gains, strict=True)][::-1]
         discounts = [f"{k + 1:>8}{discount:>10.4f}" for k, discount in enumerate(self.discounts)]
         columns = itertools.zip_longest(gains, discounts, fillvalue="")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.stats import kendalltau
 
+from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import read_judgements, read_runs
@@ -163,7 +164,8 @@ def system_order(
     -----
     Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one if both do.
     """
-    whole_number(n_resamples, "n_resamples", 1)
+    whole_number(n_resamples, "n_resamples", 1, MAX_RESAMPLES)
+    whole_number(seed, "seed", 0)
     if not 0.5 < level < 1:
         raise InputError(f"level={level!r} must lie between 0.5 and 1")
     judged, systems = read_judgements(judgements), read_runs(runs)

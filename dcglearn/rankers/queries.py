@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from dcglearn.metric.dcg import DCG
 
 
+LARGEST_FEATURE = 1e100
+"""Largest size of a feature: the squares of larger ones overflow when they are summed."""
+
 _CELLS = 1 << 22
 """Most cells of the table of queries by documents that `ndcg_by_query` scores at a time."""
 
@@ -241,8 +244,9 @@ def checked_features(features: Any) -> Any:
     """Return finite float64 features, shape (n, d), dense (read-only) or CSR; an error names row and column."""
     if hasattr(features, "tocsr"):
         matrix = features.tocsr().astype(np.float64)
-        if not np.isfinite(matrix.data).all():
-            at = int((~np.isfinite(matrix.data)).argmax())
+        usable = np.abs(matrix.data) <= LARGEST_FEATURE  # not NaN either
+        if not usable.all():
+            at = int((~usable).argmax())
             row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
             _refuse_feature(row, int(matrix.indices[at]), matrix.data[at])
         return matrix
@@ -252,8 +256,9 @@ def checked_features(features: Any) -> Any:
         raise InputError(f"features must be numbers in a table of shape (documents, features): {error}") from error
     if table.ndim != 2 or table.shape[1] == 0:
         raise InputError(f"features have shape {table.shape}; expected (documents, features)")
-    if not np.isfinite(table).all():
-        row, column = np.argwhere(~np.isfinite(table))[0]
+    usable = np.abs(table) <= LARGEST_FEATURE
+    if not usable.all():
+        row, column = np.argwhere(~usable)[0]
         _refuse_feature(int(row), int(column), table[row, column])
     return frozen(table.view())
 
@@ -341,5 +346,6 @@ def balanced(sizes: NDArray[np.integer], n: int) -> NDArray[np.int64]:
 
 def _refuse_feature(row: int, column: int, value: float) -> None:
     raise InputError(
-        f"features[{row}, {column}] = {value} is not a finite number; fill missing values in before training"
+        f"features[{row}, {column}] = {value} is not a finite number up to {LARGEST_FEATURE:g}; "
+        "fill missing values in, and scale the others, before training"
     )

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.files import expand_paths, read_bytes
+from dcglearn.foundation.memory import refuse_beyond_memory
 from dcglearn.foundation.sources import decompressed
 from dcglearn.foundation.validation import InputError
-from dcglearn.rankers.queries import Queries, group_labels
+from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels
 
 if TYPE_CHECKING:
     import os
@@ -66,10 +67,16 @@ def read_queries(
     if wrong.any():
         row = int(wrong.argmax())
         raise InputError(f"{path}, {_line(data, row)}: label {labels[row]:g} is not a grade; grades are 0, 1, 2, ...")
-    if not np.isfinite(features.data).all():
-        at = int((~np.isfinite(features.data)).argmax())
+    usable = np.abs(features.data) <= LARGEST_FEATURE  # not NaN either
+    if not usable.all():
+        at = int((~usable).argmax())
         row = int(np.searchsorted(features.indptr, at, side="right")) - 1
-        raise InputError(f"{path}, {_line(data, row)}: feature value {features.data[at]} is not a finite number")
+        wrong_value = f"feature value {features.data[at]:g} is not a finite number up to {LARGEST_FEATURE:g}"
+        raise InputError(f"{path}, {_line(data, row)}: {wrong_value}; scale the features")
+    if not sparse:
+        n, d = features.shape
+        what = f"{path}: the table of {n:,} documents and {d:,} features"
+        refuse_beyond_memory(16.0 * n * d, what, "number the features without gaps, or read with sparse=True")
     qid = _grouped(Path(path), groups, data, qid, len(labels))
     names = [name.decode("utf-8", "replace") for name in _DOCUMENT.findall(data)]
     documents = names if len(names) == len(labels) else None

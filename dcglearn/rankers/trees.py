@@ -37,6 +37,9 @@ OWN_NAMES = {
 }
 """LightGBM's parameters, and the names that they have here."""
 
+MAX_LEARNING_RATE = 1000.0
+"""Largest learning rate; with a larger one, scores soon overflow."""
+
 DEFAULTS = {"verbose": -1, "feature_pre_filter": False}
 """LightGBM's parameters that have another default here."""
 FIXED = {"metric": "none", "boost_from_average": False}
@@ -224,6 +227,10 @@ class BoostedRanker(Ranker):
         check_training(queries)
         follow = current_word(self.follow, "follow", RENAMED_DIRECTIONS, stacklevel=5)
         whole_number(self.n_trees, "n_trees")
+        if not 0 < self.learning_rate <= MAX_LEARNING_RATE:
+            limits = f"above 0, at most {MAX_LEARNING_RATE:g}"
+            raise InputError(f"learning_rate={self.learning_rate!r} must be a number {limits}; 0.1 is the default")
+        whole_number(self.seed, "seed", 0)
         whole_number(checkpoint_every, "checkpoint_every")
         if self.patience is not None:
             whole_number(self.patience, "patience")

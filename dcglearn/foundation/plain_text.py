@@ -1,0 +1,26 @@
+"""Text that came from a file, made safe to print: control characters are escaped."""
+
+from __future__ import annotations
+
+import re
+
+_CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+_UNSAFE = re.compile(f"[{_CONTROL}]")
+_UNSAFE_IN_LINE = re.compile(f"[{_CONTROL}\t\n]")
+
+
+def escaped(text: str) -> str:
+    r"""Return the text with its control characters as ``\x1b``, but for tabs and line ends.
+
+    Characters that turn the direction of writing and halves of surrogate pairs count too.
+    """
+    return _UNSAFE.sub(_shown, text)
+
+
+def one_line(text: str) -> str:
+    r"""Return the text with its control characters as ``\x1b``, tabs and line ends as ``\t`` and ``\n``."""
+    return _UNSAFE_IN_LINE.sub(_shown, text)
+
+
+def _shown(match: re.Match[str]) -> str:
+    return repr(match[0])[1:-1]

@@ -1,0 +1,115 @@
+"""Names from files reach the terminal escaped; numbers out of range are refused in words."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+from dcglearn.cli.terminal import Escaped
+from dcglearn.foundation.plain_text import escaped, one_line
+from tests.makers import call
+
+EVIL = "good\x1b]0;owned\x07\x9b31m\u202e\x00"
+
+
+@pytest.fixture
+def inputs(tmp_path, monkeypatch):
+    """A folder with judgements, two runs and a log, which is the working folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text("1 0 D1 1\n1 0 D2 0\n2 0 D1 1\n2 0 D2 0\n")
+    for tag, scores in (("a", (2, 1)), ("b", (1, 2))):
+        lines = [f"{q} Q0 D{d} {d} {s * q} {tag}\n" for q in (1, 2) for d, s in enumerate(scores, 1)]
+        (tmp_path / f"{tag}.txt").write_text("".join(lines))
+    rows = ['{"a": [1, 0], "b": [0, 1], "winner": "a"}\n', '{"a": [0, 0], "b": [1, 0], "winner": "b"}\n']
+    (tmp_path / "log.jsonl").write_text("".join(rows))
+    features = ["1 qid:1 1:0.5 2:1\n0 qid:1 1:0.1 2:2\n", "1 qid:2 1:0.4 2:1\n0 qid:2 1:0.3 2:2\n"]
+    (tmp_path / "train.svm").write_text("".join(features))
+    return tmp_path
+
+
+def is_plain(text):
+    return escaped(text) == text
+
+
+def test_names_of_runs_queries_and_files_are_escaped(inputs, monkeypatch, capsys):
+    (inputs / "evil.txt").write_text(f"1 Q0 D1 1 2 {EVIL}\n1 Q0 D2 2 1 {EVIL}\n", newline="")
+    status, out, err = call(monkeypatch, capsys, "evaluate", "qrels.txt", "a.txt", "evil.txt", "--by-query")
+    assert (status, is_plain(out), is_plain(err)) == (0, True, True)
+    assert r"good\x1b]0;owned\x07\x9b31m\u202e\x00" in out
+    for words in (["show", "no\x1b[2Jfile.json"], ["evaluate", "qrels.txt", "no\x1b[2Jfile"], ["show", "--\x1b[2J"]):
+        status, out, err = call(monkeypatch, capsys, *words)
+        assert (status, is_plain(out), is_plain(err)) == (2, True, True), words
+        assert r"\x1b[2J" in err
+
+
+def test_grade_names_and_notes_of_a_metric_are_escaped(inputs, monkeypatch, capsys):
+    metric = {"format": "dcglearn.dcg", "version": 1, "gains": [0, 1], "discounts": [1, 0.5]}
+    names = {"grade_names": ["bad\nforged  1.0000", EVIL], "notes": [EVIL]}
+    (inputs / "dcg.json").write_text(json.dumps({**metric, **names}))
+    status, out, err = call(monkeypatch, capsys, "show", "dcg.json", "--plot", "dcg.svg")
+    assert status == 0, err
+    assert is_plain(out)
+    assert "\nforged" not in out
+    assert is_plain((inputs / "dcg.svg").read_text())
+
+
+def test_progress_moves_the_cursor_and_nothing_else_does():
+    stream = io.StringIO()
+    Escaped(stream, progress=True).writelines(["\r50% \r", "\n\x1b[A", "\x1b[A\x1b[2J", "plain\n"])
+    assert stream.getvalue() == "\r50% \\r\n\x1b[A\\x1b[A\\x1b[2Jplain\n"
+    ascii_only = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    Escaped(ascii_only).write("größer\ud800")
+    ascii_only.flush()
+    assert ascii_only.buffer.getvalue() == rb"gr\xf6\xdfer\ud800"
+    assert one_line("a\tb\nc\r") == r"a\tb\nc\r"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("evaluate qrels.txt a.txt --unjudged nan", "unjudged=nan: give a finite gain"),
+        ("evaluate qrels.txt a.txt --unjudged inf", "unjudged=inf: give a finite gain"),
+        ("compare qrels.txt a.txt b.txt --level inf", "level=inf must lie between 0 and 1"),
+        ("compare qrels.txt a.txt b.txt --level nan", "level=nan must lie between 0 and 1"),
+        ("compare qrels.txt a.txt b.txt --resamples 1000000000000", "--resamples"),
+        ("systems qrels.txt a.txt b.txt --resamples 1000000000000", "n_resamples=1000000000000"),
+        ("export exponential-log2 --to lightgbm --n-grades 0", "n_grades=0: give 1 to 127"),
+        ("coherence linear-log2 exponential-log2 --n-grades 0", "n_grades=0: give 1 to 127"),
+        ("learn log.jsonl --depth 1000000000 --pad", "depth=1000000000: give 1 to 9999999"),
+        ("learn log.jsonl --method qp --C 1e300", "too large together"),
+        ("train train.svm -o m --model trees --learning-rate nan", "learning_rate=nan must be a number above 0"),
+        ("train train.svm -o m --model trees --learning-rate inf", "learning_rate=inf must be a number above 0"),
+        ("compare qrels.txt a.txt b.txt --seed -1", "--seed"),
+        ("systems qrels.txt a.txt b.txt --seed -1", "--seed"),
+        ("learn log.jsonl --bands 5 --seed -1", "--seed"),
+        ("ask --log log.jsonl --seed -1", "--seed"),
+        ("simulate --seed -1", "--seed"),
+        ("train train.svm -o m --seed -1", "--seed"),
+        ("letor . --seed -1", "--seed"),
+    ],
+)
+def test_numbers_without_meaning_are_refused_in_words(inputs, monkeypatch, capsys, arguments, words):
+    status, out, err = call(monkeypatch, capsys, *arguments.split())
+    assert (status, out) == (2, ""), err
+    assert words in err
+    assert "Traceback" not in err
+
+
+def test_features_that_overflow_or_do_not_fit_are_refused(inputs, monkeypatch, capsys):
+    for feature, words in (("2:1e308", "line 2: feature value 1e+308"), ("900000000:1", "GB of memory")):
+        (inputs / "bad.svm").write_text(f"1 qid:1 1:0.5\n0 qid:1 {feature}\n" + "0 qid:1 1:1\n" * 500)
+        status, _, err = call(monkeypatch, capsys, "train", "bad.svm", "-o", "m")
+        assert status == 2
+        assert words in err
+
+
+def test_memory_error_ends_with_a_remedy(inputs, monkeypatch, capsys):
+    def no_memory(*_, **__):
+        raise np._core._exceptions._ArrayMemoryError((1 << 40,), np.dtype(float))
+
+    monkeypatch.setattr("dcglearn.cli.evaluate.read_judgements", no_memory)
+    status, _, err = call(monkeypatch, capsys, "evaluate", "qrels.txt", "a.txt")
+    assert status == 2
+    assert "not enough memory (Unable to allocate 8.00 TiB" in err
+    assert "--memory" in err
