@@ -39,6 +39,9 @@ browser: $(READY) ## test the judging page in Chromium (CHROMIUM=path), and writ
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps axe-playwright-python
 	DCGLEARN_BROWSER=1 $(BIN)/python -m pytest tests/judge/test_browser.py -s --durations=5
 
+fuzz: $(READY)   ## read damaged files with every reader and command, and count what happens (FILES=20000)
+	$(BIN)/python -m tests.hostile.fuzz --files $(FILES) $(ARGS)
+
 peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, ranx, cwl_eval, PyTorch (CPU)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check xgboost ranx cwl-eval
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check torch --index-url https://download.pytorch.org/whl/cpu

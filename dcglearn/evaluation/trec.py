@@ -124,7 +124,7 @@ def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> pl.Da
         else:
             separator, text = "\t" if tabs else " ", data
         try:
-            frame = _parsed(text, columns, number, separator)
+            frame = _parsed(text, columns, number, separator, None if tidy else "#")
         except pl.exceptions.PolarsError:
             continue
         if _whole(frame, number):
@@ -145,7 +145,7 @@ def _tidied(data: bytes, columns: Sequence[str]) -> bytes:
     return re.sub(rb"[ \t\r\f\v]+", b" ", data)
 
 
-def _parsed(data: bytes, columns: Sequence[str], number: str, separator: str) -> pl.DataFrame:
+def _parsed(data: bytes, columns: Sequence[str], number: str, separator: str, comment: str | None) -> pl.DataFrame:
     """Return all columns: Polars refuses a line with too many only if it reads them all."""
     import polars as pl
 
@@ -155,7 +155,7 @@ def _parsed(data: bytes, columns: Sequence[str], number: str, separator: str) ->
         has_header=False,
         separator=separator,
         quote_char=None,
-        comment_prefix="#",
+        comment_prefix=comment,
         schema={column: kinds[number] if column == number else pl.String for column in columns},
     )
 

@@ -10,7 +10,7 @@ from dcglearn.cli.terminal import Escaped
 from dcglearn.foundation.plain_text import escaped, one_line
 from tests.makers import call
 
-EVIL = "good\x1b]0;owned\x07\x9b31m\u202e\x00"
+EVIL = "good\x1b]0;owned\x07\x9b31m\u202e\x00."
 
 
 @pytest.fixture
@@ -36,13 +36,14 @@ def test_names_of_runs_queries_and_files_are_escaped(inputs, monkeypatch, capsys
     (inputs / "evil.txt").write_text(f"1 Q0 D1 1 2 {EVIL}\n1 Q0 D2 2 1 {EVIL}\n", newline="")
     status, out, err = call(monkeypatch, capsys, "evaluate", "qrels.txt", "a.txt", "evil.txt", "--by-query")
     assert (status, is_plain(out), is_plain(err)) == (0, True, True)
-    assert r"good\x1b]0;owned\x07\x9b31m\u202e\x00" in out
+    assert r"good\x1b]0;owned\x07\x9b31m\u202e\x00." in out
     for words in (["show", "no\x1b[2Jfile.json"], ["evaluate", "qrels.txt", "no\x1b[2Jfile"], ["show", "--\x1b[2J"]):
         status, out, err = call(monkeypatch, capsys, *words)
         assert (status, is_plain(out), is_plain(err)) == (2, True, True), words
         assert r"\x1b[2J" in err
 
 
+@pytest.mark.filterwarnings("ignore:Glyph")
 def test_grade_names_and_notes_of_a_metric_are_escaped(inputs, monkeypatch, capsys):
     metric = {"format": "dcglearn.dcg", "version": 1, "gains": [0, 1], "discounts": [1, 0.5]}
     names = {"grade_names": ["bad\nforged  1.0000", EVIL], "notes": [EVIL]}
@@ -76,7 +77,7 @@ def test_progress_moves_the_cursor_and_nothing_else_does():
         ("systems qrels.txt a.txt b.txt --resamples 1000000000000", "n_resamples=1000000000000"),
         ("export exponential-log2 --to lightgbm --n-grades 0", "n_grades=0: give 1 to 127"),
         ("coherence linear-log2 exponential-log2 --n-grades 0", "n_grades=0: give 1 to 127"),
-        ("learn log.jsonl --depth 1000000000 --pad", "depth=1000000000: give 1 to 9999999"),
+        ("learn log.jsonl --depth 1000000000 --pad", "depth=1000000000: give at most 9999999"),
         ("learn log.jsonl --method qp --C 1e300", "too large together"),
         ("train train.svm -o m --model trees --learning-rate nan", "learning_rate=nan must be a number above 0"),
         ("train train.svm -o m --model trees --learning-rate inf", "learning_rate=inf must be a number above 0"),

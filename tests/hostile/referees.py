@@ -1,0 +1,234 @@
+"""Slow readers of every text format, written apart from the package: they say what a file holds, or refuse it.
+
+A referee returns plain Python values, or raises `Refused`. It defines what the package promises of a format.
+"""
+
+import csv
+import json
+import math
+import re
+
+from dcglearn.evaluation.tables import ALIASES
+
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+WHITE = " \t\r\v\f"
+
+
+class Refused(Exception):
+    """The file is not to be read."""
+
+
+def text_of(data: bytes) -> bytes:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise Refused
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if not data.strip():
+        raise Refused
+    return data
+
+
+def decoded(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise Refused from error
+
+
+def number(text: str) -> float:
+    if not (NUMBER.fullmatch(text) or INFINITE.fullmatch(text)):
+        raise Refused
+    return float(text)
+
+
+def once(rows: list) -> list:
+    keys = [row[:-1] for row in rows]
+    if len(set(keys)) < len(keys) or not rows:
+        raise Refused
+    return rows
+
+
+def grade(value: float) -> int:
+    if not (math.isfinite(value) and value == math.floor(value) and -(2.0**63) < value < 127):
+        raise Refused
+    return int(value)
+
+
+def trec(data: bytes, n_columns: int) -> list[list[str]]:
+    lines = []
+    for line in text_of(data).split(b"\n"):
+        if line.startswith(b"#"):
+            continue
+        cells = [cell for cell in re.split(f"[{WHITE}]", decoded(line)) if cell]
+        tabbed = decoded(line).rstrip(WHITE).split("\t")
+        if n_columns == 6 and len(tabbed) == 6 and not any(set(cell) & set(WHITE) or not cell for cell in tabbed[:5]):
+            words = re.split("[ ]", tabbed[5])
+            cells = [*tabbed[:5], words[0]] if words[0] and not set(words[0]) & set(WHITE) else cells
+        if cells:
+            lines.append(cells)
+    if not lines or any(len(cells) != n_columns for cells in lines):
+        raise Refused
+    return lines
+
+
+def qrels(data: bytes) -> list:
+    rows = []
+    for query, _, document, value in trec(data, 4):
+        if not re.fullmatch(r"[+-]?[0-9]+", value):
+            raise Refused
+        whole = int(value) if len(value) < 4000 else 2**70
+        if not -(2**63) <= whole < 127:
+            raise Refused
+        rows.append((query, document, whole))
+    return once(rows)
+
+
+def run(data: bytes) -> list:
+    return once([(tag, query, document, number(score)) for query, _, document, _, score, tag in trec(data, 6)])
+
+
+def cell(value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise Refused
+    try:
+        str(value).encode()
+    except ValueError as error:
+        raise Refused from error
+    return str(value)
+
+
+def amount(value: object) -> float:
+    if isinstance(value, str):
+        return number(value.strip(" \t\n\r\v\f"))
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Refused
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise Refused from error
+
+
+def column_names(names: list[str], role: str) -> str | None:
+    lower = [name.strip(" \t\n\r\v\f").lower() for name in names]
+    alias = next((alias for alias in ALIASES[role] if alias in lower), None)
+    if alias is not None and lower.count(alias) > 1:
+        raise Refused
+    return alias
+
+
+def rows_of(records: list[dict], names: list[str]) -> list:
+    roles = {role: column_names(names, role) for role in ("query", "document", "grade")}
+    if None in roles.values():
+        raise Refused
+    rows = []
+    for record in records:
+        values = {role: record.get(name) for role, name in roles.items()}
+        if any(value is None or value == "" for value in values.values()):
+            raise Refused
+        value = grade(amount(values["grade"]))
+        if value < -(2**31):
+            raise Refused
+        rows.append((cell(values["query"]), cell(values["document"]), value))
+    return once(rows)
+
+
+def csv_table(data: bytes) -> list:
+    lines = [line.rstrip("\r") for line in decoded(text_of(data)).split("\n") if line.strip(WHITE)]
+    delimiter = "\t" if "\t" in lines[0] else ","
+    try:
+        parsed = [next(csv.reader([line], delimiter=delimiter, strict=True)) for line in lines]
+    except csv.Error as error:
+        raise Refused from error
+    names = [name.strip(" \t\n\r\v\f") for name in parsed[0]]
+    if any(len(fields) != len(names) for fields in parsed[1:]):
+        raise Refused
+    lower = [name.lower() for name in names]
+    records = [dict(zip(lower, (f.strip(" \t\n\r\v\f") for f in fields), strict=True)) for fields in parsed[1:]]
+    return rows_of(records, names)
+
+
+def no_constant(name: str) -> float:
+    raise Refused
+
+
+def json_table(data: bytes) -> list:
+    lines = [decoded(line) for line in text_of(data).split(b"\n") if line.strip()]
+    records, first = [], None
+    for line in lines:
+        try:
+            pairs = json.loads(line, object_pairs_hook=Pairs, parse_constant=no_constant)
+        except (ValueError, RecursionError) as error:
+            raise Refused from error
+        if not isinstance(pairs, Pairs):
+            raise Refused
+        keys = [key.lower() for key, _ in pairs]
+        first = keys if first is None else first
+        used = {column_names(first, role) for role in ("query", "document", "grade")}
+        if any(keys.count(key) > 1 for key in used):
+            raise Refused
+        records.append({key.lower(): value for key, value in pairs})
+    return rows_of(records, first or [])
+
+
+class Pairs(list):
+    """The pairs of a JSON object."""
+
+
+def nested_json(data: bytes) -> list:
+    try:
+        value = json.loads(decoded(text_of(data)), object_pairs_hook=Pairs, parse_constant=no_constant)
+    except (ValueError, RecursionError) as error:
+        raise Refused from error
+    if not isinstance(value, Pairs) or not all(isinstance(documents, Pairs) for _, documents in value):
+        raise Refused
+    rows = [(cell(q), cell(d), grade(amount(v))) for q, documents in value for d, v in documents]
+    if any(value < -(2**31) for *_, value in rows):
+        raise Refused
+    return once(rows)
+
+
+def svmlight(data: bytes) -> list:
+    """Return (label, qid, {feature: value}) of each line."""
+    rows = []
+    for raw in text_of(data).splitlines():
+        words = raw.split(b"#")[0].split()
+        if not words:
+            continue
+        label, *fields = [decoded(word) for word in words]
+        if not NUMBER.fullmatch(label) or not fields:
+            raise Refused
+        if not re.fullmatch(r"qid:-?[0-9]{1,18}", fields[0]):
+            raise Refused
+        values: dict[int, float] = {}
+        for field in fields[1:]:
+            match = re.fullmatch(r"([0-9]{1,9}):(\S+)", field)
+            if not match or not NUMBER.fullmatch(match[2]) or int(match[1]) in values or int(match[1]) == 0:
+                raise Refused
+            values[int(match[1])] = float(match[2])
+            if not abs(values[int(match[1])]) <= 1e100:
+                raise Refused
+        rows.append((grade(float(label)), int(fields[0][4:]), {i: value for i, value in values.items() if value}))
+        if rows[-1][0] < 0:
+            raise Refused
+    qids = [qid for _, qid, _ in rows]
+    starts = [qid for i, qid in enumerate(qids) if i == 0 or qids[i - 1] != qid]
+    if not rows or len(set(starts)) < len(starts) or not any(values for *_, values in rows):
+        raise Refused
+    return rows
+
+
+def metric(data: bytes) -> tuple:
+    """Return gains and discounts."""
+    try:
+        value = json.loads(decoded(data), parse_constant=no_constant)
+    except (ValueError, RecursionError) as error:
+        raise Refused from error
+    if not isinstance(value, dict) or value.get("format") != "dcglearn.dcg":
+        raise Refused
+    lists = [value.get("gains"), value.get("discounts")]
+    for numbers in lists:
+        if not isinstance(numbers, list) or any(
+            isinstance(x, bool) or not isinstance(x, (int, float)) for x in numbers
+        ):
+            raise Refused
+    return tuple(tuple(map(float, numbers)) for numbers in lists)

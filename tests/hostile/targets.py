@@ -1,0 +1,219 @@
+"""What is attacked: every reader of files with good files and a referee, and commands that read several files."""
+
+import contextlib
+import gzip
+import io
+import json
+import lzma
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from dcglearn.cli import main
+from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.foundation.checkpoints import read_checkpoint, write_checkpoint
+from dcglearn.foundation.plain_text import escaped
+from dcglearn.foundation.sources import content, kind_of
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.careful_pass import Rules, read_carefully
+from dcglearn.logs.line_formats import JsonLines, TextLines
+from dcglearn.logs.ratings import RATING, read_ratings
+from dcglearn.logs.readers import PREFERENCE, read_columns, read_preferences
+from dcglearn.metric.dcg import DCG
+from dcglearn.rankers.baselines import RidgeRanker
+from dcglearn.rankers.load_ranker import load_ranker
+from dcglearn.rankers.queries import Queries
+from dcglearn.rankers.svmlight import read_queries
+from tests.hostile import referees
+from tests.hostile.referees import Refused
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader: `good` files by name, `read` of a path, and what a `referee` says the bytes hold, if there is one."""
+
+    good: dict[str, bytes]
+    read: Callable[[Path], Any]
+    referee: Callable[[bytes], Any] | None = None
+
+
+def _judgements(path: Path) -> list:
+    return sorted(read_judgements(path).frame.select("query", "document", "grade").rows())
+
+
+def _runs(path: Path) -> list:
+    return sorted((run.name, *row) for run in read_runs(path) for row in run.frame.rows())
+
+
+def _sorted(referee: Callable[[bytes], list]) -> Callable[[bytes], list]:
+    return lambda data: sorted(referee(data))
+
+
+def _table(columns: dict[str, Any]) -> tuple:
+    return tuple(
+        (role, np.asarray(values).astype(str if role in ("rater", "query", "group") else float).tolist())
+        for role, values in sorted(columns.items())
+    )
+
+
+def _log(roles: dict) -> tuple[Callable[[Path], Any], Callable[[bytes], Any]]:
+    """Return the reader of a log's columns, and the careful pass over the same bytes as its referee."""
+
+    def read(path: Path) -> tuple:
+        read_ratings(path) if roles is RATING else read_preferences(path)
+        return _table(read_columns(path, roles, Rules(), None)[0])
+
+    def referee(path: Path) -> tuple:
+        try:
+            name, data = content(path)
+            opener = JsonLines if kind_of(path.name, data) == "json" else TextLines
+            return _table(read_carefully(name, opener(data, roles), Rules(), None)[0])
+        except InputError as error:
+            raise Refused from error
+
+    return read, referee
+
+
+def _queries(path: Path) -> list:
+    read = read_queries(path)
+    starts = [q for q, n in zip(read.names.tolist(), read.sizes, strict=True) for _ in range(n)]
+    rows = [{i + 1: x for i, x in enumerate(row.tolist()) if x} for row in read.features]
+    return list(zip(read.grades.tolist(), starts, rows, strict=True))
+
+
+def _metric(path: Path) -> tuple:
+    dcg = DCG.load(path)
+    return tuple(dcg.gains.tolist()), tuple(dcg.discounts.tolist())
+
+
+def _inflated(referee: Callable[[bytes], bytes]) -> Callable[[bytes], list]:
+    """Return the referee of a compressed file of judgements."""
+
+    def read(data: bytes) -> list:
+        try:
+            inside = referee(data)
+        except Exception as error:
+            raise Refused from error
+        return sorted(referees.qrels(inside))
+
+    return read
+
+
+CHECKPOINT_PARTS = [b"first part " * 20, b"second", b"\0" * 64]
+FEATURES = np.random.default_rng(0).normal(size=(12, 3))
+
+
+def _checkpoint(path: Path) -> int:
+    """Return how many parts are kept; each must be as it was written (learners check the order by fingerprints)."""
+    parts, end = read_checkpoint(path, {"log": "abc"})
+    assert set(parts) <= set(CHECKPOINT_PARTS), "a damaged part was accepted"
+    assert 0 < end <= path.stat().st_size
+    return len(parts)
+
+
+def _model(path: Path) -> None:
+    assert np.isfinite(load_ranker(path.parent).predict(FEATURES)).all(), "a score is not finite"
+
+
+def _zstd(data: bytes) -> bytes:
+    import pyarrow as pa
+
+    return pa.compress(data, codec="zstd", asbytes=True)
+
+
+QRELS = "".join(f"{q} 0 D{d} {(q * d) % 4}\n" for q in range(1, 4) for d in range(1, 6)).encode()
+RUN = "".join(f"{q} Q0 D{d} {d} {9.5 - d} {t}\n" for t in "ab" for q in range(1, 4) for d in range(1, 6)).encode()
+ROWS = [line.split() for line in QRELS.decode().splitlines()]
+CSV = ("query,document,grade\n" + "".join(f"{q},{d},{g}\n" for q, _, d, g in ROWS)).encode()
+QUOTED = ('qid,"docno",label,note\n' + "".join(f'{q},"{d}",{g},"x, y"\n' for q, _, d, g in ROWS)).encode()
+JSONL = "".join(json.dumps({"query": q, "document": d, "grade": int(g)}) + "\n" for q, _, d, g in ROWS).encode()
+NESTED = json.dumps({str(q): {f"D{d}": (q * d) % 4 for d in range(1, 6)} for q in range(1, 4)}, indent=1).encode()
+LOG = "".join(
+    json.dumps(
+        {"query": f"q{i % 3}", "a": [i % 3, 2, 0], "b": [1, i % 4, 1], "winner": "ab"[i % 2], "weight": 1 + i / 2}
+    )
+    + "\n"
+    for i in range(12)
+).encode()
+LOG_CSV = ("a,b,winner,rater\n" + "".join(f"{i % 3} 2 0,1 {i % 4} 1,{'ab'[i % 2]},ann\n" for i in range(12))).encode()
+RATINGS = "".join(
+    json.dumps({"list": [i % 3, 1], "rating": i % 5, "group": f"u{i % 2}"}) + "\n" for i in range(12)
+).encode()
+SVM = "".join(f"{i % 3} qid:{i // 4} 1:{i / 7:.3f} 2:{i % 5} 3:0.5 # docid = D{i}\n" for i in range(12)).encode()
+METRIC = json.dumps(DCG([0, 1, 3.5], [1, 0.6, 0.5], ("bad", "fair", "good"), ("a note",)).to_dict()).encode()
+PAIRS = pl.DataFrame({"a": [[1, 0], [2, 1]] * 8, "b": [[0, 1], [1, 2]] * 8, "winner": ["a", "b"] * 8})
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    written = io.BytesIO()
+    frame.write_parquet(written)
+    return written.getvalue()
+
+
+def targets(folder: Path) -> dict[str, Target]:
+    """Return the readers; what is too large for a constant is made in `folder`."""
+    checkpoint, model = folder / "good.checkpoint", folder / "model"
+    write_checkpoint(checkpoint, {"log": "abc"}, *CHECKPOINT_PARTS)
+    RidgeRanker().fit(Queries(FEATURES, np.arange(12) % 3, np.arange(12) // 4)).save(model)
+    preferences, ratings = _log(PREFERENCE), _log(RATING)
+    table = pl.read_csv(io.BytesIO(CSV))
+    return {
+        "qrels": Target({"q.txt": QRELS, "t.txt": QRELS.replace(b" ", b"\t")}, _judgements, _sorted(referees.qrels)),
+        "runs": Target({"r.txt": RUN, "t.txt": RUN.replace(b" ", b"\t")}, _runs, _sorted(referees.run)),
+        "judgements in CSV": Target({"q.csv": CSV, "q.tsv": QUOTED}, _judgements, _sorted(referees.csv_table)),
+        "judgements in JSON lines": Target({"q.jsonl": JSONL}, _judgements, _sorted(referees.json_table)),
+        "judgements in nested JSON": Target({"q.json": NESTED}, _judgements, _sorted(referees.nested_json)),
+        "judgements in Parquet": Target({"q.parquet": _parquet(table)}, _judgements),
+        "judgements in gzip": Target({"q.gz": gzip.compress(QRELS)}, _judgements, _inflated(gzip.decompress)),
+        "judgements in xz": Target({"q.xz": lzma.compress(QRELS)}, _judgements, _inflated(lzma.decompress)),
+        "judgements in zstd": Target({"q.zst": _zstd(QRELS)}, _judgements),
+        "preferences": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, *preferences),
+        "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),
+        "ratings": Target({"r.jsonl": RATINGS}, *ratings),
+        "svmlight": Target({"s.svm": SVM}, _queries, referees.svmlight),
+        "metrics": Target({"m.json": METRIC}, _metric, referees.metric),
+        "checkpoints": Target({"c.checkpoint": checkpoint.read_bytes()}, _checkpoint),
+        "models": Target({f"model/{file.name}": file.read_bytes() for file in model.iterdir()}, _model),
+    }
+
+
+COMMANDS: dict[str, tuple[list[str], dict[str, bytes]]] = {
+    "evaluate": (["evaluate", "qrels.txt", "run.txt", "-q"], {"qrels.txt": QRELS, "run.txt": RUN}),
+    "compare": (["compare", "q.csv", "run.txt", "--resamples", "100"], {"q.csv": CSV, "run.txt": RUN}),
+    "show": (["show", "m.json"], {"m.json": METRIC}),
+    "export": (["export", "m.json", "--to", "trec-eval", "--lossy"], {"m.json": METRIC}),
+    "coherence": (["coherence", "m.json", "linear-log2@3", "--grades", "2,1,0"], {"m.json": METRIC}),
+    "learn": (["learn", "log.jsonl", "--dry-run"], {"log.jsonl": LOG}),
+    "learn ratings": (["learn", "r.jsonl", "--ratings", "--dry-run"], {"r.jsonl": RATINGS}),
+    "learn skipping": (["learn", "l.csv", "--skip-bad", "bad.csv", "--dry-run"], {"l.csv": LOG_CSV}),
+    "ask": (["ask", "c.jsonl", "-n", "2"], {"c.jsonl": LOG}),
+    "train": (["train", "s.svm", "-o", "m", "--method", "ridge", "--dry-run"], {"s.svm": SVM}),
+    "systems": (["systems", "qrels.txt", "run.txt", "--resamples", "20"], {"qrels.txt": QRELS, "run.txt": RUN}),
+}
+"""Commands, and the good files that they read from the working folder."""
+
+
+def run_command(words: list[str]) -> str:
+    """Run a command in this process; return "accepted" or "refused", and raise AssertionError for anything else."""
+    out, err = io.StringIO(), io.StringIO()
+    before, sys.argv = sys.argv, ["dcglearn", *words]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            main()
+        status = 0
+    except SystemExit as end:
+        status = end.code or 0
+    finally:
+        sys.argv = before
+    assert status in (0, 2), f"status {status}: {err.getvalue()[-500:]}"
+    for text in (out.getvalue(), err.getvalue()):
+        assert escaped(text) == text, "a control character was printed"
+        assert "Traceback" not in text, text
+    return "accepted" if status == 0 else "refused"
