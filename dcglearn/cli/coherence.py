@@ -40,9 +40,12 @@ def coherence(
         float, typer.Option(help="Only where a metric prefers by this share of best minus worst list.")
     ] = 0.0,
     n_grades: Annotated[
-        int | None, typer.Option(metavar="L", help="Grades of textbook metrics; by default those of the file, or 5.")
+        int | None,
+        typer.Option(min=1, metavar="L", help="Grades of textbook metrics; by default those of the file, or 5."),
     ] = None,
-    depth: Annotated[int | None, typer.Option(metavar="K", help="Positions of textbook metrics without @K.")] = None,
+    depth: Annotated[
+        int | None, typer.Option(min=1, metavar="K", help="Positions of textbook metrics without @K.")
+    ] = None,
     time_limit: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit of each search.")] = 60.0,
     plot: Plot = None,
     exit_code: Annotated[
@@ -162,8 +165,7 @@ def _two_metrics(
     from dcglearn.metric_coherence.rankings import resolved
 
     files = scale.mapped({name: metric_in_file(name) for name in (a, b) if is_metric_file(name)})
-    size = None if files else max(5, *[grade + 1 for grade in documents or [0]])
-    size = size if n_grades is None else n_grades
+    size = n_grades or (None if files else max(5, *[grade + 1 for grade in documents or [0]]))
     metrics, known = resolved([files.get(name, name) for name in (a, b)], (a, b), documents, size, depth)
     if depth is None and not files:
         former = 10 if documents is None else min(10, len(documents))

@@ -155,14 +155,14 @@ def export(
     lossy: Annotated[bool, typer.Option("--lossy", help="Leave the discounts out where a tool has none.")] = False,
     scale: Annotated[int | None, typer.Option(min=1, help="trec-eval, ranx: what the best grade becomes.")] = None,
     n_grades: Annotated[
-        int | None, typer.Option("--n-grades", metavar="L", help="Number of grades of a textbook metric.")
+        int | None, typer.Option("--n-grades", min=1, metavar="L", help="Number of grades of a textbook metric.")
     ] = None,
     output: Output = None,
     force: Force = False,
 ) -> None:
     """Export a metric to another tool: its settings as JSON, and lines of code where settings do not suffice."""
     check_outputs(output, force=force, inputs=[metric])
-    dcg = DCG.parse(metric, 5 if n_grades is None else n_grades)
+    dcg = DCG.parse(metric, n_grades or 5)
     write_text(json.dumps(_exported(dcg, metric, to, lossy, scale), indent=1), output, force=force)
 
 

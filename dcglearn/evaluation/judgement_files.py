@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.foundation.sources import content
+from dcglearn.foundation.sources import suffix_of
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -22,8 +21,8 @@ FORMULA = ("-", "=", "+", "@")
 """First characters before which Quepid writes a blank, so that spreadsheets do not take a query for a formula."""
 
 
-def table_of_tool(path: Any) -> tuple[str, pl.DataFrame] | None:
-    """Return the name and the table of a file of Quepid or OpenSearch, with query, document and grade; else None.
+def table_of_tool(name: str, data: bytes) -> pl.DataFrame | None:
+    """Return the table in a file of Quepid or OpenSearch, with query, document and grade; None for other files.
 
     - OpenSearch: ``{"judgmentRatings": [{"query": ..., "ratings": [{"docId": ..., "rating": ...}]}]}``, alone, as an
       array of such queries, or as a saved answer of the server.
@@ -35,10 +34,9 @@ def table_of_tool(path: Any) -> tuple[str, pl.DataFrame] | None:
     """
     import polars as pl
 
-    suffix = Path(str(path).removesuffix(".gz").removesuffix(".zst")).suffix.lower()
+    suffix = suffix_of(name)
     if suffix not in (".json", ".csv"):
         return None
-    name, data = content(path)
     ratings = _from_json(name, data) if suffix == ".json" else _from_csv(name, data)
     if ratings is None:
         return None
@@ -46,7 +44,7 @@ def table_of_tool(path: Any) -> tuple[str, pl.DataFrame] | None:
     if not rows:
         raise InputError(f"{name} holds no rating; rate some documents and export again")
     kinds = {"query": pl.String, "document": pl.String, "grade": pl.Int64}
-    return name, pl.DataFrame(list(rows), schema=kinds, orient="row")
+    return pl.DataFrame(list(rows), schema=kinds, orient="row")
 
 
 def _grade(name: str, rated: Rating) -> int:

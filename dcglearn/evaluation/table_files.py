@@ -14,7 +14,6 @@ from dcglearn.foundation.files import refuse_constant
 from dcglearn.foundation.validation import InputError, listed
 from dcglearn.logs.line_formats import JsonLines, TextLines, errors_in, shown
 from dcglearn.logs.roles import Role, by_role
-from dcglearn.logs.roles import Role, by_role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -79,10 +79,9 @@ def _read_judgements(judgements: JudgementsLike, duplicates: Duplicates) -> Judg
     if _is_path(judgements):
         if not _is_table(judgements):
             return trec_judgements(judgements, duplicates=duplicates)
-        of_tool = table_of_tool(judgements)
-        if of_tool is not None:
-            return _judgements(of_tool[1], of_tool[0], duplicates)
-        name, frame = _file_table(judgements, "grade")
+        name, data = content(judgements)
+        of_tool = table_of_tool(name, data)
+        frame = _file_table(name, data, "grade") if of_tool is None else of_tool
         return _judgements(frame, name, duplicates)
     return _judgements(_polars(judgements, "judgements"), "judgements", duplicates)
 
@@ -126,8 +125,8 @@ def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
     if _is_path(source):
         if not _is_table(source):
             return trec_runs(source, duplicates=duplicates)
-        path, frame = _file_table(source, "score")
-        return _table_runs(frame, Path(path).name, duplicates)
+        path, data = content(source)
+        return _table_runs(_file_table(path, data, "score"), Path(path).name, duplicates)
     return _table_runs(_polars(source, name), name, duplicates)
 
 
@@ -139,14 +138,13 @@ def _is_table(path: Any) -> bool:
     return suffix_of(path) in (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 
 
-def _file_table(path: Any, number: str) -> tuple[str, pl.DataFrame]:
-    """Return a file's name for messages, and its table."""
-    name, data = content(path)
+def _file_table(name: str, data: bytes, number: str) -> pl.DataFrame:
+    """Return the table in the bytes of a file."""
     kind = kind_of(name, data)
     if kind == "parquet":
-        return name, parquet_rows(name, data)
+        return parquet_rows(name, data)
     nested = nested_json(name, data, number) if kind == "json" else None
-    return name, line_table(name, data, kind, ALIASES, number) if nested is None else nested
+    return line_table(name, data, kind, ALIASES, number) if nested is None else nested
 
 
 def _polars(table: Any, name: str) -> pl.DataFrame:

@@ -61,7 +61,7 @@ def attack(number: int, seed: int, folder: Path, readers: dict) -> tuple[str, st
     expected = None
     if target.referee is not None:
         try:
-            expected = (target.referee(path if name in ("preferences", "ratings") else data),)
+            expected = (target.referee(path if name.startswith(("preferences", "ratings")) else data),)
         except Refused:
             expected = ()
     try:

@@ -134,7 +134,7 @@ def rows_of(records: list[dict], names: list[str]) -> list:
 
 def csv_table(data: bytes) -> list:
     lines = [line.rstrip("\r") for line in decoded(text_of(data)).split("\n") if line.strip(WHITE)]
-    delimiter = "\t" if "\t" in lines[0] else ","
+    delimiter = "\t" if "\t" in lines[0] else max(",;|", key=lines[0].count)
     try:
         parsed = [next(csv.reader([line], delimiter=delimiter, strict=True)) for line in lines]
     except csv.Error as error:

@@ -19,12 +19,14 @@ from dcglearn.cli import main
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.checkpoints import read_checkpoint, write_checkpoint
 from dcglearn.foundation.plain_text import escaped
-from dcglearn.foundation.sources import content, kind_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.careful_pass import Rules, read_carefully
-from dcglearn.logs.line_formats import JsonLines, TextLines
-from dcglearn.logs.ratings import RATING, read_ratings
-from dcglearn.logs.readers import PREFERENCE, read_columns, read_preferences
+from dcglearn.logs.line_formats import errors_in
+from dcglearn.logs.long_tables import open_shaped
+from dcglearn.logs.ratings import read_ratings
+from dcglearn.logs.read_table import columns_of, opener_of
+from dcglearn.logs.readers import read_preferences
+from dcglearn.logs.roles import PREFERENCE, RATING
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.baselines import RidgeRanker
 from dcglearn.rankers.load_ranker import load_ranker
@@ -55,25 +57,28 @@ def _sorted(referee: Callable[[bytes], list]) -> Callable[[bytes], list]:
     return lambda data: sorted(referee(data))
 
 
-def _table(columns: dict[str, Any]) -> tuple:
-    return tuple(
-        (role, np.asarray(values).astype(str if role in ("rater", "query", "group") else float).tolist())
-        for role, values in sorted(columns.items())
-    )
-
-
-def _log(roles: dict) -> tuple[Callable[[Path], Any], Callable[[bytes], Any]]:
+def _log(roles: dict) -> tuple[Callable[[Path], Any], Callable[[Path], Any]]:
     """Return the reader of a log's columns, and the careful pass over the same bytes as its referee."""
 
-    def read(path: Path) -> tuple:
-        read_ratings(path) if roles is RATING else read_preferences(path)
-        return _table(read_columns(path, roles, Rules(), None)[0])
+    def columns(path: Path, *, careful: bool) -> list:
+        name, opener = opener_of(path, roles)
+        with errors_in(name):
+            source = open_shaped(opener, roles)
+        table, _ = read_carefully(name, source, Rules(), None) if careful else columns_of(name, source, Rules())
+        table.pop("id", None)
+        texts = ("query", "rater", "group", "supersedes")
+        return [
+            (role, np.asarray(getattr(values, "codes", values)).astype(str if role in texts else float).tolist())
+            for role, values in sorted(table.items())
+        ]
 
-    def referee(path: Path) -> tuple:
+    def read(path: Path) -> list:
+        read_ratings(path) if roles is RATING else read_preferences(path)
+        return columns(path, careful=False)
+
+    def referee(path: Path) -> list:
         try:
-            name, data = content(path)
-            opener = JsonLines if kind_of(path.name, data) == "json" else TextLines
-            return _table(read_carefully(name, opener(data, roles), Rules(), None)[0])
+            return columns(path, careful=True)
         except InputError as error:
             raise Refused from error
 
@@ -142,6 +147,14 @@ LOG = "".join(
     for i in range(12)
 ).encode()
 LOG_CSV = ("a,b,winner,rater\n" + "".join(f"{i % 3} 2 0,1 {i % 4} 1,{'ab'[i % 2]},ann\n" for i in range(12))).encode()
+LOG_WIDE = (
+    "left_1;left_2;right_1;right_2;winner\n" + "".join(f"{i % 3};2;1;{i % 4};{i % 2 + 1}\n" for i in range(12))
+).encode()
+LOG_LONG = "query,side,position,grade,winner\n" + "".join(
+    f"q{i},{side},{k},{(i * k + len(side)) % 4},left\n" for i in range(3) for side in ("left", "right") for k in (1, 2)
+)
+LOG_ARRAY = b"[" + LOG.strip().replace(b"\n", b",\n") + b"]"
+QUEPID = b"query,docid,rating\nbeer,d1,3\nbeer,d2,0\nwine\nwine,d3,1\n"
 RATINGS = "".join(
     json.dumps({"list": [i % 3, 1], "rating": i % 5, "group": f"u{i % 2}"}) + "\n" for i in range(12)
 ).encode()
@@ -169,11 +182,15 @@ def targets(folder: Path) -> dict[str, Target]:
         "judgements in CSV": Target({"q.csv": CSV, "q.tsv": QUOTED}, _judgements, _sorted(referees.csv_table)),
         "judgements in JSON lines": Target({"q.jsonl": JSONL}, _judgements, _sorted(referees.json_table)),
         "judgements in nested JSON": Target({"q.json": NESTED}, _judgements, _sorted(referees.nested_json)),
+        "judgements of Quepid": Target({"q.csv": QUEPID}, _judgements),
         "judgements in Parquet": Target({"q.parquet": _parquet(table)}, _judgements),
         "judgements in gzip": Target({"q.gz": gzip.compress(QRELS)}, _judgements, _inflated(gzip.decompress)),
         "judgements in xz": Target({"q.xz": lzma.compress(QRELS)}, _judgements, _inflated(lzma.decompress)),
         "judgements in zstd": Target({"q.zst": _zstd(QRELS)}, _judgements),
         "preferences": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, *preferences),
+        "preferences in other forms": Target(
+            {"w.csv": LOG_WIDE, "l.csv": LOG_LONG.encode(), "a.json": LOG_ARRAY}, *preferences
+        ),
         "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),
         "ratings": Target({"r.jsonl": RATINGS}, *ratings),
         "svmlight": Target({"s.svm": SVM}, _queries, referees.svmlight),
