@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.validation import LARGEST
-from dcglearn.logs.careful_pass import MAX_LABEL, SWAPPED
+from dcglearn.logs.careful_pass import MAX_DEPTH, MAX_LABEL, SWAPPED
 from dcglearn.logs.line_formats import BLANK, FrameRows, JsonLines, TextLines
 from dcglearn.logs.roles import by_role
 from dcglearn.logs.winner_words import MOST_WORDS, Winners, codes_of, winners_of
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from dcglearn.logs.careful_pass import Rules, Table
     from dcglearn.logs.line_formats import Source
     from dcglearn.logs.roles import ColumnsByRole, Role
-
-MAX_DEPTH = 1 << 31
-"""Longer lists than any."""
 
 _GRADE = "(-1|[0-9]{1,3})"
 _PLAIN_GRADE = rf"^{_GRADE}$"

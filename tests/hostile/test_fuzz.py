@@ -6,7 +6,7 @@ import pytest
 
 from tests.hostile import fuzz
 
-FILES = 1200
+FILES = 900
 """Files of each test run; ``make fuzz`` reads 20,000."""
 
 
