@@ -4,8 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
+FILES  ?= 20000
 
-.PHONY: demo judge test long browser check peers bench figures studies theory clean help
+.PHONY: demo judge test long fuzz browser check peers bench figures studies theory clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
