@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from dcglearn.learning.dcg_learner import DCGLearner
     from dcglearn.logs.preferences import Preferences
 
+FEWEST_VERDICTS, FEWEST_A_PARAMETER = 20, 3
+"""Verdicts, and verdicts per gain and discount, before there are bands: from fewer, all samples follow the prior."""
+
 RESAMPLES = 60
 """Bootstrap samples of the bands that are shown while judging."""
 
@@ -48,11 +51,12 @@ class Fit:
 class Learned:
     """Learns from the newest log in two threads: the DCG, by which pairs are chosen, and its bands.
 
-    `latest` holds the newest results.
+    `latest` holds the newest results; there are bands from `bands_from` verdicts on.
     """
 
     def __init__(self, n_grades: int, depth: int) -> None:
         self._first = Fit(DCG.standard(n_grades, depth).normalised())
+        self.bands_from = max(FEWEST_VERDICTS, FEWEST_A_PARAMETER * (n_grades - 2 + depth))
         self.latest = self._first
         self._fits = Newest("learner", self._learn)
         self._bands = Newest("bands", self._band)
@@ -83,7 +87,8 @@ class Learned:
             return
         learner = DCGLearner(n_grades=log.n_grades).fit(log, start=self.latest.learner, refit="if_worse")
         self.latest = replace(self.latest, dcg=learner.dcg_, n=len(log), learner=learner, log=log)
-        self._bands.give(learner)
+        if len(log) >= self.bands_from:
+            self._bands.give(learner)
 
     def _band(self, learner: DCGLearner) -> None:
         from dcglearn.learning.bands import bootstrap_bands

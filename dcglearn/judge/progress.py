@@ -42,6 +42,7 @@ class Progress:
             "curves": _curves(fit),
             "widest": fit.widest,
             "width": study.rules.width,
+            "bands_from": study.learned.bands_from,
             "more": fit.more(study.rules.width, n),
             "raters": _raters(standing, fit, self._details.get("raters", {})),
             "alpha": self._details.get("alpha"),

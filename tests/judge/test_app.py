@@ -158,7 +158,7 @@ def test_a_restart_continues(client, study, tmp_path):
 def test_the_export_is_what_the_command_learns(client, study, dcglearn, tmp_path, learning):
     page = Page(client)
     assert client.get("/export/dcg.png").status_code == 409
-    for _ in range(12):
+    for _ in range(24):
         pair = study.candidates.pairs[study.candidates.index[page.queue[0]["pair"]]]
         better = "a" if TRUTH.score(pair.a) > TRUTH.score(pair.b) else "b"
         page.judge("left" if page.queue[0]["shown_left"] == better else "right")
@@ -169,7 +169,7 @@ def test_the_export_is_what_the_command_learns(client, study, dcglearn, tmp_path
     assert study.learned.wait()
     assert client.get("/export/dcg.png").content.startswith(b"\x89PNG")
     found = client.get("/api/progress").json()
-    assert (found["verdicts"], found["trouble"]) == (12, "")
+    assert (found["verdicts"], found["bands_from"], found["trouble"]) == (24, 24, "")
     assert found["widest"] > 0
     assert found["more"] is not None
     assert np.shape(found["curves"]["bands"]["gains"]) == (2, 5)

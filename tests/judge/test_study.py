@@ -164,6 +164,16 @@ def test_ties_alone_teach_nothing_yet(opened, learning):
     assert (study.learned.latest.learner, study.learned.trouble) == (None, "")
 
 
+def test_there_are_no_bands_of_a_few_verdicts(opened, learning):
+    study = opened(candidates(30))
+    judged(study, "ann", study.learned.bands_from - 1)
+    assert study.learned.wait()
+    assert (study.learned.latest.n, study.progress("ann")["more"]) == (23, None)
+    judged(study, "ann", 1)
+    assert study.learned.wait()
+    assert study.learned.latest.n_bands == 24
+
+
 def test_the_same_grades_for_other_queries_are_other_candidates():
     pairs = [Pair(query, (2, 0), (0, 1)) for query in "xyx"] + [Pair("x", (0, 1), (2, 0)), Pair("x", (1, 1), (1, 1))]
     found = distinct(pairs)

@@ -323,6 +323,7 @@ function draw(found) {
   $("count").textContent = `${found.verdicts} verdicts, ${found.ties} of them ties; ${found.skipped} skipped`;
   const words = [];
   if (found.widest !== null) words.push(`The widest 90% band is ${found.widest.toFixed(2)} wide.`);
+  if (found.verdicts < found.bands_from) words.push(`Bands are shown from ${found.bands_from} verdicts on.`);
   if (found.more) words.push(`About ${found.more} more verdicts bring it below ${found.width}.`);
   if (found.more === 0) words.push(`That is below ${found.width}: there are enough verdicts.`);
   if (!found.curves) words.push("Nothing is learned yet: judge a few pairs.");
