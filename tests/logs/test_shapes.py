@@ -434,3 +434,30 @@ def test_there_and_back():
     assert isinstance(frame, pandas.DataFrame)
     for back in (dl.Preferences.from_frame(frame), dl.Preferences.from_frame(LOG.to_polars())):
         assert columns(back) == columns(LOG)
+
+
+def test_real_judgements_are_the_same_in_every_shape(shared, tmp_path):
+    raw = pl.read_ndjson(shared / "urbano_music" / "side_by_side.jsonl").select("query", "a", "b", "winner")
+    expected = dl.Preferences.from_frame(raw)
+    assert len(expected) == 4115
+    cells = [
+        pl.col(side).list.get(i).alias(f"{name} {i + 1}")
+        for side, name in (("a", "Left"), ("b", "Right"))
+        for i in range(expected.depth)
+    ]
+    words = {"a": "Left is better", "b": "Right is better", "tie": "Same"}
+    raw.select("query", *cells, pl.col("winner").replace(words)).write_csv(tmp_path / "wide.csv", separator=";")
+    wide_log = dl.read_preferences(tmp_path / "wide.csv", winner_words={word: code for code, word in words.items()})
+    assert columns(wide_log) == columns(expected)
+    sides = [
+        raw.with_row_index("pair").select(
+            "pair", "query", pl.lit(side).alias("side"), grade=pl.col(side), winner="winner"
+        )
+        for side in "ab"
+    ]
+    rows = pl.concat(sides).explode("grade")
+    rows = rows.with_columns((pl.int_range(pl.len()).over("pair", "side") + 1).alias("rank")).sample(
+        fraction=1, shuffle=True, seed=0
+    )
+    rows.write_csv(tmp_path / "long.csv")
+    assert sorted_pairs(dl.read_preferences(tmp_path / "long.csv")) == sorted_pairs(expected)
