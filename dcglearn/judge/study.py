@@ -285,14 +285,10 @@ class Study:
     def _allowed(self, rater: str, held: set[str], now: float) -> Any:
         """Return the numbers of the pairs that may be asked of a rater who holds some already."""
         leased, done, wanted = self._leased(now, rater), self._done[rater], self.rules.redundancy
-        mine = {key for (other, _), leases in self._leases.items() if other == rater for key in leases} & held
         allowed = [
             number
             for key, number in self.candidates.index.items()
-            if key not in done
-            and key not in held
-            and key not in mine
-            and len(self._raters_of[key] - {rater}) + leased[key] < wanted
+            if key not in done and key not in held and len(self._raters_of[key] - {rater}) + leased[key] < wanted
         ]
         return np.array(allowed, dtype=np.intp)
 

@@ -1,7 +1,9 @@
 """Candidates from files and from runs, and the command that reads them."""
 
 import json
+import runpy
 import socket
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -36,6 +38,16 @@ def test_items_come_with_their_grades(tmp_path):
     assert read_candidates(csv, 5).n_grades == 5
     longer = {"a": [2, 0, 1], "b": [0, 1, 1], "items_a": [*ITEMS, {}], "items_b": [*ITEMS, {}]}
     assert len(read_candidates(written(tmp_path, longer), depth=2).pairs[0].items_a) == 2
+
+
+def test_the_example_is_what_its_program_prints(capsys):
+    examples = Path(__file__).parents[2] / "examples"
+    runpy.run_path(str(examples / "lists_to_judge.py"), run_name="__main__")
+    assert capsys.readouterr().out == (examples / "lists_to_judge.jsonl").read_text()
+    found = read_candidates(examples / "lists_to_judge.jsonl")
+    assert len(found) >= 200
+    assert len({pair.query for pair in found.pairs}) == 40
+    assert found.dropped == {}
 
 
 @pytest.mark.parametrize(
