@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
 FILES  ?= 20000
+KILLS  ?= 500
+DISKS  ?= 200
 
 .PHONY: demo judge test long fuzz browser check peers bench figures studies theory clean help
 
@@ -40,8 +42,9 @@ browser: $(READY) ## test the judging page in Chromium (CHROMIUM=path), and writ
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps axe-playwright-python
 	DCGLEARN_BROWSER=1 $(BIN)/python -m pytest tests/judge/test_browser.py -s --durations=5
 
-fuzz: $(READY)   ## read damaged files with every reader and command, and count what happens (FILES=20000)
+fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000); kills at every operation on the disk and full disks (KILLS=500 DISKS=200); counts
 	$(BIN)/python -m tests.hostile.fuzz --files $(FILES) $(ARGS)
+	$(BIN)/python -m tests.hostile.stops --kills $(KILLS) --full-disks $(DISKS)
 
 peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, ranx, cwl_eval, PyTorch (CPU)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check xgboost ranx cwl-eval

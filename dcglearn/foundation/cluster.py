@@ -68,7 +68,12 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
             warnings.filterwarnings("ignore", "Port .* is already in use")
             with safe_import_paths(), _safe_restarts():
                 cluster = LocalCluster(
-                    n_workers=engine, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0
+                    n_workers=engine,
+                    threads_per_worker=1,
+                    processes=True,
+                    dashboard_address=None,
+                    memory_limit=0,
+                    security=_keys_of_this_run(),
                 )
             closing.callback(cluster.close)
             client = closing.enter_context(Client(cluster))
@@ -79,6 +84,16 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
         raise InputError("engine: an asynchronous client cannot be waited for; give one without asynchronous=True")
     check_versions(client, packages)
     return client
+
+
+def _keys_of_this_run() -> Any:
+    """Return new keys for TLS between this process and its workers, so that no other user of the machine can join."""
+    from distributed import Security
+
+    try:
+        return Security.temporary()
+    except ImportError as error:
+        raise InputError("workers need the package cryptography: pip install 'dcglearn[dask]'") from error
 
 
 def _safe_restarts() -> Any:

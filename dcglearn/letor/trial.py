@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 import warnings
 from dataclasses import dataclass
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from dcglearn.letor.folds import Fold
 
 
-FORMAT, VERSION = "dcglearn.letor", 1
+FORMAT, VERSION = "dcglearn.letor", 2
+"""Format of a saved trial. Version 1 had no checksum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +60,16 @@ class Trial:
         }
         head: dict[str, Any] = {"format": FORMAT, "version": VERSION, "mark": self.fingerprint}
         head |= {"fold": self.fold, "method": self.method, "seconds": self.seconds, "columns": list(MEASURES)}
-        return head | {"candidates": [list(row) for row in self.candidates], "queries": self.queries} | tables
+        values = head | {"candidates": [list(row) for row in self.candidates], "queries": self.queries} | tables
+        return values | {"sha256": _checksum(values)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Trial:
         """Build from what `to_dict` returns; values of another kind or version are refused."""
-        if values.get("format") != FORMAT or values.get("version") != VERSION:
+        if values.get("format") != FORMAT or values.get("version") not in (1, VERSION):
             raise InputError(f'not a result of this version ("format" {values.get("format")!r})')
+        if values["version"] == VERSION and values.get("sha256") != _checksum(values):
+            raise InputError("the result is damaged or was changed: it has another SHA-256")
         try:
             tables = {
                 name: np.array([[np.nan if x is None else x for x in row] for row in values[name]]) for name in CHOICES
@@ -82,7 +87,15 @@ class Trial:
             raise InputError(f"the result is damaged ({error!r})") from error
         if any(table.shape != (len(trial.queries), len(MEASURES)) for table in trial.measures.values()):
             raise InputError("the result is damaged: not a row a query")
+        if any((table < 0).any() or (table > 1).any() for table in trial.measures.values()):
+            raise InputError("the result is damaged: a measure outside 0..1")
         return trial
+
+
+def _checksum(values: dict[str, Any]) -> str:
+    """Return the SHA-256 of a trial's values, without that of the checksum."""
+    rest = {name: value for name, value in values.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def fingerprint_of(data: str, method: str, convention: Convention, grid: str, seed: int) -> str:

@@ -110,7 +110,7 @@ class DaskBoostedRanker(BoostedRanker):
         """
         if checkpoint is not None or resume:
             raise InputError("checkpoint, resume: trees over a cluster have no checkpoints; leave both out")
-        for name in self.lightgbm:
+        for name in self._lightgbm:
             if main_names({name: None}).keys() & SETTLED:
                 raise InputError(f"{name}: DaskBoostedRanker settles that by the cluster; leave it out")
         if is_path(X):
@@ -147,7 +147,7 @@ class DaskBoostedRanker(BoostedRanker):
 
         sums = own.submit(Sums, len(workers), actor=True, workers=workers[:1])
         weights = [None if task.weight is None else task.weight[rank == i] for i in range(len(workers))]
-        columns = {"force_col_wise": "force_row_wise" not in self.lightgbm}
+        columns = {"force_col_wise": "force_row_wise" not in self._lightgbm}
         ranker = DaskLGBMRanker(
             client=own,
             objective=WorkerObjective(Slopes(task), workers, weights, sums.result(), f"{own.id}-trees"),

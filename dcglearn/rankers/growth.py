@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -78,7 +79,9 @@ class Task:
     def validate(self, booster: Any, scores: Floats, history: list[float]) -> None:
         """Add the next tree's predictions to the scores of the validation set, and the value to the history."""
         if self.valid is not None:
-            scores += booster.predict(self.valid.features, start_iteration=len(history), num_iteration=1)
+            scores += booster.predict(
+                self.valid.features, start_iteration=len(history), num_iteration=1, **after_fork()
+            )
             history.append(float(self.valid.evaluate(scores, self.metric).mean()))
 
 
@@ -152,7 +155,9 @@ class Growth:
         if self.task.valid is not None:
             for tree in range(self.n_grown):
                 features = self.task.valid.features
-                self.valid_scores += self.booster.predict(features, start_iteration=tree, num_iteration=1)
+                self.valid_scores += self.booster.predict(
+                    features, start_iteration=tree, num_iteration=1, **after_fork()
+                )
 
     def _segment(self, size: int, bar: Any) -> None:
         lightgbm, task, first = lightgbm_itself(), self.task, self.n_grown
@@ -192,6 +197,21 @@ def base_scores(features: Any, base: Floats) -> Floats:
     """Return the scores of a linear model, coefficients and intercept in one array, shape (n,)."""
     scores: Floats = features @ base[:-1] + base[-1]
     return scores
+
+
+_FORKED: list[int] = []
+"""The processes that were forked since this module was imported, up to this one."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _FORKED.append(os.getpid()))
+
+
+def after_fork() -> dict[str, int]:
+    """Return the parameters of LightGBM that a forked process needs: one thread.
+
+    GNU's OpenMP waits without end for the threads of the parent, which a fork does not copy. The results are the same.
+    """
+    return {"num_threads": 1} if _FORKED else {}
 
 
 def lightgbm_itself() -> Any:

@@ -13,7 +13,7 @@ from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, RENAMED_DIRECTIONS
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.growth import Growth, Task, base_scores, booster_of, main_names
+from dcglearn.rankers.growth import Growth, Task, after_fork, base_scores, booster_of, main_names
 from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale, check_training, coefficients_of
 
 if TYPE_CHECKING:
@@ -137,11 +137,11 @@ class BoostedRanker(Ranker):
         self.seed = seed
         self.start = start
         self._check_names(lightgbm)
-        self.lightgbm = lightgbm
+        self._lightgbm = lightgbm
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, LightGBM's included."""
-        return {**super().get_params(deep), **self.lightgbm}
+        return {**super().get_params(deep), **self._lightgbm}
 
     def set_params(self, **params: Any) -> BoostedRanker:
         """Set parameters by name, LightGBM's included."""
@@ -149,7 +149,7 @@ class BoostedRanker(Ranker):
         others = {name: value for name, value in params.items() if name not in own}
         self._check_names(others)
         super().set_params(**{name: value for name, value in params.items() if name in own})
-        self.lightgbm = {**self.lightgbm, **others}
+        self._lightgbm = {**self._lightgbm, **others}
         return self
 
     def fit(
@@ -261,7 +261,7 @@ class BoostedRanker(Ranker):
             seed=self.seed,
             follow=follow,
             curvature=self.curvature,
-            parameters={**DEFAULTS, **shape, **self.lightgbm, **FIXED},
+            parameters={**DEFAULTS, **shape, **self._lightgbm, **FIXED, **after_fork()},
         )
 
     @property
@@ -271,7 +271,7 @@ class BoostedRanker(Ranker):
         return gains
 
     def _scores(self, features: Any) -> Floats:
-        scores: Floats = self.booster_.predict(features, num_iteration=self.n_trees_)
+        scores: Floats = self.booster_.predict(features, num_iteration=self.n_trees_, **after_fork())
         return scores if self.base_ is None else scores + base_scores(features, self.base_)
 
     @staticmethod

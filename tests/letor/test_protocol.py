@@ -110,6 +110,19 @@ class TestRuns:
         letor_experiment(folder, ["ridge", "RankSVM"], grid="quick", output=tmp_path / "two", jobs=2)
         assert without_times(tmp_path / "one") == without_times(tmp_path / "two")
 
+    def test_a_changed_result_is_refused(self, folder, tmp_path):
+        letor_experiment(folder, ["ridge"], grid="quick", output=tmp_path / "out")
+        file = tmp_path / "out" / "Fold1" / "ridge.json"
+        values = json.loads(file.read_text())
+        for change, message in (
+            ({"best": [[1.0279] * 21] * len(values["queries"])}, "it has another SHA-256"),
+            ({"sha256": ""}, "it has another SHA-256"),
+            ({"version": 1, "best": [[1.0279] * 21] * len(values["queries"])}, r"a measure outside 0\.\.1"),
+        ):
+            file.write_text(json.dumps(values | change))
+            with pytest.raises(InputError, match=rf"ridge.json: the result is damaged.*{message}; remove it"):
+                letor_experiment(folder, ["ridge"], grid="quick", output=tmp_path / "out", resume=True)
+
     def test_results_of_other_data_are_refused(self, folder, tmp_path):
         out = tmp_path / "out"
         letor_experiment(folder, ["ridge"], grid="quick", output=out)

@@ -1,5 +1,9 @@
 """Boosted trees against any loss: parameters, schedules, weights, checkpoints, files, bad input."""
 
+import os
+import subprocess
+import sys
+import textwrap
 import warnings
 from itertools import product
 
@@ -11,6 +15,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, Regression, RegSHFSDCG, SmoothNDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.metric.dcg import DCG
+from dcglearn.rankers.dask_trees import DaskBoostedRanker
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.synthetic import letor_queries
@@ -264,3 +269,37 @@ def test_on_the_command_line(dcglearn, tmp_path, monkeypatch):
     assert dcglearn("rank", "model", "valid.svm", "--format", "trec")[1].count(" Q0 ") == queries[12:].shape[0]
     status, _, err = dcglearn(*command, "--method", "ridge", "-o", "other")
     assert status == 2 and "of linear models" in err
+
+
+def test_a_forked_process_trains_and_ranks_as_its_parent():
+    # GNU's OpenMP waits without end in a fork of a process that used its threads.
+    code = """
+        import os, signal, time
+        import dcglearn as dl
+        queries = dl.simulate.letor_queries(20, seed=0)
+        ranker = dl.BoostedRanker(n_trees=5, num_threads=2).fit(queries)
+        scores = ranker.predict(queries)
+        child = os.fork()
+        if child == 0:
+            again = dl.BoostedRanker(n_trees=5, num_threads=2).fit(queries)
+            os._exit(0 if (again.predict(queries) == scores).all() and (ranker.predict(queries) == scores).all() else 1)
+        until, ended = time.monotonic() + 60, 0
+        while not ended and time.monotonic() < until:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            time.sleep(0.05)
+        if not ended:
+            os.kill(child, signal.SIGKILL)
+        raise SystemExit(status if ended else "the forked process hangs")
+    """
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    call = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(call, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_parameters_alone_are_set_before_a_fit():
+    from sklearn.utils.estimator_checks import check_no_attributes_set_in_init
+
+    for ranker in (BoostedRanker(), DaskBoostedRanker(), BoostedRanker(min_data_in_leaf=5)):
+        check_no_attributes_set_in_init(type(ranker).__name__, ranker)
+    assert clone(BoostedRanker(min_data_in_leaf=5)).get_params()["min_data_in_leaf"] == 5
