@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.line_formats import BLANK, shown
+from dcglearn.logs.line_formats import BLANK, NUMBER, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -143,15 +143,11 @@ class WinnerCodes:
 
 def _flag(words: list[str]) -> str:
     """Return the option that makes unknown words understood."""
-    numbers = set()
-    for word in words:
-        try:
-            numbers.add(float(word))
-        except ValueError:
-            numbers.clear()
-            break
-    if numbers and numbers <= {0.0, 1.0}:
+    numbers = set(map(float, words)) if all(map(NUMBER.fullmatch, words)) else set()
+    if numbers == {0.0, 1.0}:
         return "0 may be a side or a tie: say which by --winner-words 0=a,1=b (winner_words= in Python)"
+    if numbers and numbers <= {0.0, 1.0, 2.0}:
+        return "say what these alone mean, such as --winner-words 1=a,2=b,0=tie (winner_words= in Python)"
     if numbers:
         return (
             "the sign of a number may mean either side: --positive a, or b, says which one positive numbers prefer "

@@ -122,7 +122,7 @@ REFUSED = {
         r"line 2: winner is '3'; .*seen: '3' \(1\), '-1' \(1\), '0' \(1\); " + NUMBERS,
     ),
     "0 and 1": ("x.csv", table("011"), {}, r"line 2: winner is '0'; .*seen: '1' \(2\), '0' \(1\); 0 may be .*0=a,1=b"),
-    "1 alone": ("x.csv", table("111"), {}, "line 2: winner is '1'; .*seen: '1' "),
+    "1 alone": ("x.csv", table("111"), {}, "line 2: winner is '1'; .*seen: '1' .*1=a,2=b,0=tie"),
     "words": (
         "x.csv",
         table(["Left is better", "a", "Same"]),
