@@ -6,6 +6,7 @@ container, where the disk is full, or where the cache is damaged, kernels are co
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import pickle
@@ -43,8 +44,14 @@ def _cache_of(function: Any) -> Any:
     try:
         return _Cache(function)
     except RuntimeError:  # no folder for the cache
-        warnings.warn(_NO_CACHE.format(reason="no folder for it can be written"), RuntimeWarning, stacklevel=1)
+        _say("no folder for it can be written")
         return caching.NullCache()
+
+
+@functools.cache
+def _say(reason: str) -> None:
+    """Warn that there is no cache, once in a process."""
+    warnings.warn(_NO_CACHE.format(reason=reason), RuntimeWarning, stacklevel=2)
 
 
 class _Folders(caching.CompileResultCacheImpl):
@@ -52,8 +59,8 @@ class _Folders(caching.CompileResultCacheImpl):
 
     def __init__(self, function: Any) -> None:
         self._locator_classes = [caching.UserProvidedCacheLocator, caching.InTreeCacheLocator]
-        # Without a home the user's folder would be "~" in the working folder, from where code must not be loaded.
-        if os.path.expanduser("~") != "~":  # noqa: PTH111
+        # Without a home the user's folder is one in the working folder, from where code must not be loaded.
+        if Path(caching.AppDirs("numba", False).user_cache_dir).is_absolute():
             self._locator_classes.append(caching.UserWideCacheLocator)
         super().__init__(function)
 
@@ -107,5 +114,4 @@ class _Cache(caching.FunctionCache):
             super().save_overload(sig, data)
         except OSError as error:
             self.disable()
-            reason = os.strerror(error.errno) if error.errno else str(error)
-            warnings.warn(_NO_CACHE.format(reason=reason), RuntimeWarning, stacklevel=1)
+            _say(os.strerror(error.errno) if error.errno else str(error))

@@ -59,6 +59,10 @@ def written_beside(path: str | os.PathLike[str], *, force: bool = True) -> Itera
             disk.renamed(temporary, target)
         except OSError as error:
             raise InputError(f"{path}: not written ({error.strerror or error}); nothing was changed") from error
+        except Exception as error:
+            if type(error).__module__.split(".")[0] != "polars":  # whose errors of the disk are no OSError
+                raise
+            raise InputError(f"{path}: not written ({error}); nothing was changed") from error
         disk.entered(target.parent)
 
 

@@ -25,6 +25,7 @@ def kernel(tmp_path, monkeypatch):
     path = tmp_path / "kernel.py"
     path.write_text(KERNEL)
     monkeypatch.setattr(caching.config, "CACHE_DIR", "")
+    compiled._say.cache_clear()
 
     def load():
         spec = importlib.util.spec_from_file_location("kernel", path)
@@ -82,3 +83,13 @@ def test_a_container_without_a_folder_for_the_cache(kernel, tmp_path, monkeypatc
     monkeypatch.setattr(caching.config, "CACHE_DIR", str(tmp_path / "cache"))
     assert kernel()(3) == 6
     assert list((tmp_path / "cache").rglob("*.nbc"))
+
+
+def test_code_is_never_kept_in_the_working_folder(kernel, tmp_path, monkeypatch):
+    (tmp_path / "__pycache__").write_text("")
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    with pytest.warns(RuntimeWarning, match="no folder for it can be written"):
+        assert kernel()(3) == 6
+    assert not list((tmp_path / "work").iterdir())

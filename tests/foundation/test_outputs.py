@@ -141,3 +141,17 @@ def test_an_error_leaves_the_old_file(folder, monkeypatch):
                 write("x")
     assert names() == ["x"]
     assert Path("x").read_text() == "old"
+
+
+def test_an_error_of_polars_names_the_file(folder):
+    import polars as pl
+
+    Path("x.parquet").write_text("old")
+    error = pl.exceptions.ComputeError("underlying IO error: No space left on device")
+    with (
+        pytest.raises(InputError, match=r"x\.parquet: not written .*No space.*; nothing was changed"),
+        written_beside("x.parquet"),
+    ):
+        raise error
+    assert names() == ["x.parquet"]
+    assert Path("x.parquet").read_text() == "old"
