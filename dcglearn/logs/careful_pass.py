@@ -182,16 +182,21 @@ class _GoodLines:
         self._said: list[Any] = []  # the winners, as the lines say them
         self._columns: dict[str, list[Any]] = {role: [] for role in roles}
         self._depth, self._uniform = rules.depth, [role for role in roles if roles[role].uniform]
+        self._required = {role for role in roles if roles[role].required}
+        self._lists = [role for role in roles if roles[role].kind == "grades"]
         self._first: tuple[str, list[bool]] | None = None
         self.n = 0
 
     def add(self, record: Mapping[str, Any], place: str) -> None:
         """Check a line and keep it; a bad one raises InputError and leaves no trace."""
-        values = {role: self._checked(role, record.get(role)) for role in self._roles}
-        lists = [role for role in values if self._roles[role].kind == "grades"]
-        depth = self._depth or (len(values[lists[0]]) if lists else 0)
+        values: dict[str, Any] = dict.fromkeys(self._roles)
+        for role in self._roles:
+            value = record.get(role)
+            if value is not None or role in self._required:
+                values[role] = self._checked(role, value)
+        depth = self._depth or (len(values[self._lists[0]]) if self._lists else 0)
         if not self._rules.pad:
-            for role in lists:
+            for role in self._lists:
                 if len(values[role]) != depth:
                     like = f" as on {self._first[0]}" if self._first and self._rules.depth is None else ""
                     raise InputError(
@@ -212,9 +217,7 @@ class _GoodLines:
     def _checked(self, role: str, value: Any) -> Any:
         about = self._roles[role]
         if value is None:
-            if about.required:
-                raise InputError(f"{role} is missing")
-            return None
+            raise InputError(f"{role} is missing")
         if about.kind == "grades":
             return self._rules.grades(value, role)
         if about.kind == "winner":
@@ -231,8 +234,7 @@ class _GoodLines:
 
     def _array(self, about: Role, values: list[Any]) -> Any:
         if about.kind == "grades":
-            lists = [role for role in self._roles if self._roles[role].kind == "grades"]
-            depth = self._rules.depth or max(len(grades) for role in lists for grades in self._columns[role])
+            depth = self._rules.depth or max(len(grades) for role in self._lists for grades in self._columns[role])
             needed, what = 6.0 * len(values) * depth, f"the log of {len(values):,} lines, padded to {depth:,} grades,"
             refuse_beyond_memory(needed, what, "give a smaller depth (--depth)")
             return np.frombuffer(b"".join(g.ljust(depth, b"\xff") for g in values), np.int8).reshape(-1, depth)
