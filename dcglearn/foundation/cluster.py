@@ -63,6 +63,11 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
             client = closing.enter_context(Client(engine, timeout=CONNECT))
         except (OSError, ValueError) as error:
             raise InputError(f"no Dask scheduler answers at {engine} ({error}); start one, or give workers") from error
+        except TypeError as error:  # of tls:// without certificates
+            raise InputError(
+                f"{engine}: cannot be reached without certificates ({error}); name them in Dask's configuration "
+                "(distributed.comm.tls), or give a distributed.Client with security="
+            ) from error
     elif isinstance(engine, int) and not isinstance(engine, bool) and engine >= 1:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Port .* is already in use")

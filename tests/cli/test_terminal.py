@@ -115,3 +115,11 @@ def test_memory_error_ends_with_a_remedy(inputs, monkeypatch, capsys):
     assert status == 2
     assert "not enough memory (Unable to allocate 8.00 TiB" in err
     assert "--memory" in err
+
+
+def test_tls_without_certificates_is_refused(inputs, monkeypatch, capsys):
+    pytest.importorskip("distributed")
+    status, _, err = call(monkeypatch, capsys, "learn", "log.jsonl", "--dask", "tls://127.0.0.1:9")
+    assert status == 2
+    assert "cannot be reached without certificates" in err
+    assert "distributed.comm.tls" in err
