@@ -10,6 +10,7 @@ from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import ApproxNDCG
 from dcglearn.losses.boosting import descent
+from dcglearn.metric.dcg import as_dcg
 from dcglearn.metric.textbook import textbook_discounts
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from dcglearn.foundation.arrays import Floats, Integers
     from dcglearn.losses import Objective
-    from dcglearn.metric.dcg import DCG
+    from dcglearn.metric.dcg import DCG, DCGLike
 
     Callables = tuple[Callable[..., Any], Callable[..., Any]]
 
@@ -44,12 +45,12 @@ def _refuse_lost_discount(dcg: DCG, tool: str, remedy: str, *, lossy: bool) -> N
         )
 
 
-def integer_gains(dcg: DCG, scale: int | None = None) -> list[int]:
+def integer_gains(dcg: DCGLike, scale: int | None = None) -> list[int]:
     """Return gains as whole numbers from 0, which trec_eval, pytrec_eval and ranx need.
 
     Parameters
     ----------
-    dcg : DCG
+    dcg : DCG or file
         With gains that do not fall.
     scale : int, optional
         The best grade's whole gain. By default the gains stay as they are where they are whole numbers; else it is
@@ -60,6 +61,7 @@ def integer_gains(dcg: DCG, scale: int | None = None) -> list[int]:
     InputError
         If gains fall from one grade to the next, or two different gains would become one number.
     """
+    dcg = as_dcg(dcg, None)
     gains = dcg.gains - dcg.gains[0]
     if (np.diff(gains) < 0).any() or gains[-1] <= 0:
         raise InputError("gains that fall from a grade to the next cannot be written as judgements of these tools")
@@ -72,7 +74,7 @@ def integer_gains(dcg: DCG, scale: int | None = None) -> list[int]:
     return [int(gain) for gain in whole]
 
 
-def to_trec_eval(dcg: DCG, scale: int | None = None, *, lossy: bool = False) -> dict[str, Any]:
+def to_trec_eval(dcg: DCGLike, scale: int | None = None, *, lossy: bool = False) -> dict[str, Any]:
     """Return the grades to write into judgements for trec_eval, pytrec_eval and ranx, and the name of the measure.
 
     Parameters
@@ -87,12 +89,13 @@ def to_trec_eval(dcg: DCG, scale: int | None = None, *, lossy: bool = False) -> 
     InputError
         If the discounts are not log2 and `lossy` is not set, or gains fall.
     """
+    dcg = as_dcg(dcg, None)
     _refuse_lost_discount(dcg, "trec_eval", "evaluate with dcglearn or ir_measures, which carry them", lossy=lossy)
     gains = dict(enumerate(integer_gains(dcg, scale)))
     return {"relevance_of_grade": gains, "measure": f"ndcg_cut.{dcg.depth}", "ranx": f"ndcg@{dcg.depth}"}
 
 
-def to_lightgbm(dcg: DCG, *, lossy: bool = False) -> dict[str, Any]:
+def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
     """Return LightGBM's parameters for this metric: ``label_gain`` and the depth.
 
     LightGBM's ``lambdarank`` and ``ndcg`` have only log2 discounts, and keep ``label_gain`` for the whole process. The
@@ -103,17 +106,18 @@ def to_lightgbm(dcg: DCG, *, lossy: bool = False) -> dict[str, Any]:
     InputError
         If the discounts are not log2 and `lossy` is not set.
     """
+    dcg = as_dcg(dcg, None)
     _refuse_lost_discount(dcg, "LightGBM", "use lightgbm_callables, which carry them", lossy=lossy)
     gains = (dcg.gains - dcg.gains[0]).tolist()
     return {"label_gain": gains, "eval_at": [dcg.depth], "lambdarank_truncation_level": dcg.depth}
 
 
-def lightgbm_callables(dcg: DCG, loss: Objective | None = None) -> Callables:
+def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
     """Return an objective and a metric for ``lightgbm.train``: ``params["objective"]`` and ``feval``.
 
     Parameters
     ----------
-    dcg : DCG
+    dcg : DCG or file
         The metric, any gains and discounts.
     loss : Objective, optional
         The objective to train against; ``ApproxNDCG(dcg)`` by default.
@@ -125,16 +129,16 @@ def lightgbm_callables(dcg: DCG, loss: Objective | None = None) -> Callables:
     metric : callable
         ``metric(scores, dataset) -> ("NDCG", value, True)``.
     """
-    objective, mean_ndcg = _callables(dcg, loss, lambda dataset: np.asarray(dataset.get_group()))
+    objective, mean_ndcg = _callables(as_dcg(dcg, None), loss, lambda dataset: np.asarray(dataset.get_group()))
     return objective, lambda scores, dataset: ("NDCG", mean_ndcg(scores, dataset), True)
 
 
-def xgboost_callables(dcg: DCG, loss: Objective | None = None) -> Callables:
+def xgboost_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
     """Return an objective and a metric for ``xgboost.train``: ``obj`` and ``custom_metric`` (``maximize=True``).
 
     Parameters and returns are as in `lightgbm_callables`; the data needs ``group`` or ``qid``.
     """
-    objective, mean_ndcg = _callables(dcg, loss, _xgboost_groups)
+    objective, mean_ndcg = _callables(as_dcg(dcg, None), loss, _xgboost_groups)
     return objective, lambda scores, data: ("NDCG", mean_ndcg(scores, data))
 
 
@@ -170,17 +174,18 @@ def _mean_ndcg(dcg: DCG, grades: ArrayLike, scores: ArrayLike) -> float:
     return float(ndcg.mean())
 
 
-def sklearn_scorer(dcg: DCG) -> Callable[..., float]:
+def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
     """Return a scorer for scikit-learn's ``scoring=``: mean NDCG, where each row of targets is a query.
 
     ``scorer(estimator, X, y)`` takes grades ``y`` of shape (Q, N) and scores ``estimator.predict(X)`` of that shape.
     """
     from sklearn.metrics import make_scorer
 
-    return make_scorer(lambda y_true, y_score: _mean_ndcg(dcg, y_true, y_score))
+    known = as_dcg(dcg, None)
+    return make_scorer(lambda y_true, y_score: _mean_ndcg(known, y_true, y_score))
 
 
-def cwl_continuation(dcg: DCG) -> list[float]:
+def cwl_continuation(dcg: DCGLike) -> list[float]:
     """Return cwl_eval's continuation probabilities, ``C(i) = W(i+1) / W(i)``, 0 after the last position.
 
     Raises
@@ -188,18 +193,18 @@ def cwl_continuation(dcg: DCG) -> list[float]:
     InputError
         If the discounts are not positive and decreasing, since a continuation probability is at most 1.
     """
-    discounts = dcg.discounts
+    discounts = as_dcg(dcg, None).discounts
     if (discounts <= 0).any() or (np.diff(discounts) > 1e-12 * discounts[0]).any():
         raise InputError("cwl_eval needs positive discounts that never rise from one position to the next")
     return [*np.minimum(discounts[1:] / discounts[:-1], 1.0).tolist(), 0.0]
 
 
-def cwl_gains(dcg: DCG) -> list[float]:
+def cwl_gains(dcg: DCGLike) -> list[float]:
     """Return cwl_eval's gains, from 0 to 1."""
-    return dcg.normalised().gains.tolist()
+    return as_dcg(dcg, None).normalised().gains.tolist()
 
 
-def ir_measure(dcg: DCG, name: str = "DCGlearned", *, normalise: bool = True) -> Any:
+def ir_measure(dcg: DCGLike, name: str = "DCGlearned", *, normalise: bool = True) -> Any:
     """Return a measure for ir_measures, and so for PyTerrier, with its provider registered.
 
     It serves ``ir_measures.calc_aggregate([measure, nDCG @ 10], qrels, run)`` and PyTerrier's ``eval_metrics``.
@@ -220,4 +225,4 @@ def ir_measure(dcg: DCG, name: str = "DCGlearned", *, normalise: bool = True) ->
         from dcglearn.evaluation.into_ir_measures import measure_of
     except ImportError as error:
         raise InputError("ir_measures is not installed: pip install 'dcglearn[ir]'") from error
-    return measure_of(dcg, name, normalise)
+    return measure_of(as_dcg(dcg, None), name, normalise)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from dcglearn.evaluation.ranked import averaged
 from dcglearn.evaluation.top_kernel import grade_shares
 from dcglearn.foundation.threads import in_chunks, threads
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists
-from dcglearn.metric.dcg import DCG, normalised_values
+from dcglearn.metric.dcg import DCG, as_dcg, is_metric_file, normalised_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats, Grades
+    from dcglearn.metric.dcg import DCGLike
 
 
 DEEP = 8
@@ -31,7 +33,7 @@ BLOCK = 1 << 24
 def evaluate_arrays(
     grades: ArrayLike,
     scores: ArrayLike,
-    metrics: DCG | Mapping[str, DCG],
+    metrics: DCGLike | Mapping[str, DCGLike],
     *,
     normalise: bool = True,
     ties: str = "average",
@@ -45,8 +47,8 @@ def evaluate_arrays(
         One row per query; -1 = no document.
     scores : array_like, shape (Q, N)
         Documents are ranked by score, highest first.
-    metrics : DCG, or mapping of str to DCG
-        One metric, or several with the same number of grades.
+    metrics : DCG, file or name, or mapping of str to these
+        One metric, or several with the same number of grades. A name without ``@K`` is N deep.
     normalise, empty
         As in `evaluate`.
     ties : {"average", "stable"}
@@ -62,7 +64,8 @@ def evaluate_arrays(
     >>> evaluate_arrays([[3, 1, 0]], [[0.2, 0.9, 0.2]], DCG.standard(4, 3, "linear")).round(4)
     array([0.7426])
     """
-    by_name = {"": metrics} if isinstance(metrics, DCG) else dict(metrics)
+    single = isinstance(metrics, (DCG, str, os.PathLike))
+    by_name = _dcgs({"": metrics} if single else metrics, grades)  # type: ignore[dict-item, arg-type]
     sizes = {dcg.n_grades for dcg in by_name.values()}
     if len(sizes) != 1:
         raise InputError(f"give one metric or more, all of one number of grades, not of {sorted(sizes)}")
@@ -80,7 +83,18 @@ def evaluate_arrays(
     if normalise:
         for m, dcg in enumerate(by_name.values()):
             values[:, m] = normalised_values(values[:, m], dcg.ideal_of_counts(counts), empty)
-    return values[:, 0] if isinstance(metrics, DCG) else dict(zip(by_name, values.T, strict=True))
+    return values[:, 0] if single else dict(zip(by_name, values.T, strict=True))
+
+
+def _dcgs(metrics: Mapping[str, DCGLike], grades: ArrayLike) -> dict[str, DCG]:
+    """Return metrics as DCGs; names take the number of grades of the others, or else of the data."""
+    names = [name for name, metric in metrics.items() if isinstance(metric, str) and not is_metric_file(metric)]
+    known = {name: as_dcg(metric, None) for name, metric in metrics.items() if name not in names}
+    if not names:
+        return known
+    table = graded_lists(grades, "grades")
+    size = max((dcg.n_grades for dcg in known.values()), default=int(table.max(initial=0)) + 1)
+    return {name: known[name] if name in known else as_dcg(metrics[name], size, table.shape[-1]) for name in metrics}
 
 
 def _without_ties(scores: Floats) -> Floats:

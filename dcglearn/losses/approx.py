@@ -66,7 +66,7 @@ class ApproxNDCG(SoftRankObjective):
 
     Parameters
     ----------
-    dcg : DCG
+    dcg : DCG, file or name
         The metric, textbook or learned.
     alpha : float
         Sharpness of the ranks ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))``, per unit of score.

@@ -51,11 +51,12 @@ class DCGObjective(Objective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        depth_of(self.k, self.dcg)
+        if not isinstance(self.dcg, str):
+            depth_of(self.k, self.dcg)
 
     @property
     def _top_grade(self) -> int:
-        return self.dcg.n_grades - 1
+        return super()._top_grade if isinstance(self.dcg, str) else self.dcg.n_grades - 1
 
     @cached_property
     def _discount(self) -> SmoothDiscount:

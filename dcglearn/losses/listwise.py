@@ -20,7 +20,7 @@ class Regression(Objective):
 
     Parameters
     ----------
-    dcg : DCG
+    dcg : DCG, file or name
         Its gains are G.
 
     Examples
@@ -35,7 +35,7 @@ class Regression(Objective):
 
     @property
     def _top_grade(self) -> int:
-        return self.dcg.n_grades - 1
+        return super()._top_grade if isinstance(self.dcg, str) else self.dcg.n_grades - 1
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         top = np.abs(self.dcg.gains).max()
@@ -56,7 +56,7 @@ class ListNet(Objective):
 
     Parameters
     ----------
-    dcg : DCG, optional
+    dcg : DCG, file or name, optional
         The targets are its gains, rescaled linearly to the range 0..L-1 of its L grades (with linear gains: the
         paper's). Without it, the targets are the grades.
 
@@ -75,7 +75,7 @@ class ListNet(Objective):
 
     @property
     def _top_grade(self) -> int:
-        return super()._top_grade if self.dcg is None else self.dcg.n_grades - 1
+        return super()._top_grade if self.dcg is None or isinstance(self.dcg, str) else self.dcg.n_grades - 1
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         targets = batch.grades.astype(np.float64)

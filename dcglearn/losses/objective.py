@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.validation import MAX_GRADES, InputError
+from dcglearn.metric.dcg import DCG, is_metric_file
+from dcglearn.metric.names import MetricName
 
 if TYPE_CHECKING:
     from typing import Self
@@ -73,6 +76,10 @@ class Objective:
     def __post_init__(self) -> None:
         if self.sharpness is not None:
             positive(**{self.sharpness: getattr(self, self.sharpness)})
+        dcg = getattr(self, "dcg", None)
+        if isinstance(dcg, (str, os.PathLike)):  # a name stays one until the lists are known
+            known = DCG.load(dcg) if is_metric_file(dcg) else MetricName.of(os.fspath(dcg)).word
+            object.__setattr__(self, "dcg", known)
 
     def __call__(
         self,
@@ -108,7 +115,7 @@ class Objective:
         batch = check(scores, grades, self._top_grade, offsets, weight)
         if len(batch.scores) == 0:
             return 0.0, np.zeros(0)
-        return self._evaluate(batch)
+        return self._on(batch)._evaluate(batch)
 
     def lambdas(
         self,
@@ -149,7 +156,7 @@ class Objective:
         batch = check(scores, grades, self._top_grade, offsets, weight)
         if len(batch.scores) == 0:
             return np.zeros(0), np.zeros(0)
-        return self._lambdas(batch)
+        return self._on(batch)._lambdas(batch)
 
     def forces(self, *call: Any, **named: Any) -> tuple[Floats, Floats]:
         """Return `lambdas`, of which this is the former name, with a DeprecationWarning."""
@@ -184,7 +191,18 @@ class Objective:
             As in a call.
         """
         y = np.asarray(grades)
-        return int(self._is_empty(check(np.zeros(y.shape), y, self._top_grade, offsets, None)).sum())
+        batch = check(np.zeros(y.shape), y, self._top_grade, offsets, None)
+        return int(self._on(batch)._is_empty(batch).sum())
+
+    def for_lists(self, n_grades: int, longest: int) -> Self:
+        """Return the objective with the DCG that its name stands for; a name without ``@K`` is `longest` deep."""
+        dcg = getattr(self, "dcg", None)
+        if not isinstance(dcg, str):
+            return self
+        return replace(self, dcg=DCG.from_name(dcg, n_grades, longest))  # type: ignore[type-var]
+
+    def _on(self, batch: Batch) -> Self:
+        return self.for_lists(int(batch.grades.max(initial=0)) + 1, max(batch.longest, 1))
 
     def for_scale(self, scale: float) -> Self:
         """Return the objective that at ``scale * scores`` is what this one is at ``scores``."""

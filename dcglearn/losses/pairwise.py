@@ -98,7 +98,7 @@ class LambdaRank(WholeRankObjective):
 
     Parameters
     ----------
-    dcg : DCG
+    dcg : DCG, file or name
         The metric, textbook or learned; its discounts act as they are.
     alpha : float
         Steepness, per unit of score.

@@ -88,8 +88,9 @@ class SHFSDCG(SoftRankObjective):
         batch = check(scores, grades, self._top_grade, offsets, None)
         if len(batch.scores) == 0:
             return np.zeros(0)
-        c, blocks = self._regrouped(batch, 1)
-        return unsorted(c.order, self._ranks(c, blocks, 1))
+        own = self._on(batch)
+        c, blocks = own._regrouped(batch, 1)
+        return unsorted(c.order, own._ranks(c, blocks, 1))
 
     def _edges(self, ranks: Floats, batch: Batch, segments: Integers) -> Floats:
         """Return the rank of each query's truncation, or one value for all."""

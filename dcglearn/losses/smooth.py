@@ -33,7 +33,7 @@ class SmoothNDCG(WholeRankObjective):
 
     Parameters
     ----------
-    dcg : DCG
+    dcg : DCG, file or name
         The metric; its discounts act as they are, also where they rise or are negative.
     sigma : float
         The ``s`` of the formula, in squared units of score.

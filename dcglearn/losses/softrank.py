@@ -26,7 +26,7 @@ class SoftRankNDCG(WholeRankObjective):
 
     Parameters
     ----------
-    dcg : DCG
+    dcg : DCG, file or name
         The metric; its discounts act as they are.
     sigma : float
         Standard deviation of the noise of a score, in units of score; that of a difference is ``sqrt(2) sigma``.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCG
+    from dcglearn.metric.dcg import DCGLike
     from dcglearn.rankers.queries import Queries
 
 
@@ -32,7 +32,7 @@ class AdaRankRanker(Ranker):
     ----------
     measure : {"ndcg", "map"}
         E: normalised DCG by `metric`, or average precision (grade 1 or better is relevant).
-    metric : DCG, optional
+    metric : DCG, file or name, optional
         The metric of `score`, and of E for ``"ndcg"``; the textbook DCG by default.
     n_rounds : int
         Most rounds; a feature may be chosen again.
@@ -73,7 +73,7 @@ class AdaRankRanker(Ranker):
     def __init__(
         self,
         measure: str = "ndcg",
-        metric: DCG | None = None,
+        metric: DCGLike | None = None,
         n_rounds: int = 200,
         both_signs: bool = True,
         patience: int | None = None,

@@ -29,7 +29,7 @@ class RidgeRanker(Ranker):
 
     Parameters
     ----------
-    metric : DCG, optional
+    metric : DCG, file or name, optional
         The metric whose gains are predicted, and that of `score`; by default, grades are predicted, and `score` uses
         the textbook DCG.
     l2 : float
@@ -74,7 +74,8 @@ class RidgeRanker(Ranker):
         self.metric_ = self._own_metric(queries)
         check_training(queries)
         design = Design(queries)
-        v = least_squares(design, queries, self.metric, self.l2, self.reweighted)
+        dcg = None if self.metric is None else self.metric_
+        v = least_squares(design, queries, dcg, self.l2, self.reweighted)
         design.set_model(self, v[1:], v[0])
         return self
 
@@ -112,7 +113,7 @@ class RankSVMRanker(Ranker):
     ----------
     C : float
         Weight of the pairs' mean loss.
-    metric : DCG, optional
+    metric : DCG, file or name, optional
         The metric of `score`; the textbook DCG by default.
     tol : float
         Stop when the gap to the optimum, relative to the objective, is at most this.

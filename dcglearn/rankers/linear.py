@@ -22,6 +22,7 @@ from dcglearn.rankers.ranker import (
     check_scale,
     check_training,
     coefficients_of,
+    on_lists,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats
+    from dcglearn.metric.dcg import DCGLike
     from dcglearn.rankers.queries import Queries
 
 
@@ -73,7 +75,7 @@ class LinearRanker(Ranker):
         A stage ends when the largest derivative ("cg", "lbfgs"), or the change of v over a pass ("sgd"), is less.
     learning_rate : float
         Step of ``"sgd"``.
-    metric : DCG, optional
+    metric : DCG, file or name, optional
         The metric of `score` and of the validation set; by default the DCG of the loss.
     patience : int, optional
         With a validation set, the annealing ends after this many stages without a better value.
@@ -120,7 +122,7 @@ class LinearRanker(Ranker):
         max_iter: int = 50,
         tol: float = 1e-5,
         learning_rate: float = 0.01,
-        metric: DCG | None = None,
+        metric: DCGLike | None = None,
         patience: int | None = None,
         seed: int = 0,
     ) -> None:
@@ -213,6 +215,7 @@ class LinearRanker(Ranker):
         if not callable(loss) or not hasattr(loss, "at"):
             raise InputError(f"loss={loss!r} is no loss; give one of dcglearn.losses, such as ApproxNDCG(dcg)")
         if getattr(loss, "dcg", None) is not None:
+            loss = on_lists(loss, queries)
             check_scale(queries, loss.dcg)
         return loss
 

@@ -186,6 +186,8 @@ def _encoded(value: Any) -> Any:
         return [_encoded(item) for item in value]
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     raise InputError(f"{value!r} cannot be written as JSON; use a loss of dcglearn.losses")
 
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, as_dcg
 from dcglearn.rankers.model_files import read_model, save_model
 from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats, Integers
+    from dcglearn.metric.dcg import DCGLike
 
 
 class Ranker(BaseEstimator):
@@ -69,13 +70,17 @@ class Ranker(BaseEstimator):
         X: Any,
         y: ArrayLike | None = None,
         qid: ArrayLike | None = None,
-        metric: DCG | None = None,
+        metric: DCGLike | None = None,
         **options: Any,
     ) -> Floats:
-        """Return the normalised DCG of each query, shape (m,), by `metric` or the model's own; see `ndcg_by_query`."""
+        """Return the normalised DCG of each query, shape (m,), by `metric` or the model's own; see `ndcg_by_query`.
+
+        A `metric` may be a DCG, a file, or a name.
+        """
         check_is_fitted(self)
         queries = as_queries(X, y, qid)
-        return queries.evaluate(self.predict(queries), metric or self.metric_, **options)
+        dcg = self.metric_ if metric is None else as_dcg(metric, *scale_of(queries), "metric")
+        return queries.evaluate(self.predict(queries), dcg, **options)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the fitted model into a folder: parameters as JSON, arrays as npz; nothing is pickled.
@@ -134,9 +139,20 @@ class Ranker(BaseEstimator):
         """Return the DCG that evaluates the model: `metric`, that of the loss, or the textbook's."""
         for dcg in (getattr(self, "metric", None), getattr(getattr(self, "loss", None), "dcg", None)):
             if dcg is not None:
-                check_scale(queries, dcg)
-                return dcg
+                found = as_dcg(dcg, *scale_of(queries), "metric")
+                check_scale(queries, found)
+                return found
         return DCG.standard(queries.n_grades or 1, 10)
+
+
+def scale_of(queries: Queries) -> tuple[int, int]:
+    """Return the number of grades of queries, and the documents of the longest: what a metric's name is taken at."""
+    return queries.n_grades or 1, int(queries.sizes.max(initial=1))
+
+
+def on_lists(loss: Any, queries: Queries) -> Any:
+    """Return a loss with its DCG, where it has the name of one."""
+    return loss.for_lists(*scale_of(queries)) if hasattr(loss, "for_lists") else loss
 
 
 def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None) -> Queries:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats, Integers
+    from dcglearn.metric.dcg import DCGLike
 
 
 _PAIRS = 1 << 18
@@ -34,7 +35,7 @@ class PairwiseRanker(Ranker):
     ----------
     learner : classifier, optional
         Any scikit-learn classifier whose `fit` takes `sample_weight`; logistic regression by default.
-    metric : DCG, optional
+    metric : DCG, file or name, optional
         Gains and discounts, and the metric of `score`; the textbook DCG by default.
     pairs : {"difference", "both"}
         The learner's features of a pair: the difference of the documents' features, or both, one after the other.
@@ -68,7 +69,7 @@ class PairwiseRanker(Ranker):
     def __init__(
         self,
         learner: Any = None,
-        metric: DCG | None = None,
+        metric: DCGLike | None = None,
         pairs: str = "difference",
         n_rounds: int = 3,
         max_pairs: int = 200_000,

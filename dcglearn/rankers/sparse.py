@@ -11,14 +11,14 @@ from tqdm import tqdm
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import RSRank
-from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.baselines import least_squares
-from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_training
+from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_training, on_lists
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats
+    from dcglearn.metric.dcg import DCGLike
     from dcglearn.rankers.queries import Queries
 
 
@@ -64,7 +64,7 @@ class SparseRanker(Ranker):
 
     Parameters
     ----------
-    metric : DCG, optional
+    metric : DCG, file or name, optional
         Gains and discounts, and the metric of `score`; the textbook DCG by default.
     l1 : float or None
         Weight of the penalty; None computes a path of weights.
@@ -111,7 +111,7 @@ class SparseRanker(Ranker):
 
     def __init__(
         self,
-        metric: DCG | None = None,
+        metric: DCGLike | None = None,
         l1: float | None = None,
         tolerance: float = 0.02,
         n_points: int = 30,
@@ -184,7 +184,7 @@ class SparseRanker(Ranker):
 
     def _path(self, design: Design, queries: Queries, valid: Queries | None, progress: bool | None) -> Any:
         """Yield the points of the path: without penalty, then with larger and larger ones until no feature is left."""
-        loss = self.loss if self.loss is not None else RSRank(self.metric_, k=None)
+        loss = RSRank(self.metric_, k=None) if self.loss is None else on_lists(self.loss, queries)
         v = least_squares(design, queries, self.metric_, 1e-3, reweighted=False)[1:]
         v /= design.spread_of(v) or 1.0
 

@@ -12,9 +12,18 @@ from dcglearn.foundation.renamed import current_word
 from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, RENAMED_DIRECTIONS
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, as_dcg
 from dcglearn.rankers.growth import Growth, Task, after_fork, base_scores, booster_of, main_names
-from dcglearn.rankers.ranker import Ranker, as_eval_set, as_queries, check_scale, check_training, coefficients_of
+from dcglearn.rankers.ranker import (
+    Ranker,
+    as_eval_set,
+    as_queries,
+    check_scale,
+    check_training,
+    coefficients_of,
+    on_lists,
+    scale_of,
+)
 
 if TYPE_CHECKING:
     import os
@@ -22,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats
+    from dcglearn.metric.dcg import DCGLike
     from dcglearn.rankers.queries import Queries
 
 
@@ -65,7 +75,7 @@ class BoostedRanker(Ranker):
         is accepted for one release.
     curvature : {"diagonal", "constant"}
         Divisor of the target in a leaf: each document's own curvature, or one number (Friedman 2001).
-    metric : DCG, optional
+    metric : DCG, file or name, optional
         The metric of `score` and of the validation set; by default the DCG of the loss.
     patience : int, optional
         With a validation set: stop after this many trees without a better value.
@@ -120,7 +130,7 @@ class BoostedRanker(Ranker):
         num_leaves: int = 31,
         follow: str = "lambdas",
         curvature: str = "diagonal",
-        metric: DCG | None = None,
+        metric: DCGLike | None = None,
         patience: int | None = None,
         seed: int = 0,
         start: Any = None,
@@ -222,7 +232,9 @@ class BoostedRanker(Ranker):
     ) -> Task:
         """Return the checked task of a training; set `metric_`, `n_features_in_` and `base_`."""
         loss = RegSHFSDCG(DCG.standard(max(queries.n_grades or 2, 2), 10)) if self.loss is None else self.loss
-        self.metric_ = self.metric or getattr(loss, "dcg", None) or self._own_metric(queries)
+        loss = on_lists(loss, queries)
+        metric = getattr(loss, "dcg", None) if self.metric is None else self.metric
+        self.metric_ = self._own_metric(queries) if metric is None else as_dcg(metric, *scale_of(queries), "metric")
         check_scale(queries, self.metric_)
         check_training(queries)
         follow = current_word(self.follow, "follow", RENAMED_DIRECTIONS, stacklevel=5)
