@@ -99,12 +99,17 @@ def precision(dcg, n=5000):
     return float(np.mean(np.sign(truth[clear]) == np.sign(found[clear])))
 
 
+def offered(candidates, seed, n=160):
+    """Return the numbers of the candidates of a seed: other ones for each, so that the sessions differ."""
+    return np.random.default_rng(seed).permutation(len(candidates))[:n]
+
+
 def learned_at_random(candidates, seed, n=60):
     """Return what the same judge teaches with pairs at random, in the same session without a browser."""
     chooser = Chooser(candidates.lists, 4, active=False, seed=seed)
     asked = []
     for _ in range(n):
-        allowed = np.setdiff1d(np.arange(len(candidates)), asked)
+        allowed = np.setdiff1d(offered(candidates, seed), asked)
         asked.append(chooser.choose(allowed, TRUTH, candidates.lists[asked]))
     return DCGLearner().fit(judged(candidates.lists[asked])).dcg_
 
@@ -114,7 +119,7 @@ def learned_actively(candidates, seed, n=60):
     chooser = Chooser(candidates.lists, 4, seed=seed)
     asked, learner, dcg = [], None, DCG.standard(4, 5).normalised()
     for i in range(n):
-        allowed = np.setdiff1d(np.arange(len(candidates)), asked)
+        allowed = np.setdiff1d(offered(candidates, seed), asked)
         asked.append(chooser.choose(allowed, dcg, candidates.lists[asked]))
         if i % 5 == 4:
             learner = DCGLearner(n_grades=4).fit(judged(candidates.lists[asked]), start=learner, refit="if_worse")
@@ -149,7 +154,7 @@ def test_sixty_verdicts_by_keyboard_teach_the_truth(serve, context):
     in_browser = precision(DCGLearner().fit(log).dcg_)
     active = [in_browser] + [precision(learned_actively(candidates, seed)) for seed in range(2, 11)]
     at_random = [precision(learned_at_random(candidates, seed)) for seed in range(1, 11)]
-    print(f"\nprecision after 60 verdicts: in the browser {in_browser:.4f}, chosen {np.mean(active):.4f} (ten seeds, ")
+    print(f"\nprecision after 60 verdicts: in the browser {in_browser:.4f}, chosen {np.mean(active):.4f} (ten seeds,")
     print(f"{min(active):.4f} to {max(active):.4f}), at random {np.mean(at_random):.4f} ({min(at_random):.4f} to")
     print(f"{max(at_random):.4f}); verdict to next pair on screen {np.median(seconds) * 1000:.0f} ms")
     assert in_browser >= 0.99
