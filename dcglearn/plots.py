@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dcglearn.evaluation.compare_systems import SystemComparison
     from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.factoring import Factoring
+    from dcglearn.learning.rater_agreement import RaterAgreement
     from dcglearn.metric.dcg import DCG
     from dcglearn.metric_coherence.coherence import Coherence, RegretCurve, Witness
     from dcglearn.metric_coherence.disagreement import DisagreementMatrix
@@ -289,6 +290,36 @@ def forest_figure(comparison: SystemComparison) -> Figure:
         axes.set_xlabel(f"difference from {frame['baseline'][0]} ({comparison.level:.0%} interval)")
         if len(measures) > 1:
             figure.legend(loc="outside upper center", ncols=min(len(measures), 3))
+    return figure
+
+
+def raters_figure(agreement: RaterAgreement) -> Figure:
+    """Return a figure of each rater's error rate, position bias and consistency, with intervals, where they are known.
+
+    Raises
+    ------
+    InputError
+        If nothing is known of any rater: estimate errors, or give a log with the column `swapped`.
+    """
+    titles = {"error": "error rate", "bias": "position bias (log-odds)", "consistency": "consistent both ways (share)"}
+    known = {name: [getattr(r, name) for r in agreement.raters] for name in titles}
+    drawn = {name: values for name, values in known.items() if not all(np.isnan(value.value) for value in values)}
+    if not drawn:
+        raise InputError("nothing is known of any rater; estimate errors, or give a log with the column swapped")
+    n = len(agreement.raters)
+    with _printed(2.4 * len(drawn) + 1.2, max(1.8, 0.22 * n + 1.0)) as figure:
+        panels = figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
+        for axes, (name, values) in zip(panels, drawn.items(), strict=True):
+            middle, low, high = np.array([(value.value, value.low, value.high) for value in values]).T
+            ends = np.maximum([middle - low, high - middle], 0.0)
+            axes.errorbar(
+                middle, np.arange(n), xerr=ends, elinewidth=1.2, capsize=2, **{**_styles(1)[0], "linestyle": ""}
+            )
+            axes.axvline({"error": 0.0, "bias": 0.0, "consistency": 1.0}[name], color="0.4", lw=0.8)
+            axes.set_xlabel(titles[name])
+        panels[0].set_yticks(range(n), [rater.rater for rater in agreement.raters])
+        panels[0].set_ylim(n - 0.4, -0.6)
+        figure.suptitle(f"Agreement of raters (ordinal alpha): {agreement.ordinal}", fontsize=9)
     return figure
 
 

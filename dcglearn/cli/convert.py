@@ -9,7 +9,7 @@ import typer
 
 from dcglearn.cli.log_options import JudgementOptions
 from dcglearn.cli.options import Force, Reading, check_outputs, takes_groups
-from dcglearn.cli.recognised import say_winners
+from dcglearn.cli.recognised import looked_up_lines, say_winners
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +20,7 @@ commands = typer.Typer()
 @commands.command(
     epilog="Examples: dcglearn convert spreadsheet.csv -o log.jsonl    "
     'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" -o log.jsonl    '
+    "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl    "
     "dcglearn convert likert.csv --positive b -o log.jsonl    dcglearn convert --ratings rated.csv -o log.parquet"
 )
 @takes_groups
@@ -41,7 +42,7 @@ def convert(
     Tables with a column for each position or a row for each document become lists, words become grades and winners,
     and rated lists become the pairs that they imply. Sides, open questions and superseded verdicts stay as they are.
     """
-    check_outputs(output, judgements.skip_bad, force=force, inputs=[log])
+    check_outputs(output, judgements.skip_bad, force=force, inputs=[log, *judgements.other_inputs])
     from dcglearn.logs.convert import write_frame
 
     frame = _frame(judgements, reading, log)
@@ -58,16 +59,19 @@ def _frame(judgements: JudgementOptions, reading: Reading, log: str) -> pl.DataF
     from dcglearn.logs.careful_pass import Rules
     from dcglearn.logs.convert import native_frame
 
-    if judgements.ratings:
+    if judgements.ratings or judgements.joins or judgements.inconsistent != "keep":
         pairs = judgements.read(log, reading, judgements.skip_bad)
-        frame, dropped, recognised = pairs.to_polars(), pairs.dropped, pairs.recognised
+        frame, dropped, recognised, counted = pairs.to_polars(), pairs.dropped, pairs.recognised, pairs.counted
     else:
         rules = Rules(**reading.parameters, **judgements.parameters)
         frame, dropped, recognised = native_frame(log, rules, judgements.skip_bad)
+        counted = {}
     say_winners(recognised)
     if reading.scale is not None:
         named = ", ".join(f"{grade} = {name}" for grade, name in enumerate(reading.parameters["scale"]))
         typer.echo(f"grades: {named}", err=True)
+    for line in looked_up_lines(counted):
+        typer.echo(line, err=True)
     for reason, count in dropped.items():
         typer.echo(f"left out: {count:,} {reason}", err=True)
     return frame

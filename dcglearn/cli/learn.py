@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -194,7 +194,7 @@ def learn(
         source.skip_bad,
         force=outputs.force,
         picture=outputs.plot,
-        inputs=[*source.log, learner.prior, trust.current, checkpoint],
+        inputs=[*source.log, *source.other_inputs, learner.prior, trust.current, checkpoint],
     )
     if trust.bands and learner.method != "dcg":
         raise InputError("--bands goes with --method dcg")
@@ -213,7 +213,7 @@ def learn(
     with source.opened(reading, cluster, source.skip_bad) as log, told_on_a_terminal():
         said = said_at_once("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
         say_winners(getattr(log, "recognised", None))
-        from dcglearn.cli.report import learn_report
+        from dcglearn.cli.report import agreement_of, learn_report
 
         report = learn_report(
             log,
@@ -224,6 +224,8 @@ def learn(
             **trust.parameters(log, source.ratings),
             **learner.parameters(log),
         )
+        if not source.ratings:
+            report = replace(report, raters=agreement_of(log, report.learner))
     outputs.write(report, source.skip_bad, said=said)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dcglearn.cli.join_options import JoinOptions
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgementOptions:
+class JudgementOptions(JoinOptions):
     """What a file of judgements holds, and what its words mean."""
 
     ratings: Annotated[bool, typer.Option("--ratings", help="The log holds rated lists rather than pairs.")] = False
@@ -58,8 +59,13 @@ class JudgementOptions:
         from dcglearn.logs.readers import read_preferences
 
         parameters = self.parameters
+        if self.ratings and (self.joins or self.inconsistent != "keep"):
+            raise InputError(f"{(*self.joins, '--inconsistent')[0]} is for pairs: leave it out with --ratings")
+        if self.joins:
+            words = {name: parameters[name] for name in ("winner_words", "positive")}
+            return self.reconciled(self.joined(path, reading, words, skip_bad))
         if not self.ratings:
-            return read_preferences(path, skip_bad=skip_bad, **reading.parameters, **parameters)
+            return self.reconciled(read_preferences(path, skip_bad=skip_bad, **reading.parameters, **parameters))
         return read_ratings(path, skip_bad=skip_bad, equal_groups=self.equal_groups, pad=self.pad, **reading.parameters)
 
 
@@ -102,7 +108,9 @@ class LogOptions(JudgementOptions):
             Naming the first.
         """
         words = {"winner_words": self.winner_words, "positive": self.positive}
-        needed = {"ratings": self.ratings, "skip_bad": self.skip_bad, **words, **options}
+        joins = {name.removeprefix("--"): True for name in self.joins}
+        repeated = {"inconsistent": self.inconsistent != "keep"}
+        needed = {"ratings": self.ratings, "skip_bad": self.skip_bad, **words, **joins, **repeated, **options}
         for name, given in needed.items():
             if given:
                 raise InputError(
@@ -165,7 +173,10 @@ def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]
         labels = {"raters": log.rater, "queries": log.query}
         counts += [f"{len(np.unique(values))} {name}" for name, values in labels.items() if values is not None]
     read = f"read: {', '.join(counts)}; {log.depth} positions, {log.n_grades} grades"
-    return [read, *left_out(dropped)]
+    from dcglearn.cli.recognised import looked_up_lines
+
+    looked_up = [] if isinstance(log, PartedLog) else looked_up_lines(log.counted)
+    return [read, *looked_up, *left_out(dropped)]
 
 
 def left_out(dropped: dict[str, int]) -> list[str]:

@@ -39,7 +39,10 @@ def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
     options: list[inspect.Parameter] = []
     for parameter in inspect.signature(command).parameters.values():
         if parameter.name in groups:
-            options += inspect.signature(groups[parameter.name], eval_str=True).parameters.values()
+            group = groups[parameter.name]
+            of_fields = get_type_hints(group, include_extras=True)  # a group may inherit fields from other modules
+            of_group = inspect.signature(group).parameters.values()
+            options += [option.replace(annotation=of_fields[option.name]) for option in of_group]
         else:
             options.append(parameter.replace(annotation=hints[parameter.name]))
 

@@ -8,6 +8,8 @@ import numpy as np
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dcglearn.logs.preferences import Preferences
     from dcglearn.logs.read_table import Recognised
 
@@ -20,6 +22,11 @@ def say_winners(recognised: Recognised | None) -> None:
     winners = None if recognised is None else recognised.winners
     if winners is not None and any(word.lower() != meaning for word, (meaning, _) in winners.words.items()):
         typer.echo(f"winners: {winners}", err=True)
+
+
+def looked_up_lines(counted: Mapping[str, int]) -> list[str]:
+    """Return what a join with judgements counted, in one line; no line for other logs."""
+    return ["looked up: " + ", ".join(f"{count:,} {what}" for what, count in counted.items())] if counted else []
 
 
 def recognised_lines(log: Preferences) -> list[str]:

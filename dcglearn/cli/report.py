@@ -13,11 +13,15 @@ from dcglearn.learning.bands import Bands, bootstrap_bands
 from dcglearn.learning.cross_validation import ChosenC, choose_C
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.held_out import CURRENT, Comparison, compare_dcg
+from dcglearn.learning.rater_agreement import RaterAgreement, rater_agreement
 from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric_coherence.ranges import Ranges, consistent_ranges
+
+MOST_JUDGED = 200_000
+"""Logs of more pairs than this are reported without the errors of each rater, which would take seconds."""
 
 if TYPE_CHECKING:
     import os
@@ -34,7 +38,7 @@ class Report:
 
     `factoring` belongs to the QP and `chosen` to C="auto"; `comparison` holds shares of held-out pairs, under a model
     that did not see them; `contradicted` is the weight of pairs that other pairs contradict (None for a log in parts);
-    `seconds` is the time to learn, without reading the log.
+    `seconds` is the time to learn, without reading the log; `raters` is the agreement of raters who judged the same.
     """
 
     learner: DCGLearner | UtilityLearner
@@ -48,6 +52,7 @@ class Report:
     bands: Bands | None
     ranges: Ranges | None
     seconds: float = field(compare=False)
+    raters: RaterAgreement | None = None
 
     @property
     def utility(self) -> Utility:
@@ -90,6 +95,8 @@ class Report:
             common["bands"] = {"level": self.bands.level, "by": self.bands.by, "parameters": self.bands.table()}
         if self.ranges is not None:
             common["ranges"] = {"gains": self.ranges.gains.tolist(), "discounts": self.ranges.discounts.tolist()}
+        if self.raters is not None:
+            common["raters"] = self.raters.to_dict()
         return {**common, **self._method_dict(), "seconds": round(self.seconds, 3)}
 
     def _method_dict(self) -> dict[str, Any]:
@@ -125,6 +132,8 @@ class Report:
             share = self.contradicted / self.log.decided.total_weight
             lines.append(f"contradicted: {self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair")
         lines += ["", *self._method_lines()]
+        if self.raters is not None:
+            lines += ["", str(self.raters)]
         if self.bands is not None:
             lines += ["", str(self.bands)]
         if self.ranges is not None:
@@ -224,6 +233,19 @@ def learn_report(
         ranges=consistent_ranges(pairs, n_grades=learner.n_grades) if pairs is not None and ranges else None,
         seconds=time.perf_counter() - began,
     )
+
+
+def agreement_of(log: Preferences | PartedLog, learner: DCGLearner | UtilityLearner) -> RaterAgreement | None:
+    """Return how far the raters of a log agree; None where no pair was judged twice and no side is known."""
+    if not isinstance(log, Preferences) or (log.rater is None and log.swapped is None):
+        return None
+    agreement = rater_agreement(log, errors=False)
+    if log.swapped is None and not agreement.n_units:
+        return None
+    likelihood = isinstance(learner, DCGLearner) and learner.loss_ in ("robust", "logistic")
+    if not likelihood or len(log) > MOST_JUDGED:
+        return agreement
+    return rater_agreement(log, learner)
 
 
 def _direct_lines(learner: DCGLearner) -> list[str]:

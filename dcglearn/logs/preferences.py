@@ -274,7 +274,9 @@ class Preferences(Constructors):
         InputError
             If the word is unknown, or the log has no column `swapped`.
         """
-        return self._with(repeats.reconciled(self._columns, inconsistent))
+        log = self._with(repeats.reconciled(self._columns, inconsistent))
+        log.recognised = self.recognised
+        return log
 
     def n_contradicted(self) -> float:
         """Return the weight of pairs that other pairs contradict: the lighter side of each two opposed ones."""

@@ -1,0 +1,90 @@
+"""Judgements, runs, clicks and sides on the command line."""
+
+import json
+
+import pytest
+
+from dcglearn.learning.rater_agreement import rater_agreement
+from dcglearn.logs.preferences import Preferences
+from dcglearn.logs.readers import read_preferences
+from dcglearn.plots import raters_figure
+from tests.makers import call
+
+QRELS = "q 0 d1 2\nq 0 d2 1\nq 0 d3 0\n"
+LINES = [
+    {"query": "q", "a": ["d1", "d2"], "b": ["d2", "d3"], "winner": "a"},
+    {"query": "q", "a": ["d3", "d1"], "b": ["d1", "d9"], "winner": "b"},
+]
+RUNS = ["--run-a", "old.txt", "--run-b", "new.txt"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in LINES))
+    (tmp_path / "old.txt").write_text("q Q0 d1 1 2 old\nq Q0 d2 2 1 old\n")
+    (tmp_path / "new.txt").write_text("q Q0 d3 1 2 new\nq Q0 d1 2 1 new\n")
+    (tmp_path / "verdicts.csv").write_text("query,winner,rater\nq,old,ann\nq,old,bob\n")
+    impression = {"query": "q", "a": ["d1", "d2"], "b": ["d3", "d1"], "teams": ["a", "b"], "clicks": [1]}
+    (tmp_path / "clicks.jsonl").write_text(json.dumps(impression) + "\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["log.jsonl", "--qrels", "qrels.txt"], [[[2, 1], [1, 0]], [[2, 0], [0, 2]]]),
+        (["log.jsonl", "--qrels", "qrels.txt", "--unjudged", "2"], [[[2, 1], [1, 0]], [[2, 2], [0, 2]]]),
+        (["log.jsonl", "--qrels", "qrels.txt", "--depth", "1"], [[[2], [1]], [[2], [0]]]),
+        (["verdicts.csv", "--qrels", "qrels.txt", *RUNS, "--depth", "2"], [[[2, 1], [0, 2]]] * 2),
+        (["clicks.jsonl", "--qrels", "qrels.txt", "--interleaving", "team-draft"], [[[2, 1], [0, 2]]]),
+    ],
+)  # fmt: skip
+def test_convert_joins(folder, monkeypatch, capsys, options, expected):
+    status, _, words = call(monkeypatch, capsys, "convert", *options, "-o", "joined.jsonl")
+    assert status == 0 and "looked up: " in words and "wrote: joined.jsonl" in words
+    log = read_preferences(folder / "joined.jsonl")
+    assert [[a, b] for a, b in zip(log.preferred.tolist(), log.other.tolist(), strict=True)] == expected
+    assert log.docs is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["log.jsonl"], "a holds 'd1', which is no grade; if lists hold names of documents, give their judgements by"),
+        (["log.jsonl", "--run-a", "old.txt"], "--run-a, --run-b and --qrels go together"),
+        (["log.jsonl", "--interleaving", "balanced", "--run-a", "old.txt"], "leave --run-a and --run-b out"),
+        (["log.jsonl", "--qrels", "qrels.txt", "--ratings"], "--qrels is for pairs: leave it out with --ratings"),
+        (["log.jsonl", "--qrels", "qrels.txt", "--scale", "Bad,Good"], "leave it out with --qrels"),
+        (["clicks.jsonl", "--interleaving", "balanced", "--positive", "a"], "do not go with runs and clicks"),
+        (["log.jsonl", "--qrels", "qrels.txt", "--inconsistent", "half"], "give the column swapped"),
+        (["log.jsonl", "--qrels", "qrels.txt", "--unjudged", "zero"], "give a grade, or one of worst"),
+        (["log.jsonl", "--qrels", "qrels.txt", "-o", "qrels.txt", "--force"], "qrels.txt"),
+    ],
+)  # fmt: skip
+def test_options_that_do_not_fit_are_refused(folder, monkeypatch, capsys, options, message):
+    status, _, words = call(monkeypatch, capsys, "convert", *options)
+    assert status == 2 and message in words
+
+
+def test_learn_reports_raters_who_judged_the_same(folder, monkeypatch, capsys):
+    lines = [
+        {"a": a, "b": a[::-1], "winner": winner, "rater": rater, "swapped": swapped}
+        for a in ([2, 1, 0], [2, 0, 1], [1, 0, 0], [2, 2, 1])
+        for rater, winner, swapped in (("ann", "a", False), ("bob", "a", False), ("bob", "b", True))
+    ]
+    (folder / "twice.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    status, out, words = call(monkeypatch, capsys, "learn", "twice.jsonl", "--json", "--inconsistent", "half")
+    report = json.loads(out)
+    assert status == 0 and "shown both ways: 4 pairs" in words and report["raters"]["consistency"]["value"] == 0
+    assert report["total_weight"] == 8
+    _, out, words = call(monkeypatch, capsys, "learn", "log.jsonl", "--qrels", "qrels.txt", "--json")
+    assert "raters" not in json.loads(out) and "looked up: 8 documents, 1 documents without a judgement" in words
+    assert call(monkeypatch, capsys, "learn", "log.jsonl", "--qrels", "qrels.txt", "--memory", "1GB")[0] == 2
+
+
+def test_the_figure_of_raters():
+    log = Preferences([[1, 0], [2, 0]] * 2, [[0, 1], [0, 2]] * 2, swapped=[0, 1, 1, 0], rater=["a", "b", "a", "b"])
+    figure = raters_figure(rater_agreement(log, errors=False))
+    assert len(figure.axes) == 1 and len(raters_figure(rater_agreement(log)).axes) == 3
