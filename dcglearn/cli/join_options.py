@@ -105,5 +105,6 @@ class JoinOptions:
             )
         if self.qrels is None or self.run_a is None or self.run_b is None:
             raise InputError("--run-a, --run-b and --qrels go together: two runs, and the grades of their documents")
-        depth = {} if reading.depth is None else {"depth": reading.depth}
-        return preferences_from_runs(self.run_a, self.run_b, self.qrels, path, **depth, **options)
+        if reading.depth is not None:
+            options["depth"] = reading.depth
+        return preferences_from_runs(self.run_a, self.run_b, self.qrels, path, **options)
