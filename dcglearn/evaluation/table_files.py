@@ -41,7 +41,7 @@ def line_table(name: str, data: bytes, kind: str, aliases: Mapping[str, Sequence
         source = _source(data, kind, aliases, number)
     frame = None
     for read in (_plain_json if kind == "json" else _plain_csv, plain_frame):
-        with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, InputError):
+        with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, InputError):
             frame = read(source)
         if frame is not None:
             return frame

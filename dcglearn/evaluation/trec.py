@@ -125,7 +125,7 @@ def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> pl.Da
             separator, text = "\t" if tabs else " ", data
         try:
             frame = _parsed(text, columns, number, separator, None if tidy else "#")
-        except pl.exceptions.PolarsError:
+        except (pl.exceptions.PolarsError, OSError):  # OSError: Polars takes it for compressed data
             continue
         if _whole(frame, number):
             return frame.select(column for column in columns if column in ("query", "document", "run", number))

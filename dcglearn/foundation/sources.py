@@ -53,10 +53,8 @@ def decompressed(name: str, data: bytes) -> bytes:
     Raise InputError if the data are truncated or damaged, or inflate to more than `most_bytes`.
     """
     opener = next((opener for magic, opener in _OPENERS.items() if data.startswith(magic)), None)
-    if opener is None:
-        return data
     try:
-        return opener(data, most_bytes())
+        inside = data if opener is None else opener(data, most_bytes())
     except _TooLongError:
         raise InputError(
             f"{name}: inflates from {len(data):,} bytes to more than {most_bytes() / 1e9:,.1f} GB, half of the memory "
@@ -66,6 +64,10 @@ def decompressed(name: str, data: bytes) -> bytes:
         raise InputError(
             f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text"
         ) from error
+    # Polars would inflate these by itself, without a bound.
+    if inside.startswith((*_OPENERS, b"x\x01", b"x\x9c")):
+        raise InputError(f"{name}: compressed twice, or by zlib; give text, or compress it once by gzip, xz or zstd")
+    return inside
 
 
 class _TooLongError(Exception):

@@ -36,7 +36,7 @@ def read_fast(source: Source, rules: Rules) -> Table | None:
     try:
         frame = plain_frame(source)
         return None if frame is None else _columns(frame, source.roles, rules)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None
 
 

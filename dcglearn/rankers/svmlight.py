@@ -184,6 +184,8 @@ def _line_fields(place: str, fields: list[str]) -> tuple[list[str], dict[int, st
         if field.startswith("qid:"):
             if not re.fullmatch(r"qid:-?\d+", field):
                 raise InputError(f"{place}: {field!r}: a qid must be a whole number")
+            if query:
+                raise InputError(f"{place}: {query[0]} and {field}: a document belongs to one query")
             query = [field]
             continue
         match = _FIELD.fullmatch(field)

@@ -5,6 +5,7 @@ import io
 import lzma
 import os
 import threading
+import zlib
 
 import pytest
 
@@ -48,6 +49,12 @@ def test_damaged_data_are_refused(pack):
     for damaged in (packed[:-5], packed[: len(packed) // 2], packed + b"more", packed[:20] + b"\xff\xfe" + packed[22:]):
         with pytest.raises(InputError, match="cannot be decompressed"):
             decompressed("log", damaged)
+
+
+@pytest.mark.parametrize("inner", [gzip.compress, lzma.compress, zlib.compress, zstd])
+def test_data_compressed_twice_are_refused(inner):
+    with pytest.raises(InputError, match="compressed twice, or by zlib"):
+        decompressed("log", gzip.compress(inner(TEXT)))
 
 
 def test_zstd_bound_is_above_what_comes_out_and_near_it():

@@ -111,3 +111,10 @@ class TestReading:
         assert (len(queries), *queries.shape) == (201, 3005, 300)
         with pytest.raises(InputError, match="line 1: feature 17 occurs twice"):
             read_queries(shared / "tfranking_toy" / "train.txt")
+
+
+def test_document_of_two_queries_is_refused(tmp_path):
+    path = tmp_path / "two.svm"
+    path.write_text("1 qid:1 1:0.5\n0 qid:1 qid:2 1:0.1\n")
+    with pytest.raises(InputError, match="line 2: qid:1 and qid:2: a document belongs to one query"):
+        read_queries(path)
