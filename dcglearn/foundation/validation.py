@@ -73,7 +73,7 @@ def finite_array(values: ArrayLike, name: str, ndim: int) -> Floats:
     """Return a read-only float64 copy, or raise InputError unless it is finite, not empty and has `ndim` dimensions."""
     try:
         array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be numbers in {ndim} dimension(s): {error}") from error
     if array.ndim != ndim or array.size == 0:
         raise InputError(f"{name} has shape {array.shape}; expected {ndim} non-empty dimension(s)")

@@ -157,8 +157,9 @@ def _loaded(name: str, data: bytes, n_features: int | None, zero_based: bool) ->
 def _ordered(name: str, data: bytes, zero_based: bool, n_features: int | None) -> bytes:
     """Return the lines with their features in order; an error names the line."""
     lines = []
-    for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
-        label, *fields = line.split("#")[0].split() or [""]
+    for number, line in enumerate(data.splitlines(), 1):
+        words = line.split(b"#")[0].split()  # at white space of ASCII alone
+        label, *fields = [word.decode("ascii", "backslashreplace") for word in words] or [""]
         if not label:
             lines.append("")
             continue

@@ -10,6 +10,7 @@ from dcglearn.learning.next_pairs import suggest_pairs
 from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.readers import read_preferences
+from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.trees import BoostedRanker
 from tests.makers import random_log
@@ -77,3 +78,8 @@ def test_learning_rates_without_meaning_are_refused(rate):
     queries = Queries([[1.0], [2.0]], [0, 1], [1, 1])
     with pytest.raises(InputError, match=r"learning_rate=.* must be a number above 0, at most 1000"):
         BoostedRanker(learning_rate=rate).fit(queries)
+
+
+def test_whole_numbers_beyond_floats_are_refused():
+    with pytest.raises(InputError, match="gains must be numbers"):
+        DCG([0, 10**400], [1.0])

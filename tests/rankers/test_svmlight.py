@@ -118,3 +118,11 @@ def test_document_of_two_queries_is_refused(tmp_path):
     path.write_text("1 qid:1 1:0.5\n0 qid:1 qid:2 1:0.1\n")
     with pytest.raises(InputError, match="line 2: qid:1 and qid:2: a document belongs to one query"):
         read_queries(path)
+
+
+@pytest.mark.parametrize("line", ["0 qid:1 1:0.1\u00a0", "\u2028", "0 qid:1 1:\u0661"])
+def test_white_space_and_digits_are_those_of_ascii(tmp_path, line):
+    path = tmp_path / "unicode.svm"
+    path.write_text(f"1 qid:1 1:0.5\n{line}\n")
+    with pytest.raises(InputError, match="line 2"):
+        read_queries(path)
