@@ -31,7 +31,7 @@ HERE = Path(__file__).parent
 DOCS = HERE.parent / "docs"
 SCRIPTS = (
     "margin_qp", "direct", "scaling", "out_of_core", "cluster", "losses", "trees", "coherence", "evaluate",
-    "first_call",
+    "reading", "first_call",
 )  # fmt: skip
 PEERS = (
     "dcglearn", "numpy", "numba", "scipy", "lightgbm", "scikit-learn", "cvxpy", "piqp", "clarabel", "osqp",
@@ -64,6 +64,7 @@ LABELS = {
     "time_per_pair_against_few": "time per pair / with 1,000,000 pairs",
     "times_approx": "time / ApproxNDCG",
     "times_faster": "time / dcglearn",
+    "times_json_lines_per_pair": "time per pair / JSON lines",
     "times_first_per_pair": "time per pair / first row",
     "times_lambdarank": "time / lambdarank",
     "times_one": "time / one metric",

@@ -128,7 +128,7 @@ def test_make_targets_do_their_own_set_up():
 @pytest.mark.long
 @pytest.mark.parametrize(
     "script",
-    ["margin_qp", "scaling", "losses", "coherence", "evaluate", "letor", "trees", "out_of_core", "cluster"],
+    ["margin_qp", "scaling", "losses", "coherence", "evaluate", "reading", "letor", "trees", "out_of_core", "cluster"],
 )
 def test_benchmarks_run(script):
     needed = {
