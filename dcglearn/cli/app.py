@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from typing import Annotated
+import warnings
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +15,9 @@ from dcglearn.cli.terminal import escaped_streams
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 app = typer.Typer(
     name="dcglearn",
@@ -46,8 +51,19 @@ def main() -> None:
     if sys.stdout is None:
         typer.echo("dcglearn: standard output is closed; redirect it to a file or to /dev/null", err=True)
         sys.exit(1)
-    with escaped_streams():
+    with escaped_streams(), _warnings_in_one_line():
         _run()
+
+
+@contextlib.contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Show the message of a warning alone, without the line of the code that warns."""
+    before = warnings.formatwarning
+    warnings.formatwarning = lambda message, *_: f"dcglearn: {message}\n"
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 def _run() -> None:
