@@ -216,7 +216,11 @@ def nested_table(values: Any, number: str) -> pl.DataFrame:
     keys = {role: [str(row[i]) for row in rows] for i, role in ((1, "query"), (2, "document"))}
     if runs[0][0] is not None:
         keys["run"] = [str(row[0]) for row in rows]
-    return pl.DataFrame({**keys, number: _numbers(rows, number)}, schema_overrides={number: pl.Float64})
+    numbers = _numbers(rows, number)
+    try:
+        return pl.DataFrame({**keys, number: numbers}, schema_overrides={number: pl.Float64})
+    except UnicodeEncodeError as error:  # half a surrogate pair
+        raise InputError(f"a query or a document is {shown(error.object)}; use plain text") from error
 
 
 def _items(value: Any, shape: str, query: Any = None) -> Iterable[tuple[Any, Any]]:

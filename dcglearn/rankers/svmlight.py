@@ -125,7 +125,7 @@ def read_query_files(paths: Any, *, n_features: int | None = None, sparse: bool 
 
 def _line(data: bytes, row: int) -> str:
     """Return ``line N`` of a row; blank lines and comments hold no row."""
-    lines = [number for number, line in enumerate(data.splitlines(), 1) if line.split(b"#")[0].strip()]
+    lines = [number for number, line in enumerate(data.split(b"\n"), 1) if line.split(b"#")[0].strip()]
     return f"line {lines[row]}"
 
 
@@ -157,7 +157,7 @@ def _loaded(name: str, data: bytes, n_features: int | None, zero_based: bool) ->
 def _ordered(name: str, data: bytes, zero_based: bool, n_features: int | None) -> bytes:
     """Return the lines with their features in order; an error names the line."""
     lines = []
-    for number, line in enumerate(data.splitlines(), 1):
+    for number, line in enumerate(data.split(b"\n"), 1):
         words = line.split(b"#")[0].split()  # at white space of ASCII alone
         label, *fields = [word.decode("ascii", "backslashreplace") for word in words] or [""]
         if not label:

@@ -106,6 +106,7 @@ def test_fraction_after_many_whole_scores_is_read(tmp_path):
         ("q.json", '{"1": {"D1": {"a": {"b": 1}}}}', "not a number"),
         ("q.json", '{"1": 2, "3": {"D1": 1}}', "expected {query"),
         ("q.json", '{"1": {"D1": ' + "9" * 400 + "}}", "not a number that can be used"),
+        ("q.json", '{"1": {"\\ud800": 1}}', "use plain text"),
         ("q.json", '{"1": ' * 100_000, "not valid JSON"),
         ("q.jsonl", '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}\n{}\n", "not valid JSON"),
         ("q.json", '{"1":\n {"D1": 1,\n}}', "line 3: not valid JSON"),

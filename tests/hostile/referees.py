@@ -189,8 +189,8 @@ def nested_json(data: bytes) -> list:
 
 def svmlight(data: bytes) -> list:
     """Return (label, qid, {feature: value}) of each line."""
-    rows, named = [], 0
-    for raw in text_of(data).splitlines():
+    rows = []
+    for raw in text_of(data).split(b"\n"):
         words = raw.split(b"#")[0].split()
         if not words:
             continue
@@ -207,13 +207,12 @@ def svmlight(data: bytes) -> list:
             values[int(match[1])] = float(match[2])
             if not abs(values[int(match[1])]) <= 1e100:
                 raise Refused
-        named += len(values)
         rows.append((grade(float(label)), int(fields[0][4:]), {i: value for i, value in values.items() if value}))
         if rows[-1][0] < 0:
             raise Refused
     qids = [qid for _, qid, _ in rows]
     starts = [qid for i, qid in enumerate(qids) if i == 0 or qids[i - 1] != qid]
-    if not rows or len(set(starts)) < len(starts) or not named:
+    if not rows or len(set(starts)) < len(starts):
         raise Refused
     return rows
 
