@@ -141,6 +141,10 @@ def _loaded(name: str, data: bytes, n_features: int | None, zero_based: bool) ->
     """Return features (CSR), labels and qid (or an empty array) of a text, and name the line of an error."""
     from sklearn.datasets import load_svmlight_file
 
+    spread = re.search(rb"^[^#\n]*_", data, re.MULTILINE) if b"_" in data else None
+    if spread:  # Python's numbers may have underscores
+        raise InputError(f"{name}, line {data[: spread.end()].count(10) + 1}: '_' in a number; write 10, not 1_0")
+
     def load(text: bytes) -> tuple[Any, Any, Any]:
         return load_svmlight_file(io.BytesIO(text), zero_based=zero_based, query_id=True, n_features=n_features)
 

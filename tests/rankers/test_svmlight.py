@@ -120,7 +120,9 @@ def test_document_of_two_queries_is_refused(tmp_path):
         read_queries(path)
 
 
-@pytest.mark.parametrize("line", ["0 qid:1 1:0.1\u00a0", "\u2028", "0 qid:1 1:\u0661"])
+@pytest.mark.parametrize(
+    "line", ["0 qid:1 1:0.1\u00a0", "0 qid:1 1:1_0", "0 qid:1 1_0:1", "\u2028", "0 qid:1 1:\u0661"]
+)
 def test_white_space_and_digits_are_those_of_ascii(tmp_path, line):
     path = tmp_path / "unicode.svm"
     path.write_text(f"1 qid:1 1:0.5\n{line}\n")
