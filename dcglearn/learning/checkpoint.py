@@ -18,7 +18,7 @@ import numpy as np
 from dcglearn.foundation import disk
 from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_checkpoint
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.pair_loss import LossSums
+from dcglearn.learning.pair_loss import LossSums, Points
 from dcglearn.logs.pair_sums import PairSums
 
 if TYPE_CHECKING:
@@ -146,12 +146,10 @@ class KeptPairs:
         sums: PairSums = self.checkpoint.answer(question, PairSums, lambda: self.source.evaluate(weights, curvature))
         return sums
 
-    def loss(self, weights: Floats, thresholds: Floats, errors: Floats, kind: int) -> LossSums:
-        """Return the loss and its slopes."""
-        question = ("loss", weights, thresholds, errors, kind)
-        sums: LossSums = self.checkpoint.answer(
-            question, LossSums, lambda: self.source.loss(weights, thresholds, errors, kind)
-        )
+    def sums(self, points: Points, kind: int, order: int) -> LossSums:
+        """Return the losses at the points; see `Judgements.sums`."""
+        question = ("losses", *points.arrays, kind, order)
+        sums: LossSums = self.checkpoint.answer(question, LossSums, lambda: self.source.sums(points, kind, order))
         return sums
 
 

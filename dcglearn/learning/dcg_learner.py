@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,20 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.renamed import current_word, warn_of_rename
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import InputError, frozen, whole_number
 from dcglearn.learning.checkpoint import Checkpoint
-from dcglearn.learning.direct_fit import (
-    SHARPNESS,
-    Curves,
-    Fit,
-    Model,
-    family,
-    fit,
-    log_curves,
-    lowest_objective,
-    warm_fit,
-)
-from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, SIGMOID
+from dcglearn.learning.direct_fit import SHARPNESS, Curves, Model, family, log_curves
+from dcglearn.learning.direct_search import Fit, fit, lowest_objective, warm_fit
+from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.saved_learner import SavedLearner
 from dcglearn.learning.utility_learner import PairLearner, UtilityLearner
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
@@ -352,7 +343,7 @@ class DCGLearner(PairLearner):
         model: Model,
         judgements: JudgementSource,
         near: Sequence[Floats] | None,
-        cold_starts: Callable[[], list[list[Floats]]],
+        cold_starts: Callable[[], list[Floats]],
         refit: str,
     ) -> Fit:
         """Return the fit from the parameters `near`, or from all starts where there are none or they are worse."""
@@ -368,18 +359,18 @@ class DCGLearner(PairLearner):
         self.warm_ = warm is not None and warm.objective <= cold.objective
         return warm if warm is not None and self.warm_ else cold
 
-    def _cold_starts(self, model: Model, verdicts: Verdicts) -> list[list[Floats]]:
-        """Return the parameters of all starts, a group for each softness of the judges.
+    def _cold_starts(self, model: Model, verdicts: Verdicts) -> list[Floats]:
+        """Return the parameters of all starts, shape (S, p) for each softness of the judges.
 
         The metrics are a family of curves, the textbook DCGs, the prior, and the factored QP of a sample.
         """
-        prior = self._prior(model.n_grades, model.depth)
-        dcgs = [*textbook_dcgs(model.n_grades, model.depth).values(), *([] if prior is None else [prior])]
         sample = verdicts.sample(20_000).decided
         C = 0.1 / max(1.0, sample.total_weight / HUGE_WEIGHT)
-        dcgs.append(UtilityLearner(C, tol=1e-3).fit(sample).factor().dcg)
-        metrics = family(model.n_grades, model.depth) + [(dcg.gains, dcg.discounts) for dcg in dcgs]
-        return [[model.start(*metric, softer=softer) for metric in metrics] for softer in SOFTER]
+        factored = UtilityLearner(C, tol=1e-3).fit(sample).factor().dcg
+        dcgs = [dcg for dcg in (self._prior(model.n_grades, model.depth), factored) if dcg is not None]
+        of_log = [np.concatenate(log_curves(dcg.gains, dcg.discounts)) for dcg in dcgs]
+        metrics = np.vstack([_known_curves(model.n_grades, model.depth), *of_log])
+        return [model.starts(metrics, softer) for softer in SOFTER]
 
     def _keep(self, curves: Curves, raters: Sequence[str], *, ties: bool) -> None:
         """Set the attributes that follow from the curves; `raters` names several judges."""
@@ -407,6 +398,14 @@ class DCGLearner(PairLearner):
                 UserWarning,
                 stacklevel=4,
             )
+
+
+@cache
+def _known_curves(n_grades: int, depth: int) -> Floats:
+    """Return alpha and delta of a family of curves and of the textbook DCGs, shape (S, L + K - 2)."""
+    dcgs = textbook_dcgs(n_grades, depth).values()
+    metrics = family(n_grades, depth) + [(dcg.gains, dcg.discounts) for dcg in dcgs]
+    return frozen(np.array([np.concatenate(log_curves(*metric)) for metric in metrics]))
 
 
 def _notes(visible: Visibility) -> tuple[str, ...]:

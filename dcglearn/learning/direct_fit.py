@@ -1,4 +1,4 @@
-"""Gains and discounts fitted directly to judgements, on plain arrays: parameters, prior, objective, multi-start.
+"""Gains and discounts fitted directly to judgements, on plain arrays: parameters, prior, objective.
 
 The parameters are logarithms. Gains rise by ``a_m = exp(alpha_m)`` from grade m - 1 to m, discounts fall by the factor
 ``exp(-delta_k)`` from position k to k + 1 with ``delta_k >= 0``: increasing and decreasing by construction. On these
@@ -9,25 +9,21 @@ charges bends by a smooth Huber loss, so a few sharp bends stay cheap and a step
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
 
-from dcglearn.foundation.progress import counted
-from dcglearn.learning.pair_loss import LIKELIHOOD, SIGMOID, JudgementSource
+from dcglearn.learning.curve_prior import CurvePrior, CurveShape, curve_prior
+from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
+from dcglearn.learning.pair_loss import JudgementSource, LossSums, Points
+from dcglearn.learning.trust_region import Local
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dcglearn.foundation.arrays import Floats
 
-
-KNEE = 0.3
-"""Bends of the log curves beyond this size cost linearly rather than quadratically."""
 
 GAIN_SLOPE, DISCOUNT_SLOPE = (1.0, 3.0), (0.5, 1.0)
 """Prior mean and standard deviation of the slope of ``alpha`` per grade, and of the discounts' exponent q."""
@@ -47,9 +43,6 @@ TOP_ERROR = -0.02
 
 THRESHOLD_SPREAD = 2.0
 """Prior standard deviation of the logs of the steps between thresholds; their mean is 0."""
-
-SUBSAMPLE = 1 << 14
-"""Logs of at least twice this many pairs compare starts on about this many of them."""
 
 
 @dataclass(frozen=True)
@@ -102,114 +95,90 @@ class Model:
     target: tuple[Floats, Floats] | None = None
     margins: Floats | None = None
 
-    @property
+    @cached_property
     def parts(self) -> list[slice]:
-        """Slices of alpha, delta, log sharpness, logits of error (common, then one a judge), log threshold steps."""
-        raters = (self.n_raters + 1 if self.n_raters > 1 else 1) if self.with_errors else 0
+        """Slices of alpha, delta, log sharpness, logit of error, log threshold steps, deviations of judges' logits."""
+        error = int(self.with_errors)
         thresholds = 0 if self.margins is not None or self.kind == SIGMOID else self.n_levels - 1 + self.ties
-        ends = np.cumsum([self.n_grades - 1, self.depth - 1, 1, raters, thresholds])
-        return [slice(end - size, end) for end, size in zip(ends, np.diff(ends, prepend=0), strict=True)]
+        raters = self.n_raters if self.with_errors and self.n_raters > 1 else 0
+        ends = np.cumsum([self.n_grades - 1, self.depth - 1, 1, error, thresholds, raters])
+        return [slice(end - size, end) for end, size in zip(ends.tolist(), np.diff(ends, prepend=0), strict=True)]
 
-    @property
-    def bounds(self) -> list[tuple[float, float]]:
-        """Bounds of the parameters."""
-        alpha, delta, sharp, error, thresholds = (part.stop - part.start for part in self.parts)
-        errors = [(-9.0, TOP_ERROR)] + [(-9.0, 9.0)] * (error - 1)
-        near = [(self.centre - 8, self.centre + 4)] * sharp
-        return [(-30.0, 30.0)] * alpha + [(0.0, 20.0)] * delta + near + errors[:error] + [(-9.0, 9.0)] * thresholds
+    @cached_property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Lower and upper bounds of the parameters, shape (p,) each."""
+        ends = [(-30.0, 30.0), (0.0, 20.0), (self.centre - 8, self.centre + 4), (-9.0, TOP_ERROR), (-9.0, 9.0)]
+        sizes = [part.stop - part.start for part in self.parts]
+        low, high = np.repeat(np.array([*ends, (-9.0, 9.0)]), sizes, axis=0).T
+        return np.ascontiguousarray(low), np.ascontiguousarray(high)
 
-    def start(self, gains: Floats, discounts: Floats, softer: float = 0.0) -> Floats:
-        """Return the parameters of a metric, clipped to increasing gains and decreasing discounts, shape (p,).
+    def starts(self, log_metrics: Floats, softer: float = 0.0) -> Floats:
+        """Return the parameters of metrics given by alpha and delta, shape (S, L + K - 2), within bounds; shape (S, p).
 
         `softer` explains noise by judges who are less sharp (by this many log units) and err less.
         """
-        alpha, delta = log_curves(gains, discounts)
-        theta = np.zeros(self.parts[-1].stop)
-        theta[self.parts[0]], theta[self.parts[1]] = alpha, delta
-        theta[self.parts[2]] = self.centre - softer
-        if self.with_errors:
-            theta[self.parts[3].start] = -1.5 - softer
-        low, high = np.transpose(self.bounds)
-        return np.clip(theta, low, high)
+        _, delta, sharp, error, *_ = self.parts
+        thetas = np.zeros((len(log_metrics), self.parts[-1].stop))
+        thetas[:, : delta.stop] = log_metrics
+        thetas[:, sharp], thetas[:, error] = self.centre - softer, -1.5 - softer
+        return np.clip(thetas, *self.bounds)
 
     def curves(self, theta: Floats) -> Curves:
         """Return gains, discounts and judges at parameters theta, shape (p,)."""
-        alpha, delta, sharp, error, thresholds = (theta[part] for part in self.parts)
-        steps = np.exp(alpha - alpha.max())
-        discounts = np.exp(-np.concatenate([[0.0], np.cumsum(delta)]))
+        points = self.points(theta[None])
+        sharpness = float(np.exp(theta[self.parts[2].start]))
         return Curves(
-            gains=np.concatenate([[0.0], np.cumsum(steps / steps.sum())]),
-            discounts=discounts / discounts.sum(),
-            sharpness=float(np.exp(sharp[0])),
-            errors=self._errors(error),
-            thresholds=self._thresholds(thresholds),
+            gains=points.gains[0],
+            discounts=points.discounts[0] / sharpness,
+            sharpness=sharpness,
+            errors=points.errors[0],
+            thresholds=points.thresholds[0],
         )
 
-    def _errors(self, logits: Floats) -> Floats:
-        if not self.with_errors:
-            return np.zeros(self.n_raters)
-        errors: Floats = expit(logits[:1] + logits[1:]) if self.n_raters > 1 else expit(logits)
-        return errors
-
-    def _thresholds(self, logs: Floats) -> Floats:
+    def points(self, thetas: Floats) -> Points:
+        """Return gains, discounts times sharpness, and judges at parameters, shape (B, p)."""
+        alpha, delta, sharp, error, thresholds, raters = (thetas[:, part] for part in self.parts)
+        n = len(thetas)
+        steps = np.exp(alpha - alpha.max(axis=1, keepdims=True))
+        gains, logs = np.zeros((n, self.n_grades)), np.zeros((n, self.depth))
+        np.cumsum(steps / steps.sum(axis=1, keepdims=True), axis=1, out=gains[:, 1:])
+        np.cumsum(-delta, axis=1, out=logs[:, 1:])
+        discounts = np.exp(logs)
+        discounts *= np.exp(sharp) / discounts.sum(axis=1, keepdims=True)
+        errors = np.zeros((n, self.n_raters))
+        if self.with_errors:
+            errors[:] = expit(error + raters if raters.shape[1] else error)
         if self.margins is not None:
-            return self.margins
-        rises = np.exp(logs) if self.ties else np.concatenate([[0.0], np.exp(logs)])
-        if self.kind == SIGMOID:
-            rises = np.zeros(self.n_levels)
-        return np.concatenate([[0.0], np.cumsum(rises), [np.inf]])
+            return Points(gains, discounts, np.tile(self.margins, (n, 1)), errors)
+        cuts = np.zeros((n, self.n_levels + 2))
+        cuts[:, -1] = np.inf
+        if thresholds.shape[1]:
+            np.cumsum(np.exp(thresholds), axis=1, out=cuts[:, 1 if self.ties else 2 : -1])
+        return Points(gains, discounts, cuts, errors)
 
     def objective(self, theta: Floats, judgements: JudgementSource, share: float) -> tuple[float, Floats]:
         """Return ``share * loss + prior`` and its gradient, shape (p,)."""
-        alpha, delta, sharp, error, thresholds = self.parts
-        curves = self.curves(theta)
-        sums = judgements.loss(curves.weights, curves.thresholds, curves.errors, self.kind)
-        gradient = np.zeros(len(theta))
-        moment = share * sums.moment
-        of_gains, of_discounts = (
-            curves.sharpness * (curves.discounts @ moment),
-            curves.sharpness * (moment @ curves.gains),
-        )
-        of_steps, steps = np.cumsum(of_gains[::-1])[::-1][1:], np.diff(curves.gains)
-        gradient[alpha] = steps * (of_steps - steps @ of_steps)
-        of_logs = curves.discounts * (of_discounts - curves.discounts @ of_discounts)
-        gradient[delta] = -np.cumsum(of_logs[::-1])[::-1][1:]
-        gradient[sharp] = np.vdot(moment, curves.weights)
-        if self.with_errors:
-            each = share * sums.errors * curves.errors * (1 - curves.errors)
-            gradient[error.start] = each.sum()
-            gradient[error.start + 1 : error.stop] = each if self.n_raters > 1 else ()
-        if thresholds.stop > thresholds.start:
-            later = share * np.cumsum(sums.thresholds[-2:0:-1])[::-1]  # threshold j moves with every step up to j
-            gradient[thresholds] = later[0 if self.ties else 1 :] * np.exp(theta[thresholds])
-        value, slope = self.prior(theta)
-        return share * sums.loss + value, gradient + slope
+        local = Objective(self, judgements, share).at(theta[None], SLOPES)
+        return float(local.value[0]), local.gradient[0]
 
-    def prior(self, theta: Floats) -> tuple[float, Floats]:
-        """Return minus the log prior (up to a constant) and its gradient, shape (p,)."""
-        alpha, delta, sharp, error, thresholds = self.parts
-        gradient = np.zeros(len(theta))
+    @cached_property
+    def prior(self) -> CurvePrior:
+        """Minus the log prior (up to a constant)."""
+        alpha, delta, sharp, error, thresholds, raters = self.parts
         spacing = np.diff(np.log(np.arange(1.0, self.depth + 1)))
-        value = 0.0
-        for i, (part, scale, (mean, spread)) in enumerate(((alpha, 1.0, GAIN_SLOPE), (delta, spacing, DISCOUNT_SLOPE))):
-            slopes, expected = theta[part] / scale, (mean, spread)
-            if self.target is not None:
-                slopes, expected = slopes - self.target[i] / scale, (0.0, spread / NEAR_TARGET)
-            cost, slope = _bend_cost(slopes, expected, of_levels=i == 0)
-            value += self.ridge * cost
-            gradient[part] = self.ridge * slope / scale
-        level = theta[alpha].mean()  # only differences of alpha matter: this pins their mean
-        value += 0.5 * level**2
-        gradient[alpha] += level / (alpha.stop - alpha.start)
-        normal = [(sharp, self.centre, SHARPNESS_SPREAD), (thresholds, 0.0, THRESHOLD_SPREAD)]
-        if self.with_errors:
-            common = slice(error.start, error.start + 1)
-            normal += [(common, ERROR, ERROR_SPREAD), (slice(common.stop, error.stop), 0.0, RATER_SPREAD)]
-        for part, mean, spread in normal:
-            off = (theta[part] - mean) / spread
-            value += 0.5 * float(off @ off)
-            gradient[part] += off / spread
-        return value, gradient
+        curves = []
+        for i, (at, scale, (mean, spread)) in enumerate(((alpha, 1.0, GAIN_SLOPE), (delta, spacing, DISCOUNT_SLOPE))):
+            near = (mean, spread) if self.target is None else (0.0, spread / NEAR_TARGET)
+            target = 0.0 if self.target is None else self.target[i]
+            curves.append(CurveShape(at, target, scale, near, of_levels=i == 0))
+        normals = [
+            (sharp, self.centre, SHARPNESS_SPREAD),
+            (error, ERROR, ERROR_SPREAD),
+            (thresholds, 0.0, THRESHOLD_SPREAD),
+            (raters, 0.0, RATER_SPREAD),
+        ]
+        # only differences of alpha matter: `pinned` holds their mean
+        return curve_prior(raters.stop, raters.stop - raters.start, curves, alpha, normals, self.ridge)
 
 
 def log_curves(gains: Floats, discounts: Floats) -> tuple[Floats, Floats]:
@@ -228,137 +197,150 @@ def family(n_grades: int, depth: int) -> list[tuple[Floats, Floats]]:
 
 
 @dataclass(frozen=True)
-class Fit:
-    """A fitted model.
+class Objective:
+    """``share * loss + prior`` as a function of the parameters, with derivatives from sums over the judgements."""
 
-    Attributes
-    ----------
-    curves : Curves
-        Metric and judges.
-    theta : ndarray, shape (p,)
-        The parameters.
-    objective : float
-        Objective at theta.
-    n_iter : int
-        Iterations of the last descent.
-    converged : bool
-        Whether the last descent ended at a stationary point.
+    model: Model
+    judgements: JudgementSource
+    share: float
+
+    def __call__(self, thetas: Floats) -> Local:
+        """Return the objective near parameters, shape (B, p)."""
+        return self.at(thetas, CURVATURE)
+
+    def values(self, thetas: Floats) -> Floats:
+        """Return the objective at parameters, shape (B, p)."""
+        values: Floats = self.at(thetas, VALUE).value
+        return values
+
+    def at(self, thetas: Floats, order: int) -> Local:
+        """Return the objective as far as the order of the sums goes; see `pair_loss`."""
+        model = self.model
+        points = model.points(thetas)
+        sums = self.judgements.sums(points, model.kind, order)
+        value, gradient, dense = model.prior.at(thetas)
+        n, d = dense.shape[:2]
+        n_tips = thetas.shape[1] - d
+        value = value + self.share * sums.loss
+        if order == VALUE:
+            return Local(value, gradient, dense, np.zeros((n, n_tips, d)), np.zeros((n, n_tips)))
+        at = _Derivatives(model, thetas, points, sums)
+        gradient += self.share * at.gradient
+        cross, tips = np.zeros((n, n_tips, d)), np.tile(model.prior.precision[d:], (n, 1))
+        if order == CURVATURE:
+            dense += self.share * at.dense
+            if n_tips:
+                cross += self.share * at.of_judges
+                tips += self.share * at.of_logits
+        return Local(value, gradient, dense, cross, tips)
+
+
+class _Derivatives:
+    """Derivatives of a loss in the parameters, from those in gains, discounts, thresholds and errors.
+
+    `gradient` has shape (B, p). Of the second derivatives, those within the first d parameters are `dense`, shape (B,
+    d, d); those in a judge's own logit and the first d are `of_judges`, shape (B, R, d), and in that logit alone
+    `of_logits`, shape (B, R).
     """
 
-    curves: Curves
-    theta: Floats
-    objective: float
-    n_iter: int
-    converged: bool
+    def __init__(self, model: Model, thetas: Floats, points: Points, sums: LossSums) -> None:
+        self.model, self.points, self.sums = model, points, sums
+        self.n, self.d = len(thetas), model.parts[4].stop
+        alpha, delta, sharp, error, thresholds, raters = model.parts
+        self.gradient = np.zeros(thetas.shape)
+        of_gains = (points.discounts[:, None, :] @ sums.moment)[:, 0]
+        of_discounts = (sums.moment @ points.gains[:, :, None])[:, :, 0]
+        self.steps = np.diff(points.gains, axis=1)
+        of_steps = _sums_beyond(of_gains)
+        self.off_gains = of_steps - (self.steps * of_steps).sum(axis=1, keepdims=True)
+        self.gradient[:, alpha] = self.steps * self.off_gains
+        size = points.discounts.sum(axis=1, keepdims=True)
+        of_logs = points.discounts * of_discounts
+        self.gradient[:, sharp] = of_logs.sum(axis=1, keepdims=True)
+        self.of_logs = of_logs - points.discounts / size * self.gradient[:, sharp]
+        self.gradient[:, delta] = -_sums_beyond(self.of_logs)
+        self.rises = np.exp(thetas[:, thresholds])
+        if self.rises.shape[1]:  # threshold j moves with every step up to j
+            later = _sums_beyond(sums.thresholds[:, :-1])
+            self.gradient[:, thresholds] = later[:, 0 if model.ties else 1 :] * self.rises
+        if model.with_errors:
+            self.moves = points.errors * (1 - points.errors)
+            self.of_errors = sums.errors * self.moves
+            self.gradient[:, error.start] = self.of_errors.sum(axis=1)
+            self.gradient[:, raters] = self.of_errors[:, : raters.stop - raters.start]
+
+    @cached_property
+    def jacobian(self) -> Floats:
+        """Derivatives of gains, discounts and thresholds in the first d parameters, shape (B, m, d)."""
+        model, gains, discounts = self.model, self.points.gains, self.points.discounts
+        alpha, delta, sharp, _, thresholds, _ = model.parts
+        n_gains, n_curves = gains.shape[1], gains.shape[1] + discounts.shape[1]
+        jacobian = np.zeros((self.n, n_curves + self.points.thresholds.shape[1], self.d))
+        reached = np.tri(n_gains, n_gains - 1, -1)
+        jacobian[:, :n_gains, alpha] = self.steps[:, None, :] * (reached - gains[:, :, None])
+        rest = _sums_beyond(discounts) / discounts.sum(axis=1, keepdims=True)
+        fallen = np.tri(discounts.shape[1], discounts.shape[1] - 1, -1)
+        jacobian[:, n_gains:n_curves, delta] = -discounts[:, :, None] * (fallen - rest[:, None, :])
+        jacobian[:, n_gains:n_curves, sharp] = discounts[:, :, None]
+        n_rises = self.rises.shape[1]
+        if n_rises:
+            first = n_curves + (1 if model.ties else 2)
+            jacobian[:, first:-1, thresholds] = np.tri(n_rises) * self.rises[:, None, :]
+        return jacobian
+
+    @cached_property
+    def dense(self) -> Floats:
+        """Second derivatives within the first d parameters: those of the curves, then of what the curves depend on."""
+        n_gains, depth = self.points.gains.shape[1], self.points.discounts.shape[1]
+        joint = self.sums.joint.copy()
+        joint[:, :n_gains, n_gains : n_gains + depth] += self.sums.moment.transpose(0, 2, 1)
+        joint[:, n_gains : n_gains + depth, :n_gains] += self.sums.moment
+        dense: Floats = self.jacobian.transpose(0, 2, 1) @ joint @ self.jacobian
+        alpha, delta, sharp, error, thresholds, _ = self.model.parts
+        dense[:, alpha, alpha] += _softmax_bends(self.steps, self.steps * self.off_gains)
+        share = self.points.discounts / self.points.discounts.sum(axis=1, keepdims=True)
+        beyond = np.tri(depth, depth - 1, -1)
+        dense[:, delta, delta] += beyond.T @ _softmax_bends(share, self.of_logs) @ beyond
+        size = sharp.start
+        dense[:, size, size] += self.gradient[:, size]
+        dense[:, delta, size] += self.gradient[:, delta]
+        dense[:, size, delta] += self.gradient[:, delta]
+        at = np.arange(thresholds.start, thresholds.stop)
+        dense[:, at, at] += self.gradient[:, thresholds]
+        if self.model.with_errors:
+            common = self.of_judges.sum(axis=1) - np.eye(self.d)[error.start] * self.of_logits.sum(axis=1)[:, None]
+            dense[:, error.start, :] += common
+            dense[:, :, error.start] += common
+            dense[:, error.start, error.start] += self.of_logits.sum(axis=1)
+        return dense
+
+    @cached_property
+    def of_logits(self) -> Floats:
+        """Second derivatives in each judge's logit, shape (B, R)."""
+        logits: Floats = self.sums.bends * self.moves**2 + self.of_errors * (1 - 2 * self.points.errors)
+        return logits
+
+    @cached_property
+    def of_judges(self) -> Floats:
+        """Second derivatives in each judge's logit and the first d parameters, shape (B, R, d)."""
+        cross: Floats = self.moves[:, :, None] * (self.sums.crossed @ self.jacobian)
+        cross[:, :, self.model.parts[3].start] += self.of_logits
+        return cross
 
 
-def fit(
-    model: Model,
-    judgements: JudgementSource,
-    share: float,
-    starts: Sequence[Sequence[Floats]],
-    *,
-    n_starts: int = 2,
-    max_iter: int = 2000,
-    tol: float = 1e-8,
-) -> Fit:
-    """Descend from the best of several starts; the objective of the result is at most that of every start.
+def _sums_beyond(values: Floats) -> Floats:
+    """Return for all entries but the last the sum of those after it, along rows."""
+    sums: Floats = np.cumsum(values[:, :0:-1], axis=1)[:, ::-1]
+    return sums
 
-    `share` is the factor of the loss: the number of independent judgements that a unit of weight counts for.
-    `starts` holds parameters, shape (p,), in groups; `n_starts` of each group are descended from, in at most
-    `max_iter` iterations to the tolerance `tol`.
+
+def _softmax_bends(share: Floats, slopes: Floats) -> Floats:
+    """Return the part of second derivatives in the logs of shares that comes from their bends, shape (B, k, k).
+
+    `slopes` are the derivatives in the logs, shape (B, k).
     """
-    step = len(judgements) // SUBSAMPLE
-    sample = judgements.every(step) if step >= 2 else judgements
-    sample_share = share * judgements.total_weight / sample.total_weight
-    chosen = []
-    for group in starts:
-        values = [model.objective(theta, sample, sample_share)[0] for theta in group]
-        chosen += [group[i] for i in np.argsort(values, kind="stable")[:n_starts]]
-    objective = attrgetter("objective")
-    descents = counted(chosen, len(chosen), "starts")
-    best = min((_descend(model, sample, sample_share, theta, max_iter, tol) for theta in descents), key=objective)
-    if sample is judgements:
-        return best
-    (whole,) = (
-        _descend(model, judgements, share, theta, max_iter, tol) for theta in counted([best.theta], 1, "all pairs")
-    )
-    better = [theta for theta in chosen if model.objective(theta, judgements, share)[0] < whole.objective]
-    return min([whole, *(_descend(model, judgements, share, theta, max_iter, tol) for theta in better)], key=objective)
-
-
-def warm_fit(
-    model: Model,
-    judgements: JudgementSource,
-    share: float,
-    starts: Sequence[Floats],
-    *,
-    max_iter: int = 2000,
-    tol: float = 1e-8,
-) -> Fit:
-    """Descend from each of a few starts near the optimum, over all judgements, and keep the best; see `fit`."""
-    fits = (_descend_from(model, judgements, share, theta, max_iter, tol) for theta in starts)
-    return min(fits, key=attrgetter("objective"))
-
-
-def lowest_objective(
-    model: Model, judgements: JudgementSource, share: float, starts: Sequence[Sequence[Floats]]
-) -> float:
-    """Return the objective over all judgements of the start, in groups as for `fit`, that is best on the sample."""
-    step = len(judgements) // SUBSAMPLE
-    sample = judgements.every(step) if step >= 2 else judgements
-    sample_share = share * judgements.total_weight / sample.total_weight
-    each = [theta for group in starts for theta in group]
-    best = min(each, key=lambda theta: model.objective(theta, sample, sample_share)[0])
-    return model.objective(best, judgements, share)[0]
-
-
-def _descend(model: Model, judgements: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float) -> Fit:
-    """Descend by L-BFGS-B; for the sigmoid loss, which is flat far from the optimum, first at lower sharpness."""
-    for softer in (3.0, 1.5) if model.kind == SIGMOID else ():
-        blunt = replace(model, centre=model.centre - softer)
-        curves = blunt.curves(theta)
-        theta = _minimised(blunt, judgements, share, blunt.start(curves.gains, curves.discounts), max_iter, tol).x
-    return _descend_from(model, judgements, share, theta, max_iter, tol)
-
-
-def _descend_from(
-    model: Model, judgements: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float
-) -> Fit:
-    done = _minimised(model, judgements, share, theta, max_iter, tol)
-    start_value = model.objective(theta, judgements, share)[0]
-    x = done.x if done.fun <= start_value else theta
-    return Fit(model.curves(x), x, float(min(done.fun, start_value)), int(done.nit), bool(done.success))
-
-
-def _minimised(
-    model: Model, judgements: JudgementSource, share: float, theta: Floats, max_iter: int, tol: float
-) -> Any:
-    options = {"maxiter": max_iter, "ftol": tol * 1e-3, "gtol": 1e-6, "maxcor": 20}
-    arguments = {"args": (judgements, share), "bounds": model.bounds, "options": options}
-    return minimize(model.objective, theta, jac=True, method="L-BFGS-B", **arguments)
-
-
-def _bend_cost(slopes: Floats, expected: tuple[float, float], *, of_levels: bool) -> tuple[float, Floats]:
-    """Charge a curve for bends and for an unlikely slope.
-
-    `slopes` holds the slopes of the curve or, with `of_levels`, its levels at equal spacing.
-    """
-    tilt = np.diff(slopes) if of_levels else slopes
-    gradient = np.zeros(len(tilt))
-    if not len(tilt):
-        return 0.0, np.zeros(len(slopes))
-    off = (tilt.mean() - expected[0]) / expected[1]
-    value = 0.5 * off**2
-    gradient += off / expected[1] / len(tilt)
-    bends = np.diff(tilt)
-    root = np.sqrt(1 + (bends / KNEE) ** 2)
-    value += KNEE**2 * float((root - 1).sum())
-    gradient[1:] += bends / root
-    gradient[:-1] -= bends / root
-    if not of_levels:
-        return float(value), gradient
-    levels = np.zeros(len(slopes))
-    levels[1:] += gradient
-    levels[:-1] -= gradient
-    return float(value), levels
+    bends = -share[:, :, None] * slopes[:, None, :]
+    bends += bends.transpose(0, 2, 1).copy()
+    at = np.arange(share.shape[1])
+    bends[:, at, at] += slopes
+    return bends

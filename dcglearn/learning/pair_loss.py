@@ -1,4 +1,4 @@
-"""The kernel of `DCGLearner`: the loss of a utility on judgements, with its slopes, straight from int8 grades.
+"""The loss of utilities on judgements, with slopes and curvature: what `DCGLearner` sees of a log.
 
 With ``z = <W, d>`` the utility of a pair's first list minus that of its second, a judgement costs
 
@@ -14,15 +14,14 @@ The loss of a log is the sum of the losses of its parts.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import over_chunks
+from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SLOPES, VALUE, add_up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,8 +29,34 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats, Grades
 
 
-LIKELIHOOD, SIGMOID, HINGE = 0, 1, 2
-"""Losses of the kernel."""
+@dataclass(frozen=True)
+class Points:
+    """B models of judges and their metric, at which losses are summed in one pass.
+
+    Attributes
+    ----------
+    gains : ndarray, shape (B, L)
+        Gains.
+    discounts : ndarray, shape (B, K)
+        Discounts, in units that make ``discounts * gains`` the utility in units of the judges' noise.
+    thresholds : ndarray, shape (B, M + 2)
+        ``t[1..M]`` for the strengths; ``t[0]`` is not used, ``t[M + 1]`` is infinite.
+    errors : ndarray, shape (B, R)
+        Error rate of each judge.
+    """
+
+    gains: Floats
+    discounts: Floats
+    thresholds: Floats
+    errors: Floats
+
+    def __len__(self) -> int:
+        return len(self.gains)
+
+    @property
+    def arrays(self) -> tuple[Floats, ...]:
+        """All arrays."""
+        return self.gains, self.discounts, self.thresholds, self.errors
 
 
 class JudgementSource(Protocol):
@@ -44,8 +69,8 @@ class JudgementSource(Protocol):
     def total_weight(self) -> float:
         """Sum of the weights."""
 
-    def loss(self, weights: Floats, thresholds: Floats, errors: Floats, kind: int) -> LossSums:
-        """Return the loss and its slopes; see `pair_loss`."""
+    def sums(self, points: Points, kind: int, order: int) -> LossSums:
+        """Return the losses at the points and, as far as the order goes, their slopes and curvature."""
 
     def every(self, step: int) -> Judgements:
         """Return every `step`-th judgement."""
@@ -78,14 +103,21 @@ class Judgements:
 
     def every(self, step: int, first: int = 0) -> Judgements:
         """Return every `step`-th pair, from `first` on, copied."""
-        return Judgements(*(x if x.ndim == 1 and len(x) == 1 else x[first::step].copy() for x in self._arrays))
+        return Judgements(*(x if x.ndim == 1 and len(x) == 1 else x[first::step].copy() for x in self.arrays))
 
-    def loss(self, weights: Floats, thresholds: Floats, errors: Floats, kind: int) -> LossSums:
-        """Return the loss and its slopes; see `pair_loss`."""
-        return pair_loss(self, weights, thresholds, errors, kind)
+    def sums(self, points: Points, kind: int, order: int) -> LossSums:
+        """Return the losses at the points, with slopes if the order is SLOPES, and curvature if it is CURVATURE.
+
+        Linear in n, without temporary memory; the bytes depend neither on the number of threads nor on the other
+        points.
+        """
+        tables = _with_unknown(points.discounts[:, :, None] * points.gains[:, None, :])
+        factors = _with_unknown(points.gains), points.discounts
+        return _sums(self, (tables, *factors, points.thresholds, points.errors), kind, order)
 
     @property
-    def _arrays(self) -> tuple[Any, ...]:
+    def arrays(self) -> tuple[Any, ...]:
+        """All columns."""
         return self.first, self.second, self.level, self.rater, self.weight
 
     @property
@@ -96,133 +128,73 @@ class Judgements:
 
 @dataclass(frozen=True)
 class LossSums:
-    """A loss and its slopes; parts add with ``+``.
+    """Losses at B points, with their slopes and curvature; parts add with ``+``.
 
     Attributes
     ----------
-    loss : float
+    loss : ndarray, shape (B,)
         Weighted sum over the pairs.
-    moment : ndarray, shape (K, L)
+    moment : ndarray, shape (B, K, L)
         Its slope in W, ``sum v loss'(z) d``.
-    thresholds : ndarray, shape (M + 2,)
+    thresholds : ndarray, shape (B, M + 2)
         Its slope in the thresholds (zero for the sigmoid).
-    errors : ndarray, shape (R,)
+    errors : ndarray, shape (B, R)
         Its slope in each judge's error rate (zero unless a likelihood).
+    joint : ndarray, shape (B, m, m)
+        ``sum v loss'' u u^T`` for the slopes u of z in the L gains and K discounts, and the second derivatives that
+        involve the M + 2 thresholds, in this order.
+    crossed, bends : ndarray, shapes (B, R, m) and (B, R)
+        Second derivatives in each error rate and these parameters; in each error rate.
     """
 
-    loss: float
+    loss: Floats
     moment: Floats
     thresholds: Floats
     errors: Floats
+    joint: Floats
+    crossed: Floats
+    bends: Floats
 
     def __add__(self, other: LossSums) -> LossSums:
-        return LossSums(
-            self.loss + other.loss,
-            self.moment + other.moment,
-            self.thresholds + other.thresholds,
-            self.errors + other.errors,
-        )
+        return LossSums(*(getattr(self, x.name) + getattr(other, x.name) for x in fields(self)))
 
 
 def pair_loss(
     judgements: Judgements, weights: Floats, thresholds: Floats, errors: Floats, kind: int = LIKELIHOOD
 ) -> LossSums:
-    """Return the loss of the utility `weights`, shape (K, L), and its slopes.
+    """Return the loss of one utility `weights`, shape (K, L), in units of the judges' noise, and its slopes.
 
-    `weights` is in units of the judges' noise. `thresholds` has shape (M + 2,): ``t[1..M]`` for the strengths,
-    ``t[0]`` not used, ``t[M + 1]`` infinite. `errors` holds the error rate of each judge, shape (R,). `kind` is
-    LIKELIHOOD, SIGMOID or HINGE. Linear in n, without temporary memory; the bytes do not depend on the number of
-    threads.
+    `thresholds`, shape (M + 2,), and `errors`, shape (R,), are those of one of the `Points`; `kind` is LIKELIHOOD,
+    SIGMOID or HINGE. The sums have no axis of points; there is no curvature, for want of gains and discounts.
     """
-    if not len(judgements):
-        return LossSums(0.0, np.zeros(weights.shape), np.zeros(len(thresholds)), np.zeros(len(errors)))
-    table = np.hstack([np.zeros((len(weights), 1)), weights])  # column g + 1 for grade g, so that -1 is worth 0
+    table = _with_unknown(weights[None])
+    n_points, depth, width = table.shape
+    factors = np.zeros((n_points, width)), np.zeros((n_points, depth))
+    sums = _sums(judgements, (table, *factors, thresholds[None], errors[None]), kind, SLOPES)
+    return LossSums(*(getattr(sums, x.name)[0] for x in fields(sums)))
+
+
+def _with_unknown(values: Floats) -> Floats:
+    """Return values of the L grades after a zero for -1, the grade that is not known."""
+    padded = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    padded[..., 1:] = values
+    return padded
+
+
+def _sums(judgements: Judgements, points: tuple[Floats, ...], kind: int, order: int) -> LossSums:
+    """Return the sums at points laid out as `add_up` wants them."""
+    tables, gains, discounts, thresholds, errors = points
+    n_points, n_errors = errors.shape
+    m = gains.shape[1] + discounts.shape[1] + thresholds.shape[1] if order == CURVATURE else 0
+    slopes = (tables, thresholds, errors) if order > VALUE else (tables[:, :, :1], thresholds[:, :0], errors[:, :0])
 
     def part(start: int, stop: int) -> LossSums:
-        moment, of_thresholds, of_errors = np.zeros(table.shape), np.zeros(len(thresholds)), np.zeros(len(errors))
-        pairs = (judgements.first, judgements.second, judgements.level, judgements.rater, judgements.weight)
-        loss = _add_up(*pairs, table, thresholds, errors, kind, start, stop, moment, of_thresholds, of_errors)
-        return LossSums(loss, moment[:, 1:], of_thresholds, of_errors)
+        curved = np.zeros((n_points, m, m)), np.zeros((n_points, n_errors if m else 0, m))
+        sums = np.zeros(n_points), *(np.zeros(x.shape) for x in slopes), *curved, np.zeros(curved[1].shape[:2])
+        add_up(judgements.arrays, points, kind, order, start, stop, sums)
+        loss, moment, of_thresholds, of_errors, joint, crossed, bends = sums
+        known = joint[:, 1:, 1:], crossed[:, :, 1:]
+        return LossSums(loss, moment[:, :, 1:], of_thresholds, of_errors, *known, bends)
 
-    return reduce(LossSums.__add__, over_chunks(part, len(judgements)))
-
-
-@njit(inline="always")
-def _sigma(x):
-    if x >= 0:
-        return 1.0 / (1.0 + math.exp(-x))
-    grown = math.exp(x)
-    return grown / (1.0 + grown)
-
-
-@njit(inline="always")
-def _log_sigma(x):
-    return -math.log1p(math.exp(-x)) if x >= 0 else x - math.log1p(math.exp(x))
-
-
-@njit(inline="always")
-def _log_interval(upper, lower):
-    """Return the log of sigma(upper) - sigma(lower), and its slopes in both; exact where the difference underflows."""
-    if lower == -math.inf:
-        return _log_sigma(upper), _sigma(-upper), 0.0
-    gap = upper - lower
-    near = 1.0 / math.expm1(gap) if gap < 700.0 else 0.0
-    log = _log_sigma(upper) + _log_sigma(-lower) + math.log(-math.expm1(-gap))
-    return log, _sigma(-upper) + near, -_sigma(lower) - near
-
-
-@njit(inline="always")
-def _negative_log_likelihood(z, j, r, v, thresholds, errors, of_thresholds, of_errors):
-    """Return minus the log probability of a verdict and its slope in z; add v times its other slopes to the arrays."""
-    if j == 0:
-        log, up, down = _log_interval(z + thresholds[1], z - thresholds[1])
-        of_thresholds[1] -= v * (up - down)
-        return -log, -(up + down)
-    log, up, down = _log_interval(z - thresholds[j], z - thresholds[j + 1])
-    e = errors[r]
-    if e == 0.0:
-        of_thresholds[j] += v * up
-        of_thresholds[j + 1] += v * down
-        return -log, -(up + down)
-    mirrored, up_m, down_m = _log_interval(-z - thresholds[j], -z - thresholds[j + 1])
-    right, wrong = math.exp(log), math.exp(mirrored)
-    probability = max((1.0 - e) * right + e * wrong, 1e-300)
-    share, share_m = (1.0 - e) * right / probability, e * wrong / probability
-    of_thresholds[j] += v * (share * up + share_m * up_m)
-    of_thresholds[j + 1] += v * (share * down + share_m * down_m)
-    of_errors[r] -= v * (wrong - right) / probability
-    return -math.log(probability), -share * (up + down) + share_m * (up_m + down_m)
-
-
-@njit(cache=True, nogil=True)
-def _add_up(
-    first, second, level, rater, weight, table, thresholds, errors, kind, start, stop, moment, of_thresholds, of_errors
-):
-    """Return the loss of one chunk; add the slopes into the last three arrays."""
-    depth, width = table.shape
-    flat, slopes = table.ravel(), moment.ravel()
-    loss = 0.0
-    for i in range(start, stop):
-        z = 0.0
-        for k in range(depth):
-            z += flat[np.uint64(k * width + first[i, k] + 1)] - flat[np.uint64(k * width + second[i, k] + 1)]
-        v = weight[i] if len(weight) > 1 else weight[0]
-        j = level[i] if len(level) > 1 else level[0]
-        if kind == SIGMOID:
-            cost = _sigma(-z)
-            slope = -cost * (1.0 - cost)
-        elif kind == HINGE:
-            short = max(0.0, thresholds[j] - z)
-            cost = short * short
-            slope = -2.0 * short
-            of_thresholds[j] -= v * slope
-        else:
-            cost, slope = _negative_log_likelihood(
-                z, j, rater[i] if len(rater) > 1 else rater[0], v, thresholds, errors, of_thresholds, of_errors
-            )
-        loss += v * cost
-        step = v * slope
-        for k in range(depth):
-            slopes[np.uint64(k * width + first[i, k] + 1)] += step
-            slopes[np.uint64(k * width + second[i, k] + 1)] -= step
-    return loss
+    n = len(judgements)
+    return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)

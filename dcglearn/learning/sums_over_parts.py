@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.learning.pair_loss import LossSums
+    from dcglearn.learning.pair_loss import LossSums, Points
     from dcglearn.logs.pair_sums import PairSums
 
 
@@ -74,9 +74,9 @@ class JudgementParts(_InParts):
 
     kind = Judgements
 
-    def loss(self, weights: Floats, thresholds: Floats, errors: Floats, kind: int) -> LossSums:
-        """Return the loss and its slopes; see `pair_loss`."""
-        sums: LossSums = self.parts.total(Judgements.loss, weights, thresholds, errors, kind)
+    def sums(self, points: Points, kind: int, order: int) -> LossSums:
+        """Return the losses at the points; see `Judgements.sums`."""
+        sums: LossSums = self.parts.total(Judgements.sums, points, kind, order)
         return sums
 
 

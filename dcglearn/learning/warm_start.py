@@ -114,18 +114,19 @@ class WarmStart:
             If `Curves` hold as many error rates as neither one judge nor the log's.
         """
         if self.curves is None:
-            return [model.start(self.gains, self.discounts, softer=softer) for softer in SOFTER]
-        alpha, delta, sharp, error, thresholds = model.parts
-        theta = model.start(self.gains, self.discounts)
+            metric = np.concatenate(log_curves(self.gains, self.discounts))[None]
+            return [model.starts(metric, softer)[0] for softer in SOFTER]
+        alpha, delta, sharp, error, thresholds, each_rater = model.parts
+        theta = np.zeros(each_rater.stop)
         theta[alpha], theta[delta] = _logs_of(self.gains, self.discounts)
         theta[sharp] = np.log(self.curves.sharpness)
         if model.with_errors:
-            theta[error] = self._logits(self.curves.errors, raters if model.n_raters > 1 else ())
+            logits = self._logits(self.curves.errors, raters if model.n_raters > 1 else ())
+            theta[error], theta[each_rater] = logits[0], logits[1:]
         logs = _threshold_logs(self.curves.thresholds, model.ties)
         if len(logs) == thresholds.stop - thresholds.start:
             theta[thresholds] = logs
-        low, high = np.transpose(model.bounds)
-        return [np.clip(theta, low, high)]
+        return [np.clip(theta, *model.bounds)]
 
     def _logits(self, errors: Floats, raters: Sequence[str]) -> Floats:
         """Return the common logit of error and, for several raters, each one's distance from it."""

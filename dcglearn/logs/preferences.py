@@ -14,7 +14,7 @@ from dcglearn.logs.careful_pass import Rules
 from dcglearn.logs.columns import Columns, checked_columns
 from dcglearn.logs.constructors import Constructors, read_pair_columns
 from dcglearn.logs.frames import is_frame, is_records
-from dcglearn.logs.unique_rows import packed, unique_rows
+from dcglearn.logs.unique_rows import count_lists
 
 if TYPE_CHECKING:
     import os
@@ -185,7 +185,7 @@ class Preferences(Constructors):
     @cached_property
     def n_lists(self) -> int:
         """Number of distinct lists."""
-        return len(unique_rows(np.concatenate([packed(self.preferred), packed(self.other)]))[0])
+        return count_lists(self.preferred, self.other, self.n_grades)
 
     def split(self, fraction: float = 0.8, seed: Seed = None, by: str | None = None) -> tuple[Preferences, Preferences]:
         """Split at random into two logs.

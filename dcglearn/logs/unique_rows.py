@@ -44,3 +44,18 @@ def pair_numbers(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[n
     n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
     keys = np.minimum(first, second) * n + np.maximum(first, second)
     return np.unique(keys, return_inverse=True)[1]
+
+
+def count_lists(first: Grades, second: Grades, n_grades: int) -> int:
+    """Return the number of distinct lists in two arrays, shape (n, K) each."""
+    depth, base = first.shape[1], n_grades + 1
+    if base**depth >= 1 << 63:
+        return len(unique_rows(np.concatenate([packed(first), packed(second)]))[0])
+    n = len(first)
+    codes = np.zeros(2 * n, dtype=np.int64)  # each list as one number, whose digits are its grades
+    for k in range(depth):
+        codes *= base
+        codes[:n] += first[:, k]
+        codes[n:] += second[:, k]
+    codes.sort()
+    return int((codes[1:] != codes[:-1]).sum()) + min(n, 1)

@@ -12,7 +12,8 @@ from sklearn.model_selection import GridSearchCV
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.direct_fit import Model, family, log_curves
-from dcglearn.learning.pair_loss import HINGE, LIKELIHOOD, SIGMOID, Judgements
+from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
+from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, textbook_dcgs

@@ -1,0 +1,112 @@
+"""The prior on log curves and judges at many parameters at once, with derivatives, by matrices made once a fit.
+
+Bends of the two log curves cost ``KNEE^2 (sqrt(1 + (bend / KNEE)^2) - 1)``, so a few sharp bends stay cheap; all else
+is a normal distribution of linear functions of the parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dcglearn.foundation.arrays import Floats
+
+
+Normal = tuple[slice, float, float]
+"""Some parameters, their mean, and their standard deviation."""
+
+KNEE = 0.3
+"""Bends of the log curves beyond this size cost linearly rather than quadratically."""
+
+
+@dataclass(frozen=True)
+class CurvePrior:
+    """Minus the log density of parameters theta, shape (p,), up to a constant.
+
+    ``0.5 theta' precision theta - pull theta + level + ridge KNEE^2 sum (sqrt(1 + (bends / KNEE)^2) - 1)`` with ``bends
+    = rows theta - bent``. The `precision`, shape (p,), is diagonal but for the rank-one terms `functionals`, shape (q,
+    p), each with the weight 1. All are zero beyond the first d parameters but for the diagonal.
+    """
+
+    precision: Floats
+    pull: Floats
+    level: float
+    functionals: Floats
+    rows: Floats
+    bent: Floats
+    ridge: float
+
+    def at(self, thetas: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return values (B,), gradients (B, p) and, of the first d parameters, the Hessians (B, d, d)."""
+        d = self.rows.shape[1]
+        curves = thetas[:, :d]
+        bends = curves @ self.rows.T - self.bent
+        root = np.sqrt(1 + (bends / KNEE) ** 2)
+        along = curves @ self.functionals.T
+        smooth = self.precision * thetas
+        value = 0.5 * (smooth * thetas).sum(axis=1) - thetas @ self.pull + self.level
+        value += 0.5 * (along**2).sum(axis=1) + self.ridge * KNEE**2 * (root - 1).sum(axis=1)
+        gradient = smooth - self.pull
+        gradient[:, :d] += along @ self.functionals + self.ridge * (bends / root) @ self.rows
+        hessian = (self.ridge / root**3)[:, None, :] * self.rows.T @ self.rows
+        hessian += self.functionals.T @ self.functionals
+        hessian[:, np.arange(d), np.arange(d)] += self.precision[:d]
+        return value, gradient, hessian
+
+
+@dataclass(frozen=True)
+class CurveShape:
+    """What one log curve costs: bends of its slopes, and their mean.
+
+    `at` is the slice of its parameters. Their slopes are ``(parameters - target) / scale`` or, with
+    `of_levels`, the differences of these. Mean and standard deviation of the mean slope are `expected`.
+    """
+
+    at: slice
+    target: Floats | float
+    scale: Floats | float
+    expected: tuple[float, float]
+    of_levels: bool
+
+    def forms(self, n: int) -> tuple[Floats, Floats]:
+        """Return the slopes as ``rows theta - offset``: shapes (s, n) and (s,)."""
+        size = self.at.stop - self.at.start
+        rows = np.zeros((size, n))
+        rows[:, self.at] = np.eye(size) / np.broadcast_to(self.scale, size)[:, None]
+        offset = np.broadcast_to(self.target / self.scale, size)
+        return (np.diff(rows, axis=0), np.diff(offset)) if self.of_levels else (rows, offset)
+
+
+def curve_prior(
+    n: int, n_free: int, curves: Iterable[CurveShape], pinned: slice, normals: Iterable[Normal], ridge: float
+) -> CurvePrior:
+    """Return the prior of n parameters, of which the last `n_free` are independent of all others.
+
+    The mean of the parameters at `pinned` is standard normal; `normals` holds slices of parameters with their means and
+    standard deviations.
+    """
+    d = n - n_free
+    precision, pull, level = np.zeros(n), np.zeros(n), 0.0
+    for at, mean, spread in normals:
+        precision[at], pull[at] = 1 / spread**2, mean / spread**2
+        level += 0.5 * (at.stop - at.start) * (mean / spread) ** 2
+    mean_level = np.zeros(d)
+    mean_level[pinned] = 1 / (pinned.stop - pinned.start)
+    functionals, rows, bent = [mean_level], [np.zeros((0, d))], [np.zeros(0)]
+    for curve in curves:
+        slopes, offset = curve.forms(d)
+        if len(slopes):
+            mean, spread = curve.expected
+            strength = np.sqrt(ridge) / spread
+            form, centre = strength * slopes.mean(axis=0), strength * (offset.mean() + mean)
+            functionals.append(form)
+            pull[:d] += centre * form
+            level += 0.5 * centre**2
+            rows.append(np.diff(slopes, axis=0))
+            bent.append(np.diff(offset))
+    return CurvePrior(precision, pull, level, np.array(functionals), np.concatenate(rows), np.concatenate(bent), ridge)

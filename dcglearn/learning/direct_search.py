@@ -1,0 +1,203 @@
+"""The search for the best gains, discounts and judges: many starts, descents from a few, samples of long logs.
+
+The objective is not convex. All starts are evaluated in one pass over a few pairs; descents from the best of them go on
+side by side, and from around the lowest end again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.learning.direct_fit import Curves, Model, Objective
+from dcglearn.learning.judgement_kernel import SIGMOID
+from dcglearn.learning.trust_region import Descents, descend
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dcglearn.foundation.arrays import Floats
+    from dcglearn.learning.pair_loss import JudgementSource
+
+
+SUBSAMPLE, GROWTH, LARGEST_SAMPLE = 1 << 12, 8, 1 << 18
+"""Logs of at least twice this many pairs are learned from about this many of them first, then from samples that grow by
+this factor to at most this many, then from all."""
+
+SWEPT = 1 << 8
+"""Starts are compared on at most twice this many pairs."""
+
+ROUGH, EXACT = 1e-4, 1e-9
+"""Least relative fall of the objective that a step must promise while basins are compared, and on the whole log."""
+
+SHARPER = (-0.7, 0.7, -2.0, 2.0)
+"""Changes of the log sharpness that are tried from the lowest end."""
+
+SHAKEN = (0.5, 1.0, 0.3, 0.7)
+"""Standard deviations, in turn, of random changes of all curves' parameters that are tried from the lowest end."""
+
+SHAKES, FEWEST, MOST, ROUNDS = 4000, 2, 16, 4
+"""Pairs times random changes, the fewest and the most of these, and how often they are tried from ever lower ends."""
+
+SOFTENED = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
+"""By how much the log sharpness of a sample's optimum may be lowered to start on a larger sample."""
+
+NEARLY, APART, MOST_ENDS = 0.01, 0.05, 3
+"""Ends are descended from further if their objectives are within this share of the lowest and a parameter differs by
+more than this; at most this many."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted model.
+
+    Attributes
+    ----------
+    curves : Curves
+        Metric and judges.
+    theta : ndarray, shape (p,)
+        The parameters.
+    objective : float
+        Objective at theta.
+    n_iter : int
+        Iterations of the last descent.
+    converged : bool
+        Whether the last descent ended at a stationary point.
+    """
+
+    curves: Curves
+    theta: Floats
+    objective: float
+    n_iter: int
+    converged: bool
+
+
+def fit(
+    model: Model,
+    judgements: JudgementSource,
+    share: float,
+    starts: Sequence[Floats],
+    *,
+    n_starts: int = 2,
+    max_iter: int = 2000,
+) -> Fit:
+    """Descend from the best of several starts; the objective of the result is at most that of every descent.
+
+    `share` is the factor of the loss: the number of independent judgements that a unit of weight counts for.
+    `starts` holds groups of parameters, shape (S, p) each; `n_starts` of each group are descended from, in at most
+    `max_iter` iterations. A long log is learned from samples that grow, and its start is where the last one ended.
+    """
+    steps = _steps(len(judgements))
+    samples = [judgements.every(step) if step > 1 else judgements for step in steps]
+    factors = [share * judgements.total_weight / sample.total_weight for sample in samples]
+    objective = Objective(model, samples[0], factors[0])
+    thetas = _chosen(objective, starts, n_starts)
+    ends = _searched(objective, thetas, max_iter, several=sum(map(len, starts)) > len(starts))
+    for sample, factor in zip(samples[1:], factors[1:], strict=True):
+        objective = Objective(model, sample, factor)
+        thetas = np.array([_softened(objective, ends.theta[i]) for i in _distinct(ends)])
+        tol = EXACT if sample is judgements else EXACT**0.5
+        ends = descend(objective, thetas, model.bounds, max_iter=max_iter, tol=tol)
+    return _fit_of(model, ends)
+
+
+def warm_fit(
+    model: Model, judgements: JudgementSource, share: float, starts: Sequence[Floats], *, max_iter: int = 2000
+) -> Fit:
+    """Descend from each of a few starts near the optimum, over all judgements, and keep the best; see `fit`."""
+    objective = Objective(model, judgements, share)
+    return _fit_of(model, descend(objective, np.array(starts), model.bounds, max_iter=max_iter, tol=EXACT))
+
+
+def lowest_objective(model: Model, judgements: JudgementSource, share: float, starts: Sequence[Floats]) -> float:
+    """Return the objective over all judgements of the start, in groups as for `fit`, that is best on a few pairs."""
+    objective = Objective(model, judgements, share)
+    return float(objective.values(_chosen(objective, [np.concatenate(starts)], 1))[0])
+
+
+def _steps(n: int) -> list[int]:
+    """Return the strides of the samples that a log of n pairs is learned from, the last of which is 1."""
+    steps = [n // SUBSAMPLE]
+    while steps[-1] >= 2:
+        steps.append(steps[-1] // GROWTH if n * GROWTH <= LARGEST_SAMPLE * steps[-1] else 1)
+    return [*(step for step in steps if step >= 2), 1]
+
+
+def _chosen(objective: Objective, starts: Sequence[Floats], n_starts: int) -> Floats:
+    """Return the parameters of the lowest starts of each group, all evaluated in one pass over a few pairs."""
+    step = len(objective.judgements) // SWEPT
+    if step >= 2:
+        few = objective.judgements.every(step)
+        factor = objective.judgements.total_weight / few.total_weight
+        objective = Objective(objective.model, few, objective.share * factor)
+    values = np.split(objective.values(np.concatenate(starts)), np.cumsum([len(group) for group in starts])[:-1])
+    best = [np.argsort(value, kind="stable")[:n_starts] for value in values]
+    return np.concatenate([group[i] for group, i in zip(starts, best, strict=True)])
+
+
+def _softened(objective: Objective, theta: Floats) -> Floats:
+    """Return the parameters with the best of some lower sharpnesses: curves of a sample are less exact than it is."""
+    sharp = objective.model.parts[2]
+    thetas = np.tile(theta, (len(SOFTENED), 1))
+    thetas[:, sharp] -= np.array(SOFTENED)[:, None]
+    thetas = np.clip(thetas, *objective.model.bounds)
+    best: Floats = thetas[np.argmin(objective.values(thetas))]
+    return best
+
+
+def _fit_of(model: Model, ends: Descents) -> Fit:
+    i = ends.best
+    if not np.isfinite(ends.local.value[i]):
+        raise InputError(
+            "the objective is not finite at any start: weights, strengths or the ridge are too large to add up"
+        )
+    x = ends.theta[i]
+    return Fit(model.curves(x), x, float(ends.local.value[i]), int(ends.n_iter[i]), bool(ends.converged[i]))
+
+
+def _searched(objective: Objective, thetas: Floats, max_iter: int, *, several: bool) -> Descents:
+    """Descend, roughly at first, then from around the lowest end as long as that leads lower; then to the end."""
+    model = objective.model
+    for softer in (3.0, 1.5) if model.kind == SIGMOID else ():  # flat far from the optimum
+        blunt = replace(model, centre=model.centre - softer)
+        thetas[:, model.parts[2]] = blunt.centre
+        thetas = descend(replace(objective, model=blunt), thetas, blunt.bounds, max_iter=max_iter, tol=ROUGH).theta
+    if several:
+        ends = descend(
+            objective, np.clip(thetas, *model.bounds), model.bounds, max_iter=max_iter, tol=ROUGH, to_beat=np.inf
+        )
+        kicks = _kicks(model, len(objective.judgements))
+        for _ in range(ROUNDS):
+            lowest = float(ends.local.value[ends.best])
+            around = np.clip(ends.theta[ends.best] + kicks, *model.bounds)
+            again = descend(objective, around, model.bounds, max_iter=max_iter, tol=ROUGH, to_beat=lowest)
+            if not again.local.value[again.best] < (1 - 10 * ROUGH) * ends.local.value[ends.best]:
+                break
+            ends = again
+        best = [ends, again][int(again.local.value[again.best] < ends.local.value[ends.best])]
+        thetas = best.theta[_distinct(best)]
+    return descend(objective, np.clip(thetas, *model.bounds), model.bounds, max_iter=max_iter, tol=EXACT)
+
+
+def _kicks(model: Model, n: int) -> Floats:
+    """Return changes of the parameters to search around an end with, the more the fewer pairs there are."""
+    n_shaken = min(max(SHAKES // max(n, 1), FEWEST), MOST)
+    kicks = np.zeros((len(SHARPER) + n_shaken, model.parts[-1].stop))
+    kicks[: len(SHARPER), model.parts[2].start] = SHARPER
+    shaken = kicks[len(SHARPER) :, : model.parts[2].stop]
+    shaken[:] = np.random.default_rng(0).normal(size=shaken.shape) * np.resize(SHAKEN, n_shaken)[:, None]
+    return kicks
+
+
+def _distinct(ends: Descents) -> list[int]:
+    """Return the lowest end, and others that are not near it but so low that they may be lower on the whole log."""
+    value = ends.local.value
+    kept = [ends.best]
+    for i in np.argsort(value, kind="stable"):
+        apart = np.abs(ends.theta[kept] - ends.theta[i]).max(axis=1)
+        if value[i] <= value[kept[0]] + NEARLY * abs(value[kept[0]]) and (apart > APART).all():
+            kept.append(int(i))
+    return kept[:MOST_ENDS]
