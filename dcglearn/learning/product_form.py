@@ -167,7 +167,7 @@ def _cost(judgements: Judgements, increments: Floats) -> tuple[float, Floats]:
     sums = pair_loss(judgements, weights_of_increments(increments), np.array([0.0, 0.0, np.inf]), np.zeros(1))
     above = np.cumsum(sums.moment[:, :0:-1], axis=1)[:, ::-1]
     slope = np.cumsum(above, axis=0).T + SHRINK * increments
-    return sums.loss + 0.5 * SHRINK * float(np.vdot(increments, increments)), slope
+    return float(sums.loss) + 0.5 * SHRINK * float(np.vdot(increments, increments)), slope
 
 
 def _likelihood_ratio(

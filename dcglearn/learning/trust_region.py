@@ -41,7 +41,7 @@ class Local:
     cross: Floats
     tips: Floats
 
-    def __getitem__(self, index: NDArray[np.intp]) -> Local:
+    def __getitem__(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> Local:
         return Local(*(getattr(self, x.name)[index] for x in fields(self)))
 
     def put(self, index: NDArray[np.intp], other: Local) -> None:
@@ -246,17 +246,7 @@ def _solved(gradient, dense, cross, tip, damp, fixed, step, matrix):
         for y in range(x + 1):
             matrix[x, y] = 0.0 if fixed[x] or fixed[y] else dense[x, y]
         matrix[x, x] = 1.0 if fixed[x] else dense[x, x] + damp
-    for r in range(d, p):
-        if not fixed[r]:
-            pivot = tip[r - d] + damp
-            if pivot <= 1e-14 * abs(tip[r - d]):
-                return False
-            for x in range(d):
-                share = 0.0 if fixed[x] else cross[r - d, x] / pivot
-                right[x] -= share * right[r]
-                for y in range(x + 1):
-                    matrix[x, y] -= 0.0 if fixed[y] else share * cross[r - d, y]
-    if not _factored(matrix):
+    if not (_without_tips(matrix, right, cross, tip, damp, fixed) and _factored(matrix)):
         return False
     _substitute(matrix, right[:d])
     for x in range(d):
@@ -268,6 +258,23 @@ def _solved(gradient, dense, cross, tip, damp, fixed, step, matrix):
             for x in range(d):
                 if not fixed[x]:
                     step[r] -= cross[r - d, x] * step[x] / (tip[r - d] + damp)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _without_tips(matrix, right, cross, tip, damp, fixed):
+    """Eliminate the free tips from the lower triangle and the right-hand side; return False if one is not positive."""
+    d = len(matrix)
+    for r in range(d, len(right)):
+        if not fixed[r]:
+            pivot = tip[r - d] + damp
+            if pivot <= 1e-14 * abs(tip[r - d]):
+                return False
+            for x in range(d):
+                share = 0.0 if fixed[x] else cross[r - d, x] / pivot
+                right[x] -= share * right[r]
+                for y in range(x + 1):
+                    matrix[x, y] -= 0.0 if fixed[y] else share * cross[r - d, y]
     return True
 
 

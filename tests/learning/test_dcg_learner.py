@@ -1,18 +1,21 @@
 """DCGLearner: gradients, optimality, invariances, judges, and the figures that it must reach."""
 
 import warnings
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.dcg_learner import DCGLearner
-from dcglearn.learning.direct_fit import Model, family, log_curves
-from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
+from dcglearn.learning.direct_fit import Model, Objective, family, log_curves
+from dcglearn.learning.direct_search import warm_fit
+from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.preferences import Preferences
@@ -63,6 +66,61 @@ def test_the_gradient_is_that_of_the_objective(problem):
         step[i] = 1e-6
         ends = [model.objective(theta + sign * step, judged, 0.7)[0] for sign in (1, -1)]
         assert gradient[i] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-4, abs=1e-5 * (1 + abs(value)))
+
+
+def hessian_of(local):
+    """Return the whole Hessian at the first point."""
+    d, p = local.dense.shape[1], local.gradient.shape[1]
+    whole = np.diag(np.append(np.zeros(d), local.tips[0]))
+    whole[:d, :d], whole[d:, :d], whole[:d, d:] = local.dense[0], local.cross[0], local.cross[0].T
+    assert whole.shape == (p, p)
+    return whole
+
+
+@given(models())
+def test_the_hessian_is_that_of_the_objective(problem):
+    model, judged, theta = problem
+    objective = Objective(model, judged, 0.7)
+    hessian = hessian_of(objective(theta[None]))
+    for i in range(len(theta)):
+        step = 1e-6 * (np.arange(len(theta)) == i)
+        ends = objective.at(np.array([theta + step, theta - step]), SLOPES).gradient
+        difference = (ends[0] - ends[1]) / 2e-6
+        np.testing.assert_allclose(hessian[i], difference, rtol=1e-4, atol=1e-4 * (1 + np.abs(hessian).max()))
+
+
+@given(models())
+def test_points_side_by_side_have_the_bytes_of_each_alone(problem):
+    model, judged, theta = problem
+    points = model.points(np.array([theta, 0.5 * theta, theta]))
+    together = judged.sums(points, model.kind, CURVATURE)
+    alone = judged.sums(model.points(theta[None]), model.kind, CURVATURE)
+    for x in fields(together):
+        values = getattr(together, x.name)
+        assert values[0].tobytes() == values[2].tobytes() == getattr(alone, x.name)[0].tobytes()
+    np.testing.assert_array_equal(judged.sums(points, model.kind, VALUE).loss, together.loss)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_newtons_method_ends_no_higher_than_its_referee(seed):
+    rng = np.random.default_rng(seed)
+    kind = [LIKELIHOOD, HINGE][seed % 2]
+    log = random_log(int(rng.integers(5, 150)), "free", seed=seed, noise=0.2)
+    n = len(log)
+    ties = kind == LIKELIHOOD and seed % 4 == 0
+    level = rng.integers(0 if ties else 1, 3, n).astype(np.int8)
+    judged = Judgements(log.preferred, log.other, level, np.zeros(1, np.int32), rng.exponential(1, n))
+    margins = np.array([0, 1, 2, np.inf]) if kind == HINGE else None
+    model = Model(10, 5, kind, with_errors=False, n_levels=2, ties=ties, ridge=2.0, centre=3.0, margins=margins)
+    start = model.starts(np.concatenate(log_curves(*family(5, 10)[5]))[None])
+    bounds = list(zip(*model.bounds, strict=True))
+    options = {"maxiter": 5000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20}
+    referee = minimize(model.objective, start[0], (judged, 1.0), "L-BFGS-B", True, bounds=bounds, options=options)
+    found = warm_fit(model, judged, 1.0, start)
+    assert found.converged and found.objective <= referee.fun * (1 + 1e-8)
+    _, gradient = model.objective(found.theta, judged, 1.0)
+    moved = np.clip(found.theta - gradient, *model.bounds) - found.theta
+    assert np.abs(moved).max() <= 1e-3
 
 
 @pytest.mark.parametrize("loss", LOSSES)
