@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.direct_fit import Curves, Model, Objective
 from dcglearn.learning.judgement_kernel import SIGMOID
@@ -96,7 +97,8 @@ def fit(
     objective = Objective(model, samples[0], factors[0])
     thetas = _chosen(objective, starts, n_starts)
     ends = _searched(objective, thetas, max_iter, several=sum(map(len, starts)) > len(starts))
-    for sample, factor in zip(samples[1:], factors[1:], strict=True):
+    grown = list(zip(samples[1:], factors[1:], strict=True))
+    for sample, factor in counted(grown, len(grown), "larger samples"):
         objective = Objective(model, sample, factor)
         thetas = np.array([_softened(objective, ends.theta[i]) for i in _distinct(ends)])
         tol = EXACT if sample is judgements else EXACT**0.5
