@@ -111,7 +111,9 @@ def warm_fit(
 ) -> Fit:
     """Descend from each of a few starts near the optimum, over all judgements, and keep the best; see `fit`."""
     objective = Objective(model, judgements, share)
-    return _fit_of(model, descend(objective, np.array(starts), model.bounds, max_iter=max_iter, tol=EXACT))
+    to_beat = np.inf if len(starts) > 1 else None
+    ends = descend(objective, np.array(starts), model.bounds, max_iter=max_iter, tol=EXACT, to_beat=to_beat)
+    return _fit_of(model, ends)
 
 
 def lowest_objective(model: Model, judgements: JudgementSource, share: float, starts: Sequence[Floats]) -> float:

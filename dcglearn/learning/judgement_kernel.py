@@ -19,18 +19,18 @@ VALUE, SLOPES, CURVATURE = 0, 1, 2
 """What is computed: the loss alone, its slopes too, or its second derivatives too."""
 
 
-@njit(inline="always")
+@njit(nogil=True, error_model="numpy")
 def _sigma(x):
     fall = math.exp(-abs(x))
     return (1.0 if x >= 0.0 else fall) / (1.0 + fall)
 
 
-@njit(inline="always")
+@njit(nogil=True, error_model="numpy")
 def _log_sigma(x):
     return min(x, 0.0) - math.log1p(math.exp(-abs(x)))
 
 
-@njit(inline="always")
+@njit(nogil=True, error_model="numpy")
 def _interval(upper, lower):
     """Return sigma(upper) - sigma(lower), and the slopes and second derivatives of its log: u, l, uu, ll, ul."""
     above = _sigma(upper)
@@ -45,7 +45,7 @@ def _interval(upper, lower):
     return chance, 1.0 - above + near, -below - near, uu, ll, bend
 
 
-@njit(inline="always")
+@njit(nogil=True, error_model="numpy")
 def _log_chance(chance, upper, lower):
     """Return the log of an interval's chance, exact where that underflows."""
     if chance > 1e-290:
@@ -121,7 +121,7 @@ def _cost(z, j, thresholds, e, kind):
     return _preference(z, thresholds[j], thresholds[j + 1], e)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def add_up(pairs, points, kind, order, start, stop, sums):
     """Add the loss of the pairs from `start` to `stop` at each of B points to `sums`.
 
@@ -177,7 +177,7 @@ def add_up(pairs, points, kind, order, start, stop, sums):
         losses[b] += total
 
 
-@njit(inline="always")
+@njit(nogil=True, error_model="numpy")
 def _add_curves(joint, u, weight):
     if weight != 0.0:
         for x in range(len(u)):
@@ -187,7 +187,7 @@ def _add_curves(joint, u, weight):
                     joint[x, y] += ux * u[y]
 
 
-@njit(inline="always")
+@njit(nogil=True, error_model="numpy")
 def _add_errors(crossed, u, v, low, of_z, rest):
     for y in range(len(u)):
         crossed[y] += v * of_z[3] * u[y]
@@ -195,7 +195,7 @@ def _add_errors(crossed, u, v, low, of_z, rest):
     crossed[low + 1] += v * rest[4]
 
 
-@njit(inline="always")
+@njit(nogil=True, error_model="numpy")
 def _add_thresholds(joint, u, v, low, of_z, rest):
     """Add second derivatives with the thresholds of one judgement, the lower of which has the row `low`."""
     for y in range(len(u)):

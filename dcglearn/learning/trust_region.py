@@ -158,7 +158,7 @@ def _leave_followers(go: Descents) -> None:
             go.stopped[i] = bool((apart < CLOSE).any())
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def steps(local, theta, low, high, radius, damping):
     """Add to each row of `theta` a step to the minimum of its quadratic within radius and bounds.
 
@@ -183,9 +183,10 @@ def steps(local, theta, low, high, radius, damping):
                 step[x] = 0.0
                 down = gradient[x] > 0.0
                 fixed[x] = (theta[b, x] <= low[x] and down) or (theta[b, x] >= high[x] and not down)
-            good = _solved(gradient, dense, cross, tip, damp, fixed, step, matrix)
-            while good and _hit_bounds(theta[b], low, high, fixed, step):
+            while True:  # one call compiles in half the time of two
                 good = _solved(gradient, dense, cross, tip, damp, fixed, step, matrix)
+                if not (good and _hit_bounds(theta[b], low, high, fixed, step)):
+                    break
             if good:
                 length = 0.0
                 for x in range(p):
@@ -201,7 +202,7 @@ def steps(local, theta, low, high, radius, damping):
             theta[b, x] = min(max(theta[b, x] + step[x], low[x]), high[x])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _hit_bounds(theta, low, high, fixed, step):
     """Fix the free parameters that a step takes beyond their bounds there; return whether there are any."""
     hit = False
@@ -215,7 +216,7 @@ def _hit_bounds(theta, low, high, fixed, step):
     return hit
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _promise(gradient, dense, cross, tip, step):
     """Return by how much the quadratic falls along a step."""
     d = len(dense)
@@ -233,7 +234,7 @@ def _promise(gradient, dense, cross, tip, step):
     return -change
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _solved(gradient, dense, cross, tip, damp, fixed, step, matrix):
     """Set the free entries of `step` to the minimum of the damped quadratic; return False if it has none.
 
@@ -261,7 +262,7 @@ def _solved(gradient, dense, cross, tip, damp, fixed, step, matrix):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _without_tips(matrix, right, cross, tip, damp, fixed):
     """Eliminate the free tips from the lower triangle and the right-hand side; return False if one is not positive."""
     d = len(matrix)
@@ -278,7 +279,7 @@ def _without_tips(matrix, right, cross, tip, damp, fixed):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _right(gradient, dense, cross, fixed, step):
     """Return minus the slopes where the fixed entries of `step` have been taken; zeros for these."""
     d, p = len(dense), len(step)
@@ -295,7 +296,7 @@ def _right(gradient, dense, cross, fixed, step):
     return right
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _factored(matrix):
     """Replace the lower triangle by its Cholesky factor; return False unless it is positive definite."""
     for x in range(len(matrix)):
@@ -313,7 +314,7 @@ def _factored(matrix):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _substitute(factor, right):
     """Replace the right-hand side by the solution, given the Cholesky factor."""
     for x in range(len(right)):
