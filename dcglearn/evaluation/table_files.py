@@ -164,7 +164,7 @@ def _number(value: Any, role: str) -> float:
     """Return a finite number, an infinity, or the number that a text holds."""
     if value is None:
         raise InputError(f"{role} is missing")
-    is_text = isinstance(value, str) and SCORE.fullmatch(value.strip())
+    is_text = isinstance(value, str) and SCORE.fullmatch(value.strip(" \t"))
     if not is_text and (isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number))):
         raise InputError(f"{role} is {shown(value)}, which is not a number")
     try:

@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
 
 REFITS = ("never", "if_worse")
+"""When a warm fit is done again from all starts."""
 
 LEAST_WEIGHT = 0.01
 """Smallest sum of the weights of a log."""
 
 HUGE_WEIGHT = 1e9
 """Sum of weights above which the QP of the start has a smaller C."""
-"""When a warm fit is done again from all starts."""
 
 LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squared_hinge": HINGE}
 """Losses by name, and the kernel of each."""
@@ -92,7 +92,7 @@ class DCGLearner(PairLearner):
     loss_ : str
         The loss used.
     objective_ : float
-        Loss of `n_effective_` judgements plus prior; no higher than that of any start.
+        Loss of `n_effective_` judgements plus prior.
     n_effective_ : float
         Number of independent judgements in the log: its weight, but at most its number of distinct lists.
     n_iter_ : int

@@ -203,12 +203,10 @@ def wilson(successes: int, n: int, level: float) -> Estimate:
     """Return a share with Wilson's interval, which holds its level for shares near 0 and 1, too."""
     if not n:
         return UNKNOWN
-    from scipy.special import ndtri
+    from scipy.stats import binomtest
 
-    z2 = float(ndtri((1 + level) / 2)) ** 2
-    middle = (successes + z2 / 2) / (n + z2)
-    half = np.sqrt(z2 * (successes * (n - successes) / n + z2 / 4)) / (n + z2)
-    return Estimate(successes / n, max(float(middle - half), 0.0), min(float(middle + half), 1.0))
+    interval = binomtest(successes, n).proportion_ci(level, method="wilson")
+    return Estimate(successes / n, float(interval.low), float(interval.high))
 
 
 def _estimates(

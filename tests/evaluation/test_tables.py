@@ -97,6 +97,7 @@ def test_fraction_after_many_whole_scores_is_read(tmp_path):
         ("q.csv", 'query,document,grade\n1,"D1,1\n1,D2,2\n1,D3",3\n', "line 2: not a line of CSV"),
         ("q.csv", "query,document,grade\n1,D1,1\n1,D2\n", "line 3: 2 fields where the header has 3"),
         ("q.csv", "query,document,grade\n1,D1,1\n1,D2,x\n", "grade"),
+        ("q.tsv", 'query\tdocument\tgrade\n1\tD1\t1\n1\t"D2"\t0\xa0\n', "line 3"),
         ("q.jsonl", '{"query":"1","document":"D1","grade":1}\n{"query":"1","document":"D2","grade":true}\n', "line 2"),
         ("q.jsonl", '{"query":"1","document":"D1","grade":1}\n{"query":"1","document":["D2"],"grade":1}\n', "line 2"),
         ("q.jsonl", '{"query":"1","document":"D1","grade":1,"grade":2}\n', "occurs twice"),
