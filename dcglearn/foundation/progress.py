@@ -30,9 +30,9 @@ def in_stage() -> bool:
 
 
 def counted(items: Iterable[Item], total: int, name: str) -> Iterable[Item]:
-    """Return the items, `total` of them, counted by a bar on standard error within a `stage`."""
+    """Return the items, `total` of them, counted by a bar on standard error within a `stage`; none needs no bar."""
     current = _STAGE.get()
-    if current is None:
+    if current is None or not total:
         return items
     from tqdm import tqdm
 

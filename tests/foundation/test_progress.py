@@ -15,7 +15,9 @@ def test_bars_are_shown_within_a_stage_alone(capsys):
     assert "learning: letters" in err and "0/2" in err and "others" not in err
 
 
-def test_a_fit_counts_its_starts(capsys):
+def test_a_fit_of_a_long_log_counts_its_samples(capsys):
     with stage("held out"):
         DCGLearner().fit(random_log(80, seed=1))
-    assert "held out: starts" in capsys.readouterr().err
+        assert capsys.readouterr().err == ""
+        DCGLearner().fit(random_log(8200, seed=1))
+    assert "held out: larger samples" in capsys.readouterr().err
