@@ -231,4 +231,7 @@ def metric(data: bytes) -> tuple:
             isinstance(x, bool) or not isinstance(x, (int, float)) for x in numbers
         ):
             raise Refused
-    return tuple(tuple(map(float, numbers)) for numbers in lists)
+    try:
+        return tuple(tuple(map(float, numbers)) for numbers in lists)
+    except OverflowError as error:  # an integer beyond the range of floats
+        raise Refused from error
