@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating
 
+LARGEST = 1e15
+"""Largest number that is read as a grade; which grades a metric has is checked later."""
+
 FORMULA = ("-", "=", "+", "@")
 """First characters before which Quepid writes a blank, so that spreadsheets do not take a query for a formula."""
 
@@ -51,9 +54,9 @@ def _grade(name: str, rated: Rating) -> int:
     place, query, document, rating = rated
     try:
         number = float(rating)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("nan")
-    if not number.is_integer():
+    if not (number.is_integer() and abs(number) <= LARGEST):
         raise InputError(
             f"{name}, {place}: the rating {rating!r} of document {document!r} for the query {query!r} is not a whole "
             "number; turn ratings into grades 0, 1, 2, ... first, 0 = worst"

@@ -143,7 +143,12 @@ def _loaded(name: str, data: bytes, n_features: int | None, zero_based: bool) ->
 
     spread = re.search(rb"^[^#\n]*_", data, re.MULTILINE) if b"_" in data else None
     if spread:  # Python's numbers may have underscores
-        raise InputError(f"{name}, line {data[: spread.end()].count(10) + 1}: '_' in a number; write 10, not 1_0")
+        raise InputError(f"{name}, line {data.count(10, 0, spread.end()) + 1}: '_' in a number; write 10, not 1_0")
+
+    for odd in re.finditer(rb"[^\S\n]qid(?!:)\S*", data):  # scikit-learn reads qid0x1:2 as a qid
+        if b"#" not in data[data.rfind(b"\n", 0, odd.start()) + 1 : odd.start()]:
+            word = odd[0].strip().decode("ascii", "backslashreplace")
+            raise InputError(f"{name}, line {data.count(10, 0, odd.start()) + 1}: {word!r}: write qid:NUMBER")
 
     def load(text: bytes) -> tuple[Any, Any, Any]:
         return load_svmlight_file(io.BytesIO(text), zero_based=zero_based, query_id=True, n_features=n_features)

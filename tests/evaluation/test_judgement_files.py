@@ -58,6 +58,7 @@ def test_a_blank_before_a_formula_is_taken_away(tmp_path):
         ),
         ("opensearch.json", '"docId": "B2"', '"doc": "B2"', r"another form \('docId'\); export it again"),
         ("rre.json", '"0"', '"good"', "query 1: the rating 'good' of document 'B1'"),
+        ("quepid.csv", "B2,3", "B2,1e308", "line 4: the rating '1e308' of document 'B2' .* is not a whole number"),
         ("book.csv", "B2,,3", "B2,x,3", "line 3: the rating 'x' of document 'B2'"),
         ("book.csv", "B2,,3", "B2,3", "line 3: 3 fields where the header has 4"),
         ("book.csv", "B1,0,0", "B1,0,2", "red dress B1 occurs more than once, grade 0 in row 1 and grade 2 in row 2"),

@@ -120,6 +120,14 @@ def test_document_of_two_queries_is_refused(tmp_path):
         read_queries(path)
 
 
+@pytest.mark.parametrize("line", ["0 qid0x1:1 1:1", "0 qid-inf:2", "0 qid:1 1:1 qid1:1"])
+def test_words_that_only_begin_like_a_qid_are_refused(tmp_path, line):
+    path = tmp_path / "qid.svm"
+    path.write_text(f"1 qid:1 1:0.5 # docid = qid0\n{line}\n")
+    with pytest.raises(InputError, match=r"line 2: 'qid.*: write qid:NUMBER"):
+        read_queries(path)
+
+
 @pytest.mark.parametrize(
     "line", ["0 qid:1 1:0.1\u00a0", "0 qid:1 1:1_0", "0 qid:1 1_0:1", "\u2028", "0 qid:1 1:\u0661"]
 )
