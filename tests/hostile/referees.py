@@ -197,17 +197,20 @@ def svmlight(data: bytes) -> list:
         label, *fields = [decoded(word) for word in words]
         if not NUMBER.fullmatch(label) or not fields:
             raise Refused
-        if not re.fullmatch(r"qid:-?[0-9]{1,18}", fields[0]):
+        queries = [field for field in fields if re.fullmatch(r"qid:-?[0-9]{1,18}", field)]
+        if len(queries) != 1:  # anywhere in the line: it means the same
             raise Refused
         values: dict[int, float] = {}
-        for field in fields[1:]:
+        for field in fields:
+            if field == queries[0]:
+                continue
             match = re.fullmatch(r"([0-9]{1,9}):(\S+)", field)
             if not match or not NUMBER.fullmatch(match[2]) or int(match[1]) in values or int(match[1]) == 0:
                 raise Refused
             values[int(match[1])] = float(match[2])
             if not abs(values[int(match[1])]) <= 1e100:
                 raise Refused
-        rows.append((grade(float(label)), int(fields[0][4:]), {i: value for i, value in values.items() if value}))
+        rows.append((grade(float(label)), int(queries[0][4:]), {i: value for i, value in values.items() if value}))
         if rows[-1][0] < 0:
             raise Refused
     qids = [qid for _, qid, _ in rows]
