@@ -55,7 +55,9 @@ from .losses import SoftRankNDCG as SoftRankNDCG
 from .metric.dcg import DCG as DCG
 from .metric.dcg import Utility as Utility
 from .metric.dcg import textbook_dcgs as textbook_dcgs
+from .metric.list_utility import ListUtility as ListUtility
 from .metric.scales import ScaleWarning as ScaleWarning
+from .metric.textbook_lists import textbook_list_metrics as textbook_list_metrics
 from .metric_coherence.coherence import coherence as coherence
 from .metric_coherence.coherence import regret_curve as regret_curve
 from .metric_coherence.compatible import flip_points as flip_points

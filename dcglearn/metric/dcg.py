@@ -106,7 +106,7 @@ class Utility(SavedMetric):
     def map_grades(self, mapping: Mapping[int, int]) -> Utility:
         """Return the same metric for data on another scale; see `DCG.map_grades`."""
         grades = grade_map(mapping, self.n_grades)
-        return Utility(self.weights[:, grades], _names_of(self.grade_names, grades), self.notes)
+        return Utility(self.weights[:, grades], names_of(self.grade_names, grades), self.notes)
 
     def table(self) -> str:
         """Return the weights as a text table, one row per position."""
@@ -117,7 +117,7 @@ class Utility(SavedMetric):
         return "\n".join([head, *rows])
 
     def __repr__(self) -> str:
-        return f"Utility(depth={self.depth}, n_grades={self.n_grades}, weights={_short(self.weights.ravel())})"
+        return f"Utility(depth={self.depth}, n_grades={self.n_grades}, weights={short_row(self.weights.ravel())})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -354,7 +354,7 @@ class DCG(SavedMetric):
         DCG(gains=[0, 3, 15], discounts=[1, 0.5])
         """
         grades = grade_map(mapping, self.n_grades)
-        return DCG(self.gains[grades], self.discounts, _names_of(self.grade_names, grades), self.notes)
+        return DCG(self.gains[grades], self.discounts, names_of(self.grade_names, grades), self.notes)
 
     def normalised(self) -> DCG:
         """Return the same metric with gains from 0 to 1 and a first discount of 1, where their signs allow it.
@@ -379,7 +379,7 @@ class DCG(SavedMetric):
         return "\n".join([f"{'grade':<16}{'gain':>10}    {'position':>8}{'discount':>10}", *rows])
 
     def __repr__(self) -> str:
-        return f"DCG(gains={_short(self.gains)}, discounts={_short(self.discounts)})"
+        return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)})"
 
 
 DCGLike: TypeAlias = "DCG | str | os.PathLike[str]"
@@ -406,7 +406,7 @@ def as_dcg(dcg: DCGLike, n_grades: int | None, depth: int | None = None, name: s
     return DCG.parse(dcg, n_grades or 1, depth)
 
 
-def _names_of(names: tuple[str, ...] | None, grades: list[int]) -> tuple[str, ...] | None:
+def names_of(names: tuple[str, ...] | None, grades: list[int]) -> tuple[str, ...] | None:
     """Return the names of the grades, or None where two of them would have the same name."""
     return None if names is None or len(set(grades)) < len(grades) else tuple(names[grade] for grade in grades)
 
@@ -449,7 +449,7 @@ def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:
     return {name: dcg for name, dcg in dcgs.items() if dcg.gains.any()}
 
 
-def _short(values: Floats) -> str:
+def short_row(values: Floats) -> str:
     """Return the numbers as text, the middle of a long row left out."""
     shown = [f"{x:.5g}" for x in values]
     if len(shown) > 12:

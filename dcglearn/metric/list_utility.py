@@ -1,0 +1,251 @@
+"""`ListUtility`: values of ranked lists beyond the sum, nested around DCG: saturation, and the best result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError, finite_array, graded_lists, scale_size
+from dcglearn.metric.best_order import best_by_counts
+from dcglearn.metric.dcg import DCG, names_of, normalised_values, short_row
+from dcglearn.metric.saved_metric import SavedMetric
+from dcglearn.metric.scales import grade_map, warn_of_scale
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike
+
+    from dcglearn.foundation.arrays import Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ListUtility(SavedMetric):
+    """A utility of ranked lists that contains DCG, and in which a good result can make those below it worth less.
+
+    With the grade ``l_k`` at position ``k``, a list is worth one of
+
+    - saturation: ``sum_k c_k g_{l_k} prod_{m<k} (1 - s_{l_m})``. After a result of grade ``l`` the user goes on with
+      probability ``1 - s_l``. ``s = 0`` is DCG; ``s_l = g_l`` and ``c_k = 1/k`` is ERR (Chapelle et al. 2009); one
+      ``s`` for all grades and positions is RBP's persistence (Moffat and Zobel 2008).
+    - best result: ``(1 - x) sum_k c_k g_{l_k} + x max_k c_k g_{l_k}``. ``x = 0`` is DCG, ``x = 1`` counts the best
+      result alone.
+
+    Parameters
+    ----------
+    gains : array_like, shape (L,)
+        Gain of each grade, at least 0, worst grade first.
+    discounts : array_like, shape (K,)
+        Discount of each position, top first; at least 0, never rising.
+    stops : array_like, shape (L,), optional
+        Stop probability ``s`` of each grade, from 0 to 1; 0 by default.
+    best : float
+        Share ``x`` of the best result, from 0 to 1. It is 0 where `stops` are given.
+    grade_names, notes
+        As in `DCG`.
+
+    Raises
+    ------
+    InputError
+        If a number is out of its range, shapes do not match, or both `stops` and `best` are given.
+
+    Examples
+    --------
+    After a result of grade 2 or 3, nothing else counts, so that one good answer is enough:
+
+    >>> enough = ListUtility(gains=[0, 0.4, 0.9, 1], discounts=[1, 0.631, 0.5], stops=[0, 0, 1, 1])
+    >>> enough.score([[3, 1, 1], [3, 3, 3], [1, 1, 3]]).round(4)
+    array([1.    , 1.    , 1.1524])
+    """
+
+    gains: Floats
+    discounts: Floats
+    stops: Floats = None  # type: ignore[assignment]  # then no grade stops
+    best: float = 0.0
+    grade_names: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+
+    _kind: ClassVar[str] = "list_utility"
+    _arrays: ClassVar[tuple[str, ...]] = ("gains", "discounts", "stops", "best")
+
+    def __post_init__(self) -> None:
+        gains, discounts = finite_array(self.gains, "gains", 1), finite_array(self.discounts, "discounts", 1)
+        stops = finite_array(np.zeros(len(gains)) if self.stops is None else self.stops, "stops", 1)
+        best = np.float64(finite_array(self.best, "best", 0))
+        if gains.min() < 0:
+            raise InputError(f"gains {short_row(gains)} must be at least 0 in a list utility")
+        if discounts.min() < 0 or (np.diff(discounts) > 0).any():
+            raise InputError(f"discounts {short_row(discounts)} must be at least 0 and never rise in a list utility")
+        if len(stops) != len(gains):
+            raise InputError(f"{len(stops)} stops for {len(gains)} gains")
+        if stops.min() < 0 or stops.max() > 1 or not 0 <= best <= 1:
+            raise InputError(f"stops {short_row(stops)} and best {best:g} must lie between 0 and 1")
+        if stops.any() and best:
+            raise InputError("give stops (saturation) or best (the best result's share), not both")
+        for name, value in (("gains", gains), ("discounts", discounts), ("stops", stops), ("best", best)):
+            object.__setattr__(self, name, value)
+        self._set_texts(self.n_grades)
+
+    @classmethod
+    def of_dcg(cls, dcg: DCG) -> ListUtility:
+        """Return a DCG as a list utility without stops; its gains and discounts must be those of one."""
+        return cls(dcg.gains, dcg.discounts, grade_names=dcg.grade_names, notes=dcg.notes)
+
+    @property
+    def depth(self) -> int:
+        """K, the number of positions that count."""
+        return len(self.discounts)
+
+    @property
+    def n_grades(self) -> int:
+        """L, the number of grades."""
+        return len(self.gains)
+
+    @property
+    def form(self) -> str:
+        """The form: "dcg", "saturation" or "best"."""
+        return "best" if self.best else "saturation" if self.stops.any() else "dcg"
+
+    @property
+    def dcg(self) -> DCG:
+        """The DCG with the same gains and discounts, which has neither stops nor a share of the best result."""
+        return DCG(self.gains, self.discounts, self.grade_names, self.notes)
+
+    def score(self, lists: ArrayLike) -> Floats:
+        """Return the values of graded lists, shape (n,), or a float for one list.
+
+        Parameters
+        ----------
+        lists : array_like of int, shape (n, M) or (M,)
+            Grades by position, -1 = no known grade, which counts 0 and stops nobody. Only the first K positions count;
+            missing positions of a shorter list count 0.
+
+        Raises
+        ------
+        InputError
+            If a grade is not an integer within -1..L-1.
+        """
+        grades = graded_lists(lists, n_grades=self.n_grades)
+        gains, going_on = np.append(self.gains, 0.0), np.append(1 - self.stops, 1.0)
+        total, highest = np.zeros(grades.shape[:-1]), np.zeros(grades.shape[:-1])
+        survival = np.ones(grades.shape[:-1])
+        for k in range(min(self.depth, grades.shape[-1])):
+            worth = self.discounts[k] * gains[grades[..., k]] * survival
+            total = total + worth
+            highest = np.maximum(highest, worth)
+            survival = survival * going_on[grades[..., k]]
+        value: Floats = total + self.best * (highest - total) if self.best else total
+        return value if value.ndim else value[()]
+
+    def ideal(self, documents: ArrayLike) -> Floats:
+        """Return the largest value that a ranking of documents can have, shape (n,), or a float for one set.
+
+        Under saturation the order by grade is not the best in general: a document that stops the user may be worth
+        more below others. The maximum is exact, see `ideal_of_counts`.
+
+        Parameters
+        ----------
+        documents : array_like of int, shape (n, M) or (M,)
+            Grades of the documents that can be ranked, in any order; -1 = no document.
+
+        Raises
+        ------
+        InputError
+            If there are too many depths and grades for the exact maximum.
+
+        Examples
+        --------
+        >>> utility = ListUtility([0, 0.4, 0.9, 1], DCG.standard(4, 3).discounts, stops=[0, 0, 1, 1])
+        >>> utility.score([3, 1, 1]).round(5), utility.ideal([3, 1, 1]).round(5)
+        (np.float64(1.0), np.float64(1.15237))
+        """
+        grades = graded_lists(documents, "documents", self.n_grades)
+        counts = np.stack([(grades == grade).sum(axis=-1) for grade in range(self.n_grades)], axis=-1)
+        value = self.ideal_of_counts(counts)
+        return value if grades.ndim > 1 else value[0]
+
+    def ideal_of_counts(self, counts: ArrayLike) -> Floats:
+        """Return the largest value of documents whose grades are counted, shape (n,).
+
+        Where the order by gain is the best, it is used (for a DCG, for ERR and RBP, for the best-result form).
+        Otherwise a dynamic programme over the counts of the documents used so far is exact, since what follows a
+        document is scaled by its survival: ``V_k(n) = max_a c_k g_a + (1 - s_a) V_{k+1}(n - e_a)``, on at most
+        ``binom(K + L, L)`` states.
+
+        Parameters
+        ----------
+        counts : array_like of int, shape (n, L)
+            Number of documents of each grade. With fewer documents than positions, the last positions stay empty.
+
+        Raises
+        ------
+        InputError
+            If there are too many states.
+        """
+        known = np.atleast_2d(np.asarray(counts)).astype(np.int64)
+        if not self._ordered_by_gain:
+            return best_by_counts(self.gains, self.discounts, self.stops, known)
+        order = np.lexsort((self.stops, -self.gains))
+        ends = np.cumsum(known[:, order], axis=1)
+        place = (np.arange(self.depth)[None, :, None] >= ends[:, None, :]).sum(axis=2)
+        return self.score(np.append(order, -1)[place].astype(np.int8))
+
+    @cached_property
+    def _ordered_by_gain(self) -> bool:
+        """Whether no two neighbours in the order by gain (equal gains by stops) are better exchanged, at any position.
+
+        Exchanging b, then a at positions k and k + 1 for a, then b adds, before survival, ``(c_k - c_{k+1}) (g_a - g_b)
+        - c_{k+1} (s_a g_b - s_b g_a)``; documents left out stand at positions whose discount is 0.
+        """
+        order = np.lexsort((self.stops, -self.gains))
+        g, s = self.gains[order], self.stops[order]
+        falls, later = -np.diff(self.discounts, append=0.0), np.append(self.discounts[1:], 0.0)
+        lead, lost = g[:, None] - g, s[:, None] * g - s * g[:, None]
+        added = falls[:, None, None] * lead - later[:, None, None] * lost
+        return bool((added[:, *np.triu_indices(len(g), 1)] >= 0).all())
+
+    def ndcg(
+        self,
+        lists: ArrayLike,
+        documents: ArrayLike | None = None,
+        empty: float = 0.0,
+        *,
+        n_grades: int | None = None,
+    ) -> Floats:
+        """Return the values divided by the ideal ones; parameters and warnings are those of `DCG.ndcg`."""
+        pool = lists if documents is None else documents
+        value, ideal = self.score(lists), self.ideal(pool)
+        if n_grades is not None or np.ndim(value):
+            top = max(int(np.max(part, initial=0)) for part in (lists, pool))
+            warn_of_scale({"the utility": self.n_grades}, scale_size(n_grades, top), "the data", stacklevel=2)
+        return normalised_values(value, ideal, empty)
+
+    def map_grades(self, mapping: Mapping[int, int]) -> ListUtility:
+        """Return the same metric for data on another scale; see `DCG.map_grades`."""
+        grades = grade_map(mapping, self.n_grades)
+        names = names_of(self.grade_names, grades)
+        return ListUtility(self.gains[grades], self.discounts, self.stops[grades], self.best, names, self.notes)
+
+    def normalised(self) -> ListUtility:
+        """Return the same metric with a largest gain and a first discount of 1, where there is any."""
+        top, first = self.gains.max(), self.discounts[0]
+        if top <= 0 or first <= 0:
+            raise InputError("a list utility that is worth nothing has no such form")
+        gains, discounts = self.gains / top, self.discounts / first
+        return ListUtility(gains, discounts, self.stops, self.best, self.grade_names, self.notes)
+
+    def table(self) -> str:
+        """Return gains, stop probabilities or the share of the best result, and discounts as a text table."""
+        head, *rows = self.dcg.table().split("\n")
+        if self.form == "best":
+            return "\n".join([head, *rows, f"share of the best result{float(self.best):>16.4f}"])
+        stops = [f"{stop:>8.4f}" for stop in self.stops[::-1]] + [" " * 8] * max(self.depth - self.n_grades, 0)
+        wide = [f"{row:<26}"[:26] + f"{stop}{row[26:]}" for row, stop in zip(rows, stops, strict=True)]
+        return "\n".join([f"{head[:26]}{'stop':>8}{head[26:]}", *(row.rstrip() for row in wide)])
+
+    def __repr__(self) -> str:
+        more = f", best={float(self.best):.5g}" if self.form == "best" else f", stops={short_row(self.stops)}"
+        return f"ListUtility(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"

@@ -1,0 +1,229 @@
+"""Textbook metrics that are not DCGs of gains and discounts by name: ERR, RBP, INST, BPM, and the best grade.
+
+Grades become gains as each definition says, with L the number of grades: ``r = g / (L - 1)``, or for ERR the chance
+``(2^g - 1) / 2^(L - 1)`` that a document satisfies.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError, graded_lists, whole_number
+from dcglearn.metric.dcg import DCG
+from dcglearn.metric.list_utility import ListUtility
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike
+
+    from dcglearn.foundation.arrays import Floats
+
+
+@dataclass(frozen=True)
+class AdaptiveMetric:
+    """A metric of users who go on as long as they have not found what they want: INST or BPM.
+
+    It is the expected gain per document that a user looks at (C/W/L, Moffat et al. 2017): with ``V_i`` the probability
+    of reaching rank ``i``, the value is ``sum_i V_i r_i / sum_i V_i``. No document follows after rank K.
+
+    Parameters
+    ----------
+    kind : {"INST", "BPM"}
+        How users go on, see `textbook_list_metrics`.
+    n_grades, depth : int
+        L and K.
+    target : float
+        T, the gain that users want.
+    """
+
+    kind: str
+    n_grades: int
+    depth: int
+    target: float
+
+    def score(self, lists: ArrayLike) -> Floats:
+        """Return the values of graded lists, shape (n,), or a float for one list; see `DCG.score`."""
+        grades = graded_lists(lists, n_grades=self.n_grades)[..., : self.depth]
+        gains = np.append(np.arange(self.n_grades) / max(self.n_grades - 1, 1), 0.0)[grades]
+        value: Floats = _inst(gains, self.target) if self.kind == "INST" else _bpm(gains, self.target, self.depth)
+        return value if value.ndim else value[()]
+
+
+ListMetric: TypeAlias = "DCG | ListUtility | AdaptiveMetric"
+"""A metric of graded lists."""
+
+
+def _inst(gains: Floats, target: float) -> Floats:
+    """Return INST, shape (n,), of gains, shape (n, M): users go on with ``((i + T + T_i - 1) / (i + T + T_i))^2``.
+
+    ``T_i`` is T minus the gains down to rank i. Below the list no gain follows, so the sum of ``V_i`` there is closed.
+    """
+    from scipy.special import polygamma
+
+    ranks = np.arange(1.0, gains.shape[-1] + 1)
+    place = ranks + 2 * target - np.cumsum(gains, axis=-1)
+    reached = np.cumprod(((place - 1) / place) ** 2, axis=-1)
+    first = np.concatenate([np.ones_like(reached[..., :1]), reached[..., :-1]], axis=-1)
+    below = reached[..., -1] * place[..., -1] ** 2 * polygamma(1, place[..., -1])
+    found: Floats = (first * gains).sum(axis=-1) / (first.sum(axis=-1) + below)
+    return found
+
+
+def _bpm(gains: Floats, target: float, depth: int) -> Floats:
+    """Return the static BPM, shape (n,), of gains, shape (n, M): users stop at a gain of T, or at rank K."""
+    before = np.cumsum(gains, axis=-1) - gains
+    looked_at = before < target - 1e-12
+    below = np.where(looked_at[..., -1] & (gains.sum(axis=-1) < target - 1e-12), depth - gains.shape[-1], 0)
+    found: Floats = (gains * looked_at).sum(axis=-1) / (looked_at.sum(axis=-1) + below)
+    return found
+
+
+def _err(n_grades: int, depth: int, _: float) -> ListUtility:
+    chances: Floats = (np.exp2(np.arange(n_grades)) - 1) / np.exp2(n_grades - 1)
+    return ListUtility(chances, 1 / np.arange(1.0, depth + 1), chances)
+
+
+def _rbp(n_grades: int, depth: int, p: float) -> DCG:
+    return DCG(np.arange(n_grades) / max(n_grades - 1, 1), (1 - p) * p ** np.arange(float(depth)))
+
+
+def _best(n_grades: int, depth: int, fall: float) -> ListUtility:
+    return ListUtility(np.arange(float(n_grades)), 1 - fall * np.arange(depth) / (n_grades * depth), best=1.0)
+
+
+@dataclass(frozen=True)
+class _Definition:
+    """How a metric is made of L, K and its parameter, what that is called, its default and where it must lie."""
+
+    made: Callable[[int, int, float], ListMetric]
+    letter: str = ""
+    default: float = 0.0
+    least: float = 0.0
+    most: float = np.inf
+    tried: tuple[float, ...] = ()
+
+
+DEFINITIONS: dict[str, _Definition] = {
+    "ERR": _Definition(_err),
+    "RBP": _Definition(_rbp, "p", 0.8, 0.0, 1.0, tuple(round(0.05 * i, 2) for i in range(2, 20))),
+    "INST": _Definition(lambda n, k, t: AdaptiveMetric("INST", n, k, t), "T", 1.0, 0.5, tried=(0.5, 1, 1.5, 2, 3, 5)),
+    "BPM": _Definition(lambda n, k, t: AdaptiveMetric("BPM", n, k, t), "T", 1.0, tried=(0.5, 1, 1.5, 2, 3, 5)),
+    "BestGrade": _Definition(lambda n, k, _: _best(n, k, 0.0)),
+    "BestGradeRank": _Definition(lambda n, k, _: _best(n, k, 1.0)),
+}
+"""The metrics by name."""
+
+LIST_NAMES = "ERR, RBP(p=0.8), INST(T=1), BPM(T=1), BestGrade, BestGradeRank, each with or without @K"
+"""For messages: names that stand for one of these metrics."""
+
+
+@dataclass(frozen=True)
+class ListMetricName:
+    """One of these metrics by name; it has neither a number of grades nor, where `depth` is None, a depth of its own.
+
+    Examples
+    --------
+    >>> ListMetricName.of("RBP(p=0.8)@10").metric(n_grades=3).discounts[:3].round(3)
+    array([0.2  , 0.16 , 0.128])
+    >>> ListMetricName.of("RBP@10(p=.8)").at(5), ListMetricName.of("ERR").at(5)
+    ('RBP(p=0.8)@10', 'ERR@5')
+    """
+
+    kind: str
+    parameter: float
+    depth: int | None
+
+    _pattern: ClassVar[str] = rf"({'|'.join(DEFINITIONS)})(?:@(\d{{1,7}}))?(?:\((\w)=(\d*\.?\d+)\))?(?:@(\d{{1,7}}))?"
+
+    @classmethod
+    def is_one(cls, word: str) -> bool:
+        """Return whether a word has the form of such a name."""
+        return re.fullmatch(cls._pattern, word) is not None
+
+    @classmethod
+    def of(cls, word: str) -> ListMetricName:
+        """Return the metric that a word names; K may stand before or after the parameter.
+
+        Raises
+        ------
+        InputError
+            If it has another form, or the metric has no such parameter, or no such value of it.
+        """
+        match = re.fullmatch(cls._pattern, word)
+        if match is None or (match[2] and match[5]):
+            raise InputError(f"metric {word!r} is not one of {LIST_NAMES}")
+        definition = DEFINITIONS[match[1]]
+        if match[3] and match[3] != definition.letter:
+            has = f"has the parameter {definition.letter}" if definition.letter else "has no parameter"
+            raise InputError(f"metric {word!r}: {match[1]} {has}")
+        parameter = float(match[4]) if match[4] else definition.default
+        # BPM's T and RBP's p are open intervals; INST's T may be its least.
+        within = definition.least <= parameter < definition.most and (parameter > 0 or not definition.letter)
+        if not within:
+            raise InputError(
+                f"metric {word!r}: {definition.letter} must lie between {definition.least:g} and {definition.most:g}"
+            )
+        digits = match[2] or match[5]
+        return cls(match[1], parameter, whole_number(int(digits), "depth") if digits else None)
+
+    def at(self, depth: int) -> str:
+        """Return the name with its depth; `depth` where it has none."""
+        letter = DEFINITIONS[self.kind].letter
+        parameter = f"({letter}={self.parameter:g})" if letter else ""
+        return f"{self.kind}{parameter}@{self.depth or depth}"
+
+    def metric(self, n_grades: int, depth: int | None = None) -> ListMetric:
+        """Return the metric for L grades, K deep, or `depth` where the name has no K.
+
+        Raises
+        ------
+        InputError
+            If neither says how deep it is.
+        """
+        if self.depth is None and depth is None:
+            raise InputError(f"metric {self.kind} has no depth, and nothing here says one: write {self.at(10)}")
+        deep = whole_number(self.depth or depth, "depth")
+        return DEFINITIONS[self.kind].made(whole_number(n_grades, "n_grades"), deep, self.parameter)
+
+
+def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, ListMetric]]:
+    """Return textbook metrics that are not among `textbook_dcgs`, by family, then by name with its parameter.
+
+    Parameters
+    ----------
+    n_grades, depth : int
+        L and K.
+
+    Returns
+    -------
+    dict
+        Families of one metric each, or of several values of a parameter that can be chosen in training:
+
+        - ``ERR``, expected reciprocal rank: ``sum_k R_k/k prod_{m<k} (1 - R_m)`` with ``R = (2^g - 1) / 2^(L-1)``
+          (Chapelle, Metzler, Zhang and Grinspan 2009), a `ListUtility`.
+        - ``RBP``, rank-biased precision: ``(1 - p) sum_k p^(k-1) r_k`` (Moffat and Zobel 2008), a `DCG`.
+        - ``INST``: users who want T go on from rank i with probability ``((i + T + T_i - 1) / (i + T + T_i))^2``, where
+          ``T_i`` is what they still lack (Moffat, Bailey, Scholer and Thomas 2015, graded as in cwl_eval).
+        - ``BPM``, the static Bejeweled player model: users stop once their gains reach T, or at rank K (Zhang, Liu, Li,
+          Zhang, Xu and Ma 2017, as in cwl_eval: the gain per document looked at).
+        - ``BestGrade``: the best grade in the list, wherever it stands; ``BestGradeRank``: the best grade and, among
+          lists of one best grade, its first position.
+
+    Examples
+    --------
+    >>> families = textbook_list_metrics(n_grades=4, depth=10)
+    >>> families["ERR"]["ERR@10"].score([3, 0, 2]).round(4)
+    np.float64(0.8906)
+    >>> len(families["RBP"])
+    18
+    """
+    families: dict[str, dict[str, ListMetric]] = {}
+    for kind, definition in DEFINITIONS.items():
+        names = [ListMetricName(kind, parameter, depth) for parameter in definition.tried or (definition.default,)]
+        families[kind] = {name.at(depth): name.metric(n_grades) for name in names}
+    return families

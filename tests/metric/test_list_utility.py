@@ -1,0 +1,142 @@
+"""ListUtility: values by loops, ideals by brute force, the corners of the form, files strict both ways."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG
+from dcglearn.metric.list_utility import ListUtility
+
+EXAMPLE = ListUtility([0, 0.4, 0.9, 1], DCG.standard(4, 3).discounts, stops=[0, 0, 1, 1])
+"""One document that stops is enough, and better below others."""
+
+
+def drawn(seed, *, longest=4):
+    """Return a random list utility (of any form, some grades alike) and a generator."""
+    rng = np.random.default_rng(seed)
+    n_grades, depth = rng.integers(1, 5), rng.integers(1, longest + 1)
+    gains, discounts = rng.integers(0, 4, n_grades) / 3, -np.sort(-rng.random(depth))
+    kind = seed % 3
+    stops = [rng.random(n_grades), rng.integers(0, 2, n_grades), np.zeros(n_grades)][kind]
+    return ListUtility(gains, discounts, stops, rng.random() if kind == 2 else 0.0), rng
+
+
+def slow_score(utility, grades):
+    """The definition, position by position."""
+    parts, survival = [], 1.0
+    for discount, grade in zip(utility.discounts, grades, strict=False):
+        if grade >= 0:
+            parts.append(discount * utility.gains[grade] * survival)
+            survival *= 1 - utility.stops[grade]
+    return (1 - utility.best) * sum(parts) + utility.best * max(parts, default=0)
+
+
+@given(st.integers(0, 2**32))
+def test_score_is_the_definition(seed):
+    utility, rng = drawn(seed, longest=6)
+    lists = rng.integers(-1, utility.n_grades, (4, rng.integers(1, 8)))
+    np.testing.assert_allclose(utility.score(lists), [slow_score(utility, row) for row in lists], atol=1e-14)
+    assert utility.score(lists[0]) == utility.score(lists)[0]
+
+
+@given(st.integers(0, 2**32))
+def test_ideal_is_the_best_of_all_rankings(seed):
+    utility, rng = drawn(seed)
+    documents = rng.integers(0, utility.n_grades, rng.integers(1, 6))
+    best = max(slow_score(utility, order) for order in itertools.permutations(documents))
+    assert utility.ideal(documents) == pytest.approx(best, abs=1e-12)
+
+
+def test_the_order_by_grade_is_not_the_best():
+    assert EXAMPLE.score([3, 1, 1]) == 1
+    assert EXAMPLE.score([1, 1, 3]) == EXAMPLE.ideal([3, 1, 1]) == pytest.approx(1.15237, abs=5e-6)
+    assert EXAMPLE.ndcg([3, 1, 1]) == pytest.approx(1 / 1.15237, abs=1e-5)
+
+
+def test_ideals_of_many_queries_are_those_of_each():
+    rng = np.random.default_rng(0)
+    documents = rng.integers(-1, 4, (60, 7))
+    np.testing.assert_array_equal(EXAMPLE.ideal(documents), [EXAMPLE.ideal(row) for row in documents])
+    assert EXAMPLE.ideal([-1, -1]) == 0
+
+
+def test_without_stops_it_is_the_dcg():
+    dcg, rng = DCG.standard(5, 10), np.random.default_rng(0)
+    utility, lists = ListUtility.of_dcg(dcg), rng.integers(-1, 5, (200, 12))
+    np.testing.assert_allclose(utility.score(lists), dcg.score(lists), rtol=1e-12)
+    np.testing.assert_allclose(utility.ideal(lists), dcg.ideal(lists), rtol=1e-12)
+    np.testing.assert_allclose(utility.ndcg(lists, n_grades=5), dcg.ndcg(lists, n_grades=5), rtol=1e-12)
+    assert (utility.form, utility.dcg) == ("dcg", dcg)
+
+
+def test_one_stop_for_all_grades_is_a_geometric_discount():
+    lists = np.random.default_rng(0).integers(0, 5, (200, 10))
+    rbp = ListUtility(np.arange(5) / 4, 0.2 * np.ones(10), stops=np.full(5, 0.2))
+    np.testing.assert_allclose(
+        rbp.score(lists), DCG(np.arange(5) / 4, 0.2 * 0.8 ** np.arange(10)).score(lists), rtol=1e-12
+    )
+
+
+def test_too_many_states_are_refused_but_not_where_the_order_by_gain_is_best():
+    stops, ranks = np.array([0, 0.9, 0.1, 0.5, 0.2]), np.arange(1.0, 101)
+    with pytest.raises(InputError, match="96,560,646 states"):
+        ListUtility(np.arange(5), 1 / ranks, stops).ideal(np.arange(5))
+    chances = (2 ** np.arange(5) - 1) / 16
+    assert ListUtility(chances, 1 / ranks, chances).ideal(np.arange(5)) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([-1, 0], [1]), "gains"),
+        (([0, 1], [1, 2]), "never rise"),
+        (([0, 1], [1, -2]), "never rise"),
+        (([0, 1], [1], [0.5]), "1 stops for 2 gains"),
+        (([0, 1], [1], [0, 1.5]), "between 0 and 1"),
+        (([0, 1], [1], None, -0.5), "between 0 and 1"),
+        (([0, 1], [1], [0, 1], 0.5), "not both"),
+        (([0, 1], [1], [0, np.nan]), "stops"),
+    ],
+)
+def test_impossible_numbers_are_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        ListUtility(*arguments)
+
+
+def test_files_are_read_back_and_other_readers_name_them(tmp_path):
+    path = tmp_path / "utility.json"
+    named = ListUtility([0, 1], [1, 0.5], best=0.25, grade_names=["no", "yes"], notes=["a note"])
+    for utility in (EXAMPLE, named):
+        utility.save(path)
+        assert ListUtility.load(path) == utility
+    with pytest.raises(InputError, match="list_utility"):
+        DCG.load(path)
+    path.write_text(json.dumps({**EXAMPLE.to_dict(), "version": 2}))
+    with pytest.raises(InputError, match="later dcglearn"):
+        ListUtility.load(path)
+    path.write_text(json.dumps({**EXAMPLE.to_dict(), "stops": [0, "1", 0, 0]}))
+    with pytest.raises(InputError, match="stops"):
+        ListUtility.load(path)
+
+
+def test_other_scales_and_shapes_of_the_same_utility():
+    assert EXAMPLE.map_grades({0: 0, 1: 3}) == ListUtility([0, 1], EXAMPLE.discounts, stops=[0, 1])
+    twice = ListUtility(2 * EXAMPLE.gains, 3 * EXAMPLE.discounts, EXAMPLE.stops)
+    np.testing.assert_allclose(twice.normalised().gains, EXAMPLE.gains)
+    np.testing.assert_allclose(twice.normalised().discounts, EXAMPLE.discounts)
+    with pytest.raises(InputError, match="worth nothing"):
+        ListUtility([0, 0], [1]).normalised()
+
+
+def test_tables_show_what_is_not_in_a_dcg():
+    assert [line.split() for line in EXAMPLE.table().split("\n")[:2]] == [
+        ["grade", "gain", "stop", "position", "discount"],
+        ["3", "1.0000", "1.0000", "1", "1.0000"],
+    ]
+    assert ListUtility([0, 1], [1], best=0.25).table().endswith("0.2500")
+    assert "stops=[0, 0, 1, 1]" in repr(EXAMPLE)
