@@ -115,7 +115,7 @@ def test_example_scripts(script):
 def test_the_example_log_is_what_the_simulator_makes(workplace):
     command = blocks(ROOT / "examples" / "README.md", "sh")[0]
     subprocess.run(["bash", "-ec", command], check=True, capture_output=True)
-    assert Path("log.jsonl").read_text() == (ROOT / "examples" / "side_by_side.jsonl").read_text()
+    assert Path("build/log.jsonl").read_text() == (ROOT / "examples" / "side_by_side.jsonl").read_text()
 
 
 def test_make_targets_do_their_own_set_up():

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dcglearn.cli import ask, coherence, convert, evaluate, judge, learn, letor, rankers, show, simulate, verify
+from dcglearn.cli.command import Group
 from dcglearn.cli.terminal import escaped_streams
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError
@@ -23,7 +24,8 @@ app = typer.Typer(
     name="dcglearn",
     help="Learn the gains and discounts of DCG from what people preferred.",
     no_args_is_help=True,
-    add_completion=False,
+    cls=Group,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -59,7 +61,7 @@ def main() -> None:
 def _warnings_in_one_line() -> Iterator[None]:
     """Show the message of a warning alone, without the line of the code that warns."""
     before = warnings.formatwarning
-    warnings.formatwarning = lambda message, *_: f"dcglearn: {message}\n"
+    warnings.formatwarning = lambda message, *_: f"warning: {one_line(str(message))}\n"
     try:
         yield
     finally:
@@ -68,7 +70,7 @@ def _warnings_in_one_line() -> Iterator[None]:
 
 def _run() -> None:
     try:
-        app()
+        app(prog_name="dcglearn")
     except InputError as error:
         typer.echo(f"dcglearn: {one_line(str(error))}", err=True)
         sys.exit(2)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dcglearn.cli.command import Command, examples
 from dcglearn.cli.options import Force, Reading, check_outputs, takes_groups
 from dcglearn.foundation.validation import InputError
 
@@ -17,8 +18,11 @@ commands = typer.Typer()
 
 
 @commands.command(
-    epilog="Examples: dcglearn ask candidates.jsonl --log log.jsonl -n 5 -o questions.jsonl    "
-    "dcglearn ask --log log.jsonl -n 5    (candidates made from the log's own mix of grades)"
+    cls=Command,
+    epilog=examples(
+        "dcglearn ask candidates.jsonl --log log.jsonl -n 5 -o questions.jsonl",
+        "dcglearn ask --log log.jsonl -n 5  # candidates made from the log's own mix of grades",
+    ),
 )
 @takes_groups
 def ask(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dcglearn.cli.command import Command, examples
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names, note_depth
 from dcglearn.cli.options import AsJson, Force, Plot, check_outputs, takes_groups, write_figure
 from dcglearn.foundation.validation import InputError
@@ -24,8 +25,11 @@ Ties = Literal["docno-desc", "stable"]
 
 
 @commands.command(
-    epilog="Examples: dcglearn coherence dcg.json exponential-log2    "
-    "dcglearn coherence linear-log2 linear-reciprocal --grades 4,4,3,3,2,2,1,1,0,0 --plot witness.png"
+    cls=Command,
+    epilog=examples(
+        "dcglearn coherence dcg.json exponential-log2",
+        "dcglearn coherence linear-log2 linear-reciprocal --grades 4,4,3,3,2,2,1,1,0,0 --plot witness.png",
+    ),
 )
 @takes_groups
 def coherence(
@@ -103,8 +107,11 @@ def _witness_json(witness: Witness | None) -> dict[str, Any] | None:
 
 
 @commands.command(
-    epilog="Examples: dcglearn systems qrels.txt runs/*.txt --metric nDCG@10 --metric dcg.json    "
-    "dcglearn systems qrels.txt runs.txt.xz --metric nDCG@10 --metric exponential-log2@10 --plot order.png"
+    cls=Command,
+    epilog=examples(
+        "dcglearn systems qrels.txt runs/*.txt --metric nDCG@10 --metric dcg.json",
+        "dcglearn systems qrels.txt runs.txt.xz --metric nDCG@10 --metric exponential-log2@10 --plot order.png",
+    ),
 )
 @takes_groups
 def systems(

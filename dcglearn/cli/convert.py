@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dcglearn.cli.command import Command, examples
 from dcglearn.cli.log_options import JudgementOptions
 from dcglearn.cli.options import Force, Reading, check_outputs, takes_groups
 from dcglearn.cli.recognised import looked_up_lines, say_winners
@@ -18,10 +19,14 @@ commands = typer.Typer()
 
 
 @commands.command(
-    epilog="Examples: dcglearn convert spreadsheet.csv -o log.jsonl    "
-    'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" -o log.jsonl    '
-    "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl    "
-    "dcglearn convert likert.csv --positive b -o log.jsonl    dcglearn convert --ratings rated.csv -o log.parquet"
+    cls=Command,
+    epilog=examples(
+        "dcglearn convert spreadsheet.csv -o log.jsonl",
+        'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" -o log.jsonl',
+        "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
+        "dcglearn convert likert.csv --positive b -o log.jsonl",
+        "dcglearn convert --ratings rated.csv -o log.parquet",
+    ),
 )
 @takes_groups
 def convert(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
+from dcglearn.cli.command import Command, examples
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
-from dcglearn.cli.options import Force, Plot, check_outputs, takes_groups, write_figure, write_text
+from dcglearn.cli.options import Force, Plot, check_outputs, output_and_format, takes_groups, write_figure, write_text
 from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing
 from dcglearn.evaluation.evaluate import evaluate as evaluated
@@ -32,7 +33,13 @@ Format = Literal["table", "tsv", "jsonl"]
 TableFormat = Literal["table", "csv", "jsonl", "markdown", "latex"]
 Tool = Literal["lightgbm", "xgboost", "ir-measures", "trec-eval", "ranx", "cwl-eval", "scikit-learn"]
 
-Output = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write there; else to standard output.")]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there; else to standard output.")
+]
+OutputOrFormat = Annotated[
+    list[str] | None, typer.Option("-o", "--output", metavar="FILE", help="Write there; else to standard output.")
+]
+"""The output of a command whose ``-o`` was the format; it is read by `output_and_format`."""
 
 
 @dataclass(frozen=True)
@@ -92,26 +99,33 @@ class RunOptions:
 
 
 @commands.command(
-    epilog="Examples: dcglearn evaluate qrels.txt run.txt --metric dcg.json --metric nDCG@10    "
-    "dcglearn evaluate qrels.txt runs/*.gz --metric nDCG@10 -q -o jsonl > values.jsonl"
+    cls=Command,
+    epilog=examples(
+        "dcglearn evaluate qrels.txt run.txt --metric dcg.json --metric nDCG@10",
+        "dcglearn evaluate qrels.txt runs/*.gz --metric nDCG@10 -q --format jsonl -o values.jsonl",
+    ),
 )
 @takes_groups
 def evaluate(
     source: RunOptions,
     scale: ScaleOptions,
     by_query: Annotated[bool, typer.Option("-q", "--by-query", help="Every query, not only means.")] = False,
-    form: Annotated[Format, typer.Option("-o", "--format", help="How to write.")] = "table",
-    output: Output = None,
+    form: Annotated[Format | None, typer.Option("--format", help="How to write. [default: table]")] = None,
+    output: OutputOrFormat = None,
     force: Force = False,
 ) -> None:
     """Evaluate runs under any number of metrics in one pass."""
-    check_outputs(output, force=force, inputs=source.inputs)
-    write_text(_rendered(source.evaluated(scale), form, by_query), output, force=force)
+    path, kind = output_and_format(output, form, get_args(Format))
+    check_outputs(path, force=force, inputs=source.inputs)
+    write_text(_rendered(source.evaluated(scale), kind, by_query), path, force=force)
 
 
 @commands.command(
-    epilog="Examples: dcglearn compare qrels.txt old.txt new.txt --metric nDCG@10 --metric dcg.json --plot f.png    "
-    "dcglearn compare qrels.txt runs/*.txt --baseline bm25 -o markdown"
+    cls=Command,
+    epilog=examples(
+        "dcglearn compare qrels.txt old.txt new.txt --metric nDCG@10 --metric dcg.json --plot f.png",
+        "dcglearn compare qrels.txt runs/*.txt --baseline bm25 --format markdown",
+    ),
 )
 @takes_groups
 def compare(
@@ -120,7 +134,7 @@ def compare(
     baseline: Annotated[
         str | None, typer.Option(metavar="RUN", help="Compare the others with this run; by default the first.")
     ] = None,
-    form: Annotated[TableFormat, typer.Option("-o", "--format", help="How to write.")] = "table",
+    form: Annotated[TableFormat | None, typer.Option("--format", help="How to write. [default: table]")] = None,
     level: Annotated[float, typer.Option(help="Level of the bootstrap intervals.")] = 0.95,
     correction: Annotated[str, typer.Option(metavar="holm|bh|none", help="Correction for several tests.")] = "holm",
     resamples: Annotated[
@@ -129,17 +143,18 @@ def compare(
     ] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same numbers.")] = 0,
     plot: Plot = None,
-    output: Output = None,
+    output: OutputOrFormat = None,
     force: Force = False,
 ) -> None:
     """Compare systems query by query: paired tests and intervals, under one metric or many."""
-    check_outputs(output, force=force, picture=plot, inputs=source.inputs)
+    path, kind = output_and_format(output, form, get_args(TableFormat))
+    check_outputs(path, force=force, picture=plot, inputs=source.inputs)
     from dcglearn.evaluation.compare_systems import CORRECTIONS, compared
 
     if correction not in CORRECTIONS:
         raise InputError(f"--correction {correction}: give one of {', '.join(CORRECTIONS)}")
     comparison = compared(source.evaluated(scale), baseline, level, correction, resamples, seed)
-    write_text(_comparison_text(comparison, form), output, force=force)
+    write_text(_comparison_text(comparison, kind), path, force=force)
     if plot is not None:
         from dcglearn.plots import forest_figure
 
@@ -147,7 +162,11 @@ def compare(
 
 
 @commands.command(
-    epilog="Examples: dcglearn export dcg.json --to lightgbm    dcglearn export dcg.json --to trec-eval --lossy"
+    cls=Command,
+    epilog=examples(
+        "dcglearn export dcg.json --to lightgbm",
+        "dcglearn export dcg.json --to trec-eval --lossy",
+    ),
 )
 def export(
     metric: Annotated[str, typer.Argument(metavar="METRIC", help="A file, or GAIN-DISCOUNT[@K].")],
@@ -193,15 +212,15 @@ def _gain(unjudged: str) -> str | float:
         return unjudged
 
 
-def _rendered(evaluation: Evaluation, form: Format, by_query: bool) -> str:
+def _rendered(evaluation: Evaluation, form: str, by_query: bool) -> str:
     if form == "table" and not by_query:
         return str(evaluation)
     frame = evaluation.frame(by_query=by_query)
     return (frame.write_ndjson() if form == "jsonl" else frame.write_csv(separator="\t")).rstrip("\n")
 
 
-def _comparison_text(comparison: SystemComparison, form: TableFormat) -> str:
-    texts: dict[TableFormat, Callable[[], str]] = {
+def _comparison_text(comparison: SystemComparison, form: str) -> str:
+    texts: dict[str, Callable[[], str]] = {
         "table": lambda: str(comparison),
         "csv": comparison.frame.write_csv,
         "jsonl": comparison.frame.write_ndjson,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dcglearn.cli.command import Command, examples
 from dcglearn.cli.options import Reading, takes_groups
 from dcglearn.foundation.validation import InputError
 
@@ -98,9 +99,12 @@ class PlaceOptions:
 
 
 @commands.command(
-    epilog="Examples: dcglearn judge candidates.jsonl --log verdicts.jsonl    "
-    "dcglearn judge candidates.jsonl --log verdicts.jsonl --raters ann,bob --redundancy 2    "
-    "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl --log verdicts.jsonl"
+    cls=Command,
+    epilog=examples(
+        "dcglearn judge candidates.jsonl --log verdicts.jsonl",
+        "dcglearn judge candidates.jsonl --log verdicts.jsonl --raters ann,bob --redundancy 2",
+        "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl --log verdicts.jsonl",
+    ),
 )
 @takes_groups
 def judge(

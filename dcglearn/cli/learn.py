@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dcglearn.cli.command import Command, examples
 from dcglearn.cli.compiling import told_on_a_terminal
 from dcglearn.cli.log_options import LogOptions, describe
 from dcglearn.cli.metric_options import check_metrics
@@ -67,6 +68,10 @@ class LearnerOptions:
     ] = None
 
     def __post_init__(self) -> None:
+        if self.ridge is not None and not self.ridge >= 0:
+            raise InputError(f"--ridge {self.ridge} must be at least 0")
+        if self.C is not None:
+            _number_or_auto(self.C)
         of_qp = {
             "--C": self.C is not None,
             "--margin": self.margin != "unit",
@@ -110,6 +115,10 @@ class TrustOptions:
         str, typer.Option(metavar="METRIC", help="With --holdout: the metric used now, to compare with.")
     ] = "exponential-log2"
     seed: Annotated[int, typer.Option(min=0, help="Seed of splits, folds and bootstrap.")] = 0
+
+    def __post_init__(self) -> None:
+        if self.holdout is not None and not 0 < self.holdout < 1:
+            raise InputError(f"--holdout {self.holdout}: give a fraction between 0 and 1, such as 0.3")
 
     def parameters(self, log: Preferences | PartedLog, ratings: bool) -> dict[str, Any]:
         """Return the parameters of `learn_report` that measure."""
@@ -163,10 +172,15 @@ class OutputOptions:
 
 
 @commands.command(
-    epilog="Examples: dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png    "
-    "dcglearn learn few.jsonl --prior exponential-log2 --bands 200    "
-    "dcglearn learn --ratings satisfaction.jsonl -o dcg.json    zcat log.jsonl.gz | dcglearn learn - > dcg.json    "
-    "dcglearn learn logs/*.parquet --memory 2GB --checkpoint fit.checkpoint    dcglearn learn logs/ --workers 4"
+    cls=Command,
+    epilog=examples(
+        "dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png",
+        "dcglearn learn few.jsonl --prior exponential-log2 --bands 200",
+        "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
+        "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
+        "dcglearn learn logs/*.parquet --memory 2GB --checkpoint fit.checkpoint",
+        "dcglearn learn logs/ --workers 4",
+    ),
 )
 @takes_groups
 def learn(
@@ -211,6 +225,7 @@ def learn(
     from dcglearn.cli.recognised import say_winners
 
     with source.opened(reading, cluster, source.skip_bad) as log, told_on_a_terminal():
+        parameters = {**trust.parameters(log, source.ratings), **learner.parameters(log)}
         said = said_at_once("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
         say_winners(getattr(log, "recognised", None))
         from dcglearn.cli.report import agreement_of, learn_report
@@ -221,8 +236,7 @@ def learn(
             checkpoint=checkpoint,
             resume=resume,
             progress=sys.stderr.isatty(),
-            **trust.parameters(log, source.ratings),
-            **learner.parameters(log),
+            **parameters,
         )
         if not source.ratings:
             report = replace(report, raters=agreement_of(log, report.learner))
@@ -233,9 +247,12 @@ def _number_or_auto(C: str) -> float | str:
     if C == "auto":
         return C
     try:
-        return float(C)
+        number = float(C)
     except ValueError as error:
         raise InputError(f"--C {C}: give a positive number, or auto") from error
+    if not 0 < number < float("inf"):
+        raise InputError(f"--C {C} must be a positive number")
+    return number
 
 
 def _unit_without_leaks(log: Preferences | PartedLog, ratings: bool) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from dcglearn.cli.command import Command, examples
 from dcglearn.cli.metric_options import ScaleOptions
 from dcglearn.cli.options import takes_groups
 from dcglearn.foundation.validation import InputError
@@ -21,7 +22,11 @@ TableFormat = Literal["text", "markdown", "csv", "json"]
 
 
 @commands.command(
-    epilog="Examples: dcglearn folds all.svm -o data    dcglearn folds -o data --queries 106    (synthetic ones)"
+    cls=Command,
+    epilog=examples(
+        "dcglearn folds all.svm -o data",
+        "dcglearn folds -o data --queries 106  # synthetic ones",
+    ),
 )
 def folds(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Write Fold1, Fold2, ... in here.")],
@@ -80,8 +85,13 @@ class Experiment:
 
 
 @commands.command(
-    epilog="Examples: dcglearn letor OHSUMED --quick    dcglearn letor OHSUMED --jobs 2 -o results    "
-    "dcglearn letor OHSUMED -o results --resume    dcglearn letor OHSUMED --method approxndcg --method ridge --json"
+    cls=Command,
+    epilog=examples(
+        "dcglearn letor OHSUMED --quick",
+        "dcglearn letor OHSUMED --jobs 2 -o results",
+        "dcglearn letor OHSUMED -o results --resume",
+        "dcglearn letor OHSUMED --method approxndcg --method ridge --json",
+    ),
 )
 @takes_groups
 def letor(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dcglearn.cli.command import Command, examples
 from dcglearn.cli.metric_options import ScaleOptions, check_metrics, metric_on
 from dcglearn.cli.options import AsJson, Cluster, Force, check_outputs, said_at_once, takes_groups
 from dcglearn.foundation.files import written_beside
@@ -156,7 +157,10 @@ class ModelOptions:
 
 
 @commands.command(
-    epilog="Example: dcglearn train train.svm --valid valid.svm --metric dcg.json --method approx-ndcg -o model"
+    cls=Command,
+    epilog=examples(
+        "dcglearn train train.svm --valid valid.svm --metric dcg.json --method approx-ndcg -o model",
+    ),
 )
 @takes_groups
 def train(
@@ -175,6 +179,10 @@ def train(
 
     refuse_folder(output, force=force)
     check_metrics([options.metric])
+    if resume and cluster.engine is not None:
+        raise InputError("--resume: trees over a cluster have no checkpoints; leave --resume out")
+    if resume and options.method_name not in LOSSES:
+        raise InputError(f"--resume: {options.method_name} trains in one piece; leave --resume out")
     queries, validation = source.read()
     data: dict[Any, Queries] = {source.data: queries} | ({} if validation is None else {source.valid: validation})
     name, dcg = _metric_on_queries(options.metric, scale, data)
@@ -186,16 +194,12 @@ def train(
     said = said_at_once(f"read: {queries}", err=as_json)
     checkpoint = output / CHECKPOINT
     method = options.method_name
-    if resume and cluster.engine is not None:
-        raise InputError("--resume: trees over a cluster have no checkpoints; leave --resume out")
     if cluster.engine is not None:
         ranker.fit(queries, eval_set=validation, engine=cluster.engine)
     elif method in LOSSES:
         if not resume:
             output.mkdir(exist_ok=True)
         ranker.fit(queries, eval_set=validation, checkpoint=checkpoint, resume=resume)
-    elif resume:
-        raise InputError(f"--resume: {method} trains in one piece; leave --resume out")
     elif method == "rsrank":
         ranker.fit(queries, eval_set=validation)
     else:
@@ -208,7 +212,12 @@ def train(
     typer.echo(f"wrote: {output}", err=as_json)
 
 
-@commands.command(epilog="Example: dcglearn rank model test.svm --format trec --tag mine -o run.txt")
+@commands.command(
+    cls=Command,
+    epilog=examples(
+        "dcglearn rank model test.svm --format trec --tag mine -o run.txt",
+    ),
+)
 @takes_groups
 def rank(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that `dcglearn train` wrote.")],

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dcglearn.cli.command import Command, examples
 from dcglearn.cli.metric_options import load_metrics
 from dcglearn.cli.options import AsJson, Force, Grades, Plot, check_outputs, write_figure
 
@@ -14,7 +15,11 @@ commands = typer.Typer()
 
 
 @commands.command(
-    epilog="Examples: dcglearn show dcg.json    dcglearn show dcg.json exponential-log2@10 --plot both.png"
+    cls=Command,
+    epilog=examples(
+        "dcglearn show dcg.json",
+        "dcglearn show dcg.json exponential-log2@10 --plot both.png",
+    ),
 )
 def show(
     metrics: Annotated[list[str], typer.Argument(metavar="METRIC...", help="Files, or names GAIN-DISCOUNT[@K].")],

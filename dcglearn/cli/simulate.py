@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from dcglearn.cli.command import Command, examples
 from dcglearn.cli.options import Force, check_outputs
 from dcglearn.metric.dcg import DCG
 
@@ -16,7 +17,10 @@ Lists = Literal["permutations", "free"]
 
 
 @commands.command(
-    epilog="Example: dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json"
+    cls=Command,
+    epilog=examples(
+        "dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json",
+    ),
 )
 def simulate(
     output: Annotated[

@@ -12,6 +12,8 @@ from dcglearn.foundation.plain_text import escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from rich.console import Console
+
 _CURSOR = re.compile(r"(\n|\x1b\[A)*")
 
 
@@ -46,6 +48,18 @@ class Escaped:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+    @property
+    def unescaped(self) -> Any:
+        """The stream itself."""
+        return self._stream
+
+
+def console() -> Console:
+    """Return what draws on standard output, past the escaping: text that is not ours has to be `escaped` before."""
+    from rich.console import Console
+
+    return Console(file=getattr(sys.stdout, "unescaped", sys.stdout), highlight=False)
 
 
 @contextlib.contextmanager

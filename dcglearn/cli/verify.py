@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dcglearn.cli.command import Command, examples
 from dcglearn.cli.options import AsJson
 from dcglearn.foundation.checkpoints import inspect_checkpoint
 from dcglearn.foundation.validation import InputError
@@ -16,7 +17,13 @@ from dcglearn.foundation.validation import InputError
 commands = typer.Typer()
 
 
-@commands.command(epilog="Examples: dcglearn verify model    dcglearn verify fit.checkpoint --json")
+@commands.command(
+    cls=Command,
+    epilog=examples(
+        "dcglearn verify model",
+        "dcglearn verify fit.checkpoint --json",
+    ),
+)
 def verify(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A folder that `dcglearn train` wrote, or a checkpoint.")

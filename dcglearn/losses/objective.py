@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -79,7 +79,8 @@ class Objective:
         dcg = getattr(self, "dcg", None)
         if isinstance(dcg, (str, os.PathLike)):  # a name stays one until the lists are known
             known = DCG.load(dcg) if is_metric_file(dcg) else MetricName.of(os.fspath(dcg)).word
-            object.__setattr__(self, "dcg", known)
+            if known != dcg:  # `sklearn.base.clone` asks for the very object
+                object.__setattr__(self, "dcg", known)
 
     def __call__(
         self,
@@ -173,6 +174,41 @@ class Objective:
         """
         if not 1 <= iteration <= total:
             raise InputError(f"iteration={iteration} lies outside 1..total={total}")
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, as scikit-learn's estimators do; ``loss__alpha`` of a ranker is one of them.
+
+        Parameters
+        ----------
+        deep : bool
+            Has no effect: no parameter has parameters of its own.
+        """
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters, as scikit-learn's estimators do, and return the objective.
+
+        An objective is frozen otherwise: use `dataclasses.replace` to keep one that other rankers hold.
+
+        Raises
+        ------
+        InputError
+            If there is no such parameter, or a value is out of its range; the objective is then as it was.
+
+        Examples
+        --------
+        >>> from dcglearn.losses import ApproxNDCG
+        >>> ApproxNDCG("linear-log2@5").set_params(alpha=3.0).alpha
+        3.0
+        """
+        known = self.get_params()
+        for name in params:
+            if name not in known:
+                raise InputError(f"{type(self).__name__} has no parameter {name!r}; give one of {', '.join(known)}")
+        changed = replace(self, **params)  # type: ignore[type-var]
+        self.__dict__.clear()  # what was computed from the former parameters too
+        self.__dict__.update(changed.__dict__)
         return self
 
     def count_empty(self, grades: ArrayLike, offsets: ArrayLike | None = None) -> int:

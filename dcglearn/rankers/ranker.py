@@ -155,6 +155,13 @@ def on_lists(loss: Any, queries: Queries) -> Any:
     return loss.for_lists(*scale_of(queries)) if hasattr(loss, "for_lists") else loss
 
 
+_QID = (
+    "qid is missing: give the query of each document, one label per row of X; a search such as GridSearchCV passes qid "
+    "on if sklearn.set_config(enable_metadata_routing=True) is called and the ranker asks for it: "
+    "ranker.set_fit_request(qid=True).set_score_request(qid=True)"
+)
+
+
 def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None) -> Queries:
     """Return X, y and qid as checked `Queries`; X itself if it is `Queries`."""
     if isinstance(X, Queries):
@@ -164,7 +171,7 @@ def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None) -> Queries:
     if y is None:
         raise InputError("y is missing: give the grade of each document")
     if qid is None:
-        raise InputError("qid is missing: give the query of each document, one label per row of X")
+        raise InputError(_QID)
     return Queries(X, np.asarray(y), np.asarray(qid))
 
 

@@ -6,9 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from dcglearn.cli import app
 from dcglearn.metric.dcg import DCG, Utility
 
 GOOD = (
@@ -271,12 +269,6 @@ def test_skip_bad_sets_lines_aside(dcglearn, log, tmp_path):
     assert status == 0
     assert "bad lines" in out
     assert aside.read_text() == "nonsense\n"
-
-
-def test_help_has_examples():
-    for command in ("learn", "show", "simulate"):
-        text = CliRunner().invoke(app, [command, "--help"]).output
-        assert "Example" in text and "dcglearn " + command in text
 
 
 class TestAsAProcess:

@@ -62,7 +62,7 @@ def test_a_map_gives_what_the_mapped_metric_gives(dcglearn, files):
         "--metric",
         "nDCG@2",
     )
-    status, out, err = dcglearn(*both, "-o", "jsonl", "--map-grades", "0=0,1=2,2=4")
+    status, out, err = dcglearn(*both, "--format", "jsonl", "--map-grades", "0=0,1=2,2=4")
     values = {row["measure"]: row["value"] for row in map(json.loads, out.splitlines())}
     assert (status, err) == (0, "") and values["five.json"] == values["three.json"] != values["nDCG@2"]
 

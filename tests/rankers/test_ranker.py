@@ -7,7 +7,9 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.losses import ApproxNDCG
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
+from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.reduction import PairwiseRanker
 from dcglearn.rankers.sparse import SparseRanker
@@ -28,6 +30,26 @@ class TestScikitLearn:
             search.fit(queries.features, queries.grades, qid=queries.qid, groups=queries.qid)
         assert search.best_params_["l2"] in (1e-3, 1e3)
         assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+    def test_parameters_of_the_loss_can_be_searched(self):
+        queries = small(12)
+        with sklearn.config_context(enable_metadata_routing=True):
+            ranker = LinearRanker(ApproxNDCG(MINE), max_iter=3).set_fit_request(qid=True).set_score_request(qid=True)
+            search = GridSearchCV(ranker, {"loss__alpha": [0.01, 10.0]}, cv=GroupKFold(2), error_score="raise")
+            search.fit(queries.features, queries.grades, qid=queries.qid, groups=queries.qid)
+        assert search.best_estimator_.loss.alpha == search.best_params_["loss__alpha"]
+        assert ranker.loss.alpha == ApproxNDCG(MINE).alpha  # a search changes copies
+
+    def test_grid_search_without_routing_names_what_is_missing(self):
+        queries = small(12)
+        search = GridSearchCV(RidgeRanker(MINE), {"l2": [1.0]}, cv=2)
+        wanted = r"set_fit_request\(qid=True\)\.set_score_request\(qid=True\)"
+        with pytest.raises(ValueError, match=wanted):
+            search.fit(queries.features, queries.grades)
+        with pytest.warns(UserWarning, match=wanted):  # of scores that fail, scikit-learn warns unless told to raise
+            search.fit(queries.features, queries.grades, qid=queries.qid)
+        with pytest.raises(InputError, match=wanted):
+            search.set_params(error_score="raise").fit(queries.features, queries.grades, qid=queries.qid)
 
     def test_score_without_qid_names_it(self):
         queries = small()

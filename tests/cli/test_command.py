@@ -1,0 +1,125 @@
+"""Every command speaks with one voice: its help page, -h and -o, warnings in a line, nothing said before bad input."""
+
+import re
+import sys
+import warnings
+
+import pytest
+
+from dcglearn.cli.app import app
+from dcglearn.cli.command import MOST_USED, OF_PANEL, PANELS
+from tests.makers import call
+
+COMMANDS = sorted(
+    command.callback.__name__ for group in app.registered_groups for command in group.typer_instance.registered_commands
+)
+
+
+@pytest.fixture
+def helped(monkeypatch, capsys):
+    monkeypatch.setenv("TERMINAL_WIDTH", "100")
+    return lambda *words: call(monkeypatch, capsys, *words)[1]
+
+
+def test_the_program_names_every_command(helped):
+    page = helped("-h")
+    assert page == helped("--help")
+    assert [name for name in COMMANDS if not re.search(rf"^  {name} ", page, flags=re.MULTILINE)] == []
+    assert "--install-completion" in page and "..." not in page.partition("Learn a DCG")[2]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_panels_and_an_example_a_line(helped, command):
+    page = helped(command, "-h")
+    assert page == helped(command, "--help")
+    titles = [line[:-1] for line in page.splitlines() if re.fullmatch(r"[A-Z][a-z ]+:", line)]
+    assert titles == [title for title in [*PANELS, "Examples"] if title in titles]
+    examples = page.partition("Examples:\n")[2].splitlines()
+    assert examples and all(re.match(rf"  (zcat \S+ \| )?dcglearn {command} ", line) for line in examples)
+    assert len(MOST_USED[command].split()) <= 5
+    for option in MOST_USED[command].split():
+        assert re.search(
+            rf"(^|[ /]){option}\b", page.partition("Most used:")[2].partition("\n\n")[0], flags=re.MULTILINE
+        ), option
+
+
+def test_options_stand_in_one_panel(helped):
+    options = " ".join(OF_PANEL.values()).split()
+    assert len(set(options)) == len(options)
+    pages = "".join(helped(command, "-h") for command in COMMANDS)
+    assert [option for option in options if not re.search(rf"{option}\b", pages)] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_o_is_the_output_of_every_command_that_writes(helped, command):
+    page = helped(command, "-h")
+    assert ("-o, --output" in page) == ("--output" in page)
+    assert "-o, --format" not in page
+
+
+def test_a_terminal_sees_panels(helped, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    page = re.sub(r"\x1b\[[0-9;]*m", "", helped("learn", "-h"))
+    assert "─ Most used ─" in page and "dcglearn learn side_by_side.jsonl" in page
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "qrels.txt").write_text("1 0 D1 1\n1 0 D2 0\n2 0 D1 1\n2 0 D2 0\n")
+    for tag, scores in (("a", (2, 1)), ("b", (1, 2))):
+        lines = [f"{q} Q0 D{d} {d} {s * q} {tag}\n" for q in (1, 2) for d, s in enumerate(scores, 1)]
+        (tmp_path / f"{tag}.txt").write_text("".join(lines))
+    return tmp_path
+
+
+@pytest.mark.parametrize(("command", "word"), [("evaluate", "jsonl"), ("evaluate", "tsv"), ("compare", "markdown")])
+def test_o_with_a_format_means_the_format_for_one_release(runs, monkeypatch, capsys, command, word):
+    inputs = (command, "qrels.txt", "a.txt", "b.txt")
+    wanted = call(monkeypatch, capsys, *inputs, "--format", word)
+    status, out, err = call(monkeypatch, capsys, *inputs, "-o", word)
+    assert (status, out) == wanted[:2] and not (runs / word).exists()
+    assert err.startswith(f"warning: -o {word} is read as --format {word};") and err.count("\n") == 1
+    status, out, err = call(monkeypatch, capsys, *inputs, "-o", word, "--output", "values")
+    assert (status, out, (runs / "values").read_text()) == (0, "", wanted[1])
+    for words in (("-o", f"./{word}"), ("-o", word, "--force", "--format", word)):
+        status, out, err = call(monkeypatch, capsys, *inputs, *words)
+        assert (status, out, err) == (0, "", f"wrote: {word}\n")
+    assert (runs / word).read_text() == wanted[1]
+
+
+def test_two_output_files_are_refused(runs, monkeypatch, capsys):
+    status, out, err = call(monkeypatch, capsys, "evaluate", "qrels.txt", "a.txt", "-o", "x", "--output", "y")
+    assert (status, out) == (2, "") and "--output is given 2 times: x, y; give one file" in err
+
+
+def test_a_warning_is_one_line_without_a_path(runs, monkeypatch, capsys):
+    def warned(*_):
+        shown.append(warnings.formatwarning(UserWarning("two\nlines"), UserWarning, "code.py", 1))
+        return {}
+
+    shown = []
+    monkeypatch.setattr("dcglearn.cli.show.load_metrics", warned)
+    assert call(monkeypatch, capsys, "show", "linear-log2@5")[0] == 0
+    assert shown == ["warning: two\\nlines\n"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "learn LOG --holdout 1.5",
+        "learn LOG --ridge -1",
+        "learn LOG --method qp --C 0",
+        "learn LOG --prior nothing.json",
+        "learn LOG -o /nowhere/dcg.json",
+        "compare qrels.txt a.txt b.txt --correction all",
+        "evaluate qrels.txt a.txt --metric nothing",
+        "train LOG -o m --method ridge --resume",
+    ],
+)
+def test_a_terminal_sees_nothing_but_the_error_of_bad_options(runs, monkeypatch, capsys, words):
+    (runs / "log.jsonl").write_text('{"a": [1, 0], "b": [0, 1], "winner": "a"}\n' * 3)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    status, out, err = call(monkeypatch, capsys, *words.replace("LOG", "log.jsonl").split())
+    assert (status, out, err.count("\n")) == (2, "", 1), err
+    assert err.startswith("dcglearn: ")
