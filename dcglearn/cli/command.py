@@ -71,6 +71,12 @@ def examples(*lines: str) -> str:
 class _HelpPage:
     """A help page of panels, mixed into a command or group; subclasses have `_panels`."""
 
+    help: Any
+    epilog: Any
+    get_usage: Any
+    get_params: Any
+    _panels: Any
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help page: as text into `formatter`, or drawn on the terminal."""
         if sys.stdout.isatty():
