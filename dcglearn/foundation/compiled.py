@@ -58,10 +58,13 @@ class _Folders(caching.CompileResultCacheImpl):
     """Where a cache may be: NUMBA_CACHE_DIR, beside the source, in the user's cache folder, if that is known."""
 
     def __init__(self, function: Any) -> None:
-        self._locator_classes = [caching.UserProvidedCacheLocator, caching.InTreeCacheLocator]
+        wanted = {"UserProvidedCacheLocator", "InTreeCacheLocator"}
         # Without a home the user's folder is one in the working folder, from where code must not be loaded.
         if Path(caching.AppDirs("numba", False).user_cache_dir).is_absolute():
-            self._locator_classes.append(caching.UserWideCacheLocator)
+            wanted.add("UserWideCacheLocator")
+        # Before numba 0.62 these names begin with an underscore.
+        known = caching.CompileResultCacheImpl._locator_classes
+        self._locator_classes = [kind for kind in known if kind.__name__.lstrip("_") in wanted]
         super().__init__(function)
 
 

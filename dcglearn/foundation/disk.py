@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from dcglearn.foundation.locks import lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,13 +24,16 @@ MARK = ".dcglearn-"
 _TAIL = 40
 """Characters of the final name that the name of an unfinished file ends with."""
 
+_RENAMES_OPEN_FILES = sys.platform != "win32"
+"""Whether a file can be renamed while it is open, so that an unfinished one can be locked until then."""
+
 
 @contextlib.contextmanager
 def unfinished(target: Path) -> Iterator[Path]:
     """Yield a new empty file beside `target`, and remove it afterwards if it still has its name.
 
     The file is locked meanwhile. Files that other processes left there when they were killed are not: they are removed
-    before.
+    before. On Windows an open file cannot be renamed, so nothing is locked there, and leftovers stay.
     """
     tail = target.name[-_TAIL:]
     for entry in os.scandir(target.parent):
@@ -41,23 +42,26 @@ def unfinished(target: Path) -> Iterator[Path]:
     handle, name = tempfile.mkstemp(prefix=MARK, suffix=f".{tail}", dir=target.parent)
     temporary = Path(name)
     try:
-        if fcntl is not None:
+        if _RENAMES_OPEN_FILES:
             with contextlib.suppress(OSError):  # some network disks have no locks
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(handle)
+        else:
+            os.close(handle)
         yield temporary
     finally:
-        os.close(handle)
+        if _RENAMES_OPEN_FILES:
+            os.close(handle)
         temporary.unlink(missing_ok=True)
 
 
 def remove_leftover(path: Path) -> None:
     """Remove an unfinished file unless a living process writes to it."""
-    if fcntl is None:
+    if not _RENAMES_OPEN_FILES:
         return
     with contextlib.suppress(OSError):  # another process was quicker, or may not write here
         handle = os.open(path, os.O_RDONLY)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle)
             removed(path)
         finally:
             os.close(handle)
@@ -65,7 +69,7 @@ def remove_leftover(path: Path) -> None:
 
 def synced(path: Path) -> None:
     """Wait until the content of a file is on the disk."""
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

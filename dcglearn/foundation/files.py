@@ -9,6 +9,7 @@ import os
 import select
 import shutil
 import stat
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -244,6 +245,8 @@ def _refuse_longer(size: int, most: int, name: str) -> None:
 
 
 def _from_pipe(path: str | os.PathLike[str]) -> bytes:
+    if sys.platform == "win32":
+        raise InputError(f"{path}: not a file")
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
         if not select.select([pipe], [], [], PIPE_WAIT)[0]:
             raise InputError(f"{path}: no program wrote to this pipe in {PIPE_WAIT:g} seconds; start the writer first")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from pathlib import Path
 
 from dcglearn.foundation.validation import InputError
@@ -27,7 +28,7 @@ def _limits() -> list[int]:
     ):
         with contextlib.suppress(OSError, ValueError):  # no container, or "max"
             left.append(int((CGROUP / limit).read_text()) - int((CGROUP / used).read_text()))
-    with contextlib.suppress(ImportError):  # resource is not on Windows
+    if sys.platform != "win32":
         import resource
 
         import psutil

@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import traceback
 from multiprocessing.connection import wait
 from threading import Thread
@@ -38,7 +39,7 @@ def in_processes(
     in the caller's loop closes it at once), and end by themselves when this process dies. An exception of the function
     is raised here. Raise RuntimeError if a worker dies.
     """
-    workers: dict[Connection, SpawnProcess] = {}
+    workers: dict[Any, SpawnProcess] = {}
     try:
         with _interrupts_later(), safe_import_paths():
             for _ in range(n):
@@ -74,7 +75,7 @@ def safe_import_paths() -> Iterator[None]:
 @contextlib.contextmanager
 def _interrupts_later() -> Iterator[None]:
     """Hold interrupts back in this thread, and for good in the processes that it starts meanwhile."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
+    if sys.platform == "win32":  # where a thread cannot hold a signal back
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -84,7 +85,7 @@ def _interrupts_later() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _start(workers: dict[Connection, SpawnProcess]) -> None:
+def _start(workers: dict[Any, SpawnProcess]) -> None:
     # Spawned, since a fork of a process whose threads hold locks hangs.
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
@@ -95,7 +96,7 @@ def _start(workers: dict[Connection, SpawnProcess]) -> None:
 
 
 def _results(
-    function: Callable[[Any], Any], items: Iterable[Any], workers: dict[Connection, SpawnProcess]
+    function: Callable[[Any], Any], items: Iterable[Any], workers: dict[Any, SpawnProcess]
 ) -> Iterator[tuple[int, Any]]:
     """Yield the index and the result of every item, as they are done; items are taken as workers become idle."""
     idle = list(workers)

@@ -8,7 +8,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dcglearn.foundation import disk
 from dcglearn.foundation.files import refuse_constant
+from dcglearn.foundation.locks import lock
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -75,8 +77,7 @@ class VerdictLog:
         lines = b"".join(_line(verdict) for verdict in verdicts)
         before = os.fstat(self._file).st_size
         try:
-            _write(self._file, lines)
-            os.fsync(self._file)
+            disk.appended(self._file, lines)
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, before)  # half a line would spoil the log
@@ -127,13 +128,13 @@ class VerdictLog:
     def _open(self) -> None:
         new = not self.path.exists()
         try:
-            file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written ({error.strerror}); name another log") from error
         _lock(file, self.path)
         self._file = file
         if new:
-            _sync_folder(self.path.parent)
+            disk.entered(self.path.parent)
         self._read()
 
     def _read(self) -> None:
@@ -159,9 +160,9 @@ class VerdictLog:
             with self.cut_short.open("ab") as file:
                 file.write(rest + b"\n")
             os.ftruncate(self._file, len(whole))
+            os.fsync(self._file)
         else:
-            _write(self._file, b"\n")
-        os.fsync(self._file)
+            disk.appended(self._file, b"\n")
 
 
 def _line(verdict: Verdict) -> bytes:
@@ -188,28 +189,10 @@ def _parsed(line: bytes, place: str) -> Verdict:
 def _lock(file: int, path: Path) -> None:
     """Lock an open file until it is closed or the process ends, in any way."""
     try:
-        import fcntl
-    except ModuleNotFoundError as error:
-        raise InputError("the judging page needs a system with file locks, such as Linux or macOS") from error
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(file)
     except OSError as error:
         os.close(file)
         raise InputError(f"{path}: another server writes to this log; stop that one, or name another log") from error
-
-
-def _write(file: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(file, rest) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _state(status: os.stat_result) -> tuple[int, int, int]:
