@@ -4,23 +4,26 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 BENCH  := $(VENV)/.bench
+EXTRAS := dev,ir,trees,dask,judge
 FILES  ?= 20000
 KILLS  ?= 500
 DISKS  ?= 200
+RESOLVE-oldest := --resolution lowest-direct
+RESOLVE-newest := --prerelease allow
 
-.PHONY: demo judge test long fuzz browser check peers bench figures studies theory clean help
+.PHONY: demo judge test long fuzz browser check peers oldest newest dist bench figures studies theory clean help
 
 help:            ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
+	@grep -E '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "dcglearn needs Python 3.11 or later; set PYTHON=")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ir,trees,dask,judge]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	@touch $@
 
 $(BENCH): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,ir,trees,dask,judge,bench]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS),bench]'
 	@touch $@
 
 demo: $(READY)   ## learn a DCG from the log that ships with the project, and draw it
@@ -51,10 +54,29 @@ peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoos
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check torch --index-url https://download.pytorch.org/whl/cpu
 	$(BIN)/python -m pytest tests/test_exports.py tests/test_docs.py -k "exports or torch or docstrings or pages"
 
+oldest newest:   ## run the tests with the lowest versions of all dependencies that pyproject.toml allows, or with the newest
+	$(PYTHON) -m venv --clear $(VENV)-$@
+	$(VENV)-$@/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(VENV)-$@/bin/uv pip install --quiet --python $(VENV)-$@/bin/python $(RESOLVE-$@) --editable '.[$(EXTRAS)]'
+	$(VENV)-$@/bin/python -m pytest -n 2 --dist worksteal
+
+dist:            ## build the wheel and the source archive in dist/, check them, and try the wheel in an empty environment
+	rm -rf dist
+	$(PYTHON) -m venv --clear $(VENV)-dist
+	$(VENV)-dist/bin/python -m pip install --quiet --disable-pip-version-check build twine check-wheel-contents cffconvert
+	$(VENV)-dist/bin/python -m build --outdir dist .
+	$(VENV)-dist/bin/twine check --strict dist/*
+	$(VENV)-dist/bin/check-wheel-contents dist/*.whl
+	$(VENV)-dist/bin/cffconvert --validate
+	$(PYTHON) -m venv --clear build/empty
+	build/empty/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build/empty && bin/python $(CURDIR)/tests/installed.py $(CURDIR)/examples/side_by_side.jsonl
+
 check: $(READY)  ## lint, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 
 bench: $(BENCH)  ## measure speed against other solvers and libraries, as ratios; write docs/benchmarks.md (ARGS=trees: that alone)
 	$(BIN)/python benchmarks $(ARGS)
@@ -69,4 +91,4 @@ theory: $(READY) ## draw the figures of the rankers' papers; real queries too, w
 	$(BIN)/python -m simulations theory $(ARGS)
 
 clean:           ## remove what the targets made
-	rm -rf $(VENV) build
+	rm -rf $(VENV) $(VENV)-* build dist
