@@ -1,6 +1,7 @@
 """Fixtures of all tests, and hypothesis's settings."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,11 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # OpenMP's threads spin while they wait
 
 settings.register_profile("dcglearn", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("dcglearn")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if sys.platform == "win32" and item.get_closest_marker("posix"):
+        pytest.skip("needs Linux or macOS")
 
 
 @pytest.fixture

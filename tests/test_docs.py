@@ -80,6 +80,7 @@ OUTPUTS = {"--bands": 0, "--ranges": 1}
 """Options of the README's commands whose output stands in its first and second block of text."""
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_on_pages_run_and_print_what_the_readme_shows(page, workplace):
     commands = "".join(blocks(page, "sh")).replace("\\\n", " ")
@@ -112,6 +113,7 @@ def test_example_scripts(script):
     assert subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.posix
 def test_the_example_log_is_what_the_simulator_makes(workplace):
     command = blocks(ROOT / "examples" / "README.md", "sh")[0]
     subprocess.run(["bash", "-ec", command], check=True, capture_output=True)

@@ -287,6 +287,7 @@ class TestAsAProcess:
         assert done.returncode == 0
         assert json.loads(done.stdout)["format"] == "dcglearn.dcg"
 
+    @pytest.mark.posix
     def test_a_closed_pipe_is_no_error(self):
         done = subprocess.run(
             f"{sys.executable} -c 'from dcglearn.cli import main; main()' simulate --pairs 20000 | head -n 1",
@@ -298,6 +299,7 @@ class TestAsAProcess:
         assert len(done.stdout.splitlines()) == 1
         assert done.stderr == ""
 
+    @pytest.mark.posix
     def test_a_closed_standard_output_is_an_error(self):
         done = subprocess.run(
             f"{sys.executable} -c 'from dcglearn.cli import main; main()' show linear-log2@10 >&-",
@@ -309,6 +311,7 @@ class TestAsAProcess:
         assert done.returncode == 1
         assert "standard output is closed; redirect it" in done.stderr
 
+    @pytest.mark.posix
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
     def test_a_full_disk_on_standard_output_is_said(self, log):
         with Path("/dev/full").open("w") as full:

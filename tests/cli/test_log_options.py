@@ -83,6 +83,7 @@ def test_local_workers_learn_the_same(logs, tmp_path):
     assert json.loads(done.stdout)["objective"] == pytest.approx(local.objective_, rel=1e-9)
 
 
+@pytest.mark.posix
 def test_a_command_killed_in_the_middle_is_resumed_to_the_same_bytes(tmp_path, dcglearn):
     """Killed for real, at whatever pass it has come to: as soon as the checkpoint holds a few answers."""
     log, file, dcg = tmp_path / "log.parquet", tmp_path / "fit.checkpoint", tmp_path / "dcg.json"

@@ -122,6 +122,7 @@ def test_bad_input_is_one_line(dcglearn, data, arguments, message):
     assert err.count("\n") == 1
 
 
+@pytest.mark.posix
 def test_a_killed_training_goes_on_to_the_same_model(dcglearn, data):
     how = (
         "train",

@@ -73,6 +73,7 @@ def test_a_full_disk_under_the_cache_ends_nothing(kernel, tmp_path, monkeypatch)
         assert kernel()(3) == 6
 
 
+@pytest.mark.posix
 def test_a_container_without_a_folder_for_the_cache(kernel, tmp_path, monkeypatch):
     (tmp_path / "__pycache__").write_text("no folder can be made here, not even by root")
     monkeypatch.setenv("HOME", "/dev/null")

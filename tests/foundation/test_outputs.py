@@ -27,6 +27,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.posix
 def test_a_link_stays_a_link(folder):
     (folder / "real").mkdir()
     Path("real/dcg.json").write_text("old")
@@ -39,6 +40,7 @@ def test_a_link_stays_a_link(folder):
         write("link", force=False)
 
 
+@pytest.mark.posix
 def test_the_mode_of_a_replaced_file_stays(folder):
     for mode in (0o600, 0o640, 0o755):
         path = Path(f"file-{mode}")
@@ -52,6 +54,7 @@ def test_the_mode_of_a_replaced_file_stays(folder):
     assert stat.S_IMODE(Path("fresh").stat().st_mode) == 0o640
 
 
+@pytest.mark.posix
 def test_devices_and_pipes_are_written_to(folder):
     write("/dev/null", force=False)
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
@@ -95,6 +98,7 @@ def test_no_room_is_known_before(folder, monkeypatch):
     assert not names()
 
 
+@pytest.mark.posix
 def test_an_input_is_no_output(folder):
     Path("logs").mkdir()
     for name in ("log.jsonl", "logs/part.parquet", "dcg.json"):

@@ -105,6 +105,7 @@ def test_results_come_in_order_or_as_they_are_done():
     assert list(in_processes(slow_for_the_first, [], 2)) == []
 
 
+@pytest.mark.posix
 def test_an_error_and_the_death_of_a_worker_reach_the_caller():
     with pytest.raises(ValueError, match="one is too much") as caught:
         list(in_processes(faulty, [0, 1], 1))
@@ -123,6 +124,7 @@ def test_closing_ends_the_workers_at_once():
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.posix
 def test_an_interrupt_at_any_moment_ends_all_processes(tmp_path):
     # A stop while a worker writes a large result made the pool of Python's library wait without end.
     rng = random.Random(0)
@@ -141,6 +143,7 @@ def test_an_interrupt_at_any_moment_ends_all_processes(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+@pytest.mark.posix
 def test_workers_end_when_their_parent_is_killed(tmp_path):
     running = parent(tmp_path)
     shown = [running.stdout.readline().strip() for _ in range(41)]

@@ -92,12 +92,14 @@ def test_files_and_streams_larger_than_half_the_memory_are_refused(tmp_path, sma
             read()
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
 def test_devices_are_refused(device):
     with pytest.raises(InputError, match="is a device, not a file or a pipe"):
         read_bytes(device)
 
 
+@pytest.mark.posix
 def test_named_pipe_is_read_and_given_up_without_a_writer(tmp_path, monkeypatch):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -1,7 +1,6 @@
 """A few kills and full disks with a fixed seed; ``make fuzz`` has many."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the harness forks")
+@pytest.mark.posix
 def test_what_a_stop_leaves_is_old_or_new_and_goes_on():
     call = [sys.executable, "-m", "tests.hostile.stops", "--kills", "8", "--full-disks", "4", "--only", "again"]
     done = subprocess.run(call, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])

@@ -145,6 +145,7 @@ def test_a_log_of_another_kind_is_refused(path, text, words):
     assert path.read_text() == text
 
 
+@pytest.mark.posix
 def test_a_log_that_cannot_be_written_is_refused(tmp_path):
     for place, words in ((tmp_path, "is a folder"), (tmp_path / "no" / "log", "does not exist")):
         with pytest.raises(InputError, match=words):

@@ -41,6 +41,7 @@ def run(code: str, *arguments: object) -> subprocess.CompletedProcess:
     return subprocess.run(call, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.posix
 @pytest.mark.parametrize(("name", "passes"), [("UtilityLearner", 6), ("DCGLearner", 40)])
 def test_a_killed_process_goes_on_to_the_same_bytes(tmp_path, name, passes):
     log = random_log(3000, noise=0.1)
@@ -97,6 +98,7 @@ def test_an_answer_cut_short_anywhere_is_asked_for_again(tmp_path):
     assert replayed(file, 4) == 3
 
 
+@pytest.mark.posix
 def test_a_kill_in_the_middle_of_writing_leaves_whole_files(tmp_path):
     """A process that writes checkpoints and metrics without end is killed at some moment, many times."""
     code = """

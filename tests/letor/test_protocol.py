@@ -66,6 +66,7 @@ class TestRuns:
         assert trial.candidates[0][0] == label
         assert np.array_equal(trial.measures["best"], convention.measures(fold.test, rankers[label].predict(fold.test)))
 
+    @pytest.mark.posix
     def test_an_interrupted_run_goes_on_to_the_same_results(self, folder, tmp_path):
         whole, part = tmp_path / "whole", tmp_path / "part"
         letor_experiment(folder, QUICK, grid="quick", output=whole)
@@ -84,6 +85,7 @@ class TestRuns:
         assert without_times(part) == without_times(whole)
         assert (part / "letor.csv").read_bytes() == (whole / "letor.csv").read_bytes()
 
+    @pytest.mark.posix
     def test_an_interrupt_stops_all_processes(self, folder, tmp_path):
         command = [
             "letor",

@@ -106,6 +106,7 @@ def test_the_bytes_do_not_depend_on_the_workers(client):
     assert one == two
 
 
+@pytest.mark.posix
 def test_a_worker_killed_in_the_middle_changes_nothing(cluster, client):
     log = random_log(60_000, noise=0.1)
     with dl.DaskLog(log, client, partitions=20) as spread:

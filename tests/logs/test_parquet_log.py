@@ -1,7 +1,6 @@
 """Parquet streamed into codes: the same answer in bounded memory, and every bad file named."""
 
 import os
-import resource
 import subprocess
 import sys
 import textwrap
@@ -165,6 +164,7 @@ def test_bad_input_is_named(tmp_path):
         dl.UtilityLearner(solver="cvxpy").fit(tmp_path)
 
 
+@pytest.mark.posix
 def test_a_full_disk_is_told_before_and_during_the_reading(tmp_path, monkeypatch):
     saved(random_log(20_000), tmp_path)
     monkeypatch.setattr(parquet_log.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000}))
@@ -181,7 +181,10 @@ def test_a_full_disk_is_told_before_and_during_the_reading(tmp_path, monkeypatch
     assert "no room for the codes" in done.stderr
 
 
+@pytest.mark.posix
 def test_codes_on_disk_leave_nothing_behind_and_take_little_memory(tmp_path):
+    import resource
+
     folder = tmp_path / "codes"
     folder.mkdir()
     dl.simulate.write_log(tmp_path / "log.parquet", TRUTH, 300_000, lists="free", flip_rate=0.1)

@@ -210,6 +210,7 @@ def ends(folder, match, engine, train=TRAIN, **how):
     assert time.time() - mark.stat().st_mtime < 60
 
 
+@pytest.mark.posix
 def test_a_worker_killed_in_lightgbm_ends_the_training_and_the_other_does_not_wait_for_ever(tmp_path):
     wide = Queries(np.tile(TRAIN.features, (1, 200)), TRAIN.grades, TRAIN.qid)  # most time goes into trees
     with cluster_of(2) as cluster, distributed.Client(cluster) as client:
@@ -220,10 +221,12 @@ def test_a_worker_killed_in_lightgbm_ends_the_training_and_the_other_does_not_wa
         assert client.submit(abs, -3).result(timeout=30) == 3
 
 
+@pytest.mark.posix
 def test_a_worker_killed_while_slopes_are_computed_ends_the_training(tmp_path):
     ends(tmp_path, "worker .* was lost", 2, victim=0, kills=0)
 
 
+@pytest.mark.posix
 def test_a_lost_scheduler_ends_the_training(tmp_path):
     def dask(*words):
         words = [sys.executable, "-m", *words, "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", file]

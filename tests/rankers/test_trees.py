@@ -271,6 +271,7 @@ def test_on_the_command_line(dcglearn, tmp_path, monkeypatch):
     assert status == 2 and "of linear models" in err
 
 
+@pytest.mark.posix
 def test_a_forked_process_trains_and_ranks_as_its_parent():
     # GNU's OpenMP waits without end in a fork of a process that used its threads.
     code = """
