@@ -49,6 +49,9 @@ Method = Literal[
     "ranksvm",
     "ridge",
 ]
+PATIENCE = 50
+"""Trees without a better value on the validation data before the training stops."""
+
 Groups = Annotated[
     Path | None, typer.Option(help="Group sizes of data without qid; by default NAME.query beside the data.")
 ]
@@ -69,11 +72,15 @@ class TrainingData:
     features: Annotated[int | None, typer.Option("--features", metavar="D", help="Number of features.")] = None
     zero_based: ZeroBased = False
 
-    def read(self) -> tuple[Queries, Queries | None]:
-        """Read both on one scale of grades and features."""
+    def read(self, *, missing: bool) -> tuple[Queries, Queries | None]:
+        """Read both on one scale of grades and features; ``nan`` is a missing value if `missing`."""
         from dcglearn.rankers.svmlight import read_queries
 
-        common: dict[str, Any] = {"n_grades": self.grades, "zero_based": self.zero_based}
+        common: dict[str, Any] = {
+            "n_grades": self.grades,
+            "zero_based": self.zero_based,
+            "missing": missing,
+        }
         queries = read_queries(self.data, self.groups, n_features=self.features, **common)
         if self.valid is None:
             return queries, None
@@ -100,7 +107,16 @@ class ModelOptions:
     leaves: Annotated[int, typer.Option(min=2, metavar="N", help="Boosted trees: leaves of each.")] = 31
     learning_rate: Annotated[float, typer.Option(help="Boosted trees: learning rate.")] = 0.1
     patience: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Boosted trees: stop after N without a better value.")
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help=f"Boosted trees: with --valid, stop after N without a better value; default {PATIENCE}, 0 grows all.",
+        ),
+    ] = None
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Boosted trees: threads; by default the processors that are free now."),
     ] = None
     solver: Annotated[Literal["cg", "lbfgs", "sgd"], typer.Option(help="Linear models: optimiser.")] = "cg"
     start: Annotated[
@@ -117,12 +133,24 @@ class ModelOptions:
         """The method, or the model's default."""
         return self.method or ("approx-ndcg" if self.model == "linear" else "reg-shf-sdcg")
 
-    def ranker(self, dcg: DCG, *, over_cluster: bool) -> Any:
+    def check(self, *, validated: bool, over_cluster: bool) -> None:
+        """Raise InputError if an option does not fit the others."""
+        if self.model == "trees":
+            if self.method_name not in LOSSES:
+                raise InputError(f"--method {self.method_name} is of linear models; trees take {', '.join(LOSSES)}")
+            if self.threads is not None and over_cluster:
+                raise InputError("--threads: over a cluster the workers have their own; leave it out")
+            if self.patience and not validated:
+                raise InputError("--patience needs validation data: give --valid, or leave it out")
+        elif over_cluster:
+            raise InputError("--workers and --dask are for trees: give --model trees, or leave them out")
+        elif self.threads is not None:
+            raise InputError("--threads is for trees: give --model trees, or leave it out")
+
+    def ranker(self, dcg: DCG, *, validated: bool, over_cluster: bool) -> Any:
         """Return the ranker, not fitted."""
         if self.model == "trees":
-            return self._trees(dcg, over_cluster)
-        if over_cluster:
-            raise InputError("--workers and --dask are for trees: give --model trees, or leave them out")
+            return self._trees(dcg, validated, over_cluster)
         from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
         from dcglearn.rankers.linear import LinearRanker
         from dcglearn.rankers.sparse import SparseRanker
@@ -140,15 +168,16 @@ class ModelOptions:
             return SparseRanker(dcg)
         return RankSVMRanker(metric=dcg) if self.method_name == "ranksvm" else RidgeRanker(dcg, **penalty)
 
-    def _trees(self, dcg: DCG, over_cluster: bool) -> Any:
-        if self.method_name not in LOSSES:
-            raise InputError(f"--method {self.method_name} is of linear models; trees take {', '.join(LOSSES)}")
+    def _trees(self, dcg: DCG, validated: bool, over_cluster: bool) -> Any:
         from dcglearn.rankers.dask_trees import DaskBoostedRanker
         from dcglearn.rankers.trees import BoostedRanker
 
         kind: Any = DaskBoostedRanker if over_cluster else BoostedRanker
         shape: dict[str, Any] = {"n_trees": self.trees, "num_leaves": self.leaves, "learning_rate": self.learning_rate}
-        return kind(self._loss(dcg), metric=dcg, patience=self.patience, seed=self.seed, **shape)
+        if self.threads is not None:
+            shape["num_threads"] = self.threads
+        patience = PATIENCE if self.patience is None and validated else self.patience or None
+        return kind(self._loss(dcg), metric=dcg, patience=patience, seed=self.seed, **shape)
 
     def _loss(self, dcg: DCG) -> Any:
         from dcglearn import losses
@@ -183,10 +212,13 @@ def train(
         raise InputError("--resume: trees over a cluster have no checkpoints; leave --resume out")
     if resume and options.method_name not in LOSSES:
         raise InputError(f"--resume: {options.method_name} trains in one piece; leave --resume out")
-    queries, validation = source.read()
+    where = {"validated": source.valid is not None, "over_cluster": cluster.engine is not None}
+    options.check(**where)
+    said_at_once(f"reading: {source.data}", err=True)
+    queries, validation = source.read(missing=options.model == "trees")
     data: dict[Any, Queries] = {source.data: queries} | ({} if validation is None else {source.valid: validation})
     name, dcg = _metric_on_queries(options.metric, scale, data)
-    ranker = options.ranker(dcg, over_cluster=cluster.engine is not None)
+    ranker = options.ranker(dcg, **where)
     if dry_run:
         unseen = _unseen_grades(dcg, data)
         typer.echo("\n".join([f"read: {queries}", *unseen, f"would train: {ranker}", f"would write: {output}"]))
@@ -250,7 +282,8 @@ def rank(
         raise InputError(f"--tag {tag!r}: a run's name is one word")
     check_metrics([] if metric is None else [metric])
     ranker = load_ranker(model)
-    queries = read_queries(data, groups, n_features=ranker.n_features_in_, n_grades=grades, zero_based=zero_based)
+    how: dict[str, Any] = {"n_grades": grades, "zero_based": zero_based, "missing": ranker.takes_missing}
+    queries = read_queries(data, groups, n_features=ranker.n_features_in_, **how)
     judge = _judge(ranker.metric_, metric, f"the metric of {model}", scale, {data: queries})
     scores = ranker.predict(queries)
     lines = run_lines(queries, scores, tag) if form == "trec" else (f"{score!r}\n" for score in scores.tolist())
@@ -332,10 +365,14 @@ def _unseen_grades(dcg: DCG, data: dict[Any, Queries]) -> list[str]:
 
 def _report(ranker: Ranker, queries: Queries, held: Queries | None, name: str, as_json: bool) -> None:
     from dcglearn.rankers.baselines import RidgeRanker
+    from dcglearn.rankers.queries import has_missing
 
-    plain = RidgeRanker(ranker.metric_, reweighted=False).fit(queries)
     rows = {"training": queries} | ({} if held is None else {"validation": held})
-    values = {kind: {"model": ranker.score(q), "ridge": plain.score(q)} for kind, q in rows.items()}
+    values = {kind: {"model": ranker.score(q)} for kind, q in rows.items()}
+    if not any(has_missing(q.features) for q in rows.values()):
+        plain = RidgeRanker(ranker.metric_, reweighted=False).fit(queries)
+        for kind, q in rows.items():
+            values[kind]["ridge"] = plain.score(q)
     history = getattr(ranker, "history_", [])
     if as_json:
         typer.echo(json.dumps({"metric": name, "values": values, "history": history}, allow_nan=False))
@@ -349,7 +386,9 @@ def _report(ranker: Ranker, queries: Queries, held: Queries | None, name: str, a
         )
     if hasattr(ranker, "n_trees_"):
         typer.echo(f"trees: {ranker.n_trees_} of {ranker.booster_.num_trees()} are used")
+        typer.echo("important: " + ", ".join(f"{name} {share:.0%}" for name, share in ranker.important(5)))
     if hasattr(ranker, "features_"):
         typer.echo(f"features: {len(ranker.features_)} of {queries.shape[1]} remain")
     for kind, value in values.items():
-        typer.echo(f"normalised DCG on the {kind} data: {value['model']:.4f} (least squares: {value['ridge']:.4f})")
+        least_squares = f" (least squares: {value['ridge']:.4f})" if "ridge" in value else ""
+        typer.echo(f"normalised DCG on the {kind} data: {value['model']:.4f}{least_squares}")

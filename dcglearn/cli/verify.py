@@ -61,5 +61,6 @@ def _model(folder: Path) -> dict[str, Any]:
     facts = {"kind": fields["kind"], "features": ranker.n_features_in_, "metric": repr(ranker.metric_)}
     if hasattr(ranker, "n_trees_"):
         facts["trees"] = ranker.n_trees_
+        facts["important"] = ", ".join(f"{name} {share:.0%}" for name, share in ranker.important(5))
     checksums = [f"{name} (SHA-256 {checksum})" for name, checksum in fields.get("files", {}).items()]
     return facts | {"data": ", ".join(checksums) or "without a checksum, of an earlier version; save it again"}

@@ -23,22 +23,52 @@ MAX_CHUNKS = 16
 _LIMIT = threading.local()
 
 
+BUSY_FOR = 0.1
+"""Seconds for which `free_threads` observes the processors."""
+
+
 @contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Work without a pool in this thread: for one of several workers that already share the processors."""
-    before = getattr(_LIMIT, "single", False)
-    _LIMIT.single = True
+def at_most(n_threads: int) -> Iterator[None]:
+    """Let the pools that are started in this thread have at most so many threads."""
+    before = getattr(_LIMIT, "most", MAX_CHUNKS)
+    _LIMIT.most = min(before, n_threads)
     try:
         yield
     finally:
-        _LIMIT.single = before
+        _LIMIT.most = before
+
+
+def one_thread() -> Any:
+    """Work without a pool in this thread: for one of several workers that already share the processors."""
+    return at_most(1)
 
 
 def threads() -> int:
     """Return how many threads to use: one per processor that this process may run on, at most `MAX_CHUNKS`."""
-    if getattr(_LIMIT, "single", False):
+    n = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(n, getattr(_LIMIT, "most", MAX_CHUNKS))
+
+
+def free_threads() -> int:
+    """Return how many threads an OpenMP library should use: one per processor that is free now, at least one.
+
+    ``OMP_NUM_THREADS``, if set, is returned as it is. Otherwise affinity and the limits of a container count, and the
+    processors that other processes keep busy are left out: threads that wait for each other actively lose more time
+    than they save as soon as one of them has to share its processor.
+    """
+    chosen = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if chosen.isdigit() and int(chosen) > 0:
+        return int(chosen)
+    from joblib import cpu_count
+
+    allowed = int(cpu_count())
+    if allowed == 1:
         return 1
-    return min(MAX_CHUNKS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    import psutil
+
+    total = psutil.cpu_count() or allowed
+    busy = psutil.cpu_percent(BUSY_FOR) / 100 * total
+    return max(1, min(allowed, round(total - busy)))
 
 
 def bounds(n: int, n_chunks: int) -> list[int]:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 SETTLED = {"machines", "num_machines", "machine_list_filename", "tree_learner", "pre_partition", "num_threads"}
 """LightGBM's parameters that the cluster settles."""
 
-SETTINGS = {"deterministic": True, "time_out": 2}
-"""LightGBM's parameters that have another default over a cluster; the time limit of a connection is in minutes."""
+SETTINGS = {"time_out": 2}
+"""LightGBM's parameter that has another default over a cluster: the time limit of a connection, in minutes."""
 
 _NETWORK = re.compile(r"^\[(machines|local_listen_port): .*\]\n", re.MULTILINE)
 """The lines of a model that name addresses and ports of the workers."""
@@ -116,10 +116,10 @@ class DaskBoostedRanker(BoostedRanker):
         if is_path(X):
             if y is not None or qid is not None:
                 raise InputError("X names files, which have grades and qid: leave y and qid out")
-            X = read_query_files(X, sparse=sparse)
-        queries = as_queries(X, y, qid)
+            X = read_query_files(X, sparse=sparse, missing=True)
+        queries = as_queries(X, y, qid, missing=True)
         if is_path(eval_set):
-            eval_set = read_query_files(eval_set, n_features=queries.shape[1], sparse=sparse)
+            eval_set = read_query_files(eval_set, n_features=queries.shape[1], sparse=sparse, missing=True)
         task = self._task(queries, eval_set, query_weight, sample_weight, checkpoint_every)
         with contextlib.ExitStack() as closing:
             client = connected(engine, closing, packages=("lightgbm",))
@@ -147,18 +147,17 @@ class DaskBoostedRanker(BoostedRanker):
 
         sums = own.submit(Sums, len(workers), actor=True, workers=workers[:1])
         weights = [None if task.weight is None else task.weight[rank == i] for i in range(len(workers))]
-        columns = {"force_col_wise": "force_row_wise" not in self._lightgbm}
         ranker = DaskLGBMRanker(
             client=own,
             objective=WorkerObjective(Slopes(task), workers, weights, sums.result(), f"{own.id}-trees"),
             n_estimators=self.n_trees,
             random_state=self.seed,
-            **main_names({**SETTINGS, **columns, **task.parameters}),
+            **main_names({**SETTINGS, **task.parameters}),
         )
         data = self._placed(own, task, [rank == i for i in range(len(workers))])
         with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Parameter n_jobs will be ignored")
-            return str(ranker.fit(**data).booster_.model_to_string(num_iteration=-1))
+            return str(ranker.fit(**data, **task.columns).booster_.model_to_string(num_iteration=-1))
 
     def _placed(self, own: Any, task: Task, mine: list[NDArray[np.bool_]]) -> dict[str, Any]:
         """Send each worker its queries; return what `DaskLGBMRanker.fit` takes."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
+from dcglearn.foundation.threads import at_most, free_threads
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses import Regression
 from dcglearn.losses.boosting import descent
@@ -43,6 +44,10 @@ class Task:
         As in `BoostedRanker`.
     parameters : dict
         Those of LightGBM, except seed and objective.
+    names : list of str, optional
+        Names of the features, as LightGBM takes them.
+    categorical : list of int
+        Indices of the features that are split by sets of categories.
     """
 
     queries: Queries
@@ -58,6 +63,13 @@ class Task:
     follow: str
     curvature: str
     parameters: dict[str, Any]
+    names: list[str] | None
+    categorical: list[int]
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Names and categorical features, as LightGBM's data sets take them."""
+        return {"feature_name": self.names or "auto", "categorical_feature": self.categorical}
 
     def base_scores(self, queries: Queries) -> Floats:
         """Return the scores that the trees add to, shape (n,)."""
@@ -69,18 +81,19 @@ class Task:
 
     def values_of_prefixes(self, booster: Any) -> list[float]:
         """Return the value of 1, 2, ... trees on the validation set, until `patience` is exhausted."""
+        n_threads = threads_of(self.parameters)
         history: list[float] = []
         if self.valid is not None:
             scores = self.base_scores(self.valid)
             while len(history) < booster.num_trees() and not self.is_stalled(history):
-                self.validate(booster, scores, history)
+                self.validate(booster, scores, history, n_threads)
         return history
 
-    def validate(self, booster: Any, scores: Floats, history: list[float]) -> None:
+    def validate(self, booster: Any, scores: Floats, history: list[float], n_threads: int) -> None:
         """Add the next tree's predictions to the scores of the validation set, and the value to the history."""
         if self.valid is not None:
             scores += booster.predict(
-                self.valid.features, start_iteration=len(history), num_iteration=1, **after_fork()
+                self.valid.features, start_iteration=len(history), num_iteration=1, num_threads=n_threads
             )
             history.append(float(self.valid.evaluate(scores, self.metric).mean()))
 
@@ -128,7 +141,9 @@ class Growth:
         self.base = task.base_scores(task.queries)
         self.valid_scores = np.zeros(0) if task.valid is None else task.base_scores(task.valid)
         features, grades = task.queries.features, task.queries.grades
-        self.data = lightgbm_itself().Dataset(features, grades, params=task.parameters, free_raw_data=False)
+        self.data = lightgbm_itself().Dataset(
+            features, grades, params=task.parameters, free_raw_data=False, **task.columns
+        )
 
     @property
     def n_grown(self) -> int:
@@ -153,15 +168,16 @@ class Growth:
         """Continue from a saved state, whose file is called `name`."""
         self.booster, self.history = booster_of(state["trees"], name), list(state["history"])
         if self.task.valid is not None:
+            n_threads = threads_of(self.task.parameters)
             for tree in range(self.n_grown):
                 features = self.task.valid.features
                 self.valid_scores += self.booster.predict(
-                    features, start_iteration=tree, num_iteration=1, **after_fork()
+                    features, start_iteration=tree, num_iteration=1, num_threads=n_threads
                 )
 
     def _segment(self, size: int, bar: Any) -> None:
         lightgbm, task, first = lightgbm_itself(), self.task, self.n_grown
-        slopes = Slopes(task, first)
+        slopes, n_threads = Slopes(task, first), threads_of(task.parameters)
 
         def objective(grown_scores: Floats, _: Any) -> tuple[Floats, Floats]:
             queries = task.queries
@@ -169,7 +185,7 @@ class Growth:
             return (slope, curve) if task.by_document is None else (slope * task.by_document, curve * task.by_document)
 
         def after(env: Any) -> None:
-            task.validate(env.model, self.valid_scores, self.history)
+            task.validate(env.model, self.valid_scores, self.history, n_threads)
             bar.update()
             if self.history:
                 bar.set_postfix_str(f"validation {self.history[-1]:.4f}")
@@ -177,9 +193,11 @@ class Growth:
                 raise lightgbm.callback.EarlyStopException(env.iteration, [])
 
         parameters = {**task.parameters, "seed": task.seed + first // self.every, "objective": objective}
-        self.booster = lightgbm.train(
-            parameters, self.data, num_boost_round=size, init_model=self.booster, callbacks=[after]
-        )
+        parameters["num_threads"] = n_threads
+        with at_most(n_threads):
+            self.booster = lightgbm.train(
+                parameters, self.data, num_boost_round=size, init_model=self.booster, callbacks=[after]
+            )
 
 
 def warn_of_too_few(n_grown: int, n_trees: int) -> None:
@@ -206,12 +224,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _FORKED.append(os.getpid()))
 
 
-def after_fork() -> dict[str, int]:
-    """Return the parameters of LightGBM that a forked process needs: one thread.
+def threads_of(parameters: dict[str, Any]) -> int:
+    """Return how many threads LightGBM uses: as its parameters say, else one for each processor that is free now.
 
-    GNU's OpenMP waits without end for the threads of the parent, which a fork does not copy. The results are the same.
+    A forked process uses one, since GNU's OpenMP waits without end for the threads of the parent, which a fork does not
+    copy. The trees are the same with any number.
     """
-    return {"num_threads": 1} if _FORKED else {}
+    return 1 if _FORKED else int(parameters.get("num_threads", 0)) or free_threads()
 
 
 def lightgbm_itself() -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from dcglearn.foundation.renamed import current_word
 from dcglearn.foundation.validation import MAX_GRADES, InputError, frozen, scale_size
 from dcglearn.metric.dcg import normalised_values
+from dcglearn.rankers.feature_columns import from_frame, is_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from dcglearn.foundation.arrays import Floats, Grades, Integers, Seed
     from dcglearn.metric.dcg import DCG
+    from dcglearn.rankers.feature_columns import FeatureColumns
 
 
 LARGEST_FEATURE = 1e100
@@ -35,8 +37,8 @@ class Queries:
 
     Parameters
     ----------
-    features : array_like or scipy.sparse matrix, shape (n, d)
-        Finite floats; sparse ones become CSR.
+    features : array_like, scipy.sparse matrix or data frame, shape (n, d)
+        Finite floats; sparse ones become CSR. A frame of pandas or polars brings names and categories.
     grades : array_like of int, shape (n,)
         0 = worst.
     qid : array_like, shape (n,)
@@ -45,6 +47,10 @@ class Queries:
         L; by default the largest grade + 1.
     documents : sequence of str, optional
         Names of the documents, for runs.
+    missing : bool
+        Whether features may be NaN, which stands for a missing value; trees take these, linear models do not.
+    columns : FeatureColumns, optional
+        Names and categories of the features; those of a frame.
 
     Attributes
     ----------
@@ -73,15 +79,21 @@ class Queries:
     qid: NDArray[Any]
     n_grades: int | None = None
     documents: Sequence[str] | None = None
+    missing: bool = False
+    columns: FeatureColumns | None = None
     offsets: Integers = field(init=False)
     names: NDArray[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        features = checked_features(self.features)
+        features, columns = self.features, self.columns
+        if is_table(features):
+            features, columns = from_frame(features)
+        features = checked_features(features, missing=self.missing)
         grades = checked_grades(self.grades, features.shape[0], self.n_grades)
         offsets, names = query_offsets(self.qid, len(grades))
         fields = {"features": features, "grades": frozen(grades), "qid": np.repeat(names, np.diff(offsets))}
         top = int(grades.max(initial=0))
+        fields["columns"] = columns
         fields |= {"n_grades": scale_size(self.n_grades, top), "offsets": frozen(offsets), "names": frozen(names)}
         if self.documents is not None and len(self.documents) != len(grades):
             raise InputError(f"{len(self.documents)} document names for {len(grades)} documents")
@@ -119,7 +131,8 @@ class Queries:
         index = np.atleast_1d(np.arange(len(self))[chosen])
         rows = np.concatenate([np.arange(self.offsets[q], self.offsets[q + 1]) for q in index] or [np.zeros(0, int)])
         documents = None if self.documents is None else [self.documents[row] for row in rows]
-        return Queries(self.features[rows], self.grades[rows], self.qid[rows], self.n_grades, documents)
+        labels = self.grades[rows], self.qid[rows], self.n_grades
+        return Queries(self.features[rows], *labels, documents, self.missing, self.columns)
 
     def split(self, share: float, seed: Seed = 0) -> tuple[Queries, Queries]:
         """Return a random `share` of the queries, and the others, both in their present order."""
@@ -240,11 +253,14 @@ def precision_by_query(
     return np.column_stack([*(total(relevant * (place < k)) / k for k in ks), average])
 
 
-def checked_features(features: Any) -> Any:
-    """Return finite float64 features, shape (n, d), dense (read-only) or CSR; an error names row and column."""
+def checked_features(features: Any, *, missing: bool = False) -> Any:
+    """Return finite float64 features, shape (n, d), dense (read-only) or CSR; an error names row and column.
+
+    With `missing`, features may be NaN.
+    """
     if hasattr(features, "tocsr"):
         matrix = features.tocsr().astype(np.float64)
-        usable = np.abs(matrix.data) <= LARGEST_FEATURE  # not NaN either
+        usable = usable_features(matrix.data, missing=missing)
         if not usable.all():
             at = int((~usable).argmax())
             row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
@@ -256,11 +272,22 @@ def checked_features(features: Any) -> Any:
         raise InputError(f"features must be numbers in a table of shape (documents, features): {error}") from error
     if table.ndim != 2 or table.shape[1] == 0:
         raise InputError(f"features have shape {table.shape}; expected (documents, features)")
-    usable = np.abs(table) <= LARGEST_FEATURE
+    usable = usable_features(table, missing=missing)
     if not usable.all():
         row, column = np.argwhere(~usable)[0]
         _refuse_feature(int(row), int(column), table[row, column])
     return frozen(table.view())
+
+
+def usable_features(values: Floats, *, missing: bool) -> NDArray[np.bool_]:
+    """Return which values are finite numbers of a size whose square is finite, or NaN if `missing`."""
+    usable = np.abs(values) <= LARGEST_FEATURE  # not NaN
+    return usable | np.isnan(values) if missing else usable
+
+
+def has_missing(features: Any) -> bool:
+    """Return whether a checked feature is NaN."""
+    return bool(np.isnan(features.data if hasattr(features, "tocsr") else features).any())
 
 
 def checked_grades(grades: ArrayLike, n: int, n_grades: int | None = None, scale: str = "the scale") -> Any:
@@ -347,5 +374,5 @@ def balanced(sizes: NDArray[np.integer], n: int) -> NDArray[np.int64]:
 def _refuse_feature(row: int, column: int, value: float) -> None:
     raise InputError(
         f"features[{row}, {column}] = {value} is not a finite number up to {LARGEST_FEATURE:g}; "
-        "fill missing values in, and scale the others, before training"
+        "fill missing values in (trees take them: missing=True), and scale the others, before training"
     )

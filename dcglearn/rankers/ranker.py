@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, as_dcg
+from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 from dcglearn.rankers.model_files import read_model, save_model
-from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of
+from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of, has_missing
 
 if TYPE_CHECKING:
     import os
@@ -30,7 +31,11 @@ class Ranker(BaseEstimator):
 
     metric_: DCG
     n_features_in_: int
+    columns_: FeatureColumns | None = None
+    """Names and categories of the features that the model was trained on, if they are known."""
 
+    takes_missing = False
+    """Whether the model takes NaN as a missing value, and categories."""
     _weights: tuple[str, ...] = ("coef_", "intercept_")
     """Fitted arrays that a saved model holds."""
     _data_file = "weights.npz"
@@ -78,7 +83,7 @@ class Ranker(BaseEstimator):
         A `metric` may be a DCG, a file, or a name.
         """
         check_is_fitted(self)
-        queries = as_queries(X, y, qid)
+        queries = as_queries(X, y, qid, missing=self.takes_missing)
         dcg = self.metric_ if metric is None else as_dcg(metric, *scale_of(queries), "metric")
         return queries.evaluate(self.predict(queries), dcg, **options)
 
@@ -126,7 +131,18 @@ class Ranker(BaseEstimator):
     def _features_of(self, X: Any) -> Any:
         """Return the features in X, checked to be those of the training set."""
         check_is_fitted(self)
-        features = X.features if isinstance(X, Queries) else checked_features(X)
+        if isinstance(X, Queries):
+            features, columns = X.features, X.columns
+        else:
+            features, columns = from_frame(X) if is_table(X) else (X, None)
+            features = checked_features(features, missing=self.takes_missing)
+        if not self.takes_missing:
+            refuse_what_trees_take(features, columns)
+        elif self.columns_ is not None and columns is not None:
+            features = self.columns_.aligned(features, columns)
+        elif self.columns_ is not None and self.columns_.categories:
+            name = next(iter(self.columns_.categories))
+            raise InputError(f"the model was trained on categories of {name!r}: give X as a data frame")
         if features.shape[1] != self.n_features_in_:
             raise InputError(f"X has {features.shape[1]} features, but the model was trained on {self.n_features_in_}")
         return features
@@ -162,24 +178,40 @@ _QID = (
 )
 
 
-def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None) -> Queries:
-    """Return X, y and qid as checked `Queries`; X itself if it is `Queries`."""
+def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None, *, missing: bool = False) -> Queries:
+    """Return X, y and qid as checked `Queries`; X itself if it is `Queries`.
+
+    Missing values and categories are refused unless `missing`.
+    """
     if isinstance(X, Queries):
         if y is not None or qid is not None:
             raise InputError("X is Queries, which have grades and qid: leave y and qid out")
+        if not missing:
+            refuse_what_trees_take(X.features, X.columns)
         return X
     if y is None:
         raise InputError("y is missing: give the grade of each document")
     if qid is None:
         raise InputError(_QID)
-    return Queries(X, np.asarray(y), np.asarray(qid))
+    queries = Queries(X, np.asarray(y), np.asarray(qid), missing=missing)
+    return queries if missing else as_queries(queries, None, None)
 
 
-def as_eval_set(eval_set: Any, n_features: int, dcg: DCG) -> Queries:
+def refuse_what_trees_take(features: Any, columns: FeatureColumns | None) -> None:
+    """Raise InputError if a feature is missing or categorical."""
+    if columns is not None and columns.categories:
+        name = next(iter(columns.categories))
+        raise InputError(f"column {name!r} is categorical: make it numbers, or train a BoostedRanker, which takes it")
+    if has_missing(features):
+        raise InputError("a feature is missing (NaN): fill it in, or train a BoostedRanker, which takes missing values")
+
+
+def as_eval_set(eval_set: Any, n_features: int, dcg: DCG, *, missing: bool = False) -> Queries:
     """Return a validation set, `Queries` or (X, y, qid), as `Queries` with the training set's number of features."""
     if not isinstance(eval_set, Queries) and not (isinstance(eval_set, tuple) and len(eval_set) == 3):
         raise InputError("eval_set must be Queries or (X, y, qid)")
-    queries = eval_set if isinstance(eval_set, Queries) else as_queries(*eval_set)
+    parts = (eval_set, None, None) if isinstance(eval_set, Queries) else eval_set
+    queries = as_queries(*parts, missing=missing)
     if queries.shape[1] != n_features:
         raise InputError(f"eval_set has {queries.shape[1]} features, the training set {n_features}")
     check_scale(queries, dcg, "eval_set")

@@ -13,7 +13,7 @@ from dcglearn.foundation.files import expand_paths, read_bytes
 from dcglearn.foundation.memory import refuse_beyond_memory
 from dcglearn.foundation.sources import decompressed
 from dcglearn.foundation.validation import InputError
-from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels
+from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels, usable_features
 
 if TYPE_CHECKING:
     import os
@@ -30,6 +30,7 @@ def read_queries(
     n_features: int | None = None,
     zero_based: bool = False,
     sparse: bool = False,
+    missing: bool = False,
 ) -> Queries:
     r"""Read documents with features and grades: lines ``2 qid:7 1:0.3 4:1.5 # docid = D12``.
 
@@ -46,6 +47,8 @@ def read_queries(
         Whether features are numbered from 0; by default column ``i`` is feature ``i + 1``, as in LETOR.
     sparse : bool
         Keep the features as a CSR matrix.
+    missing : bool
+        Read ``4:nan`` as a missing value, which trees take. A feature that a line leaves out is 0, as in LightGBM.
 
     Raises
     ------
@@ -67,12 +70,13 @@ def read_queries(
     if wrong.any():
         row = int(wrong.argmax())
         raise InputError(f"{path}, {_line(data, row)}: label {labels[row]:g} is not a grade; grades are 0, 1, 2, ...")
-    usable = np.abs(features.data) <= LARGEST_FEATURE  # not NaN either
+    usable = usable_features(features.data, missing=missing)
     if not usable.all():
         at = int((~usable).argmax())
         row = int(np.searchsorted(features.indptr, at, side="right")) - 1
         wrong_value = f"feature value {features.data[at]:g} is not a finite number up to {LARGEST_FEATURE:g}"
-        raise InputError(f"{path}, {_line(data, row)}: {wrong_value}; scale the features")
+        remedy = "fill it in, or train trees" if np.isnan(features.data[at]) else "scale the features"
+        raise InputError(f"{path}, {_line(data, row)}: {wrong_value}; {remedy}")
     if not sparse:
         n, d = features.shape
         what = f"{path}: the table of {n:,} documents and {d:,} features"
@@ -81,14 +85,17 @@ def read_queries(
     names = [name.decode("utf-8", "replace") for name in _DOCUMENT.findall(data)]
     documents = names if len(names) == len(labels) else None
     try:
-        return Queries(features if sparse else features.toarray(), labels, qid, n_grades, documents)
+        table = features if sparse else features.toarray()
+        return Queries(table, labels, qid, n_grades, documents, missing)
     except InputError as error:
         row_named = re.match(r"(?:qid|grades)\[(\d+)\]", str(error))
         line = f", {_line(data, int(row_named[1]))}" if row_named else ""
         raise InputError(f"{path}{line}: {error}") from error
 
 
-def read_query_files(paths: Any, *, n_features: int | None = None, sparse: bool = False) -> Queries:
+def read_query_files(
+    paths: Any, *, n_features: int | None = None, sparse: bool = False, missing: bool = False
+) -> Queries:
     """Read learning-to-rank files as one, in order; for the parameters see `read_queries`.
 
     Parameters
@@ -105,7 +112,7 @@ def read_query_files(paths: Any, *, n_features: int | None = None, sparse: bool 
     files = [path for path in expand_paths(paths, "*") if not path.endswith(".query")]
     if not files:
         raise InputError(f"{paths}: there are group sizes (.query), but no documents; name the files with features too")
-    parts = [read_queries(path, n_features=n_features, sparse=True) for path in files]
+    parts = [read_queries(path, n_features=n_features, sparse=True, missing=missing) for path in files]
     place: dict[Any, str] = {}
     for path, part in zip(files, parts, strict=True):
         part.features.resize(part.shape[0], max(one.shape[1] for one in parts))
@@ -120,7 +127,8 @@ def read_query_files(paths: Any, *, n_features: int | None = None, sparse: bool 
     features = vstack([part.features for part in parts], format="csr")
     grades, sizes = (np.concatenate([getattr(part, name) for part in parts]) for name in ("grades", "sizes"))
     n_grades = max(part.n_grades or 1 for part in parts)
-    return Queries(features if sparse else features.toarray(), grades, np.repeat(list(place), sizes), n_grades)
+    table = features if sparse else features.toarray()
+    return Queries(table, grades, np.repeat(list(place), sizes), n_grades, missing=missing)
 
 
 def _line(data: bytes, row: int) -> str:

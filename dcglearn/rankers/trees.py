@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,9 @@ from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, RENAMED_DIRECTIONS
 from dcglearn.metric.dcg import DCG, as_dcg
-from dcglearn.rankers.growth import Growth, Task, after_fork, base_scores, booster_of, main_names
+from dcglearn.rankers.feature_columns import FeatureColumns
+from dcglearn.rankers.growth import Growth, Task, base_scores, booster_of, main_names, threads_of
+from dcglearn.rankers.queries import has_missing
 from dcglearn.rankers.ranker import (
     Ranker,
     as_eval_set,
@@ -50,8 +53,14 @@ OWN_NAMES = {
 MAX_LEARNING_RATE = 1000.0
 """Largest learning rate; with a larger one, scores soon overflow."""
 
-DEFAULTS = {"verbose": -1, "feature_pre_filter": False}
+DEFAULTS = {"verbosity": -1, "feature_pre_filter": False, "deterministic": True}
 """LightGBM's parameters that have another default here."""
+MAX_CODE = 1 << 31
+"""Codes of categories lie below this number; LightGBM holds them as 32-bit integers."""
+
+ONE_THREAD = 1 << 16
+"""Up to this many features are scored by one thread."""
+
 FIXED = {"metric": "none", "boost_from_average": False}
 """LightGBM's parameters that every training has."""
 
@@ -78,13 +87,15 @@ class BoostedRanker(Ranker):
     metric : DCG, file or name, optional
         The metric of `score` and of the validation set; by default the DCG of the loss.
     patience : int, optional
-        With a validation set: stop after this many trees without a better value.
+        With a validation set: stop after this many trees without a better value; by default all trees grow.
     seed : int
-        Same seed, same model.
+        Same seed, same model, with any number of threads.
     start : array_like, shape (d,), or fitted linear ranker, optional
         Coefficients of a linear model, scaled to the gains by least squares. The trees add to its scores.
     **lightgbm
         LightGBM's parameters by their names, such as ``min_data_in_leaf=50`` or ``feature_fraction=0.8``.
+        ``categorical_feature`` lists columns of codes 0, 1, 2, ... by index (or by name, for a data frame);
+        ``num_threads`` is by default the number of processors that are free, or ``OMP_NUM_THREADS``.
 
     Attributes
     ----------
@@ -95,6 +106,8 @@ class BoostedRanker(Ranker):
         Number of trees that are used: the best number on the validation set, or all.
     base_ : ndarray, shape (d + 1,), or None
         Coefficients and intercept of the scaled start.
+    feature_names_in_ : ndarray of str, shape (d,)
+        Columns of the data frame that the trees were trained on; absent for other data.
     validation_ : list of float
         Normalised DCG on the validation set after each tree.
 
@@ -119,6 +132,7 @@ class BoostedRanker(Ranker):
     True
     """
 
+    takes_missing = True
     _also_reads = ("DaskBoostedRanker",)
     _data_file = "trees.txt"
 
@@ -179,14 +193,18 @@ class BoostedRanker(Ranker):
 
         Parameters
         ----------
-        X : array_like or CSR, shape (n, d), or Queries
-            Features; `Queries` bring y and qid with them.
+        X : array_like, CSR or data frame, shape (n, d), or Queries
+            Features; `Queries` bring y and qid with them. NaN is a missing value. Of a data frame of pandas or polars,
+            names are kept and columns of categories are split by sets of categories.
         y, qid : array_like, shape (n,)
             Grades and queries, the rows of a query together.
         eval_set : Queries, or (X, y, qid), optional
             Validation set: the number of trees that is best on it is used.
-        query_weight, sample_weight : array_like, shapes (m,) and (n,), optional
-            Weight of each query in the loss, and of each document in the trees.
+        query_weight : array_like, shape (m,), optional
+            Weight of each query: of its value in the mean that is maximised.
+        sample_weight : array_like, shape (n,), optional
+            Weight of each document: of its slope and its curvature in the trees, as in LightGBM. It differs from
+            `query_weight` where documents of one query have different weights, such as unsure grades.
         checkpoint : path, optional
             File to write the state to, every `checkpoint_every` trees.
         checkpoint_every : int
@@ -201,13 +219,16 @@ class BoostedRanker(Ranker):
         InputError
             If an input or a setting cannot be used, or the checkpoint is damaged or of another training.
         """
-        task = self._task(as_queries(X, y, qid), eval_set, query_weight, sample_weight, checkpoint_every)
+        queries = as_queries(X, y, qid, missing=True)
+        task = self._task(queries, eval_set, query_weight, sample_weight, checkpoint_every)
         growth = Growth(task, checkpoint_every)
         save = None
         if checkpoint is not None:
             weights = {"query_weight": task.weight, "sample_weight": task.by_document}
             identity = self._identity(task.objective, task.queries, task.valid, **weights)
             identity |= {"follow": task.follow, "checkpoint_every": str(checkpoint_every)}
+            if self.columns_ is not None:
+                identity["columns"] = repr(self.columns_)
             if resume:
                 growth.restore(read_state(checkpoint, identity), str(checkpoint))
             save = partial(write_state, checkpoint, identity)
@@ -232,6 +253,8 @@ class BoostedRanker(Ranker):
     ) -> Task:
         """Return the checked task of a training; set `metric_`, `n_features_in_` and `base_`."""
         loss = RegSHFSDCG(DCG.standard(max(queries.n_grades or 2, 2), 10)) if self.loss is None else self.loss
+        if not hasattr(loss, "lambdas"):
+            raise InputError(f"loss={loss!r} is no loss; give one of dcglearn.losses, such as RegSHFSDCG(dcg)")
         loss = on_lists(loss, queries)
         metric = getattr(loss, "dcg", None) if self.metric is None else self.metric
         self.metric_ = self._own_metric(queries) if metric is None else as_dcg(metric, *scale_of(queries), "metric")
@@ -249,7 +272,8 @@ class BoostedRanker(Ranker):
         for name, value, known in (("follow", follow, DIRECTIONS), ("curvature", self.curvature, CURVATURES)):
             if value not in known:
                 raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
-        valid = None if eval_set is None else as_eval_set(eval_set, queries.shape[1], self.metric_)
+        self._set_columns(queries)
+        valid = None if eval_set is None else self._like_training(eval_set, queries.shape[1])
         by_query, by_document = (
             None if weight is None else pair_values(weight, name, n, positive=True)
             for name, weight, n in (
@@ -258,6 +282,9 @@ class BoostedRanker(Ranker):
             )
         )
         self.n_features_in_ = queries.shape[1]
+        categorical = self._categorical(queries)
+        if self.start is not None and (categorical or has_missing(queries.features)):
+            raise InputError("start: a linear model takes neither missing values nor categories; leave start out")
         self.base_ = None if self.start is None else start_of(self.start, queries, self.metric_)
         shape = {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
         return Task(
@@ -273,8 +300,51 @@ class BoostedRanker(Ranker):
             seed=self.seed,
             follow=follow,
             curvature=self.curvature,
-            parameters={**DEFAULTS, **shape, **self._lightgbm, **FIXED, **after_fork()},
+            parameters=self._parameters(shape),
+            names=None if self.columns_ is None else self.columns_.for_lightgbm(),
+            categorical=categorical,
         )
+
+    def _parameters(self, shape: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters of LightGBM; with them the trees do not depend on the number of threads."""
+        own = {name: value for name, value in self._lightgbm.items() if main_name(name) != "categorical_feature"}
+        histograms = {} if "force_row_wise" in main_names(own) else {"force_col_wise": True}
+        return {**DEFAULTS, **histograms, **shape, **main_names(own), **FIXED}
+
+    def _set_columns(self, queries: Queries) -> None:
+        """Keep the names and categories of the features, if they are known."""
+        self.columns_ = queries.columns
+        if self.columns_ is not None:
+            self.feature_names_in_ = np.array(self.columns_.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _like_training(self, eval_set: Any, n_features: int) -> Queries:
+        """Return a validation set with the columns of the training set."""
+        valid = as_eval_set(eval_set, n_features, self.metric_, missing=True)
+        if self.columns_ is None or valid.columns is None:
+            return valid
+        features = self.columns_.aligned(valid.features, valid.columns)
+        return replace(valid, features=features, columns=self.columns_, missing=True)
+
+    def _categorical(self, queries: Queries) -> list[int]:
+        """Return the indices of categorical features: those of a data frame, and those that the parameters name."""
+        columns = self.columns_
+        chosen = set() if columns is None else set(columns.unordered)
+        given = [value for name, value in self._lightgbm.items() if main_name(name) == "categorical_feature"]
+        for one in given[-1] if given and given[-1] not in ("auto", "", None) else ():
+            if isinstance(one, str) and columns is not None:
+                chosen.add(columns.index_of(one))
+            elif isinstance(one, int | np.integer) and 0 <= one < queries.shape[1]:
+                chosen.add(int(one))
+            else:
+                raise InputError(
+                    f"categorical_feature={one!r}: give indices of columns from 0 to {queries.shape[1] - 1}, or names "
+                    "of a data frame's columns"
+                )
+        for column in chosen:
+            check_codes(queries.features, column)
+        return sorted(chosen)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -282,21 +352,36 @@ class BoostedRanker(Ranker):
         gains: Floats = self.booster_.feature_importance("gain", iteration=self.n_trees_)
         return gains
 
+    def important(self, n: int) -> list[tuple[str, float]]:
+        """Return the names of up to `n` features with the largest gains, and the share of each; without names, numbers.
+
+        Features without a name are numbered from 1.
+        """
+        gains = self.feature_importances_
+        total = gains.sum()
+        names = range(1, len(gains) + 1) if self.columns_ is None else self.columns_.names
+        first = np.argsort(-gains, kind="stable")[:n]
+        return [(f"{names[i]}", float(gains[i] / total)) for i in first if gains[i] > 0]
+
     def _scores(self, features: Any) -> Floats:
-        scores: Floats = self.booster_.predict(features, num_iteration=self.n_trees_, **after_fork())
+        n_threads = threads_of(main_names(self._lightgbm)) if features.size > ONE_THREAD else 1
+        scores: Floats = self.booster_.predict(features, num_iteration=self.n_trees_, num_threads=n_threads)
         return scores if self.base_ is None else scores + base_scores(features, self.base_)
 
     @staticmethod
     def _check_names(lightgbm: dict[str, Any]) -> None:
         """Raise InputError for a parameter that LightGBM does not know, or that has another name here."""
         for name in lightgbm:
-            own_name = OWN_NAMES.get(name) or OWN_NAMES.get(next(iter(main_names({name: None}))))
+            own_name = OWN_NAMES.get(name) or OWN_NAMES.get(main_name(name))
             if own_name:
                 raise InputError(f"{name}: give {own_name}= instead")
 
     def _numbers(self) -> tuple[bytes, dict[str, Any]]:
         base = None if self.base_ is None else self.base_.tolist()
-        return self.booster_.model_to_string().encode(), {"n_trees_used": self.n_trees_, "base": base}
+        fields: dict[str, Any] = {"n_trees_used": self.n_trees_, "base": base}
+        if self.columns_ is not None:
+            fields["columns"] = self.columns_.to_dict()
+        return self.booster_.model_to_string().encode(), fields
 
     def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None:
         self.booster_ = booster_of(content.decode(), "trees.txt")
@@ -305,8 +390,30 @@ class BoostedRanker(Ranker):
         self.base_ = None if fields.get("base") is None else np.array(fields["base"], dtype=np.float64)
         if self.base_ is not None and self.base_.shape != (self.n_features_in_ + 1,):
             raise InputError("the start in model.json has not one coefficient of each feature")
+        if fields.get("columns") is not None:
+            self.columns_ = FeatureColumns.from_dict(fields["columns"])
+            self.feature_names_in_ = np.array(self.columns_.names, dtype=object)
+            if len(self.columns_.names) != self.n_features_in_:
+                raise InputError("the columns in model.json are not one of each feature")
         if self.booster_.num_feature() != self.n_features_in_ or not 0 < self.n_trees_ <= self.booster_.num_trees():
             raise InputError("trees.txt does not belong to model.json, or is damaged")
+
+
+def main_name(name: str) -> str:
+    """Return the main name of one of LightGBM's parameters."""
+    return next(iter(main_names({name: None})))
+
+
+def check_codes(features: Any, column: int) -> None:
+    """Raise InputError unless a column holds codes of categories, 0, 1, 2, ..., or NaN."""
+    values = features[:, [column]].toarray().ravel() if hasattr(features, "tocsr") else features[:, column]
+    wrong = ~np.isnan(values) & ~((values >= 0) & (values < MAX_CODE) & (values == np.floor(values)))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            f"features[{row}, {column}] = {values[row]:g} is not a category: categorical features hold whole numbers "
+            f"from 0 to {MAX_CODE - 1}, or NaN; give a data frame with a categorical column for others"
+        )
 
 
 def start_of(start: Any, queries: Queries, dcg: DCG) -> Floats:

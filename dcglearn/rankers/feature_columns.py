@@ -1,0 +1,198 @@
+"""Columns of a data frame as features: their names, and the codes of categories (`FeatureColumns`)."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError
+
+if TYPE_CHECKING:
+    from dcglearn.foundation.arrays import Floats
+
+    Category = str | int | float | bool
+
+
+_RESERVED = re.compile(r'[\s\[\]{}",:]')
+"""Characters that LightGBM does not take in the name of a feature."""
+
+
+_NUMBER = re.compile(r"(u?int\d+|float\d*|double|bool(ean)?)(\[pyarrow\])?")
+"""Types of numbers, as pandas and polars write them."""
+
+
+@dataclass(frozen=True)
+class FeatureColumns:
+    """Names of features, and the categories of those that are not numbers.
+
+    Parameters
+    ----------
+    names : tuple of str
+        A name for each feature.
+    categories : dict of str to list
+        The values of each categorical column; the feature holds the index of the value, or NaN.
+    ordered : tuple of str
+        Categorical columns whose categories have an order: they are split as numbers.
+    """
+
+    names: tuple[str, ...]
+    categories: dict[str, list[Category]] = field(default_factory=dict)
+    ordered: tuple[str, ...] = ()
+
+    @property
+    def unordered(self) -> list[int]:
+        """Indices of the features that are split by sets of categories."""
+        return [i for i, name in enumerate(self.names) if name in self.categories and name not in self.ordered]
+
+    def for_lightgbm(self) -> list[str]:
+        """Return the names, with ``_`` for each character that LightGBM does not take."""
+        names = [_RESERVED.sub("_", name) for name in self.names]
+        return [f"Column_{i}" if not name or names.count(name) > 1 else name for i, name in enumerate(names)]
+
+    def index_of(self, name: str) -> int:
+        """Return the index of the feature called `name`.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        if name not in self.names:
+            raise InputError(f"there is no column {name!r}{_nearest(name, self.names)}")
+        return self.names.index(name)
+
+    def aligned(self, features: Any, found: FeatureColumns) -> Any:
+        """Return features with the columns `found` in the order and the codes of these columns.
+
+        A category that is not among these becomes NaN, with a warning.
+
+        Raises
+        ------
+        InputError
+            If a column is missing, or there is another one, or one is categorical here and not there.
+        """
+        if found == self:
+            return features
+        missing = [name for name in self.names if name not in found.names]
+        if missing:
+            raise InputError(f"X has no column {missing[0]!r}, on which the model was trained")
+        extra = [name for name in found.names if name not in self.names]
+        if extra:
+            raise InputError(f"X has a column {extra[0]!r}, on which the model was not trained: leave it out")
+        for name in self.names:
+            if (name in self.categories) != (name in found.categories):
+                kinds = "categorical", "a column of numbers"
+                now, then = kinds if name in found.categories else kinds[::-1]
+                raise InputError(f"column {name!r} is {now}, but it was {then} when the model was trained")
+        features = features[:, [found.names.index(name) for name in self.names]]
+        changed = [name for name in self.categories if self.categories[name] != found.categories[name]]
+        if changed:
+            features = np.array(features)
+        for name in changed:
+            column = features[:, self.names.index(name)]
+            column[:] = self._recoded(name, column, found.categories[name])
+        return features
+
+    def _recoded(self, name: str, codes: Floats, categories: list[Category]) -> Floats:
+        """Return codes of other categories as codes of these, NaN for a category that is not among them."""
+        place = {value: float(i) for i, value in enumerate(self.categories[name])}
+        table = np.array([*(place.get(value, np.nan) for value in categories), np.nan])
+        known = ~np.isnan(codes)
+        new = table[np.where(known, codes, len(categories)).astype(np.int64)]
+        lost = known & np.isnan(new)
+        if lost.any():
+            value = categories[int(codes[lost.argmax()])]
+            warnings.warn(
+                f"column {name!r}: {lost.sum():,} values, such as {value!r}, are none of the model's categories and "
+                "count as missing",
+                UserWarning,
+                stacklevel=2,
+            )
+        return new
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the columns as JSON."""
+        return {"names": list(self.names), "categories": self.categories, "ordered": list(self.ordered)}
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> FeatureColumns:
+        """Build from what `to_dict` returned."""
+        return cls(tuple(fields["names"]), dict(fields["categories"]), tuple(fields["ordered"]))
+
+
+def is_table(features: Any) -> bool:
+    """Return whether features are a data frame of pandas or polars."""
+    return hasattr(features, "columns") and hasattr(features, "dtypes")
+
+
+def from_frame(frame: Any) -> tuple[Floats, FeatureColumns]:
+    """Return the features in a data frame of pandas or polars, shape (n, d) with NaN where missing, and their columns.
+
+    Raises
+    ------
+    InputError
+        If two columns have one name, or a column holds neither numbers nor categories.
+    """
+    names = [str(name) for name in frame.columns]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InputError(f"column {twice[0]!r} occurs twice; give each feature a name of its own")
+    features = np.empty((len(frame), len(names)))
+    categories: dict[str, list[Category]] = {}
+    ordered = []
+    for i, (name, key) in enumerate(zip(names, frame.columns, strict=True)):
+        series = frame[key]
+        found = _categories_of(series)
+        if found is None:
+            features[:, i] = _numbers(series, name)
+            continue
+        features[:, i], values, has_order = found
+        wrong = [value for value in values if not isinstance(value, str | int | float | bool)]
+        if wrong:
+            kind = type(wrong[0]).__name__
+            raise InputError(f"column {name!r}: categories are texts or numbers, not {kind}; make them texts")
+        categories[name] = values
+        if has_order:
+            ordered.append(name)
+    return features, FeatureColumns(tuple(names), categories, tuple(ordered))
+
+
+def _categories_of(series: Any) -> tuple[Floats, list[Any], bool] | None:
+    """Return the codes of a categorical column (NaN = missing), its categories, and whether they have an order."""
+    kind = str(series.dtype).split("(")[0]
+    if kind == "category":  # of pandas
+        codes = series.cat.codes.to_numpy(dtype=np.float64)
+        values = series.cat.categories.tolist()
+        return np.where(codes < 0, np.nan, codes), values, bool(series.cat.ordered)
+    if kind in ("Categorical", "Enum"):  # of polars
+        import polars as pl
+
+        values = series.dtype.categories.to_list() if kind == "Enum" else sorted(series.drop_nulls().unique().to_list())
+        place = {value: float(i) for i, value in enumerate(values)}
+        codes = np.array([place.get(value, np.nan) for value in series.cast(pl.String).to_list()])
+        return codes, values, False
+    return None
+
+
+def _numbers(series: Any, name: str) -> Floats:
+    """Return a column of numbers or booleans as float64, NaN where a value is missing."""
+    if _NUMBER.fullmatch(str(series.dtype).lower()):
+        if hasattr(series, "cast"):
+            import polars as pl
+
+            return np.asarray(series.cast(pl.Float64).to_numpy(), dtype=np.float64)
+        return np.asarray(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    raise InputError(
+        f"column {name!r} holds {series.dtype}; features are numbers or categories: leave it out, or make it "
+        f"categorical, such as X[{name!r}].astype('category')"
+    )
+
+
+def _nearest(name: str, names: tuple[str, ...]) -> str:
+    close = difflib.get_close_matches(name, names, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,242 @@
+"""What trees take beside numbers: missing values, categories, data frames, threads; and what they refuse."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dcglearn.foundation import threads
+from dcglearn.foundation.validation import InputError
+from dcglearn.losses import LambdaRank, RegSHFSDCG
+from dcglearn.metric.dcg import DCG
+from dcglearn.rankers.baselines import RidgeRanker
+from dcglearn.rankers.feature_columns import FeatureColumns, from_frame
+from dcglearn.rankers.linear import LinearRanker
+from dcglearn.rankers.load_ranker import load_ranker
+from dcglearn.rankers.queries import Queries
+from dcglearn.rankers.svmlight import read_queries
+from dcglearn.rankers.trees import BoostedRanker
+
+pytest.importorskip("lightgbm")
+pd = pytest.importorskip("pandas")
+MINE = DCG([0, 1, 9], [1, 0.8, 0.5, 0.3])
+SHAPE = {"n_trees": 15, "num_leaves": 6, "min_data_in_leaf": 5, "num_threads": 1}
+CITIES = np.array(["Oslo", "Rome", "Lima", "Bonn", "Kyiv", "Riga"])
+WORTH = np.array([0.0, 2.0, 0.2, 1.8, 0.1, 1.9])  # no order of the codes is that of the worths
+
+
+def made(n_queries=40, size=15, seed=0):
+    """Return a frame with a category that matters, a column whose absence matters, and noise; grades; queries."""
+    rng = np.random.default_rng(seed)
+    n = n_queries * size
+    city, price = rng.integers(0, 6, n), rng.normal(size=n)
+    gone = rng.random(n) < 0.3
+    worth = WORTH[city] + 1.5 * gone + 0.2 * rng.normal(size=n)
+    frame = pd.DataFrame({"title, score": rng.normal(size=n), "price": np.where(gone, np.nan, price)})
+    frame["city"] = pd.Categorical(CITIES[city], categories=CITIES)
+    return frame, np.digitize(worth, [1.5, 3.0]), np.repeat(np.arange(n_queries), size)
+
+
+FRAME, GRADES, QID = made()
+TEST = made(seed=1)
+
+
+def codes(frame):
+    return np.column_stack([frame.iloc[:, 0], frame.price, frame.city.cat.codes])
+
+
+def fitted(**settings):
+    return BoostedRanker(RegSHFSDCG(MINE), **SHAPE, **settings)
+
+
+@pytest.fixture(scope="module")
+def of_frame():
+    return fitted().fit(FRAME, GRADES, QID, eval_set=TEST)
+
+
+def test_a_missing_value_is_a_value_of_its_own(of_frame):
+    some = np.random.default_rng(2).normal(size=len(GRADES))
+    filled = [frame.assign(price=frame.price.fillna(pd.Series(some))) for frame in (FRAME, TEST[0])]
+    without = fitted().fit(filled[0], GRADES, QID)
+    assert of_frame.score(*TEST) > without.score(filled[1], *TEST[1:]) + 0.05
+    array = fitted().fit(FRAME[["price"]].to_numpy(), GRADES, QID)
+    np.testing.assert_array_equal(array.predict([[np.nan]] * 2), array.predict([[np.nan]] * 2))
+    assert array.predict([[np.nan]])[0] > array.predict([[0.0]])[0]
+    with pytest.raises(InputError, match=r"features\[0, 0\] = inf is not a finite number"):
+        array.predict([[np.inf]])
+
+
+def test_categories_are_split_by_sets(of_frame):
+    assert (
+        " num_cat=0" not in of_frame.booster_.model_to_string() and "num_cat=1" in of_frame.booster_.model_to_string()
+    )
+    by_code = fitted(categorical_feature=[2]).fit(codes(FRAME), GRADES, QID)
+    np.testing.assert_array_equal(by_code.predict(codes(TEST[0])), fitted().fit(FRAME, GRADES, QID).predict(TEST[0]))
+    as_numbers = fitted().fit(codes(FRAME), GRADES, QID)
+    assert not (as_numbers.predict(codes(TEST[0])) == by_code.predict(codes(TEST[0]))).all()
+    ordered = FRAME.assign(city=FRAME.city.cat.as_ordered())
+    np.testing.assert_array_equal(fitted().fit(ordered, GRADES, QID).predict(ordered), as_numbers.predict(codes(FRAME)))
+
+
+def test_names_are_kept_saved_and_shown(of_frame, tmp_path, dcglearn):
+    of_frame.save(tmp_path / "model")
+    again = load_ranker(tmp_path / "model")
+    assert again.feature_names_in_.tolist() == of_frame.feature_names_in_.tolist() == ["title, score", "price", "city"]
+    assert again.booster_.feature_name() == ["title__score", "price", "city"]
+    np.testing.assert_array_equal(again.predict(TEST[0]), of_frame.predict(TEST[0]))
+    facts = json.loads(dcglearn("verify", tmp_path / "model", "--json")[1])["model"]
+    assert facts["important"].startswith(("city ", "price ")) and facts["important"].count("%") == 3
+
+
+def test_a_frame_is_matched_by_name_and_by_category(of_frame):
+    wanted = of_frame.predict(TEST[0])
+    turned = TEST[0][["city", "price", "title, score"]]
+    recoded = turned.assign(city=pd.Categorical(turned.city.astype(str), categories=CITIES[::-1]))
+    for frame in (turned, recoded, Queries(recoded, *TEST[1:], missing=True)):
+        np.testing.assert_array_equal(of_frame.predict(frame), wanted)
+    moved = fitted().fit(FRAME, GRADES, QID, eval_set=(recoded, *TEST[1:]))
+    assert moved.validation_ == of_frame.validation_
+    new = TEST[0].assign(city=pd.Categorical(np.where(TEST[0].city == "Rome", "Paris", TEST[0].city.astype(str))))
+    lost = int((TEST[0].city == "Rome").sum())
+    with pytest.warns(
+        UserWarning, match=rf"'city': {lost} values, such as 'Paris', are none of the model's categories"
+    ):
+        scores = of_frame.predict(new)
+    absent = TEST[0].assign(city=TEST[0].city.where(TEST[0].city != "Rome"))
+    np.testing.assert_array_equal(scores, of_frame.predict(absent))
+
+
+def test_frames_of_polars(of_frame):
+    pl = pytest.importorskip("polars")
+    frames = [
+        pl.DataFrame(
+            {
+                "title, score": frame["title, score"].to_numpy(),
+                "price": pl.Series(frame.price.to_numpy()).fill_nan(None),
+                "city": pl.Series(frame.city.astype(str).tolist(), dtype=kind),
+            }
+        )
+        for frame, kind in ((FRAME, pl.Enum(CITIES)), (TEST[0], pl.Categorical))
+    ]
+    ranker = fitted().fit(frames[0], GRADES, QID, eval_set=TEST)
+    np.testing.assert_array_equal(ranker.predict(frames[1]), of_frame.predict(TEST[0]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.drop(columns="price"), "X has no column 'price', on which the model was trained"),
+        (lambda f: f.assign(more=1), "X has a column 'more', on which the model was not trained"),
+        (lambda f: f.assign(city=1), "'city' is a column of numbers, but it was categorical when the model"),
+        (lambda f: f.assign(city=f.city.astype(str)), "column 'city' holds str.*; features are numbers or categories"),
+        (lambda f: f.assign(price=pd.cut(f.price, 3)), "categories are texts or numbers, not Interval"),
+        (lambda f: f.set_axis(["a", "a", "city"], axis=1), "column 'a' occurs twice"),
+        (codes, "trained on categories of 'city': give X as a data frame"),
+    ],
+)
+def test_frames_that_do_not_fit(of_frame, change, message):
+    with pytest.raises(InputError, match=message):
+        of_frame.predict(change(TEST[0]))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"categorical_feature": [0]}, r"features\[0, 0\] = .* is not a category"),
+        ({"categorical_feature": [3]}, "indices of columns from 0 to 2"),
+        ({"categorical_feature": ["citty"]}, "no column 'citty'; did you mean 'city'"),
+        ({"start": np.ones(3)}, "start: a linear model takes neither missing values nor categories"),
+        ({"loss": MINE}, r"loss=DCG\(.*is no loss; give one of dcglearn.losses, such as RegSHFSDCG\(dcg\)"),
+    ],
+)
+def test_settings_that_do_not_fit(settings, message):
+    with pytest.raises(InputError, match=message):
+        BoostedRanker(**{"n_trees": 2, **settings}).fit(FRAME, GRADES, QID)
+
+
+def test_linear_rankers_refuse_what_trees_take():
+    numbers = FRAME[["title, score"]]
+    assert LinearRanker(LambdaRank(MINE), max_iter=2).fit(numbers, GRADES, QID).coef_.shape == (1,)
+    for X, message in (
+        (FRAME[["city"]], "'city' is categorical: make it numbers, or train a BoostedRanker"),
+        (FRAME[["price"]], r"features\[.*\] = nan is not a finite number"),
+    ):
+        with pytest.raises(InputError, match=message):
+            LinearRanker(LambdaRank(MINE)).fit(X, GRADES, QID)
+    with pytest.raises(InputError, match="a feature is missing"):
+        RidgeRanker(MINE).fit(Queries(FRAME[["price"]], GRADES, QID, missing=True))
+
+
+def test_columns_of_one_name_for_lightgbm():
+    columns = FeatureColumns(("a b", "a,b", "c", ""))
+    assert columns.for_lightgbm() == ["Column_0", "Column_1", "c", "Column_3"]
+    assert FeatureColumns.from_dict(json.loads(json.dumps(columns.to_dict()))) == columns
+    features, found = from_frame(pd.DataFrame({"x": pd.array([1, None], dtype="Int64"), "y": [True, False]}))
+    np.testing.assert_array_equal(features, [[1, 1], [np.nan, 0]])
+    assert found == FeatureColumns(("x", "y"))
+
+
+def test_missing_values_in_svmlight(dcglearn, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    price, city = FRAME.price.to_numpy(), FRAME.city.cat.codes
+    text = [f"{g} qid:{q} 1:{x:.3f} 2:{c}\n" for g, q, x, c in zip(GRADES, QID, price, city, strict=True)]
+    (tmp_path / "train.svm").write_text("".join(text[:450]))
+    (tmp_path / "valid.svm").write_text("".join(text[450:]))
+    queries = read_queries("train.svm", missing=True)
+    np.testing.assert_array_equal(np.isnan(queries.features[:, 0]), np.isnan(price[:450]))
+    command = ("train", "train.svm", "--valid", "valid.svm", "--trees", 80, "--leaves", 4, "--threads", 1)
+    status, out, _ = dcglearn(*command, "--model", "trees", "-o", "model")
+    assert status == 0 and "least squares" not in out
+    model = load_ranker("model")
+    assert model.patience == 50 and model.get_params()["num_threads"] == 1
+    assert model.booster_.num_trees() == min(80, model.n_trees_ + 50)
+    assert dcglearn("rank", "model", "valid.svm")[0] == 0
+    for arguments, message in (
+        (("train", "train.svm", "-o", "other"), r"feature value nan is not a finite number up to 1e+100; fill it in"),
+        (("train", "train.svm", "-o", "other", "--threads", 2), "--threads is for trees"),
+        (
+            ("train", "train.svm", "-o", "other", "--model", "trees", "--patience", 9),
+            "--patience needs validation data",
+        ),
+    ):
+        status, _, err = dcglearn(*arguments)
+        assert status == 2 and message in err
+
+
+def test_all_trees_grow_without_patience(dcglearn, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = [f"{g} qid:{q} 1:{x:.3f}\n" for g, q, x in zip(GRADES[:150], QID, FRAME["title, score"], strict=False)]
+    (tmp_path / "train.svm").write_text("".join(text))
+    command = ("train", "train.svm", "--valid", "train.svm", "--model", "trees", "--trees", 3, "--patience", 0)
+    assert dcglearn(*command, "-o", "model")[0] == 0
+    assert load_ranker("model").patience is None
+
+
+def test_trees_do_not_depend_on_threads():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3000, 40)), rng.integers(0, 3, 3000)
+    several = [
+        BoostedRanker(RegSHFSDCG(MINE), **{**SHAPE, "n_trees": 4, "num_threads": n}).fit(X, y, np.arange(3000) // 20)
+        for n in (1, 2, 3)
+    ]
+    scores = [ranker.predict(X) for ranker in several]
+    np.testing.assert_array_equal(scores, np.broadcast_to(scores[0], (3, 3000)))
+
+
+def test_the_number_of_threads(monkeypatch):
+    import joblib
+    import psutil
+
+    monkeypatch.setattr(psutil, "cpu_count", lambda: 8)
+    monkeypatch.setattr(psutil, "cpu_percent", lambda _: 37.0)
+    monkeypatch.setattr(joblib, "cpu_count", lambda: 6)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert threads.free_threads() == 3
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert threads.free_threads() == 5  # of 8 processors, three are busy
+    monkeypatch.setattr(psutil, "cpu_percent", lambda _: 100.0)
+    assert threads.free_threads() == 1
+    monkeypatch.setattr(psutil, "cpu_percent", lambda _: 0.0)
+    assert threads.free_threads() == 6  # what a container allows
+    with threads.at_most(1), threads.at_most(4):
+        assert threads.threads() == 1
