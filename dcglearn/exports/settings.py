@@ -1,4 +1,4 @@
-"""A DCG in other tools: settings where the tool can hold it, callables where it cannot, errors where values differ."""
+"""Settings that make another tool compute a DCG: LightGBM, trec_eval, pytrec_eval, ranx, cwl_eval."""
 
 from __future__ import annotations
 
@@ -6,23 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.losses import ApproxNDCG
-from dcglearn.losses.boosting import descent
 from dcglearn.metric.dcg import as_dcg
 from dcglearn.metric.textbook import textbook_discounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats, Integers
-    from dcglearn.losses import Objective
     from dcglearn.metric.dcg import DCG, DCGLike
-
-    Callables = tuple[Callable[..., Any], Callable[..., Any]]
 
 SCALE = 1000
 """Largest whole gain by default. trec_eval allocates a table as long as the largest gain, so it should be small."""
@@ -112,79 +101,6 @@ def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
     return {"label_gain": gains, "eval_at": [dcg.depth], "lambdarank_truncation_level": dcg.depth}
 
 
-def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
-    """Return an objective and a metric for ``lightgbm.train``: ``params["objective"]`` and ``feval``.
-
-    Parameters
-    ----------
-    dcg : DCG or file
-        The metric, any gains and discounts.
-    loss : Objective, optional
-        The objective to train against; ``ApproxNDCG(dcg)`` by default.
-
-    Returns
-    -------
-    objective : callable
-        ``objective(scores, dataset) -> (gradient, hessian)``, as in `BoostedRanker`; LightGBM minimises it.
-    metric : callable
-        ``metric(scores, dataset) -> ("NDCG", value, True)``.
-    """
-    objective, mean_ndcg = _callables(as_dcg(dcg, None), loss, lambda dataset: np.asarray(dataset.get_group()))
-    return objective, lambda scores, dataset: ("NDCG", mean_ndcg(scores, dataset), True)
-
-
-def xgboost_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
-    """Return an objective and a metric for ``xgboost.train``: ``obj`` and ``custom_metric`` (``maximize=True``).
-
-    Parameters and returns are as in `lightgbm_callables`; the data needs ``group`` or ``qid``.
-    """
-    objective, mean_ndcg = _callables(as_dcg(dcg, None), loss, _xgboost_groups)
-    return objective, lambda scores, data: ("NDCG", mean_ndcg(scores, data))
-
-
-def _xgboost_groups(data: Any) -> Integers:
-    ends = data.get_uint_info("group_ptr")
-    if len(ends) < 2:
-        raise InputError("the DMatrix has no groups: give it group= or qid=")
-    return np.diff(ends.astype(np.int64))
-
-
-def _callables(dcg: DCG, loss: Objective | None, sizes_of: Callable[[Any], Integers]) -> Callables:
-    """Return gradient and curvature, and the mean NDCG, as functions of scores and a data set with groups."""
-    objective_of_dcg = ApproxNDCG(dcg) if loss is None else loss
-
-    def objective(scores: Floats, data: Any) -> tuple[Floats, Floats]:
-        offsets = np.concatenate([[0], np.cumsum(sizes_of(data))])
-        grades = data.get_label().astype(np.int64)
-        return descent(objective_of_dcg, np.asarray(scores, dtype=np.float64), grades, offsets)
-
-    def mean_ndcg(scores: Floats, data: Any) -> float:
-        sizes = sizes_of(data)
-        present = np.arange(sizes.max()) < sizes[:, None]
-        grades, values = np.full(present.shape, -1, dtype=np.int8), np.zeros(present.shape)
-        grades[present], values[present] = data.get_label(), scores
-        return _mean_ndcg(dcg, grades, values)
-
-    return objective, mean_ndcg
-
-
-def _mean_ndcg(dcg: DCG, grades: ArrayLike, scores: ArrayLike) -> float:
-    ndcg = evaluate_arrays(grades, scores, dcg)
-    assert isinstance(ndcg, np.ndarray)
-    return float(ndcg.mean())
-
-
-def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
-    """Return a scorer for scikit-learn's ``scoring=``: mean NDCG, where each row of targets is a query.
-
-    ``scorer(estimator, X, y)`` takes grades ``y`` of shape (Q, N) and scores ``estimator.predict(X)`` of that shape.
-    """
-    from sklearn.metrics import make_scorer
-
-    known = as_dcg(dcg, None)
-    return make_scorer(lambda y_true, y_score: _mean_ndcg(known, y_true, y_score))
-
-
 def cwl_continuation(dcg: DCGLike) -> list[float]:
     """Return cwl_eval's continuation probabilities, ``C(i) = W(i+1) / W(i)``, 0 after the last position.
 
@@ -202,27 +118,3 @@ def cwl_continuation(dcg: DCGLike) -> list[float]:
 def cwl_gains(dcg: DCGLike) -> list[float]:
     """Return cwl_eval's gains, from 0 to 1."""
     return as_dcg(dcg, None).normalised().gains.tolist()
-
-
-def ir_measure(dcg: DCGLike, name: str = "DCGlearned", *, normalise: bool = True) -> Any:
-    """Return a measure for ir_measures, and so for PyTerrier, with its provider registered.
-
-    It serves ``ir_measures.calc_aggregate([measure, nDCG @ 10], qrels, run)`` and PyTerrier's ``eval_metrics``.
-
-    Parameters
-    ----------
-    dcg, name : DCG, str
-        The metric, and the name of the measure.
-    normalise : bool
-        Whether to compute NDCG rather than DCG.
-
-    Raises
-    ------
-    InputError
-        If ir_measures is not installed, or has another measure of this name.
-    """
-    try:
-        from dcglearn.evaluation.into_ir_measures import measure_of
-    except ImportError as error:
-        raise InputError("ir_measures is not installed: pip install 'dcglearn[ir]'") from error
-    return measure_of(as_dcg(dcg, None), name, normalise)

@@ -1,0 +1,143 @@
+"""A DCG as a query in standard SQL."""
+
+from __future__ import annotations
+
+from string import Template
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.exports.carried import carried, refuse_negative_discounts, title
+
+if TYPE_CHECKING:
+    from dcglearn.metric.dcg import DCG, DCGLike
+
+QUERY = Template("""\
+-- $title.
+-- Change the first two parts to your tables:
+--   runs:  one row for each ranked document: run, query_id, doc_id, score (the higher, the better)
+--   qrels: one row for each judged document: query_id, doc_id, grade ($lowest to $highest; below 0 counts as 0)
+-- Each document once for a query. Documents of equal scores are ranked in descending order of doc_id. A document
+-- without a judgement counts as the worst grade. The ideal ranking is made from the judgements$filled.
+-- A judged query that a run lacks has the value 0; a grade above $highest makes the values of its query NULL.
+WITH ranking AS (
+  SELECT run, query_id, doc_id, CAST(score AS REAL) AS score FROM runs
+),
+judgement AS (
+  SELECT query_id, doc_id, CASE WHEN grade < 0 THEN 0 ELSE grade END AS grade FROM qrels
+),
+position_weight AS (  -- the discount of each rank, and the same in descending order, for the ideal ranking
+$discounts
+),
+graded AS (
+  SELECT query_id, doc_id, CASE grade $gains END AS gain FROM judgement
+),
+topic AS (
+  SELECT query_id, COUNT(*) AS n_judged, COUNT(gain) AS n_known FROM graded GROUP BY query_id
+),
+pool AS (
+  SELECT query_id, gain FROM graded$unjudged
+),
+best AS (
+  SELECT query_id, gain, ROW_NUMBER() OVER (PARTITION BY query_id ORDER BY gain DESC) AS pos FROM pool
+),
+ideal AS (
+  SELECT best.query_id, SUM(position_weight.ideal * best.gain) AS ideal
+  FROM best JOIN position_weight ON position_weight.pos = best.pos GROUP BY best.query_id
+),
+ranked AS (
+  SELECT run, query_id, doc_id,
+    ROW_NUMBER() OVER (PARTITION BY run, query_id ORDER BY score DESC, doc_id DESC) AS pos FROM ranking
+),
+found AS (
+  SELECT ranked.run, ranked.query_id, SUM(position_weight.discount * COALESCE(graded.gain, $worst)) AS dcg
+  FROM ranked
+  JOIN position_weight ON position_weight.pos = ranked.pos
+  LEFT JOIN graded ON graded.query_id = ranked.query_id AND graded.doc_id = ranked.doc_id
+  GROUP BY ranked.run, ranked.query_id
+)
+SELECT
+  system.run,
+  topic.query_id,
+  CASE WHEN topic.n_known = topic.n_judged THEN COALESCE(found.dcg, $zero) END AS dcg,
+  CASE WHEN topic.n_known < topic.n_judged THEN NULL
+    WHEN ideal.ideal > 0 THEN COALESCE(found.dcg, $zero) / ideal.ideal ELSE $zero END AS ndcg
+FROM (SELECT DISTINCT run FROM ranking) AS system
+CROSS JOIN topic
+JOIN ideal ON ideal.query_id = topic.query_id
+LEFT JOIN found ON found.run = system.run AND found.query_id = topic.query_id
+ORDER BY system.run, topic.query_id
+$notes""")
+
+UNJUDGED = Template("""
+  UNION ALL  -- unjudged documents, where a query has fewer judged ones than positions
+  SELECT topic.query_id, $filler FROM topic JOIN position_weight ON position_weight.pos > topic.n_judged""")
+
+NOTES = """\
+-- The mean of each run: SELECT run, AVG(ndcg) FROM (the query above) AS value GROUP BY run
+-- REAL is what trec_eval compares: scores that agree in 32 bits are equal.
+-- BigQuery: it has no REAL; write score instead of CAST(score AS REAL). Scores that differ past the 7th digit then are
+--   no ties.
+-- Snowflake: REAL has 64 bits, with the same effect as in BigQuery.
+-- Spark: runs as it is; doc_id must be a string, as everywhere, for ties to be broken by names.
+-- PostgreSQL: order by doc_id COLLATE "C" DESC, so that names are compared byte by byte.
+"""
+
+
+def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
+    """Return a query in standard SQL for DCG and NDCG of every query of every run.
+
+    Values are those of `evaluate`, tested on DuckDB and SQLite; comments tell what BigQuery, Snowflake, Spark and
+    PostgreSQL need.
+
+    Parameters
+    ----------
+    dcg : DCG or file
+        Any gains; discounts of 0 or more.
+    name : str
+        What to call the metric in the first line.
+
+    Raises
+    ------
+    InputError
+        If the best grade gains nothing, or a discount is below 0.
+
+    Examples
+    --------
+    >>> from dcglearn.metric.dcg import DCG
+    >>> print(to_sql(DCG([0, 0.5, 3], [1, 0.6])).splitlines()[18])
+      SELECT query_id, doc_id, CASE grade WHEN 0 THEN 0e0 WHEN 1 THEN 0.5e0 WHEN 2 THEN 3e0 END AS gain FROM judgement
+    """
+    known = carried(dcg, "sql")
+    refuse_negative_discounts(known, "sql")
+    filler = max(float(known.gains[0]), 0.0)
+    fills = filler > 0 or known.gains.min() < 0
+    return QUERY.substitute(
+        title=title(known, name),
+        lowest=0,
+        highest=known.n_grades - 1,
+        filled=", followed by unjudged\n-- documents" if fills else "",
+        discounts=_weights(known),
+        gains=" ".join(f"WHEN {grade} THEN {_double(gain)}" for grade, gain in enumerate(known.gains)),
+        unjudged=UNJUDGED.substitute(filler=_double(filler)) if fills else "",
+        worst=_double(known.gains[0]),
+        zero=_double(0.0),
+        notes=NOTES,
+    )
+
+
+def _weights(dcg: DCG) -> str:
+    """Return rows of rank, discount and the discount in descending order, as selections that every dialect has."""
+    rows = zip(dcg.discounts, np.sort(dcg.discounts)[::-1], strict=True)
+    names = (" AS pos", " AS discount", " AS ideal"), ("", "", "")
+    return " UNION ALL\n".join(
+        f"  SELECT {k + 1}{p}, {_double(discount)}{d}, {_double(ideal)}{i}"
+        for k, (discount, ideal) in enumerate(rows)
+        for p, d, i in [names[min(k, 1)]]
+    )
+
+
+def _double(value: float) -> str:
+    """Return a number in the notation that makes it floating-point, with all its digits: ``0.5e0``."""
+    text = repr(float(value)).removesuffix(".0")
+    return text if "e" in text else f"{text}e0"
