@@ -24,7 +24,7 @@ WINGS = {
     "plots": "metric_coherence learning evaluation metric foundation",
     "rankers": "losses metric foundation",
     "metric_coherence": "evaluation logs metric foundation",
-    "exports": "evaluation losses metric foundation",
+    "exports": "torch_losses evaluation losses metric foundation",
     "torch_losses": "losses metric foundation",
     "learning": "logs metric foundation",
     "evaluation": "logs metric foundation",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dcglearn.cli import ask, coherence, convert, evaluate, judge, learn, letor, rankers, show, simulate, verify
+from dcglearn.cli import ask, coherence, convert, evaluate, export, judge, learn, letor, rankers, show, simulate, verify
 from dcglearn.cli.command import Group
 from dcglearn.cli.terminal import escaped_streams
 from dcglearn.foundation.plain_text import one_line
@@ -29,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for file in (learn, convert, ask, judge, show, simulate, evaluate, coherence, rankers, verify, letor):
+for file in (learn, convert, ask, judge, show, simulate, evaluate, export, coherence, rankers, verify, letor):
     app.add_typer(file.commands)
 
 

@@ -31,7 +31,7 @@ MOST_USED = {
     "simulate": "--output --pairs --truth --flips --raters",
     "evaluate": "--metric --format --output --by-query --unjudged",
     "compare": "--metric --baseline --format --output --plot",
-    "export": "--to --output --lossy",
+    "export": "--to --output --list --lossy",
     "coherence": "--grades --depth --plot --exit-code --json",
     "systems": "--metric --log --plot --grades --json",
     "train": "--output --metric --model --method --valid",

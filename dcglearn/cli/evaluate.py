@@ -1,11 +1,9 @@
-"""Commands that evaluate runs and export a metric: ``evaluate``, ``compare``, ``export``."""
+"""Commands that evaluate runs: ``evaluate`` and ``compare``."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
@@ -19,7 +17,6 @@ from dcglearn.evaluation.ranked import Ties
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG, is_metric_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +28,7 @@ commands = typer.Typer()
 
 Format = Literal["table", "tsv", "jsonl"]
 TableFormat = Literal["table", "csv", "jsonl", "markdown", "latex"]
-Tool = Literal["lightgbm", "xgboost", "ir-measures", "trec-eval", "ranx", "cwl-eval", "scikit-learn"]
 
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there; else to standard output.")
-]
 OutputOrFormat = Annotated[
     list[str] | None, typer.Option("-o", "--output", metavar="FILE", help="Write there; else to standard output.")
 ]
@@ -159,50 +152,6 @@ def compare(
         from dcglearn.plots import forest_figure
 
         write_figure(lambda: forest_figure(comparison), plot, force=force)
-
-
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn export dcg.json --to lightgbm",
-        "dcglearn export dcg.json --to trec-eval --lossy",
-    ),
-)
-def export(
-    metric: Annotated[str, typer.Argument(metavar="METRIC", help="A file, or GAIN-DISCOUNT[@K].")],
-    to: Annotated[Tool, typer.Option("--to", help="The tool.")],
-    lossy: Annotated[bool, typer.Option("--lossy", help="Leave the discounts out where a tool has none.")] = False,
-    scale: Annotated[int | None, typer.Option(min=1, help="trec-eval, ranx: what the best grade becomes.")] = None,
-    n_grades: Annotated[
-        int | None, typer.Option("--n-grades", min=1, metavar="L", help="Number of grades of a textbook metric.")
-    ] = None,
-    output: Output = None,
-    force: Force = False,
-) -> None:
-    """Export a metric to another tool: its settings as JSON, and lines of code where settings do not suffice."""
-    check_outputs(output, force=force, inputs=[metric])
-    dcg = DCG.parse(metric, n_grades or 5)
-    write_text(json.dumps(_exported(dcg, metric, to, lossy, scale), indent=1), output, force=force)
-
-
-def _exported(dcg: DCG, name: str, to: Tool, lossy: bool, scale: int | None) -> dict[str, Any]:
-    from dcglearn import exports
-
-    lost = [] if exports.is_log2(dcg) else ["the discounts: the tool counts 1 / log2(rank + 1) instead"]
-    if to == "lightgbm" and (lossy or not lost):
-        return {"tool": to, "params": exports.to_lightgbm(dcg, lossy=lossy), "lost": lost}
-    if to in ("trec-eval", "ranx"):
-        return {"tool": to, **exports.to_trec_eval(dcg, scale, lossy=lossy), "lost": lost}
-    if to == "cwl-eval":
-        return {"tool": to, "gains": exports.cwl_gains(dcg), "continuation": exports.cwl_continuation(dcg)}
-    calls = {
-        "lightgbm": "objective, metric = dcglearn.exports.lightgbm_callables(dcg)",
-        "xgboost": "objective, metric = dcglearn.exports.xgboost_callables(dcg)",
-        "ir-measures": "measure = dcglearn.exports.ir_measure(dcg)",
-        "scikit-learn": "scorer = dcglearn.exports.sklearn_scorer(dcg)",
-    }
-    load = f"load({name!r})" if is_metric_file(name) else f"parse({name!r}, n_grades={dcg.n_grades})"
-    return {"tool": to, "python": ["import dcglearn", f"dcg = dcglearn.DCG.{load}", calls[to]], "lost": []}
 
 
 def _gain(unjudged: str) -> str | float:

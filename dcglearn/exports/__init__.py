@@ -1,4 +1,4 @@
-"""A DCG in other tools: programs and settings where the tool can hold it, callables where not, errors where values differ."""
+"""A DCG in other tools: programs and settings where they hold it, callables where not, errors where values differ."""
 
 from dcglearn.exports.callables import ir_measure as ir_measure
 from dcglearn.exports.callables import lightgbm_callables as lightgbm_callables
@@ -13,3 +13,5 @@ from dcglearn.exports.settings import is_log2 as is_log2
 from dcglearn.exports.settings import to_lightgbm as to_lightgbm
 from dcglearn.exports.settings import to_trec_eval as to_trec_eval
 from dcglearn.exports.sql import to_sql as to_sql
+from dcglearn.exports.targets import TARGETS as TARGETS
+from dcglearn.exports.targets import exported as exported

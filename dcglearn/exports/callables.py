@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.evaluation.arrays import evaluate_arrays
+from dcglearn.exports.carried import carried
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses import ApproxNDCG
 from dcglearn.losses.boosting import descent
-from dcglearn.metric.dcg import as_dcg
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables
     metric : callable
         ``metric(scores, dataset) -> ("NDCG", value, True)``.
     """
-    objective, mean_ndcg = _callables(as_dcg(dcg, None), loss, lambda dataset: np.asarray(dataset.get_group()))
+    objective, mean_ndcg = _callables(carried(dcg, "LightGBM"), loss, lambda dataset: np.asarray(dataset.get_group()))
     return objective, lambda scores, dataset: ("NDCG", mean_ndcg(scores, dataset), True)
 
 
@@ -50,7 +50,7 @@ def xgboost_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
 
     Parameters and returns are as in `lightgbm_callables`; the data needs ``group`` or ``qid``.
     """
-    objective, mean_ndcg = _callables(as_dcg(dcg, None), loss, _xgboost_groups)
+    objective, mean_ndcg = _callables(carried(dcg, "XGBoost"), loss, _xgboost_groups)
     return objective, lambda scores, data: ("NDCG", mean_ndcg(scores, data))
 
 
@@ -93,7 +93,7 @@ def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
     """
     from sklearn.metrics import make_scorer
 
-    known = as_dcg(dcg, None)
+    known = carried(dcg, "scikit-learn")
     return make_scorer(lambda y_true, y_score: _mean_ndcg(known, y_true, y_score))
 
 
@@ -118,4 +118,4 @@ def ir_measure(dcg: DCGLike, name: str = "DCGlearned", *, normalise: bool = True
         from dcglearn.evaluation.into_ir_measures import measure_of
     except ImportError as error:
         raise InputError("ir_measures is not installed: pip install 'dcglearn[ir]'") from error
-    return measure_of(as_dcg(dcg, None), name, normalise)
+    return measure_of(carried(dcg, "ir_measures"), name, normalise)

@@ -1,44 +1,73 @@
-"""Checks of a DCG before it is carried into another tool."""
+"""Checks of a metric before it is carried into another tool."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.files import read_json_object
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import as_dcg
+from dcglearn.metric.dcg import Utility, as_dcg, is_metric_file
+from dcglearn.metric.list_utility import ListUtility
 
 if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats
     from dcglearn.metric.dcg import DCG, DCGLike
 
 
-def carried(dcg: DCGLike, tool: str) -> DCG:
-    """Return the DCG to carry into a tool.
+def carried(metric: DCGLike | ListUtility | Utility, tool: str) -> DCG:
+    """Return the DCG to carry into a tool; a `ListUtility` without stops or a share of the best result is one.
 
     Raises
     ------
     InputError
-        If its best grade gains nothing or no position counts: then it ranks nothing, or its gains are in the wrong order.
+        If the metric is no DCG, its best grade gains nothing, or no position counts.
     """
-    known = as_dcg(dcg, None)
-    if known.gains[-1] <= 0:
+    dcg = as_dcg(_summed(metric, tool), None)
+    if dcg.gains[-1] <= 0:
         raise InputError(
-            f"{tool}: the best grade, {known.n_grades - 1}, has the gain {known.gains[-1]:g}, so the best documents "
-            "would be worth nothing; are the gains in order, worst grade first?"
+            f"{tool}: the best grade, {dcg.n_grades - 1}, has the gain {dcg.gains[-1]:g}, so the best documents would "
+            "be worth nothing; are the gains in order, worst grade first?"
         )
-    if known.discounts.max() <= 0:
+    if dcg.discounts.max() <= 0:
         raise InputError(f"{tool}: no discount is above 0, so no position counts; there is nothing to export")
-    return known
+    return dcg
 
 
-def refuse_negative_gains(dcg: DCG, tool: str, remedy: str) -> None:
-    """Raise InputError, with the grade and a remedy, if a gain is below 0."""
-    if dcg.gains.min() < 0:
-        grade = int(dcg.gains.argmin())
+def _summed(metric: Any, tool: str) -> Any:
+    """Return a metric, or its file, if it is a DCG; refuse others by name."""
+    name = type(metric).__name__
+    if isinstance(metric, (str, os.PathLike)) and is_metric_file(metric):
+        name = os.fspath(metric)
+        kinds: dict[Any, Any] = {"dcglearn.list_utility": ListUtility, "dcglearn.utility": Utility}
+        kind = kinds.get(read_json_object(metric).get("format"))
+        metric = metric if kind is None else kind.load(metric)
+    if isinstance(metric, ListUtility):
+        if metric.form == "dcg":
+            return metric.dcg
+        forms = {"saturation": "a good result makes those below it worth less", "best": "the best result counts extra"}
+        raise InputError(
+            f"{tool} can hold only a DCG, a sum over positions, but {name} is a ListUtility of the form "
+            f"{metric.form!r} ({forms[metric.form]}); use dcglearn there, or learn a DCG"
+        )
+    if isinstance(metric, Utility):
+        raise InputError(
+            f"{tool} can hold only a DCG, gains times discounts, but {name} is a Utility, with a weight for each grade "
+            "at each position; factor it into a DCG first (UtilityLearner.factor)"
+        )
+    return metric
+
+
+def refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
+    """Raise InputError if a gain is below 0, or below the worst grade's, for tools that count gains from 0."""
+    grade = int(dcg.gains.argmin())
+    if dcg.gains[grade] < 0:
         raise InputError(f"{tool} has no gains below 0, but grade {grade} has the gain {dcg.gains[grade]:g}; {remedy}")
+    if dcg.gains[grade] < dcg.gains[0]:
+        raise InputError(f"{tool} counts from the worst grade's gain, but grade {grade} gains less; {remedy}")
 
 
 def refuse_negative_discounts(dcg: DCG, tool: str) -> None:
@@ -46,8 +75,8 @@ def refuse_negative_discounts(dcg: DCG, tool: str) -> None:
     if dcg.discounts.min() < 0:
         rank = int(dcg.discounts.argmin())
         raise InputError(
-            f"{tool}: rank {rank + 1} has the discount {dcg.discounts[rank]:g}; a program with a discount below 0 is not "
-            "written, since its best ranking is another one. Evaluate with dcglearn evaluate, which takes any discounts"
+            f"{tool}: rank {rank + 1} has the discount {dcg.discounts[rank]:g}, and programs are written for discounts "
+            "of 0 or more alone; evaluate with dcglearn, which takes any"
         )
 
 

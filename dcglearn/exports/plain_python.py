@@ -61,6 +61,4 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
     """
     known = carried(dcg, "python")
     refuse_negative_discounts(known, "python")
-    return PROGRAM.substitute(
-        title=title(known, name), gains=numbers(known.gains), discounts=numbers(known.discounts)
-    )
+    return PROGRAM.substitute(title=title(known, name), gains=numbers(known.gains), discounts=numbers(known.discounts))

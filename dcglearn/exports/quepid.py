@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 SCORER = Template("""\
 // $title.
 // Scale of the scorer in Quepid: $scale (0 = worst).
-// A result without a rating counts as the worst grade. The best ranking is made from all ratings of the query, of
-// documents outside the results too$filled.
+// A result without a rating counts as the worst grade. The ideal ranking is made from all ratings of the query, also
+// of documents that are not among the results$filled.
 var k = $depth; // @Rank
 (function () {
   var gains = [$gains];
@@ -44,9 +44,9 @@ var k = $depth; // @Rank
 def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
     """Return the NDCG of a DCG as a scorer for Quepid, in JavaScript.
 
-    The scorer uses Quepid's ``docRating``, ``hasDocRating``, ``numReturned``, ``topRatings`` and ``setScore``. Its value
-    is that of `evaluate`: a result without a rating counts as the worst grade, and the ideal ranking is made from all
-    ratings of the query.
+    The scorer calls Quepid's ``docRating``, ``hasDocRating``, ``numReturned``, ``topRatings`` and ``setScore``. Its
+    value is that of `evaluate`: a result without a rating counts as the worst grade, and the ideal ranking is made from
+    all ratings of the query.
 
     Parameters
     ----------
@@ -63,18 +63,15 @@ def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
     Examples
     --------
     >>> from dcglearn.metric.dcg import DCG
-    >>> print(to_quepid(DCG([0, 0.5, 3], [1, 0.6]))[-80:])
-      setScore(ideal > 0 ? total(found, discounts) / ideal : 0);
-    })();
-    <BLANKLINE>
+    >>> print(to_quepid(DCG([0, 0.5, 3], [1, 0.6])).splitlines()[6].strip())
+    var gains = [0.0, 0.5, 3.0];
     """
     known = carried(dcg, "quepid")
     refuse_negative_discounts(known, "quepid")
-    filled = ", followed by\n// unrated documents, which have the worst grade's gain" if known.gains[0] > 0 else ""
     return SCORER.substitute(
         title=title(known, name),
         scale=",".join(map(str, range(known.n_grades))),
-        filled=filled,
+        filled=", followed by unrated ones" if known.gains[0] > 0 else "",
         depth=known.depth,
         gains=numbers(known.gains),
         discounts=numbers(known.discounts),

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.exports.carried import carried, refuse_gains_below_the_worst
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.metric.dcg import as_dcg
 from dcglearn.metric.textbook import textbook_discounts
 
 if TYPE_CHECKING:
@@ -21,6 +21,14 @@ def is_log2(dcg: DCG) -> bool:
     """Return whether the discounts are 1 / log2(rank + 1), which every tool has, up to a factor."""
     first = dcg.discounts[0]
     return bool(first > 0 and np.allclose(dcg.discounts / first, textbook_discounts("log2", dcg.depth), rtol=1e-9))
+
+
+def lost_in_settings(dcg: DCG) -> list[str]:
+    """Return what settings of gains alone leave out of a DCG, in words."""
+    lost = [] if is_log2(dcg) else ["the discounts: the tool counts 1 / log2(rank + 1) instead"]
+    if dcg.gains[0]:
+        lost.append(f"the worst grade's gain, {dcg.gains[0]:g}, which is subtracted from all: NDCG differs")
+    return lost
 
 
 def _refuse_lost_discount(dcg: DCG, tool: str, remedy: str, *, lossy: bool) -> None:
@@ -48,9 +56,10 @@ def integer_gains(dcg: DCGLike, scale: int | None = None) -> list[int]:
     Raises
     ------
     InputError
-        If gains fall from one grade to the next, or two different gains would become one number.
+        If a gain is below 0, gains fall from one grade to the next, or two different gains would become one number.
     """
-    dcg = as_dcg(dcg, None)
+    dcg = carried(dcg, "trec_eval")
+    refuse_gains_below_the_worst(dcg, "trec_eval", "evaluate with dcglearn or ir_measures, which take any gains")
     gains = dcg.gains - dcg.gains[0]
     if (np.diff(gains) < 0).any() or gains[-1] <= 0:
         raise InputError("gains that fall from a grade to the next cannot be written as judgements of these tools")
@@ -76,9 +85,9 @@ def to_trec_eval(dcg: DCGLike, scale: int | None = None, *, lossy: bool = False)
     Raises
     ------
     InputError
-        If the discounts are not log2 and `lossy` is not set, or gains fall.
+        If the discounts are not log2 and `lossy` is not set, or gains fall or are below 0.
     """
-    dcg = as_dcg(dcg, None)
+    dcg = carried(dcg, "trec_eval")
     _refuse_lost_discount(dcg, "trec_eval", "evaluate with dcglearn or ir_measures, which carry them", lossy=lossy)
     gains = dict(enumerate(integer_gains(dcg, scale)))
     return {"relevance_of_grade": gains, "measure": f"ndcg_cut.{dcg.depth}", "ranx": f"ndcg@{dcg.depth}"}
@@ -93,9 +102,10 @@ def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the discounts are not log2 and `lossy` is not set.
+        If the discounts are not log2 and `lossy` is not set, or a gain is below 0 or below the worst grade's.
     """
-    dcg = as_dcg(dcg, None)
+    dcg = carried(dcg, "LightGBM")
+    refuse_gains_below_the_worst(dcg, "LightGBM's label_gain", "use lightgbm_callables, which carry any gains")
     _refuse_lost_discount(dcg, "LightGBM", "use lightgbm_callables, which carry them", lossy=lossy)
     gains = (dcg.gains - dcg.gains[0]).tolist()
     return {"label_gain": gains, "eval_at": [dcg.depth], "lambdarank_truncation_level": dcg.depth}
@@ -109,12 +119,20 @@ def cwl_continuation(dcg: DCGLike) -> list[float]:
     InputError
         If the discounts are not positive and decreasing, since a continuation probability is at most 1.
     """
-    discounts = as_dcg(dcg, None).discounts
+    discounts = carried(dcg, "cwl_eval").discounts
     if (discounts <= 0).any() or (np.diff(discounts) > 1e-12 * discounts[0]).any():
         raise InputError("cwl_eval needs positive discounts that never rise from one position to the next")
     return [*np.minimum(discounts[1:] / discounts[:-1], 1.0).tolist(), 0.0]
 
 
 def cwl_gains(dcg: DCGLike) -> list[float]:
-    """Return cwl_eval's gains, from 0 to 1."""
-    return as_dcg(dcg, None).normalised().gains.tolist()
+    """Return cwl_eval's gains, from 0 to 1.
+
+    Raises
+    ------
+    InputError
+        If a gain is below 0 or below the worst grade's.
+    """
+    known = carried(dcg, "cwl_eval")
+    refuse_gains_below_the_worst(known, "cwl_eval", "evaluate with dcglearn, which takes any gains")
+    return known.normalised().gains.tolist()

@@ -30,7 +30,9 @@ position_weight AS (  -- the discount of each rank, and the same in descending o
 $discounts
 ),
 graded AS (
-  SELECT query_id, doc_id, CASE grade $gains END AS gain FROM judgement
+  SELECT query_id, doc_id,
+    CASE grade $gains END AS gain
+  FROM judgement
 ),
 topic AS (
   SELECT query_id, COUNT(*) AS n_judged, COUNT(gain) AS n_known FROM graded GROUP BY query_id
@@ -57,16 +59,16 @@ found AS (
   GROUP BY ranked.run, ranked.query_id
 )
 SELECT
-  system.run,
+  one.run,
   topic.query_id,
   CASE WHEN topic.n_known = topic.n_judged THEN COALESCE(found.dcg, $zero) END AS dcg,
   CASE WHEN topic.n_known < topic.n_judged THEN NULL
     WHEN ideal.ideal > 0 THEN COALESCE(found.dcg, $zero) / ideal.ideal ELSE $zero END AS ndcg
-FROM (SELECT DISTINCT run FROM ranking) AS system
+FROM (SELECT DISTINCT run FROM ranking) AS one
 CROSS JOIN topic
 JOIN ideal ON ideal.query_id = topic.query_id
-LEFT JOIN found ON found.run = system.run AND found.query_id = topic.query_id
-ORDER BY system.run, topic.query_id
+LEFT JOIN found ON found.run = one.run AND found.query_id = topic.query_id
+ORDER BY one.run, topic.query_id
 $notes""")
 
 UNJUDGED = Template("""
@@ -74,13 +76,13 @@ UNJUDGED = Template("""
   SELECT topic.query_id, $filler FROM topic JOIN position_weight ON position_weight.pos > topic.n_judged""")
 
 NOTES = """\
--- The mean of each run: SELECT run, AVG(ndcg) FROM (the query above) AS value GROUP BY run
--- REAL is what trec_eval compares: scores that agree in 32 bits are equal.
--- BigQuery: it has no REAL; write score instead of CAST(score AS REAL). Scores that differ past the 7th digit then are
---   no ties.
--- Snowflake: REAL has 64 bits, with the same effect as in BigQuery.
--- Spark: runs as it is; doc_id must be a string, as everywhere, for ties to be broken by names.
--- PostgreSQL: order by doc_id COLLATE "C" DESC, so that names are compared byte by byte.
+-- The mean of each run: SELECT run, AVG(ndcg) FROM (the query above) AS one GROUP BY run.
+-- REAL has 32 bits here, as in trec_eval: scores that agree in them are equal. doc_id must be text.
+-- Tested on DuckDB and SQLite alone. What other systems need, from their manuals:
+--   BigQuery has no REAL: write score instead of CAST(score AS REAL).
+--   BigQuery, Snowflake and SQLite compare 64 bits: scores that differ past the seventh digit are not equal there.
+--   PostgreSQL compares names by language: write doc_id COLLATE "C" DESC.
+--   Spark runs it as it is.
 """
 
 
@@ -105,8 +107,8 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
     Examples
     --------
     >>> from dcglearn.metric.dcg import DCG
-    >>> print(to_sql(DCG([0, 0.5, 3], [1, 0.6])).splitlines()[18])
-      SELECT query_id, doc_id, CASE grade WHEN 0 THEN 0e0 WHEN 1 THEN 0.5e0 WHEN 2 THEN 3e0 END AS gain FROM judgement
+    >>> print(to_sql(DCG([0, 0.5, 3], [1, 0.6])).splitlines()[20].strip())
+    CASE grade WHEN 0 THEN 0e0 WHEN 1 THEN 0.5e0 WHEN 2 THEN 3e0 END AS gain
     """
     known = carried(dcg, "sql")
     refuse_negative_discounts(known, "sql")

@@ -300,29 +300,6 @@ class TestOnTheCommandLine:
         assert dcglearn(*arguments, "--correction", "some")[0] == 2
         assert dcglearn(*arguments, "--baseline", "nobody")[0] == 2
 
-    def test_export(self, dcglearn, files):
-        status, out, _ = dcglearn("export", "dcg.json", "--to", "cwl-eval")
-        assert status == 0 and json.loads(out)["continuation"][-1] == 0
-        status, _, err = dcglearn("export", "dcg.json", "--to", "trec-eval")
-        assert status == 2 and "--lossy" in err and "rank 2" in err
-        status, out, _ = dcglearn("export", "dcg.json", "--to", "trec-eval", "--lossy")
-        told = json.loads(out)
-        assert told["relevance_of_grade"] == {"0": 0, "1": 222, "2": 556, "3": 1000} and told["lost"]
-        assert "lightgbm_callables" in dcglearn("export", "dcg.json", "--to", "lightgbm")[1]
-        status, out, _ = dcglearn("export", "exponential-log2@10", "--to", "lightgbm")
-        assert json.loads(out)["params"]["label_gain"] == [0, 1, 3, 7, 15] and json.loads(out)["lost"] == []
-        for tool in ("xgboost", "ir-measures", "scikit-learn"):
-            assert "dcglearn.exports" in dcglearn("export", "dcg.json", "--to", tool)[1]
-
-    @pytest.mark.parametrize("metric", ["dcg.json", "nDCG@10", "linear-reciprocal@3", "linear-log2@9 --n-grades 3"])
-    def test_exported_code_runs(self, dcglearn, files, metric):
-        name, *options = metric.split()
-        code = json.loads(dcglearn("export", name, "--to", "xgboost", *options)[1])["python"]
-        names = {}
-        exec("\n".join(code), names)
-        expected = DCG.parse(name, n_grades=int(options[1]) if options else 5)
-        assert names["dcg"] == expected and callable(names["objective"])
-
 
 def test_runs_keep_their_names():
     (run,) = read_runs(Run(rows(SCORES, "score", ("query", "document")), "mine"))

@@ -1,0 +1,59 @@
+"""``dcglearn export``: a metric for another tool, as a program, as settings or as lines of code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dcglearn.cli.command import Command, examples
+from dcglearn.cli.options import Force, check_outputs, write_text
+from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG, is_metric_file
+
+commands = typer.Typer()
+
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there; else to standard output.")
+]
+
+
+@commands.command(
+    cls=Command,
+    epilog=examples(
+        "dcglearn export dcg.json --to quepid -o scorer.js",
+        "dcglearn export dcg.json --to trec-eval --lossy",
+        "dcglearn export --list",
+    ),
+)
+def export(
+    metric: Annotated[
+        str | None, typer.Argument(metavar="METRIC", help="A file, or GAIN-DISCOUNT@K.", show_default=False)
+    ] = None,
+    to: Annotated[str | None, typer.Option("--to", metavar="TARGET", help="The tool; --list shows all.")] = None,
+    lossy: Annotated[bool, typer.Option("--lossy", help="Leave the discounts out where a tool has none.")] = False,
+    scale: Annotated[int | None, typer.Option(min=1, help="trec-eval, ranx: what the best grade becomes.")] = None,
+    n_grades: Annotated[
+        int | None, typer.Option("--n-grades", min=1, metavar="L", help="Number of grades of a textbook metric.")
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Show the targets and what each can hold.")] = False,
+    output: Output = None,
+    force: Force = False,
+) -> None:
+    """Export a metric to another tool: a program, settings as JSON, or lines of code where settings do not suffice."""
+    from dcglearn.exports.carried import carried
+    from dcglearn.exports.targets import exported, list_of_targets, target_of
+
+    if listed:
+        typer.echo(list_of_targets())
+        return
+    if metric is None or to is None:
+        raise InputError("name a metric and a target: dcglearn export dcg.json --to quepid; --list shows the targets")
+    target = target_of(to)
+    check_outputs(output, force=force, inputs=[metric])
+    dcg = carried(metric if is_metric_file(metric) else DCG.from_name(metric, n_grades or 5), target)
+    made = exported(dcg, metric, target, lossy=lossy, scale=scale)
+    text = json.dumps(made.settings, indent=1) if made.text is None else made.text.rstrip("\n")
+    write_text(text, output, force=force)

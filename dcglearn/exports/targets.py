@@ -1,0 +1,133 @@
+"""The tools that a metric can be exported to, by name: what each can hold, and what is written for it."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dcglearn.exports.carried import carried
+from dcglearn.exports.plain_python import to_python
+from dcglearn.exports.quepid import to_quepid
+from dcglearn.exports.settings import cwl_continuation, cwl_gains, lost_in_settings, to_lightgbm, to_trec_eval
+from dcglearn.exports.sql import to_sql
+from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import is_metric_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dcglearn.metric.dcg import DCG
+
+TARGETS = {
+    "quepid": "a JavaScript scorer: any gains, discounts of 0 or more",
+    "sql": "a query in standard SQL: any gains, discounts of 0 or more",
+    "python": "twenty lines without dependencies: any gains, discounts of 0 or more",
+    "pytorch": "four lines that build a loss: any DCG",
+    "lightgbm": "label_gain if the discounts are log2 and the worst grade gains 0; else callables: any DCG",
+    "xgboost": "callables: any DCG",
+    "scikit-learn": "a scorer: any DCG",
+    "ir-measures": "a measure, also for PyTerrier: any DCG",
+    "trec-eval": "whole grades for the judgements, also for pytrec_eval: log2 discounts, gains that do not fall",
+    "ranx": "whole grades for the judgements: log2 discounts, gains that do not fall",
+    "cwl-eval": "gains from 0 to 1, and discounts that never rise as continuation probabilities",
+}
+"""What each target can hold, by its name."""
+
+ALIASES = {"torch": "pytorch", "sklearn": "scikit-learn", "pyterrier": "ir-measures", "pytrec-eval": "trec-eval"}
+
+FIXED = ("elasticsearch", "opensearch")
+"""Tools whose DCG has fixed gains and discounts."""
+
+PROGRAMS: dict[str, Callable[..., str]] = {"quepid": to_quepid, "sql": to_sql, "python": to_python}
+
+LINES = {
+    "pytorch": ["from dcglearn.torch_losses import TorchLoss", "loss = TorchLoss(dcglearn.ApproxNDCG(dcg))"],
+    "lightgbm": ["objective, metric = dcglearn.exports.lightgbm_callables(dcg)"],
+    "xgboost": ["objective, metric = dcglearn.exports.xgboost_callables(dcg)"],
+    "ir-measures": ["measure = dcglearn.exports.ir_measure(dcg)"],
+    "scikit-learn": ["scorer = dcglearn.exports.sklearn_scorer(dcg)"],
+}
+"""Lines of Python after the DCG is there."""
+
+
+@dataclass(frozen=True)
+class Export:
+    """What is written for a target: a text, or settings that are written as JSON."""
+
+    text: str | None = None
+    settings: dict[str, Any] | None = None
+
+
+def target_of(word: str) -> str:
+    """Return the target that a word names, with hyphens or underscores.
+
+    Raises
+    ------
+    InputError
+        If there is no such target; it names the nearest. If the tool's DCG is fixed; it tells what to do instead.
+
+    Examples
+    --------
+    >>> target_of("trec_eval")
+    'trec-eval'
+    """
+    name = word.strip().lower().replace("_", "-").replace(" ", "-")
+    name = ALIASES.get(name, name)
+    if name in FIXED:
+        raise InputError(
+            f"{name} has one DCG, 2^rating - 1 over log2(rank + 1), and takes no other gains or discounts; save the "
+            "response of its _rank_eval and rescore it: dcglearn evaluate --rank-eval response.json --metric dcg.json"
+        )
+    if name not in TARGETS:
+        begun = [known for known in TARGETS if known.startswith(name)]
+        near = begun or difflib.get_close_matches(name, [*TARGETS, *ALIASES], n=1, cutoff=0.5)
+        guess = f"; the nearest is {near[0]}" if near else ""
+        raise InputError(f"there is no target {word!r}{guess}; the targets are {', '.join(TARGETS)}")
+    return name
+
+
+def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False, scale: int | None = None) -> Export:
+    """Return what is written for a target.
+
+    Parameters
+    ----------
+    dcg : DCG
+        The metric.
+    name : str
+        Its file, or its name, by which lines of code load it.
+    target : str
+        See `target_of`.
+    lossy, scale
+        See `to_trec_eval`.
+
+    Raises
+    ------
+    InputError
+        If the target cannot hold the metric.
+    """
+    target = target_of(target)
+    dcg = carried(dcg, target)
+    if target in PROGRAMS:
+        return Export(text=PROGRAMS[target](dcg, name))
+    lost = lost_in_settings(dcg)
+    if target == "lightgbm" and (lossy or not lost):
+        return Export(settings={"tool": target, "params": to_lightgbm(dcg, lossy=lossy), "lost": lost})
+    if target in ("trec-eval", "ranx"):
+        return Export(settings={"tool": target, **to_trec_eval(dcg, scale, lossy=lossy), "lost": lost})
+    if target == "cwl-eval":
+        parts = {"gains": cwl_gains(dcg), "continuation": cwl_continuation(dcg)}
+        return Export(settings={"tool": target, **parts})
+    load = f"load({name!r})" if is_metric_file(name) else f"parse({name!r}, n_grades={dcg.n_grades})"
+    lines = ["import dcglearn", f"dcg = dcglearn.DCG.{load}", *LINES[target]]
+    if target == "pytorch":
+        return Export(text="\n".join(lines) + "\n")
+    return Export(settings={"tool": target, "python": lines, "lost": []})
+
+
+def list_of_targets() -> str:
+    """Return a table of the targets and what each can hold."""
+    width = max(map(len, TARGETS))
+    rows = [f"{name:<{width}}  {holds}" for name, holds in TARGETS.items()]
+    fixed = f"{' and '.join(FIXED)} have one DCG of their own: dcglearn evaluate --rank-eval rescores their responses"
+    return "\n".join([*rows, fixed])

@@ -1,0 +1,125 @@
+"""The targets of exports by name: what they refuse, what is written, what is listed."""
+
+import json
+
+import pytest
+
+from dcglearn import exports
+from dcglearn.exports.targets import TARGETS, target_of
+from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metric.list_utility import ListUtility
+
+SATURATION = ListUtility([0, 0.4, 1], [1, 0.5], stops=[0, 0.2, 0.9])
+
+
+def test_names_of_targets():
+    for word, name in (("ir_measures", "ir-measures"), ("SQL", "sql"), ("sklearn", "scikit-learn")):
+        assert target_of(word) == name
+
+
+def test_unknown_targets_name_the_nearest():
+    for word, near in (("quepit", "quepid"), ("trec", "trec-eval"), ("light_gbm", "lightgbm")):
+        with pytest.raises(InputError, match=f"nearest is {near}"):
+            target_of(word)
+    with pytest.raises(InputError, match=r"'xyz'; the targets are quepid, sql"):
+        target_of("xyz")
+    with pytest.raises(InputError, match="--rank-eval"):
+        target_of("OpenSearch")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_refuses_what_is_no_dcg_by_name(target, tmp_path):
+    SATURATION.save(tmp_path / "sat.json")
+    for metric, name in ((SATURATION, "ListUtility"), (tmp_path / "sat.json", "sat.json")):
+        with pytest.raises(InputError, match=rf"{target} can hold only a DCG.*{name}.*'saturation'"):
+            exports.exported(metric, "sat.json", target)
+    best = ListUtility([0, 0.4, 1], [1, 0.5], best=0.3)
+    with pytest.raises(InputError, match="the form 'best'"):
+        exports.exported(best, "best.json", target)
+    with pytest.raises(InputError, match="is a Utility"):
+        exports.exported(Utility([[0, 1.0], [0, 2]]), "w.json", target)
+    summed = ListUtility([0, 0.5, 1], DCG.standard(3, 3).discounts)
+    assert exports.exported(summed, "dcg.json", target) == exports.exported(summed.dcg, "dcg.json", target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_refuses_a_best_grade_worth_nothing(target):
+    with pytest.raises(InputError, match="worst grade first"):
+        exports.exported(DCG([0, 1, 0], [1.0]), "dcg.json", target)
+
+
+@pytest.mark.parametrize("call", [exports.to_lightgbm, exports.to_trec_eval, exports.integer_gains, exports.cwl_gains])
+def test_gains_below_0_are_refused_where_the_target_has_none(call):
+    with pytest.raises(InputError, match=r"no gains below 0, but grade 1 has the gain -0\.5"):
+        call(DCG([0, -0.5, 2], DCG.standard(3, 3).discounts))
+    if call is not exports.integer_gains:
+        with pytest.raises(InputError, match=r"grade 1 gains less|gains that fall"):
+            call(DCG([1, 0.5, 2], DCG.standard(3, 3).discounts))
+
+
+class TestOnTheCommandLine:
+    @pytest.fixture(autouse=True)
+    def files(self, tmp_path, monkeypatch):
+        DCG([0, 0.2, 0.5, 0.9], [1, 0.9, 0.3]).save(tmp_path / "dcg.json")
+        SATURATION.save(tmp_path / "sat.json")
+        monkeypatch.chdir(tmp_path)
+        return tmp_path
+
+    def test_settings(self, dcglearn):
+        status, out, _ = dcglearn("export", "dcg.json", "--to", "cwl_eval")
+        assert status == 0 and json.loads(out)["continuation"][-1] == 0
+        status, _, err = dcglearn("export", "dcg.json", "--to", "trec-eval")
+        assert status == 2 and "--lossy" in err and "rank 2" in err
+        status, out, _ = dcglearn("export", "dcg.json", "--to", "trec-eval", "--lossy")
+        told = json.loads(out)
+        assert told["relevance_of_grade"] == {"0": 0, "1": 222, "2": 556, "3": 1000} and told["lost"]
+        assert "lightgbm_callables" in dcglearn("export", "dcg.json", "--to", "lightgbm")[1]
+        status, out, _ = dcglearn("export", "exponential-log2@10", "--to", "lightgbm")
+        assert json.loads(out)["params"]["label_gain"] == [0, 1, 3, 7, 15] and json.loads(out)["lost"] == []
+        DCG([1, 2, 3], DCG.standard(3, 3).discounts).save("above.json")
+        told = json.loads(dcglearn("export", "above.json", "--to", "ranx")[1])
+        assert told["lost"] == ["the worst grade's gain, 1, which is subtracted from all: NDCG differs"]
+        assert "python" in json.loads(dcglearn("export", "above.json", "--to", "lightgbm")[1])
+
+    def test_programs(self, dcglearn, files):
+        status, out, err = dcglearn("export", "dcg.json", "--to", "quepid", "-o", "scorer.js")
+        assert (status, out) == (0, "") and "wrote: scorer.js" in err
+        assert (files / "scorer.js").read_text() == exports.to_quepid("dcg.json", "dcg.json")
+        assert dcglearn("export", "dcg.json", "--to", "python")[1] == exports.to_python("dcg.json", "dcg.json")
+        assert dcglearn("export", "linear-log2@3", "--to", "sql")[1] == exports.to_sql(
+            DCG.standard(5, 3, "linear"), "linear-log2@3"
+        )
+        assert dcglearn("export", "dcg.json", "--to", "sql", "-o", "dcg.json")[0] == 2
+
+    @pytest.mark.parametrize("metric", ["dcg.json", "nDCG@10", "linear-reciprocal@3", "linear-log2@9 --n-grades 3"])
+    def test_lines_of_code_run(self, dcglearn, metric):
+        name, *options = metric.split()
+        expected = DCG.parse(name, n_grades=int(options[1]) if options else 5)
+        for tool, result in (("xgboost", "objective"), ("scikit-learn", "scorer")):
+            code = json.loads(dcglearn("export", name, "--to", tool, *options)[1])["python"]
+            names = {}
+            exec("\n".join(code), names)
+            assert names["dcg"] == expected and callable(names[result])
+
+    def test_the_four_lines_for_pytorch_run(self, dcglearn):
+        torch = pytest.importorskip("torch")
+        code = dcglearn("export", "dcg.json", "--to", "torch")[1]
+        assert len(code.splitlines()) == 4
+        names = {}
+        exec(code, names)
+        value = names["loss"](torch.tensor([[2.0, 1.0, 0.0]]), torch.tensor([[0, 1, 3]]))
+        assert -1 < value.item() < 0
+
+    def test_the_list(self, dcglearn):
+        status, out, _ = dcglearn("export", "--list")
+        assert status == 0 and all(f"{name} " in out for name in TARGETS) and "--rank-eval" in out
+
+    def test_refusals(self, dcglearn):
+        status, out, err = dcglearn("export", "dcg.json", "--to", "quepit")
+        assert (status, out) == (2, "") and "nearest is quepid" in err
+        status, out, err = dcglearn("export", "sat.json", "--to", "quepid")
+        assert (status, out) == (2, "") and "sat.json is a ListUtility" in err
+        status, _, err = dcglearn("export", "dcg.json")
+        assert status == 2 and "--list" in err
+        assert dcglearn("export", "linear-log2", "--to", "sql")[0] == 2
