@@ -60,7 +60,9 @@ def test_package_docstring():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_on_pages(page, workplace):
     code = "\n".join(blocks(page, "python"))
-    for peer in re.findall(r"^>>> import (lightgbm|ir_measures|torch|distributed|pyarrow)", code, flags=re.MULTILINE):
+    for peer in re.findall(
+        r"^>>> import (lightgbm|ir_measures|torch|distributed|pyarrow|duckdb)", code, flags=re.MULTILINE
+    ):
         pytest.importorskip(peer)
     parsed = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(parsed).failed == 0

@@ -107,7 +107,7 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
     Examples
     --------
     >>> from dcglearn.metric.dcg import DCG
-    >>> print(to_sql(DCG([0, 0.5, 3], [1, 0.6])).splitlines()[20].strip())
+    >>> print(to_sql(DCG([0, 0.5, 3], [1, 0.6])).splitlines()[19].strip())
     CASE grade WHEN 0 THEN 0e0 WHEN 1 THEN 0.5e0 WHEN 2 THEN 3e0 END AS gain
     """
     known = carried(dcg, "sql")
