@@ -15,6 +15,7 @@ from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.dcg_learner import DCGLearner
+from dcglearn.learning.forms import refuse_beyond_dcg
 from dcglearn.learning.resampling import natural_unit, resampled_weights
 
 if TYPE_CHECKING:
@@ -151,7 +152,8 @@ def bootstrap_bands(
     if not 0 < level < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1")
     model = DCGLearner() if learner is None else learner
-    settings = {**model.get_params(), "n_grades": log.n_grades}
+    refuse_beyond_dcg(model, "bootstrap_bands gives bands of gains and discounts")
+    settings = {**model.get_params(), "form": "dcg", "n_grades": log.n_grades}
     whole = DCGLearner(**settings).fit(log)
     unit = natural_unit(log) if by is None else by
     of_sample = partial(_resampled, log, settings, whole.dcg_)

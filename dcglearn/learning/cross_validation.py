@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.learning.dcg_learner import DCGLearner
+from dcglearn.learning.forms import refuse_beyond_dcg
 from dcglearn.learning.utility_learner import UtilityLearner
 
 if TYPE_CHECKING:
@@ -166,11 +167,12 @@ def ridge_path(
         If there are fewer pairs (or raters, queries) than folds.
     """
     model = DCGLearner() if learner is None else learner
+    refuse_beyond_dcg(model, "ridge_path follows gains and discounts")
     values = np.sort(np.array(list(grid), dtype=np.float64))
     if by == "pair":
         log = log.merged()
     splits = log.folds(folds, seed=seed, by=by)
-    settings = {**model.get_params(), "n_grades": log.n_grades}
+    settings = {**model.get_params(), "form": "dcg", "n_grades": log.n_grades}
     logs = [log, *(train for train, _ in splits)]
     bar = tqdm(logs, desc="ridges", disable=not progress, leave=False)
     whole, *paths = (_ridge_path(train, settings, values) for train in bar)

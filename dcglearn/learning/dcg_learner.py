@@ -11,14 +11,18 @@ from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from dcglearn.foundation.files import is_path, read_json_object
 from dcglearn.foundation.renamed import current_word, warn_of_rename
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, frozen, whole_number
 from dcglearn.learning.checkpoint import Checkpoint
 from dcglearn.learning.direct_fit import SHARPNESS, Curves, Model, family, log_curves
 from dcglearn.learning.direct_search import Fit, fit, lowest_objective, warm_fit
+from dcglearn.learning.forms import FORMS, cross_validated_forms, form_of
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
-from dcglearn.learning.saved_learner import SavedLearner
+from dcglearn.learning.list_utility_fit import ListPairs, bases_near, fit_form, parameters_of
+from dcglearn.learning.pair_loss import Judgements
+from dcglearn.learning.saved_learner import BEYOND, Beyond, SavedLearner
 from dcglearn.learning.utility_learner import PairLearner, UtilityLearner
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
 from dcglearn.learning.warm_start import SOFTER, WarmStart
@@ -26,6 +30,7 @@ from dcglearn.logs.open_log import opened_log
 from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, as_dcg, textbook_dcgs
+from dcglearn.metric.list_utility import ListUtility
 
 if TYPE_CHECKING:
     import os
@@ -76,11 +81,21 @@ class DCGLearner(PairLearner):
         Deprecated: nothing here is random.
     max_iter : int
         Maximum iterations of each descent.
+    form : {"dcg", "saturation", "best", "auto"}
+        What a list is worth: the sum of gains times discounts, or a `ListUtility` with stop probabilities, or with a
+        share of the best result, each of which contains DCG. "auto" chooses by the cross-validated likelihood, and
+        leaves the DCG only for one that is better by more than a standard error.
 
     Attributes
     ----------
     dcg_ : DCG
-        Gains from 0 to 1, decreasing discounts from 1.
+        Gains from 0 to 1, decreasing discounts from 1; whatever the form, the DCG that fits the log best.
+    utility_ : ListUtility
+        The metric in the form chosen, on the same scale.
+    form_ : str
+        The form chosen.
+    form_scores_ : dict of str to FormScore
+        With ``form="auto"`` the cross-validated log likelihood of each form; else empty.
     scale_ : float
         Size of a difference of 1 in `dcg_`, in units of the judges' noise.
     error_rate_ : float
@@ -121,6 +136,8 @@ class DCGLearner(PairLearner):
     True
     """
 
+    _utility: ListUtility | None
+
     def __init__(
         self,
         loss: str = "auto",
@@ -130,6 +147,7 @@ class DCGLearner(PairLearner):
         n_grades: int | None = None,
         random_state: int | None = None,
         max_iter: int = 2000,
+        form: str = "dcg",
     ) -> None:
         self.loss = loss
         self.ridge = ridge
@@ -138,6 +156,7 @@ class DCGLearner(PairLearner):
         self.n_grades = n_grades
         self.random_state = random_state
         self.max_iter = max_iter
+        self.form = form
 
     def fit(
         self,
@@ -172,10 +191,11 @@ class DCGLearner(PairLearner):
         InputError
             If a parameter has no meaning, the log cannot tell gains and discounts, the start has other numbers of
             grades or positions, another loss or impossible values, a file is damaged, or the checkpoint is of another
-            fit.
+            fit; if a form beyond the DCG is asked of a log in parts, or with a checkpoint.
         RuntimeError
             If the cluster is lost.
         """
+        start, beyond = self._starts_of(start)
         warm = None if start is None else WarmStart.of(start)
         if refit not in REFITS:
             raise InputError(f"refit={refit!r} is not one of {', '.join(REFITS)}")
@@ -184,22 +204,34 @@ class DCGLearner(PairLearner):
             message = "random_state does nothing and will be removed in the next release"
             warnings.warn(message, DeprecationWarning, stacklevel=2)
         with opened_log(X, self.n_grades, engine=engine, memory=memory) as log, one_blas_thread():
-            self._check(log, loss)
             self.loss_ = "robust" if loss == "auto" else loss
+            self._check(log, loss, checkpoint)
             if warm is not None:
                 warm.check_fit((log.n_grades, log.depth), self.loss_)
             identity = partial(self._identity_from, log, warm, refit)
             with Checkpoint.optional(checkpoint, resume, identity) as kept:
-                self._fit(log, warm, kept, refit)
+                model, judgements, theta = self._fit(log, warm, kept, refit)
             self.visible_ = log.visible()
-        gains, discounts = self.curves_.gains, self.curves_.discounts
-        self.dcg_ = DCG(gains / gains[-1], discounts / discounts[0], log.grade_names, _notes(self.visible_))
+            gains, discounts = self.curves_.gains, self.curves_.discounts
+            self.dcg_ = DCG(gains / gains[-1], discounts / discounts[0], log.grade_names, _notes(self.visible_))
+            self.form_, self.form_scores_, self._utility = self.form, {}, None
+            if self.form == "auto" and isinstance(log, Preferences):
+                self.form_scores_ = cross_validated_forms(self, log)
+                self.form_ = form_of(self.form_scores_)
+            if self.form_ != "dcg" and isinstance(judgements, Judgements):
+                self._fit_form(model, ListPairs.of(judgements), theta, beyond)
         return self
 
     @property
-    def metric_(self) -> DCG:
-        """The DCG."""
-        return self.dcg_
+    def utility_(self) -> ListUtility:
+        """The metric as a `ListUtility`."""
+        check_is_fitted(self)
+        return ListUtility.of_dcg(self.dcg_) if self._utility is None else self._utility
+
+    @property
+    def metric_(self) -> DCG | ListUtility:  # type: ignore[override]
+        """The DCG or, in another form, the list utility."""
+        return self.dcg_ if self._utility is None else self._utility
 
     @property
     def tie_cut_(self) -> float:
@@ -247,6 +279,7 @@ class DCGLearner(PairLearner):
             n_iter=self.n_iter_,
             dropped=self.dropped_,
             warm=self.warm_,
+            beyond=None if self.form == "dcg" else Beyond(self.form_, self.form_scores_, self._utility),
         ).save(path, force=force)
 
     @classmethod
@@ -266,15 +299,26 @@ class DCGLearner(PairLearner):
         learner.loss_, learner.dcg_ = saved.loss, saved.dcg
         learner.objective_, learner.n_effective_ = float(saved.objective), float(saved.n_effective)
         learner.n_iter_, learner.dropped_, learner.warm_ = saved.n_iter, saved.dropped, saved.warm
+        beyond = saved.beyond or Beyond("dcg", {}, None)
+        learner.form_, learner.form_scores_, learner._utility = beyond.form, beyond.scores, beyond.utility
         learner._keep(saved.curves, saved.raters, ties=saved.ties)
         return learner
 
-    def _check(self, log: Preferences | PartedLog, loss: str) -> None:
+    def _starts_of(self, start: Any) -> tuple[Any, DCGLearner | None]:
+        """Return what the DCG starts from, and the learner that the form starts from, where it has the same form."""
+        if is_path(start) and read_json_object(start).get("format") == f"dcglearn.{BEYOND}":
+            start = type(self).load(start)
+        if getattr(start, "_utility", None) is None:
+            return start, None
+        return start.dcg_, start if start.form_ == self.form else None
+
+    def _check(self, log: Preferences | PartedLog, loss: str, checkpoint: Any = None) -> None:
         if loss not in ("auto", *LOSSES):
             raise InputError(f"loss={loss!r} is not one of auto, {', '.join(LOSSES)}")
         if not (np.isfinite(self.ridge) and self.ridge >= 0):
             raise InputError(f"ridge={self.ridge!r} must be a number of at least 0; 2 is the default")
         whole_number(self.n_starts, "n_starts", 1)
+        self._check_form(log, checkpoint)
         if not log.graded:
             raise InputError("a log of documents has no grades, so no gains: use UtilityLearner")
         if log.n_grades < 2:
@@ -286,15 +330,30 @@ class DCGLearner(PairLearner):
                 f"{log.depth}"
             )
 
+    def _check_form(self, log: Preferences | PartedLog, checkpoint: Any) -> None:
+        if self.form not in (*FORMS, "auto"):
+            raise InputError(f"form={self.form!r} is not one of {', '.join(FORMS)}, auto")
+        if self.form == "dcg":
+            return
+        if isinstance(log, PartedLog) or checkpoint is not None:
+            raise InputError(f'form="{self.form}" needs the log in memory, without checkpoint=; form="dcg" does not')
+        if self.form == "auto" and LOSSES.get(self.loss_) != LIKELIHOOD:
+            raise InputError(f'form="auto" compares likelihoods, which loss="{self.loss}" has not; give a form')
+
     def _prior(self, n_grades: int, depth: int) -> DCG | None:
         """Return the prior as a DCG; one without a depth of its own is as deep as the lists."""
         return None if self.prior is None else as_dcg(self.prior, n_grades, depth, "prior")
 
     def _identity_from(self, log: Preferences | PartedLog, warm: WarmStart | None, refit: str) -> dict[str, Any]:
         """Return what must be equal when a fit from a start is resumed."""
-        return self._identity(log, start=str(warm), **({} if warm is None else {"refit": refit}))
+        identity = self._identity(log, start=str(warm), **({} if warm is None else {"refit": refit}))
+        del identity["form"]  # a checkpoint is that of a DCG
+        return identity
 
-    def _fit(self, log: Preferences | PartedLog, warm: WarmStart | None, kept: Any, refit: str) -> None:
+    def _fit(
+        self, log: Preferences | PartedLog, warm: WarmStart | None, kept: Any, refit: str
+    ) -> tuple[Model, JudgementSource, Floats]:
+        """Fit the DCG; return the model, the judgements and the parameters."""
         kind = LOSSES[self.loss_]
         verdicts = verdicts_in_parts(log, kind) if isinstance(log, PartedLog) else verdicts_in_memory(log, kind)
         self.dropped_ = verdicts.dropped
@@ -337,6 +396,22 @@ class DCGLearner(PairLearner):
         self._keep(result.curves, raters, ties=model.ties)
         self.objective_, self.n_iter_ = result.objective, result.n_iter
         self._warn_of(result)
+        return model, judgements, result.theta
+
+    def _fit_form(self, model: Model, pairs: ListPairs, theta: Floats, beyond: DCGLearner | None) -> None:
+        """Fit the form, from the parameters of the DCG or from those of the learner to start from."""
+        raters, share = tuple(self.rater_error_), self.n_effective_ / pairs.total_weight
+        start = None
+        if beyond is not None:
+            curves = WarmStart.of(beyond).parameters(model, raters)[0]
+            start = np.append(curves, parameters_of(beyond.utility_, self.form_))
+        bases = bases_near(model, theta)
+        result = fit_form(self.form_, model, pairs, share, bases, start=start, max_iter=self.max_iter)
+        self._keep(result.curves, raters, ties=model.ties)
+        self.objective_, self.n_iter_, self.warm_ = result.objective, result.n_iter, start is not None
+        self._utility = result.utility(self.dcg_.grade_names, self.dcg_.notes)
+        if not result.converged:
+            _warn_of_descent(result.n_iter, stacklevel=4)
 
     def _descended(
         self,
@@ -385,11 +460,7 @@ class DCGLearner(PairLearner):
     def _warn_of(self, result: Fit) -> None:
         """Warn of a descent that stopped short, and of raters who contradict the others."""
         if not result.converged:
-            warnings.warn(
-                f"the descent stopped after {result.n_iter} iterations, before a stationary point: raise max_iter",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            _warn_of_descent(result.n_iter, stacklevel=5)
         contrary = [name for name, error in self.rater_error_.items() if error > 0.5]
         if contrary:
             warnings.warn(
@@ -398,6 +469,14 @@ class DCGLearner(PairLearner):
                 UserWarning,
                 stacklevel=4,
             )
+
+
+def _warn_of_descent(n_iter: int, stacklevel: int) -> None:
+    warnings.warn(
+        f"the descent stopped after {n_iter} iterations, before a stationary point: raise max_iter",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )
 
 
 @cache

@@ -17,6 +17,7 @@ from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
 from dcglearn.learning.dcg_learner import DCGLearner
+from dcglearn.learning.forms import refuse_beyond_dcg
 from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.logs.visibility import gram_matrix
@@ -110,7 +111,7 @@ def suggest_pairs(
     ------
     InputError
         If the candidates have another depth than the log, or all are judged or pairs of equal lists, or the fitted
-        learner has fewer grades or another depth.
+        learner has fewer grades or another depth, or another form than the DCG.
 
     Examples
     --------
@@ -196,6 +197,7 @@ def _keys(pairs: Grades) -> Integers:
 def _present_dcg(log: Preferences | None, learner: DCGLearner | None, n_grades: int, depth: int) -> DCG:
     """Return the learner's DCG or, if it is not fitted, that of the log or, before any verdict, its prior's."""
     model = DCGLearner() if learner is None else learner
+    refuse_beyond_dcg(model, "suggest_pairs knows how uncertain a pair is")
     if hasattr(model, "dcg_"):
         dcg = model.dcg_
     elif log is None or not len(log.decided):
@@ -204,7 +206,7 @@ def _present_dcg(log: Preferences | None, learner: DCGLearner | None, n_grades: 
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            dcg = DCGLearner(**{**model.get_params(), "n_grades": n_grades}).fit(log).dcg_
+            dcg = DCGLearner(**{**model.get_params(), "form": "dcg", "n_grades": n_grades}).fit(log).dcg_
     if dcg.n_grades < n_grades or dcg.depth != depth:
         raise InputError(
             f"the learner has {dcg.n_grades} grades and {dcg.depth} positions, log and candidates {n_grades} and "

@@ -10,7 +10,9 @@ import numpy as np
 from dcglearn.foundation.files import read_json_object, write_json
 from dcglearn.foundation.validation import InputError, finite_array
 from dcglearn.learning.direct_fit import Curves
+from dcglearn.learning.forms import FORMS, FormScore
 from dcglearn.metric.dcg import DCG
+from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.saved_metric import check_format, check_numbers
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 KIND, VERSION = "dcg_learner", 1
 """Kind and version of the file format; files of later versions are refused."""
+
+BEYOND = "list_utility_learner"
+"""Kind of the files of learners with another form than "dcg", which hold one key more, "beyond"."""
 
 TYPES: dict[str, type] = {
     "parameters": dict,
@@ -39,6 +44,39 @@ OF_CURVES = ("gains", "discounts", "sharpness", "errors", "thresholds")
 
 
 @dataclass(frozen=True)
+class Beyond:
+    """What a learner with a `form` other than "dcg" knows besides: the form chosen, its scores, and its metric."""
+
+    form: str
+    scores: dict[str, FormScore]
+    utility: ListUtility | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values."""
+        scores = {form: vars(score) for form, score in self.scores.items()}
+        return {
+            "form": self.form,
+            "scores": scores,
+            "utility": None if self.utility is None else self.utility.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Beyond:
+        """Build it from exactly what `to_dict` returns; raise InputError otherwise."""
+        try:
+            scores = {form: FormScore.from_dict(score) for form, score in values["scores"].items()}
+            utility = None if values["utility"] is None else ListUtility.from_dict(values["utility"])
+            found = cls(values["form"], scores, utility)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise InputError(f'"beyond" does not hold a form, its scores and its utility ({error})') from error
+        if found.form not in FORMS or (utility is None) != (found.form == "dcg"):
+            raise InputError(
+                f'"beyond" holds the form {found.form!r} {"without" if utility is None else "with"} a utility'
+            )
+        return found
+
+
+@dataclass(frozen=True)
 class SavedLearner:
     """What a fitted `DCGLearner` knows, apart from what its log can tell (`visible_`).
 
@@ -57,6 +95,7 @@ class SavedLearner:
     n_iter: int
     dropped: dict[str, int]
     warm: bool
+    beyond: Beyond | None = None
 
     def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write strict JSON beside `path` and rename it into place; ``force=False`` refuses an existing file."""
@@ -64,6 +103,10 @@ class SavedLearner:
         curves = {key: np.asarray(getattr(self.curves, key)).tolist() for key in OF_CURVES}
         values: dict[str, Any] = {"format": f"dcglearn.{KIND}", "version": VERSION, **vars(self)}
         values["parameters"] = {**self.parameters, "prior": None if prior is None else prior.to_dict()}
+        if self.beyond is None:  # earlier versions of the package read these files
+            del values["beyond"], values["parameters"]["form"]
+        else:
+            values |= {"format": f"dcglearn.{BEYOND}", "beyond": self.beyond.to_dict()}
         values["dcg"] = self.dcg.to_dict()
         values["curves"] = {**curves, "thresholds": curves["thresholds"][1:-1]}
         write_json(path, {**values, "raters": list(self.raters)}, force=force)
@@ -79,8 +122,11 @@ class SavedLearner:
         """
         values = read_json_object(path)
         try:
-            check_format(values, KIND, VERSION)
+            further = values.get("format") == f"dcglearn.{BEYOND}"
+            check_format(values, BEYOND if further else KIND, VERSION)
+            beyond = Beyond.from_dict(values.pop("beyond", {})) if further else None
             fields = _checked({key: value for key, value in values.items() if key not in ("format", "version")})
+            fields["beyond"] = beyond
             prior = fields["parameters"].get("prior")
             fields["parameters"]["prior"] = None if prior is None else DCG.from_dict(prior)
             fields["dcg"] = DCG.from_dict(fields["dcg"])
