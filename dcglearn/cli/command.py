@@ -30,7 +30,7 @@ MOST_USED = {
     "show": "--plot --grades --json",
     "simulate": "--output --pairs --truth --flips --raters",
     "evaluate": "--metric --format --output --by-query --unjudged",
-    "compare": "--metric --baseline --format --output --plot",
+    "compare": "--metric --exit-code --min-difference --format --output",
     "export": "--to --output --list --lossy",
     "coherence": "--grades --depth --plot --exit-code --json",
     "systems": "--metric --log --plot --grades --json",
@@ -47,7 +47,7 @@ OF_PANEL = {
     "--run-a --run-b --interleaving --unjudged --missing --duplicates --inconsistent --runs --documents --topics --log "
     "--valid --groups --valid-groups --features --zero-based --map-grades --strict --n-grades --generate",
     OUTPUT: "--output --format --json --plot --force --utility --dry-run --truth-file --tag --exit-code "
-    "--by-query --help",
+    "--by-query --junit --markdown --help",
     SCALE: "--memory --workers --dask --checkpoint --resume --jobs",
 }
 """The options of the panels; all others are of the model and method."""

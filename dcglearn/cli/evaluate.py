@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 import typer
 
 from dcglearn.cli.command import Command, examples
+from dcglearn.cli.gate_options import GateOptions
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import Force, Plot, check_outputs, output_and_format, takes_groups, write_figure, write_text
 from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dcglearn.evaluation.compare_systems import SystemComparison
+    from dcglearn.evaluation.gate import Gate
 
 commands = typer.Typer()
 
@@ -118,12 +120,14 @@ def evaluate(
     epilog=examples(
         "dcglearn compare qrels.txt old.txt new.txt --metric nDCG@10 --metric dcg.json --plot f.png",
         "dcglearn compare qrels.txt runs/*.txt --baseline bm25 --format markdown",
+        "dcglearn compare qrels.txt old.txt new.txt --metric dcg.json --exit-code --min-difference -0.005 --level .9",
     ),
 )
 @takes_groups
 def compare(
     source: RunOptions,
     scale: ScaleOptions,
+    gate: GateOptions,
     baseline: Annotated[
         str | None, typer.Option(metavar="RUN", help="Compare the others with this run; by default the first.")
     ] = None,
@@ -139,19 +143,27 @@ def compare(
     output: OutputOrFormat = None,
     force: Force = False,
 ) -> None:
-    """Compare systems query by query: paired tests and intervals, under one metric or many."""
-    path, kind = output_and_format(output, form, get_args(TableFormat))
-    check_outputs(path, force=force, picture=plot, inputs=source.inputs)
+    """Compare systems query by query: paired tests and intervals, under one metric or many.
+
+    With --exit-code (or another option of the gate) it also decides whether a run may replace the baseline: worse, not
+    worse or undecided. Both rules are one-sided, at half of one minus the level.
+    """
+    path, kind = output_and_format(output, gate.format(form), get_args(TableFormat))
+    check_outputs(path, gate.junit, force=force, picture=plot, inputs=source.inputs)
     from dcglearn.evaluation.compare_systems import CORRECTIONS, compared
 
     if correction not in CORRECTIONS:
         raise InputError(f"--correction {correction}: give one of {', '.join(CORRECTIONS)}")
     comparison = compared(source.evaluated(scale), baseline, level, correction, resamples, seed)
-    write_text(_comparison_text(comparison, kind), path, force=force)
+    decision = gate.decision(comparison)
+    write_text(_comparison_text(comparison, decision, kind), path, force=force)
+    if decision is not None and (path is not None or kind not in ("table", "markdown")):
+        typer.echo(str(decision), err=True)
     if plot is not None:
         from dcglearn.plots import forest_figure
 
         write_figure(lambda: forest_figure(comparison), plot, force=force)
+    gate.end(decision, force=force)
 
 
 def _gain(unjudged: str) -> str | float:
@@ -168,12 +180,19 @@ def _rendered(evaluation: Evaluation, form: str, by_query: bool) -> str:
     return (frame.write_ndjson() if form == "jsonl" else frame.write_csv(separator="\t")).rstrip("\n")
 
 
-def _comparison_text(comparison: SystemComparison, form: str) -> str:
+def _comparison_text(comparison: SystemComparison, decision: Gate | None, form: str) -> str:
+    """Return the table, and the decision of a gate: below the table, or in a column ``verdict``."""
+    import polars as pl
+
+    frame = comparison.frame
+    if decision is not None:
+        frame = frame.with_columns(pl.Series("verdict", [row.verdict for row in decision.verdicts]))
+    below = {} if decision is None else {"table": f"\n\n{decision}", "markdown": f"\n\n{decision.to_markdown()}"}
     texts: dict[str, Callable[[], str]] = {
         "table": lambda: str(comparison),
-        "csv": comparison.frame.write_csv,
-        "jsonl": comparison.frame.write_ndjson,
+        "csv": frame.write_csv,
+        "jsonl": frame.write_ndjson,
         "markdown": comparison.to_markdown,
         "latex": comparison.to_latex,
     }
-    return texts[form]().rstrip("\n")
+    return texts[form]().rstrip("\n") + below.get(form, "")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.evaluation.evaluate import evaluate
+from dcglearn.evaluation.gate import gated
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError, whole_number
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dcglearn.evaluation.evaluate import Evaluation, Metrics
+    from dcglearn.evaluation.gate import Gate
     from dcglearn.evaluation.tables import JudgementsLike, RunsLike
     from dcglearn.foundation.arrays import Floats
 
@@ -43,12 +45,46 @@ class SystemComparison:
     `frame` has one row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``, ``difference`` (of means),
     ``low`` and ``high`` (bootstrap interval of the difference, with confidence `level`), ``p_t`` (paired t-test),
     ``p_permutation`` (sign permutations), ``p_corrected`` (the latter after `correction` for the number of rows).
+    `samples` has ``n_topics`` (paired differences), ``n_shared`` (topics that both runs have) and ``spread`` (standard
+    deviation of the differences) of each row.
     """
 
     frame: pl.DataFrame
     level: float
     correction: str
     n_queries: int
+    samples: pl.DataFrame
+
+    def gate(self, min_difference: float = 0.0, rule: str = "harm") -> Gate:
+        """Decide whether the runs are good enough to replace the baseline.
+
+        A run is "worse" if the upper limit of its interval is below `min_difference`, "not worse" if the lower limit is
+        above it, else "undecided". The interval is two-sided with the comparison's `level`. Each rule looks at one of
+        its limits, so each decision is one-sided: at a true difference of `min_difference` it is wrong with a
+        probability of ``(1 - level) / 2``.
+
+        Parameters
+        ----------
+        min_difference : float
+            The margin: the smallest difference from the baseline that is acceptable, such as -0.005.
+        rule : {"harm", "non-inferior"}
+            "harm" lets a run pass unless it is worse; "non-inferior" lets it pass only if it is not worse.
+
+        Raises
+        ------
+        InputError
+            If the rule is unknown, the margin is not finite, or two runs have no judged topic in common.
+
+        Examples
+        --------
+        >>> judged = {f"q{i}": {"a": 1, "b": 0, "c": 2} for i in range(8)}
+        >>> good = {f"q{i}": {"a": 2.0, "b": i % 3, "c": 4.0} for i in range(8)}
+        >>> poor = {f"q{i}": {"a": 2.0, "b": 3.0, "c": i % 3} for i in range(8)}
+        >>> gate = compare_systems({"good": good, "poor": poor}, judged, level=0.9).gate(-0.005)
+        >>> gate.passed, gate.verdicts[0].verdict
+        (False, 'worse')
+        """
+        return gated(self.frame, self.samples, self.level, min_difference, rule)
 
     @property
     def _rows(self) -> list[list[str]]:
@@ -148,23 +184,27 @@ def compared(
     if base not in evaluation.runs:
         raise InputError(f"baseline={base!r} is none of the runs {', '.join(evaluation.runs)}")
     b = evaluation.runs.index(base)
-    rows = []
+    rows, samples = [], []
+    has = ~np.isnan(evaluation.values[:, 0])
     for m, measure in enumerate(evaluation.metrics):
         for r, run in enumerate(evaluation.runs):
             if r != b:
                 differences = evaluation.filled[r, m] - evaluation.filled[b, m]
-                tests = _tests(differences[~np.isnan(differences)], level, n_resamples, seed)
+                differences = differences[~np.isnan(differences)]
+                tests = _tests(differences, level, n_resamples, seed)
+                shared, spread = int((has[r] & has[b]).sum()), float(differences.std(ddof=1))
+                samples.append({"n_topics": len(differences), "n_shared": shared, "spread": spread})
                 mean = evaluation.means[r, m]
                 rows.append({"run": run, "baseline": base, "measure": measure, "mean": mean, **tests})
     frame = pl.DataFrame(rows)
     corrected = _corrected(frame["p_permutation"].to_numpy(), correction)
     frame = frame.with_columns(p_corrected=corrected).select(COLUMNS)
-    return SystemComparison(frame, level, correction, len(evaluation.queries))
+    return SystemComparison(frame, level, correction, len(evaluation.queries), pl.DataFrame(samples))
 
 
 def _tests(differences: Floats, level: float, n_resamples: int, seed: int) -> dict[str, float]:
     """Return the mean difference, its bootstrap interval, and p-values of a t-test and of sign permutations."""
-    from scipy.stats import bootstrap, permutation_test, ttest_1samp
+    from scipy.stats import permutation_test, ttest_1samp
 
     if len(differences) < 2:
         raise InputError(f"{len(differences)} queries in common are too few to compare")
@@ -173,14 +213,26 @@ def _tests(differences: Floats, level: float, n_resamples: int, seed: int) -> di
         p_t = 1.0 if abs(mean) <= 1e-12 else 0.0
         low, high, p_permutation = mean, mean, max(p_t, 2.0 ** (1 - len(differences)))
     else:
-        batch = max(1, MAX_DRAWN // len(differences))
-        draws = {"n_resamples": n_resamples, "batch": batch, "rng": np.random.default_rng(seed)}
-        interval = bootstrap((differences,), np.mean, confidence_level=level, method="percentile", **draws)
-        low, high = (float(end) for end in interval.confidence_interval)
+        low, high = interval_of_mean(differences, level, n_resamples, seed)
         p_t = float(ttest_1samp(differences, 0.0).pvalue)
-        draws["rng"] = np.random.default_rng(seed)
+        draws = _draws(differences, n_resamples, seed)
         p_permutation = float(permutation_test((differences,), np.mean, permutation_type="samples", **draws).pvalue)
     return {"difference": mean, "low": low, "high": high, "p_t": p_t, "p_permutation": p_permutation}
+
+
+def interval_of_mean(differences: Floats, level: float, n_resamples: int, seed: int) -> tuple[float, float]:
+    """Return the bootstrap interval (percentiles) of the mean of paired differences, shape (n,)."""
+    from scipy.stats import bootstrap
+
+    draws = _draws(differences, n_resamples, seed)
+    found = bootstrap((differences,), np.mean, confidence_level=level, method="percentile", **draws)
+    low, high = found.confidence_interval
+    return float(low), float(high)
+
+
+def _draws(differences: Floats, n_resamples: int, seed: int) -> dict[str, Any]:
+    batch = max(1, MAX_DRAWN // len(differences))
+    return {"n_resamples": n_resamples, "batch": batch, "rng": np.random.default_rng(seed)}
 
 
 def _corrected(values: Floats, correction: str) -> Floats:

@@ -272,17 +272,17 @@ class TestOnTheCommandLine:
         both = ("evaluate", "qrels.txt", "base.txt", "better.txt")
         status, out, err = dcglearn(*both, "--metric", "dcg.json", "--metric", "nDCG@10")
         assert (status, err) == (0, "") and out.splitlines()[0].split() == ["run", "dcg.json", "nDCG@10"]
-        status, out, _ = dcglearn(*both, "-q", "-o", "jsonl")
+        status, out, _ = dcglearn(*both, "-q", "--format", "jsonl")
         values = [json.loads(line) for line in out.splitlines()]
         assert len(values) == 2 * 13 and set(values[0]) == {"run", "query_id", "measure", "value"}
         means = {row["run"]: row["value"] for row in values if row["query_id"] == "all"}
         own = [row["value"] for row in values if row["run"] == "base" and row["query_id"] != "all"]
         assert means["base"] == pytest.approx(np.mean(own)) and means["better"] > means["base"]
-        assert dcglearn("evaluate", "qrels.txt", "base.txt", "-o", "tsv", "--output", "v.tsv")[0] == 0
+        assert dcglearn("evaluate", "qrels.txt", "base.txt", "--format", "tsv", "--output", "v.tsv")[0] == 0
         assert pl.read_csv("v.tsv", separator="\t").columns == ["run", "query_id", "measure", "value"]
         assert dcglearn("evaluate", "qrels.txt", "base.txt", "--output", "v.tsv")[0] == 2
         settings = ((), ("--raw",), ("--unjudged", "0.1"))
-        plain = [dcglearn("evaluate", "qrels.txt", "base.txt", "-o", "jsonl", *more)[1] for more in settings]
+        plain = [dcglearn("evaluate", "qrels.txt", "base.txt", "--format", "jsonl", *more)[1] for more in settings]
         assert plain[0] != plain[1] and plain[0] == plain[2]
         status, _, err = dcglearn("evaluate", "qrels.txt", "base.txt", "--unjudged", "lost")
         assert status == 2 and "unjudged" in err
@@ -296,7 +296,7 @@ class TestOnTheCommandLine:
         assert status == 0 and "minus base" in out and "wrote: forest.png" in err
         marks = {"csv": "p_corrected", "markdown": "| --- |", "latex": "toprule", "jsonl": '"baseline":"base"'}
         for form, mark in marks.items():
-            assert mark in dcglearn(*arguments, "-o", form)[1]
+            assert mark in dcglearn(*arguments, "--format", form)[1]
         assert dcglearn(*arguments, "--correction", "some")[0] == 2
         assert dcglearn(*arguments, "--baseline", "nobody")[0] == 2
 

@@ -1,0 +1,218 @@
+"""A gate for a new ranker: from a paired interval, whether it is worse than a margin, not worse, or undecided."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from dcglearn.foundation.plain_text import one_line
+from dcglearn.foundation.validation import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+RULES = ("harm", "non-inferior")
+POWER = 0.8
+"""Probability with which the smallest detectable difference is detected."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a gate says of one run under one measure.
+
+    Attributes
+    ----------
+    run, baseline, measure : str
+    difference, low, high : float
+        Mean difference from the baseline over topics, and the limits of its interval.
+    verdict : {"worse", "not worse", "undecided"}
+        Worse if `high` is below the margin, not worse if `low` is above it.
+    passed : bool
+        Whether the rule lets the run through.
+    n_topics, n_shared : int
+        Topics that count, and topics that both runs have.
+    detectable : float
+        Distance from the margin, in units of the measure, that these topics detect four times in five.
+    """
+
+    run: str
+    baseline: str
+    measure: str
+    difference: float
+    low: float
+    high: float
+    verdict: str
+    passed: bool
+    n_topics: int
+    n_shared: int
+    detectable: float
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The decision on the runs of a comparison; prints as text.
+
+    `passed` is False if any run fails under any measure. Every decision is one-sided: it looks at one limit of the
+    two-sided interval with confidence `level`, so that at a true difference of `min_difference` it is wrong with a
+    probability of ``(1 - level) / 2``.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    min_difference: float
+    rule: str
+    level: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether every run passes under every measure."""
+        return all(verdict.passed for verdict in self.verdicts)
+
+    @property
+    def error(self) -> float:
+        """Probability of a wrong decision at a true difference of `min_difference`."""
+        return (1 - self.level) / 2
+
+    def _sentence(self, row: Verdict) -> str:
+        interval = f"{self.level:.0%} interval {row.low:+.4f} to {row.high:+.4f}"
+        words = f"{row.run}: {row.verdict} than {row.baseline} under {row.measure}"
+        if row.verdict == "undecided":
+            words = f"{row.run}: undecided against {row.baseline} under {row.measure}"
+        return one_line(f"{words} (difference {row.difference:+.4f}, {interval}, margin {self.min_difference:+.4f})")
+
+    @property
+    def rule_in_words(self) -> str:
+        """The rule, with its error rate."""
+        side, outcome = ("upper", "below") if self.rule == "harm" else ("lower", "above")
+        what = "fails if" if self.rule == "harm" else "passes only if"
+        return (
+            f"{self.rule}, one-sided: a run {what} the {side} limit of its {self.level:.0%} interval is {outcome} "
+            f"{self.min_difference:+.4f}; at a true difference of {self.min_difference:+.4f} that happens with a "
+            f"probability of {self.error:.2g}"
+        )
+
+    @property
+    def power_in_words(self) -> tuple[str, ...]:
+        """What the topics of each run and measure can show, a sentence each."""
+        return tuple(self._power(row) for row in self.verdicts)
+
+    def _power(self, row: Verdict) -> str:
+        loss = row.detectable - self.min_difference
+        shown = f"a loss of {loss:.4f}" if loss > 0 else f"a true difference of {-loss:+.4f} to be worse"
+        if self.rule == "non-inferior":
+            shown = f"a true difference of {self.min_difference + row.detectable:+.4f} to be not worse"
+        return one_line(f"these {row.n_topics} topics can show {shown} four times in five ({row.run}, {row.measure})")
+
+    def __str__(self) -> str:
+        lines = [f"gate: {'passed' if self.passed else 'failed'}"]
+        lines += [f"  {self._sentence(row)}" for row in self.verdicts]
+        lines += [
+            f"  {row.run}: only {row.n_shared} of {row.n_topics} topics are in both runs" for row in self._partial
+        ]
+        return "\n".join([*lines, f"rule: {self.rule_in_words}", *(f"power: {words}" for words in self.power_in_words)])
+
+    @property
+    def _partial(self) -> list[Verdict]:
+        return [row for row in self.verdicts if row.n_shared < row.n_topics]
+
+    def to_markdown(self) -> str:
+        """Return the decision as Markdown, for the summary of a pull request."""
+        outcome = "passed" if self.passed else "failed"
+        lines = [f"- {'✅' if row.passed else '❌'} {_escaped(self._sentence(row))}" for row in self.verdicts]
+        lines += [
+            f"- only {row.n_shared} of {row.n_topics} topics are in both runs ({_escaped(one_line(row.run))})"
+            for row in self._partial
+        ]
+        notes = [f"Rule: {self.rule_in_words}.", *(f"Power: {_escaped(words)}." for words in self.power_in_words)]
+        return "\n".join([f"**Gate {outcome}**", "", *lines, "", *notes])
+
+    def to_junit(self) -> str:
+        """Return the decision as a JUnit report: a test case for each run and measure."""
+        cases = str(len(self.verdicts))
+        failures = str(sum(not row.passed for row in self.verdicts))
+        suites = ElementTree.Element("testsuites", tests=cases, failures=failures)
+        suite = ElementTree.SubElement(suites, "testsuite", name="dcglearn compare", tests=cases, failures=failures)
+        properties = ElementTree.SubElement(suite, "properties")
+        settings = {"rule": self.rule, "min_difference": self.min_difference, "level": self.level}
+        for name, value in settings.items():
+            ElementTree.SubElement(properties, "property", name=name, value=str(value))
+        for row, power in zip(self.verdicts, self.power_in_words, strict=True):
+            name = one_line(f"{row.run} against {row.baseline}: {row.measure}")
+            case = ElementTree.SubElement(
+                suite, "testcase", classname=f"dcglearn.gate.{self.rule}", name=name, time="0"
+            )
+            if not row.passed:
+                failure = ElementTree.SubElement(case, "failure", type=row.verdict, message=self._sentence(row))
+                failure.text = self.rule_in_words
+            ElementTree.SubElement(case, "system-out").text = f"{self._sentence(row)}\n{power}"
+        ElementTree.indent(suites)
+        return '<?xml version="1.0" encoding="utf-8"?>\n' + ElementTree.tostring(suites, encoding="unicode")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decision as plain Python values."""
+        settings = {"rule": self.rule, "min_difference": self.min_difference, "level": self.level}
+        return {"passed": self.passed, **settings, "verdicts": [asdict(row) for row in self.verdicts]}
+
+
+def gated(frame: pl.DataFrame, samples: pl.DataFrame, level: float, min_difference: float, rule: str) -> Gate:
+    """Return the decision on the rows of a comparison; see `SystemComparison.gate`."""
+    if rule not in RULES:
+        raise InputError(f"rule={rule!r}: give one of {', '.join(RULES)}")
+    if not abs(min_difference) < float("inf"):
+        raise InputError(f"min_difference={min_difference!r} must be a finite number, such as -0.005")
+    verdicts = []
+    for row, sample in zip(frame.iter_rows(named=True), samples.iter_rows(named=True), strict=True):
+        if not sample["n_shared"]:
+            raise InputError(
+                f"the runs {row['run']} and {row['baseline']} have no judged topic in common; check the files"
+            )
+        verdict = _verdict(row["low"], row["high"], min_difference)
+        verdicts.append(
+            Verdict(
+                **{name: row[name] for name in ("run", "baseline", "measure", "difference", "low", "high")},
+                verdict=verdict,
+                passed=verdict != "worse" if rule == "harm" else verdict == "not worse",
+                n_topics=sample["n_topics"],
+                n_shared=sample["n_shared"],
+                detectable=detectable_difference(sample["spread"], sample["n_topics"], level),
+            )
+        )
+    return Gate(tuple(verdicts), float(min_difference), rule, level)
+
+
+def _verdict(low: float, high: float, margin: float) -> str:
+    if high < margin:
+        return "worse"
+    return "not worse" if low > margin else "undecided"
+
+
+def detectable_difference(spread: float, n_topics: int, level: float, power: float = POWER) -> float:
+    """Return the distance from the margin at which a gate decides with a given power.
+
+    It is ``(z[(1 + level) / 2] + z[power]) * spread / sqrt(n_topics)`` with quantiles z of the normal distribution: the
+    sample size formula of a one-sided paired z test at level ``(1 - level) / 2``, solved for the difference.
+
+    Parameters
+    ----------
+    spread : float
+        Standard deviation of the paired differences between topics.
+    n_topics : int
+        Number of topics.
+    level : float
+        Confidence level of the two-sided interval.
+    power : float
+        Probability of the decision.
+
+    Examples
+    --------
+    >>> round(detectable_difference(0.1, 53, 0.9), 4)
+    0.0342
+    """
+    quantile = NormalDist().inv_cdf
+    return float((quantile((1 + level) / 2) + quantile(power)) * spread / n_topics**0.5)
+
+
+def _escaped(text: str) -> str:
+    """Return text for Markdown in which names cannot become markup."""
+    return "".join(f"\\{mark}" if mark in r"\`*_[]<>|#" else mark for mark in text)

@@ -1,0 +1,211 @@
+"""The gate: its decisions by hand, its error rates and power by simulation, its reports, and its exit status."""
+
+import json
+import shlex
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dcglearn as dl
+from dcglearn.evaluation.compare_systems import interval_of_mean
+from dcglearn.evaluation.gate import detectable_difference, gated
+from dcglearn.foundation.validation import InputError
+from tests.makers import SHARED
+
+ROOT = Path(__file__).parents[2]
+MARGIN, LEVEL, TOPICS, SPREAD = -0.005, 0.9, 53, 0.1
+
+
+def frames(*intervals, n_shared=TOPICS):
+    """Return the frames of a comparison whose intervals are these."""
+    rows = [
+        {"run": f"new{i}", "baseline": "old", "measure": "nDCG@10", "difference": (a + b) / 2, "low": a, "high": b}
+        for i, (a, b) in enumerate(intervals)
+    ]
+    sample = {"n_topics": TOPICS, "n_shared": n_shared, "spread": SPREAD}
+    return pl.DataFrame(rows), pl.DataFrame([sample] * len(rows))
+
+
+@pytest.mark.parametrize(
+    ("interval", "verdict", "harm", "non_inferior"),
+    [
+        ((-0.03, -0.006), "worse", False, False),
+        ((-0.03, -0.005), "undecided", True, False),
+        ((-0.03, 0.03), "undecided", True, False),
+        ((-0.005, 0.03), "undecided", True, False),
+        ((-0.004, 0.03), "not worse", True, True),
+    ],
+)
+def test_decisions_by_hand(interval, verdict, harm, non_inferior):
+    for rule, passed in (("harm", harm), ("non-inferior", non_inferior)):
+        gate = gated(*frames(interval), LEVEL, MARGIN, rule)
+        assert (gate.verdicts[0].verdict, gate.passed) == (verdict, passed)
+        assert gate.error == pytest.approx(0.05)
+    both = gated(*frames(interval, (0.0, 0.1)), LEVEL, MARGIN, "non-inferior")
+    assert both.passed == non_inferior and both.verdicts[1].passed
+
+
+@pytest.fixture(scope="module")
+def intervals():
+    """Intervals of 1,000 pairs of runs whose true difference is 0; a shift of the margin shifts the true difference."""
+    rng = np.random.default_rng(0)
+    return [interval_of_mean(SPREAD * rng.normal(size=TOPICS), LEVEL, 400, seed) for seed in range(1000)]
+
+
+def shares(intervals, margin):
+    verdicts = [row.verdict for row in gated(*frames(*intervals), LEVEL, margin, "harm").verdicts]
+    return {word: verdicts.count(word) / len(verdicts) for word in ("worse", "not worse")}
+
+
+def test_each_rule_errs_as_often_as_it_says_at_the_margin(intervals):
+    for share in shares(intervals, 0.0).values():
+        assert abs(share - (1 - LEVEL) / 2) < 3.5 * np.sqrt(0.05 * 0.95 / 1000)
+
+
+def test_the_detectable_difference_is_detected_four_times_in_five(intervals):
+    delta = detectable_difference(SPREAD, TOPICS, LEVEL)
+    assert abs(shares(intervals, delta)["worse"] - 0.8) < 0.045
+    assert abs(shares(intervals, -delta)["not worse"] - 0.8) < 0.045
+    assert detectable_difference(SPREAD, 4 * TOPICS, LEVEL) == pytest.approx(delta / 2)
+    half = detectable_difference(SPREAD, TOPICS, LEVEL, power=0.5)
+    assert half == pytest.approx(1.6449 * SPREAD / TOPICS**0.5, rel=1e-4)
+
+
+def test_words_say_rule_and_power():
+    harm = str(gated(*frames((-0.03, 0.03)), LEVEL, MARGIN, "harm"))
+    assert "gate: passed" in harm and "undecided against old under nDCG@10" in harm
+    assert "one-sided" in harm and "upper limit of its 90% interval is below -0.0050" in harm
+    loss = detectable_difference(SPREAD, TOPICS, LEVEL) - MARGIN
+    assert f"these 53 topics can show a loss of {loss:.4f} four times in five" in harm
+    other = str(gated(*frames((-0.03, 0.03), n_shared=50), LEVEL, MARGIN, "non-inferior"))
+    assert "gate: failed" in other and "lower limit of its 90% interval is above -0.0050" in other
+    assert "only 50 of 53 topics are in both runs" in other
+
+
+def test_bad_settings_are_refused():
+    for arguments, words in (
+        ((LEVEL, MARGIN, "superior"), "rule='superior': give one of harm, non-inferior"),
+        ((LEVEL, float("nan"), "harm"), "min_difference=nan must be a finite number"),
+    ):
+        with pytest.raises(InputError, match=words):
+            gated(*frames((0.0, 1.0)), *arguments)
+    with pytest.raises(InputError, match="new0 and old have no judged topic in common"):
+        gated(*frames((0.0, 1.0), n_shared=0), LEVEL, MARGIN, "harm")
+
+
+def write_run(path, name, scores):
+    path.write_text(
+        "".join(f"{q} Q0 {d} 1 {s} {name}\n" for q, documents in scores.items() for d, s in documents.items())
+    )
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Judgements of 30 topics, and runs: old, the same but for one topic (new), the reverse (bad), other topics."""
+    monkeypatch.chdir(tmp_path)
+    topics = [f"q{i}" for i in range(30)]
+    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 d{j} {j % 4}\n" for q in topics for j in range(8)))
+    old = {q: {f"d{j}": float((3 * j + i) % 8) for j in range(8)} for i, q in enumerate(topics)}
+    write_run(tmp_path / "old.txt", "old", old)
+    write_run(tmp_path / "new.txt", "n<e>w|", {**old, "q0": {f"d{j}": float(j % 4) for j in range(8)}})
+    write_run(tmp_path / "bad.txt", "bad", {q: {f"d{j}": -float(j % 4) for j in range(8)} for q in topics})
+    write_run(tmp_path / "first.txt", "first", {q: old[q] for q in topics[:15]})
+    write_run(tmp_path / "last.txt", "last", {q: old[q] for q in topics[15:]})
+    return ("compare", "qrels.txt", "old.txt"), ("--min-difference", "-0.005", "--level", ".9", "--resamples", "500")
+
+
+def test_exit_status(dcglearn, files):
+    compare, options = files
+    for run, rule, wanted in (
+        ("new", "harm", 0),
+        ("new", "non-inferior", 0),
+        ("bad", "harm", 1),
+        ("bad", "non-inferior", 1),
+    ):
+        status, out, err = dcglearn(*compare, f"{run}.txt", *options, "--gate", rule, "--exit-code")
+        assert (status, err) == (wanted, "") and f"gate: {'failed' if wanted else 'passed'}" in out
+    assert dcglearn(*compare, "bad.txt", *options)[0] == 0  # a decision, but no exit status was asked for
+    assert "gate" not in dcglearn(*compare, "bad.txt")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("first.txt", "last.txt", "--baseline", "first"), "no judged topic in common"),
+        (("new.txt", "--min-difference", "nan"), "min_difference=nan"),
+        (("new.txt", "--markdown", "--format", "csv"), "--markdown and --format csv contradict"),
+        (("new.txt", "--gate", "superior"), "--gate"),
+        (("new.txt", "--junit", "/nowhere/report.xml"), "does not exist"),
+        (("nothing.txt",), "nothing.txt does not exist"),
+        ((), "two systems"),
+    ],
+)
+def test_bad_input_is_status_2(dcglearn, files, words, message):
+    compare, _ = files
+    status, out, err = dcglearn(*compare, *words, "--exit-code")
+    assert (status, out) == (2, "") and message in err
+
+
+def test_a_junit_report(dcglearn, files, tmp_path):
+    compare, options = files
+    metrics = ("--metric", "nDCG@5", "--metric", "exponential-log2@5")
+    status, _, err = dcglearn(
+        *compare, "new.txt", "bad.txt", *options, *metrics, "--exit-code", "--junit", "report.xml"
+    )
+    assert (status, err) == (1, "wrote: report.xml\n")
+    suites = ElementTree.parse(tmp_path / "report.xml").getroot()
+    assert (suites.tag, suites.get("tests"), suites.get("failures")) == ("testsuites", "4", "2")
+    cases = {case.get("name"): case for case in suites.iter("testcase")}
+    assert [name for name, case in cases.items() if case.find("failure") is not None] == [
+        "bad against old: nDCG@5",
+        "bad against old: exponential-log2@5",
+    ]
+    failure = cases["bad against old: nDCG@5"].find("failure")
+    assert failure.get("type") == "worse" and "bad: worse than old" in failure.get("message")
+    assert "n<e>w|: not worse than old" in cases["n<e>w| against old: nDCG@5"].find("system-out").text
+    assert {item.get("name") for item in suites.iter("property")} == {"rule", "min_difference", "level"}
+
+
+def test_forms_of_the_decision(dcglearn, files):
+    compare, options = files
+    status, out, err = dcglearn(*compare, "new.txt", *options, "--markdown")
+    assert (status, err) == (0, "") and "| --- |" in out and "**Gate passed**" in out
+    assert r"✅ n\<e\>w\|: not worse" in out
+    status, out, err = dcglearn(*compare, "bad.txt", *options, "--format", "jsonl")
+    assert json.loads(out)["verdict"] == "worse" and "gate: failed" in err
+    status, out, err = dcglearn(*compare, "bad.txt", *options, "-o", "table.txt")
+    assert out == "" and "gate: failed" in err and "wrote: table.txt" in err
+    plain = dcglearn(*compare, "bad.txt", "--format", "csv")[1]
+    assert "verdict" not in plain
+
+
+def test_both_outcomes_on_the_runs_of_trec_deep_learning():
+    folder = SHARED / "trec_dl2021_passage"
+    if not folder.exists():
+        pytest.skip("the runs of TREC DL 2021 are not beside the project")
+    judged = dl.read_judgements(folder / "qrels-pass.txt")
+    runs = [
+        run for run in dl.read_runs(folder / "runs_judged53.txt.xz") if run.name in ("pash_f1", "pash_f2", "watpfp")
+    ]
+    settings = {"baseline": "pash_f1", "level": LEVEL, "n_resamples": 2000}
+    comparison = dl.compare_systems(runs, judged, "nDCG@10", **settings)
+    verdicts = {row.run: row for row in comparison.gate(MARGIN).verdicts}
+    assert (verdicts["watpfp"].verdict, verdicts["watpfp"].passed) == ("worse", False)
+    assert (verdicts["pash_f2"].verdict, verdicts["pash_f2"].passed) == ("not worse", True)
+    assert verdicts["watpfp"].n_topics == verdicts["watpfp"].n_shared == 53
+    assert comparison.gate(-0.5, "non-inferior").passed
+
+
+def test_the_example_workflow_runs_the_gate(dcglearn, files):
+    yaml = pytest.importorskip("yaml")
+    workflow = yaml.safe_load((ROOT / "examples" / "gate.yml").read_text())
+    steps = workflow["jobs"]["gate"]["steps"]
+    (command,) = [step["run"] for step in steps if step.get("run", "").startswith("dcglearn compare")]
+    words = shlex.split(command.replace("\\\n", " ").partition(">>")[0])[1:]
+    assert "--exit-code" in words
+    status, out, _ = dcglearn(*words)
+    assert status == 0 and "**Gate passed**" in out
+    assert dcglearn(*[word.replace("new.txt", "bad.txt") for word in words], "--force")[0] == 1
