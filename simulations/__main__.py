@@ -21,8 +21,10 @@ from tqdm import tqdm
 
 import dcglearn as dl
 import simulations
-from simulations.claims import page
-from simulations.run import Program, complete, parser, produce, read
+from simulations import overview
+from simulations.claims import Claim
+from simulations.claims_page import page, summary_table
+from simulations.run import Program, complete, parser, produce, rounded, tested
 
 KINDS = {
     "all": ("figure_", "study_", "theory_", "train_"),
@@ -56,14 +58,27 @@ def run(arguments: argparse.Namespace) -> None:
     for module in tqdm(chosen, disable=not sys.stderr.isatty(), unit="program"):
         for claim in produce(module, arguments):
             print(claim, flush=True)
-    finished = [module for module in programs() if complete(arguments.folder, module.STEM)]
-    in_project = arguments.folder == Path("figures") and Path("docs").is_dir()
-    target = Path("docs/claims.md") if in_project else arguments.folder / "claims.md"
-    claims = {module.STEM: list(module.claims(read(arguments.folder, module.STEM))) for module in finished}
-    temporary = target.with_suffix(".new")
-    temporary.write_text(page(claims), encoding="utf-8")
-    temporary.replace(target)
+    target = write_page(arguments.folder)
     print(f"wrote: {target}", file=sys.stderr)
+
+
+def all_claims(folder: Path) -> dict[str, list[Claim]]:
+    """Return the claims of every program whose table and pictures are in a folder, by its stem."""
+    return {module.STEM: tested(module, folder) for module in programs() if complete(folder, module.STEM)}
+
+
+def write_page(folder: Path) -> Path:
+    """Write the page of claims, the table of all claims and the overviews, from a folder's tables; return the page."""
+    claims = all_claims(folder)
+    in_project = folder == Path("figures") and Path("docs").is_dir()
+    target = Path("docs/claims.md") if in_project else folder / "claims.md"
+    table = rounded(summary_table(claims))
+    for path, text in ((target, page(claims)), (folder / "claims.csv", table.write_csv())):
+        temporary = path.with_suffix(".new")
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    overview.draw(table, folder)
+    return target
 
 
 def main() -> None:

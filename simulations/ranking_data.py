@@ -12,7 +12,9 @@ import numpy as np
 
 import dcglearn as dl
 
-DATA = ("LETOR-shaped", "lambdarank")
+REAL = "LightGBM example"
+"""Name of the real queries in tables."""
+DATA = ("LETOR-shaped", REAL)
 PARTS = ("train", "vali", "test")
 WAYS = {"gradient": ("gradient", "constant"), "exchange": ("lambdas", "diagonal")}
 """Parameters `follow` and `curvature` of boosted trees, by their name in tables."""

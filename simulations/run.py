@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -21,11 +20,14 @@ from tqdm import tqdm
 
 import dcglearn as dl
 from dcglearn.foundation.processes import in_processes
+from simulations.claims import Claim
 
 STYLES = dl.plots.LINE_STYLES
 SUFFIXES = (".csv", ".png", ".pdf")
 TRUTHS = ("D1", "D2")
 """Names of the true DCGs of `dcglearn.simulate.ground_truth`."""
+TRUTH_STYLES = dict(zip(TRUTHS, STYLES, strict=False))
+"""Colours and markers of the true DCGs in every picture."""
 
 MEASURES = {
     "precision": "precision on clean test pairs",
@@ -56,25 +58,7 @@ class Program(Protocol):
         """Draw the table on axes."""
 
     def claims(self, table: pl.DataFrame) -> Iterator[Claim]:
-        """Yield the claims, with the table's numbers and verdicts."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A claim, the numbers that test it, the verdict, and the condition or reason.
-
-    The verdict is "holds", "holds with a condition" or "does not hold".
-    """
-
-    figure: str
-    text: str
-    numbers: str
-    verdict: str
-    reason: str
-
-    def __str__(self) -> str:
-        kind = "study" if self.figure.isalpha() else "figure"
-        return f"{kind} {self.figure}: {self.text}\n  {self.verdict.upper()}: {self.numbers}. {self.reason}"
+        """Yield the claims that the table tests."""
 
 
 def repeated(
@@ -207,22 +191,6 @@ def mean_and_error(values: Any) -> tuple[float, float]:
     return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def shown(mean: tuple[float, float]) -> str:
-    """Return a mean and its standard error as ``0.938 ± 0.002``."""
-    return f"{mean[0]:.3f} ± {mean[1]:.3f}"
-
-
-def signed(difference: tuple[float, float]) -> str:
-    """Return a mean difference and its standard error as ``+0.0123 ± 0.0045``."""
-    return f"{difference[0]:+.4f} ± {difference[1]:.4f}"
-
-
-def verdict(differences: Iterable[tuple[float, float]]) -> str:
-    """Return the verdict on the claim that all differences are positive by more than two standard errors."""
-    positive = [mean > 2 * error for mean, error in differences]
-    return "holds" if all(positive) else "holds with a condition" if any(positive) else "does not hold"
-
-
 def validated(
     train: dl.Preferences,
     validation: dl.Preferences,
@@ -297,7 +265,7 @@ def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
         if not table_file.is_file():
             raise dl.InputError(f"{table_file} does not exist; run without --redraw to make it")
         _save(module, table_file.read_text(), options.folder)
-        return list(module.claims(read(options.folder, module.STEM)))
+        return tested(module, options.folder)
     repeats = options.repeats if options.repeats is not None else 3 if options.quick else module.REPEATS
     head = f"# seed={options.seed} repeats={repeats} quick={options.quick}"
     existing = complete(options.folder, module.STEM)
@@ -311,7 +279,12 @@ def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
         records = module.simulate(**size, jobs=options.dask or options.jobs, progress=sys.stderr.isatty())
         table = rounded(pl.DataFrame(list(records), infer_schema_length=None))
         _save(module, f"{head}\n{table.write_csv()}", options.folder)
-    return list(module.claims(read(options.folder, module.STEM)))
+    return tested(module, options.folder)
+
+
+def tested(module: Program, folder: Path) -> list[Claim]:
+    """Return a program's claims whose rows are in its table; quick runs leave some out."""
+    return [claim for claim in module.claims(read(folder, module.STEM)) if claim.testable]
 
 
 def check_folder(folder: Path) -> None:

@@ -1,11 +1,14 @@
 """Chapelle and Wu, figures 1 and 2: the smoothed objective along a line, and NDCG during annealing."""
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 
 import dcglearn as dl
+from simulations.claims import Claim
 from simulations.ranking_data import available, rows, split
-from simulations.run import STYLES, Claim, at, curves, legend, main, paired, repeated, shown, signed, summary
+from simulations.run import STYLES, curves, legend, main, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_annealing", 20, (2, 3), (13.0, 6.8)
 POWERS = tuple(range(6, -11, -1))
@@ -107,40 +110,22 @@ def plot(table, axes):
         legend(path)
 
 
-def difference(part, queries, power, other):
-    """Return the mean paired difference of NDCG between two powers of 2, and its standard error."""
-    return paired(*(part.filter(what=queries, x=float(x)).sort("repeat")["value"] for x in (power, other)))
-
-
 def claims(table):
-    """Yield the claims, with the table's numbers and verdicts."""
+    """Yield the claims for each data set."""
+    powers = table.filter(what="train")["x"]
+    first, last = powers.max(), powers.min()
     for data in table["data"].unique(maintain_order=True):
-        part = table.filter(data=data)
-        peaks = {name: at(part.filter(what="peaks"), "value", line=name) for name in LINES}
-        rough = [mean for mean, _ in peaks.values()]
-        yield Claim(
-            "Chapelle-Wu 1",
-            f"{data}: the objective is rough for a small sigma and smooth for a large sigma",
-            "local maxima: " + "; ".join(f"{name} {mean:.1f} ± {error:.1f}" for name, (mean, error) in peaks.items()),
-            "holds" if 2 * max(rough[:3]) < rough[3] < rough[4] else "does not hold",
-            f"Counted on {POINTS} points of a random line through a trained model; scores have a spread of 1. The "
-            "smooth objective has kinks where scores tie.",
-        )
-        powers = sorted(part.filter(what="train")["x"].unique())
-        tests = {power: at(part, "value", what="test", x=power) for power in powers}
-        trains = {power: at(part, "value", what="train", x=power) for power in powers}
-        best, first, last = max(tests, key=lambda power: tests[power][0]), powers[-1], powers[0]
-        rise, fall = (difference(part, "train", last, first), difference(part, "test", last, best))
-        starts = [at(part, "value", what=f"{name}, start")[0] for name in ("train", "test")]
-        yield Claim(
-            "Chapelle-Wu 2",
-            f"{data}: as sigma falls, training NDCG rises, while test NDCG saturates and then falls slightly",
-            f"training {shown(trains[first])} at sigma = 2^{first:.0f}, {shown(trains[last])} at 2^{last:.0f}; test "
-            f"maximum {shown(tests[best])} at 2^{best:.0f}, change {signed(fall)} from there to 2^{last:.0f}; "
-            f"least squares {starts[0]:.3f} in training, {starts[1]:.3f} in test",
-            "holds" if rise[0] > 2 * rise[1] and fall[0] < -2 * fall[1] else "holds with a condition",
-            f"NDCG@{DEPTH}; conjugate gradients start from least squares; each stage rescales scores to a spread of 1.",
-        )
+        claim = partial(Claim, table.filter(data=data), "chapelle-wu", value="value")
+        rough, smooth = ({"what": "peaks", "line": line} for line in ("sigma = 2^-8", "sigma = 2^6"))
+        text = f"{data}: more local maxima for sigma = 2^-8 than 2^6"
+        yield claim("figure 1", text, rows=rough, minus=smooth, low=0.0)
+        for part, start, words, edge in (
+            ("train", first, "training NDCG rises", {"low": 0.0}),
+            ("test", -2.0, "test NDCG falls slightly", {"high": 0.0}),
+        ):
+            rows, minus = ({"what": part, "x": float(power)} for power in (last, start))
+            text = f"{data}: {words} as sigma falls from 2^{start:.0f} to 2^{last:.0f}"
+            yield claim("figure 2", text, rows=rows, minus=minus, **edge)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """Chapelle and Wu, section 5: the limit of large sigma, the equivalence of lambda and sigma, and overfitting."""
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 from scipy.optimize import minimize
 
 import dcglearn as dl
-from simulations.run import STYLES, Claim, at, curves, legend, main, repeated, shown, summary
+from simulations.claims import Claim
+from simulations.run import STYLES, curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "theory_limits", 20, 3, (14.0, 3.7)
 FAR = tuple(range(-2, 15, 2))
@@ -155,58 +158,40 @@ def plot(table, axes):
     axes[2].legend(fontsize=8)
 
 
-def slope(part, x, y="value"):
-    """Return the exponent of x in a power law fitted to the means over repeats."""
-    means = summary(part, [x], [y])
-    return float(np.polyfit(np.log(means[x]), np.log(means[y]), 1)[0])
+def lemma_distances(table):
+    """Return the largest relative distance of the lemma's two sides, for each way to minimise and repeat."""
+    way = pl.col("line").str.split(",").list.first().alias("way")
+    return table.filter(what="lemma").group_by(way, "repeat", maintain_order=True).agg(distance=pl.col("value").max())
 
 
 def claims(table):
-    """Yield the claims, with the table's numbers and verdicts."""
-    part = table.filter(what="far")
-    lines = part["line"].unique(maintain_order=True).to_list()
-    ends = {line: [at(part, "value", line=line, x=part["x"].max())[0]] for line in lines}
-    tail = {line: slope(part.filter(pl.col("line") == line, pl.col("x") >= 64), "x") for line in lines}
+    """Yield the claims of sections 5.1 to 5.3."""
+    claim = partial(Claim, table, "chapelle-wu")
+    far, gaps = table.filter(what="far"), table.filter(what="gap")
+    text = f"as sigma grows to {far['x'].max():g}, the minimiser tends to w0: relative distance"
+    yield claim("section 5.3", text, "value", {"what": "far", "x": far["x"].max()}, high=0.01)
+    distances = lemma_distances(table)
+    text = "w(lambda, sigma) = sqrt(c) w(lambda c, sigma / c): relative distance below 1e-6"
     yield Claim(
-        "Chapelle-Wu 5.3",
-        "as sigma grows, the minimiser tends to w0 from any start",
-        "; ".join(
-            f"{line}: relative distance {ends[line][0]:.1e} at sigma = {part['x'].max():g}, proportional to "
-            f"sigma^{tail[line]:.2f}"
-            for line in lines
-        ),
-        "holds" if all(end[0] < 0.01 for end in ends.values()) else "does not hold",
-        f"lambda = {LAMBDA:g} per query; w0 is the least-squares solution, scaled to scores of spread 1.",
+        distances,
+        "chapelle-wu",
+        "lemma 1",
+        text,
+        "distance",
+        {"way": "steps"},
+        high=1e-6,
+        condition="if both sides take corresponding steps; a line search ends in other minima",
+        otherwise=({"way": "L-BFGS"}, None),
     )
-    part = table.filter(what="lemma")
-    names = part["line"].unique(maintain_order=True).to_list()
-    steps = part.filter(pl.col("line").str.starts_with("steps")).group_by("line").agg(pl.col("value").median())["value"]
-    search = part.filter(line=names[-1])["value"]
-    yield Claim(
-        "Chapelle-Wu lemma 1",
-        "for w0 = 0, w(lambda, sigma) = sqrt(c) w(lambda c, sigma / c)",
-        f"relative distance {steps.max():.0e} after 200 gradient steps (largest median over three values of sigma), "
-        f"{search.median():.2f} after L-BFGS, which chooses its own step lengths",
-        "holds with a condition" if steps.max() < 1e-6 else "does not hold",
-        "The objectives differ only in the unit of w, so their minima correspond one to one, and gradient steps in "
-        "that unit follow the same path. There are many minima, and other step lengths end in a different one.",
-    )
-    part = table.filter(what="gap")
-    counts = part["line"].unique(maintain_order=True).to_list()
-    by_sigma = {line: slope(part.filter(line=line), "x") for line in counts}
-    sharpest = part.filter(x=part["x"].min()).with_columns(n=pl.col("line").str.strip_prefix("n = ").cast(pl.Float64))
-    first, last = (at(part, "value", line=counts[0], x=x) for x in (part["x"].max(), part["x"].min()))
-    yield Claim(
-        "Chapelle-Wu 5.2",
-        "a smaller sigma overfits more, as the bound 24 (B R m)^2 / (sigma sqrt(n)) says",
-        f"gap with {counts[0]}: {shown(first)} at sigma = {part['x'].max():g}, {shown(last)} at {part['x'].min():.2g}; "
-        f"exponent of sigma {min(by_sigma.values()):.2f} to {max(by_sigma.values()):.2f}, "
-        f"exponent of n {slope(sharpest, 'n'):.2f} at the smallest sigma; "
-        f"the bound is at least {part['bound'].min():.0e}",
-        "holds with a condition" if last[0] > first[0] and max(by_sigma.values()) < 0 else "does not hold",
-        "The direction is right. The bound is far above 1, the largest possible gap, and the gap grows far more slowly "
-        f"than 1/sigma. {LENGTH} documents per query; B is the length of w, R that of the longest centred row.",
-    )
+    sharp, smooth = ({"what": "gap", "x": x} for x in (gaps["x"].min(), gaps["x"].max()))
+    text = f"a smaller sigma overfits more: gap at {sharp['x']:.0e} minus at {smooth['x']:g}"
+    yield claim("section 5.2", text, "value", sharp, smooth, low=0.0)
+    lines = gaps["line"].unique(maintain_order=True)
+    few, many = ({**sharp, "line": line} for line in (lines[0], lines[-1]))
+    text = f"more queries overfit less: gap with {few['line']} minus with {many['line']}"
+    yield claim("section 5.2", text, "value", few, many, low=0.0)
+    text = "the bound says something: it is below 1, the largest possible gap, at the largest sigma"
+    yield claim("section 5.2", text, "bound", smooth, high=1.0)
 
 
 if __name__ == "__main__":

@@ -5,13 +5,15 @@ LETOR and, if the environment variable DCGLEARN_LAMBDARANK names the folder of L
 251 queries, which each repeat splits anew.
 """
 
-from itertools import permutations
+from functools import partial
 
 import numpy as np
+import polars as pl
 
 import dcglearn as dl
+from simulations.claims import NEGLIGIBLE, Claim
 from simulations.ranking_data import DATA, available, leave_empty, split
-from simulations.run import Claim, main, paired, repeated, signed, verdict
+from simulations.run import main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_metric_matrix", 20, 4, (17.0, 4.2)
 TEXTBOOK = ("exponential-log2", "linear-log2", "binary1-log2")
@@ -21,6 +23,9 @@ TRUTHS = {
     "any relevant result will do": {3: (0.0, 1.0, 1.1), 5: (0.0, 1.0, 1.1, 1.15, 1.2)},
     "only the best results count": {3: (0.0, 0.2, 3.0), 5: (0.0, 0.05, 0.2, 1.0, 3.0)},
 }
+
+SHORT = dict(zip(TRUTHS, ("flat truth", "steep truth"), strict=True))
+"""Names of the true DCGs on the page of claims."""
 
 
 def learned_metric(rng, truth, n_grades):
@@ -86,56 +91,25 @@ def plot(table, axes):
         ax.set(xlabel="metric of evaluation", title=f"{data}, {truth}:\nmean NDCG@10 of test queries")
 
 
-def difference(table, first, second, judge):
-    """Return the mean paired difference of two rankers by a judging metric, and its standard error.
-
-    The second may be "start", the least-squares fit to the metric's gains, from which the first ranker started.
-    """
-    rows = table.filter(trained=first, judge=judge).sort("repeat")
-    other = rows["start"] if second == "start" else table.filter(trained=second, judge=judge).sort("repeat")["ndcg"]
-    return paired(rows["ndcg"], other)
-
-
 def claims(table):
-    """Yield the claims of each data set, with the table's numbers and verdicts."""
+    """Yield our claims for each data set."""
     for data in table["data"].unique(maintain_order=True):
-        part = table.filter(data=data)
+        part, claim = table.filter(data=data), partial(Claim, paper="ours", place="matrix", low=0.0)
         for truth in TRUTHS:
             rows = part.filter(truth=truth)
-            leads = {name: difference(rows, "learned", name, "true") for name in (*TEXTBOOK, *PLAIN)}
-            yield Claim(
-                "matrix",
-                f"{data}, {truth}: by the users' true DCG, a ranker trained on the learned DCG is better than others",
-                "; ".join(f"learned minus {name} {signed(lead)}" for name, lead in leads.items()),
-                verdict(leads.values()),
-                "NDCG@10 of test queries, paired; the DCG is learned from 1,000 noisy judgements.",
-            )
-        one_truth = part.filter(truth=next(iter(TRUTHS)))  # textbook metrics are the same for both truths
-        loss = {truth: difference(part.filter(truth=truth), "true", "learned", "true") for truth in TRUTHS}
-        yield Claim(
-            "matrix",
-            f"{data}: the true DCG is hardly better for training than the learned one",
-            "; ".join(f"{truth} {signed(value)}" for truth, value in loss.items()),
-            "holds" if all(mean < max(2 * error, 0.005) for mean, error in loss.values()) else "does not hold",
-            "NDCG@10 by the true DCG: ranker trained on the true DCG minus ranker trained on the learned DCG.",
-        )
-        starts = {f"learned, {t}": difference(part.filter(truth=t), "learned", "start", "learned") for t in TRUTHS}
-        starts |= {name: difference(one_truth, name, "start", name) for name in TEXTBOOK}
-        yield Claim(
-            "matrix",
-            f"{data}: training on a metric is better than least squares on its gains, by that metric",
-            "; ".join(f"{name} {signed(lead)}" for name, lead in starts.items()),
-            verdict(starts.values()),
-            "ApproxNDCG starts from the least-squares model; validation queries choose the model.",
-        )
-        own = {(name, other): difference(one_truth, name, other, name) for name, other in permutations(TEXTBOOK, 2)}
-        yield Claim(
-            "matrix",
-            f"{data}: by each textbook DCG, the ranker trained on it is better than those trained on the others",
-            "; ".join(f"{name} minus {other} {signed(lead)}" for (name, other), lead in own.items()),
-            verdict(own.values()),
-            "Each difference by the first metric.",
-        )
+            for name in (*TEXTBOOK, *PLAIN):
+                learned, other = ({"judge": "true", "trained": trained} for trained in ("learned", name))
+                text = f"{data}, {SHORT[truth]}: training on the learned DCG beats {name}"
+                yield claim(rows, text=text, value="ndcg", rows=learned, minus=other)
+        learned, true = ({"judge": "true", "trained": trained} for trained in ("learned", "true"))
+        text = f"{data}: training on the learned DCG is no worse than on the true one"
+        yield Claim(part, "ours", "matrix", text, "ndcg", learned, true, low=-NEGLIGIBLE)
+        own = part.with_columns(own=pl.col("trained") == pl.col("judge"), ahead=pl.col("ndcg") - pl.col("start"))
+        text = f"{data}: by each metric, training on it beats least squares"
+        yield claim(own, text=text, value="ahead", rows={"own": True})
+        rows, minus = ({"judge": TEXTBOOK, "trained": TEXTBOOK, "own": is_own} for is_own in (True, False))
+        text = f"{data}: by each textbook DCG, training on it beats training on others"
+        yield claim(own, text=text, value="ndcg", rows=rows, minus=minus)
 
 
 if __name__ == "__main__":

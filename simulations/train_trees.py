@@ -1,25 +1,36 @@
-"""Boosted trees trained on a metric: test NDCG@5 against the number of trees (Wu et al., figure 2), and lambdarank.
+"""Boosted trees trained on a metric: test NDCG@5 against the number of trees (Wu et al., figure 2).
 
 Every method grows equally many trees of equal size, once on its gradient with constant curvature, as in the paper, and
 once on lambdas, the default. LightGBM's lambdarank takes the metric's gains as its label_gain. The synthetic queries
 have a known truth that needs trees; if DCGLEARN_LAMBDARANK names a folder, each repeat splits its queries anew.
 """
 
+from functools import partial
+
 import lightgbm
 import numpy as np
 
 import dcglearn as dl
-from simulations.ranking_data import WAYS, lambdarank_folder, leave_empty, split
-from simulations.run import STYLES, Claim, draw_means, legend, main, paired, repeated, signed, summary, verdict
+from simulations.claims import Claim
+from simulations.ranking_data import REAL, WAYS, lambdarank_folder, leave_empty, split
+from simulations.run import STYLES, draw_means, legend, main, repeated, summary
 
 STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, (2, 3), (16.0, 9.0)
-DATA = {"needs trees": "Nonlinear queries", "lambdarank": "lambdarank"}
+DATA = {"needs trees": "Nonlinear queries", REAL: REAL}
 """Labels of the data sets, by their names in the table."""
 SHAPES = {
     "exponential gains, log2": (lambda g: 2.0**g - 1, 1 / np.log2(np.arange(2, 7))),
     "steep gains, flat discounts": (lambda g: np.where(g > 0, 5.0**g, 0) / 5, (1.0, 0.95, 0.9, 0.85, 0.8)),
     "flat gains, steep discounts": (lambda g: np.where(g > 0, 0.9 + 0.1 * g, 0), (1.0, 0.4, 0.2, 0.1, 0.05)),
 }
+LEADS = (
+    ("REG-SHF-SDCG", "SHF-SDCG"),
+    ("SHF-SDCG", "SDCG"),
+    ("REG-SHF-SDCG", "GBRank"),
+    ("REG-SHF-SDCG", "regression"),
+    ("regression", "SDCG"),
+)
+"""Pairs of methods of which Wu et al. find the first better."""
 PAIRED = ("REG-SHF-SDCG", "SHF-SDCG", "SDCG")
 SHAPE = {"num_leaves": 15, "learning_rate": 0.1, "min_data_in_leaf": 20}
 TREES, QUICK_TREES = 300, 20
@@ -47,7 +58,7 @@ def losses(dcg):
 
 def queries(rng, data, quick):
     """Return training and test queries."""
-    if data == "lambdarank":
+    if data == REAL:
         train, valid, test = split(rng, data, quick)
         return train, dl.Queries(
             np.vstack([valid.features, test.features]),
@@ -119,58 +130,33 @@ def plot(table, axes):
     legend(axes[0][0], "dotted: gradients\nsolid: lambdas")
 
 
-def difference(table, first, second, share=1.0):
-    """Return the mean paired difference of two (method, follow) after a share of the trees, and its standard error."""
-    stops = table["trees"].unique()
-    last = table.filter(trees=int(stops.filter(stops <= share * stops.max()).max()))
-    return paired(*(last.filter(method=m, follow=f).sort("repeat")["ndcg"] for m, f in (first, second)))
-
-
 def claims(table):
-    """Yield the claims of each data set, with the table's numbers and verdicts."""
+    """Yield the claims for each data set, on the three metrics together."""
+    stops = sorted(table["trees"].unique())
+    last, quarter = stops[-1], max(stop for stop in stops if stop <= stops[-1] / 4)
     for data in table["data"].unique(maintain_order=True):
-        part, label = table.filter(data=data), DATA[data]
-        for follow, steps in (("gradient", "with gradients, as in the paper"), ("exchange", "with lambdas")):
-            leads = {
-                f"{better} minus {worse}, {shape}": difference(
-                    part.filter(shape=shape), (better, follow), (worse, follow)
-                )
-                for shape in SHAPES
-                for better, worse in (PAIRED[:2], PAIRED[1:])
-            }
-            yield Claim(
-                "trees",
-                f"{label}: REG-SHF-SDCG is better than SHF-SDCG, and SHF-SDCG better than SDCG, {steps}",
-                "; ".join(f"{name} {signed(lead)}" for name, lead in leads.items()),
-                verdict(leads.values()),
-                "NDCG@5 of test queries after the last tree, paired; the training metric is the metric of evaluation.",
-            )
+        of, label = {"data": data, "trees": last}, DATA[data]
+        claim = partial(Claim, table, value="ndcg", low=0.0)
+        for follow, paper, words, leads in (
+            ("gradient", "wu", "gradients", LEADS),
+            ("exchange", "ours", "lambdas", LEADS[:2]),
+        ):
+            for better, worse in leads:
+                rows, minus = ({**of, "method": name, "follow": follow} for name in (better, worse))
+                text = f"{label}: {better} beats {worse}, {words}"
+                place = "figure 2" if paper == "wu" else "trees"
+                yield claim(paper=paper, place=place, text=text, rows=rows, minus=minus)
+        lightgbm = {**of, "method": "lambdarank"}
         for name in (*PAIRED, "LambdaRank"):
-            rivals = (name, "exchange"), ("lambdarank", "LightGBM")
-            leads = {
-                f"{shape}, {trees}": difference(part.filter(shape=shape), *rivals, share)
-                for trees, share in (("a quarter of the trees", 0.25), ("all trees", 1.0))
-                for shape in SHAPES
-            }
-            yield Claim(
-                "trees",
-                f"{label}: {name} on the metric itself is better than LightGBM's lambdarank with the metric's gains",
-                "; ".join(f"{setting} {signed(lead)}" for setting, lead in leads.items()),
-                verdict(leads.values()),
-                "Trees follow lambdas; equally many trees and leaves.",
-            )
-        leads = {
-            f"{name}, {shape}": difference(part.filter(shape=shape), (name, "exchange"), (name, "gradient"))
-            for name in (*PAIRED, "LambdaRank")
-            for shape in SHAPES
-        }
-        yield Claim(
-            "trees",
-            f"{label}: lambdas with their own curvature are better than gradients with a constant curvature",
-            "; ".join(f"{setting} {signed(lead)}" for setting, lead in leads.items()),
-            verdict(leads.values()),
-            "The same loss; equally many trees and leaves.",
-        )
+            rows = {**of, "method": name, "follow": "exchange"}
+            text = f"{label}: {name} beats LightGBM's lambdarank, {last} trees"
+            yield claim(paper="ours", place="trees", text=text, rows=rows, minus=lightgbm)
+        ours = {"data": data, "trees": quarter, "method": (*PAIRED, "LambdaRank"), "follow": "exchange"}
+        text = f"{label}: these four beat LightGBM's lambdarank, {quarter} trees"
+        yield claim(paper="ours", place="trees", text=text, rows=ours, minus={**lightgbm, "trees": quarter})
+        lambdas, gradients = ({**ours, "trees": last, "follow": follow} for follow in ("exchange", "gradient"))
+        text = f"{label}: lambdas beat gradients, {last} trees"
+        yield claim(paper="ours", place="trees", text=text, rows=lambdas, minus=gradients)
 
 
 if __name__ == "__main__":

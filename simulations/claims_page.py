@@ -1,0 +1,175 @@
+"""The page ``docs/claims.md`` with ten findings, the rule, and every claim; and the table of all claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
+
+from simulations.claims import CLOSE, LEVEL, NEGLIGIBLE, VERDICTS, Claim
+from simulations.findings import FINDINGS, Finding
+
+Claims = Mapping[str, Sequence[Claim]]
+"""The claims of each program, by its stem."""
+
+PAPERS = {
+    "zhou": "Zhou, Zha, Xue and Yu 2008: learning the gain values and discount factors of DCG",
+    "ours": "What we claim beyond the papers",
+    "qin": "Qin, Liu and Li 2010: ApproxNDCG and ApproxAP",
+    "chapelle-wu": "Chapelle and Wu 2010: SmoothNDCG and annealing",
+    "sun": "Sun, Qin, Tao and Wang 2009: RSRank",
+    "wu": "Wu, Chang, Zheng and Zha 2009: smoothed hinge ranks",
+}
+"""Titles of the page's tables."""
+
+HEAD = """# Claims of the papers, tested
+
+*Written by `python -m simulations` from the tables in [figures](../figures); do not edit by hand.*
+
+"""
+
+RULE = f"""
+## The rule
+
+A claim states beforehand what is compared, in which direction, and by how much. Each experiment is repeated with
+new random data; both sides of a comparison see the same data, so that every repeat gives one difference. From these
+we take the mean and its {LEVEL:.0%} interval (Student's t over repeats).
+
+- **holds**: the whole interval lies where the claim says;
+- **does not hold**: the whole interval lies elsewhere;
+- **undecided**: the interval covers both;
+- **holds with a condition**: the claim holds where the stated condition is met and does not hold elsewhere. Both
+  are tested, and the row below shows the second test.
+
+"Close" means within {CLOSE}, "no" difference at most {NEGLIGIBLE}. One row is one comparison; among a hundred rows
+a few verdicts are wrong by chance. The rule is [one function](../simulations/claims.py), and the tests show with
+made-up tables that every row can come out each way. All numbers: [claims.csv](../figures/claims.csv).
+
+## The words
+
+- **D1, D2**: the true DCGs of Zhou et al.: ten positions (K = 10), five grades (L = 5), discounts 1 / log(rank +
+  1); the gains of the grades are 1, 2, 3, 4, 5 in D1 and 1, 3, 7, 15, 31 in D2. Rows take both together unless they
+  name one. [Picture](../figures/truths.png).
+- **pair, flip**: two lists of which the true DCG prefers the first; a flipped pair is recorded the wrong way round.
+- **permutations, free lists**: lists that order the same ten documents (two of each grade), or have any grade at
+  any rank.
+- **utility**: a worth for each grade at each position (K x L numbers); **QP**: the paper's way to learn it, where
+  **C** weighs errors against size; **QP + SVD**: gains and discounts split from it; **`DCGLearner`**: ours, which
+  learns gains and discounts directly.
+- **precision**: share of new clean pairs that the learned metric orders correctly. **Similarity**: cosine of the
+  learned and the true utility. **Identifiable similarity** leaves out what pairs cannot show: permutations of one
+  list, for example, never show whether a constant is added to all discounts.
+- **LETOR-shaped**: simulated queries of the size of the LETOR collections. **LightGBM example**: its 251 real
+  queries, split anew in each repeat. **Nonlinear queries**: simulated queries that only trees can rank.
+- **flat, steep truth**: a users' DCG by which any relevant result will do, or only the best count.
+- **alpha, beta, sigma**: sharpness of smoothed ranks (larger is sharper), of smoothed cut-offs, and width of
+  smoothing. """
+
+FOREST = """
+## All differences
+
+![Every claim's difference with its interval, coloured by verdict](../figures/claims.png) """
+
+MISSING = """
+## Claims that we do not test
+
+- **Qin et al., tables 3 and 4; Chapelle and Wu, figures 3 and 4, table 2; Wu et al., tables 1 and 2; Sun et al.,
+  figures 1 and 2, NDCG and MAP on LETOR.** Those collections may not be copied here. `dcglearn train` reads them,
+  and `tests/letor` compares with the published numbers where a folder with them is named.
+- **Qin et al., table 6, and section 5.4 (SoftRank is slower).** A time, not a difference over repeats: see
+  [benchmarks](benchmarks.md).
+- **Chapelle and Wu, figure 5.** Compares with a Gaussian process for an older collection; neither is available.
+- **Wu et al., figure 2, on a commercial engine's queries.** Not public. The same comparisons on simulated queries
+  and on LightGBM's example are above. """
+
+ERRORS = """
+## Errors in the papers, and what this package does
+
+- **Zhou et al., order of grades.** Sections 3 to 5 write the best grade first, section 6 writes it last. Here
+  columns run from worst to best.
+- **Zhou et al., similarity.** It depends on constants that permutations do not identify, so that it need not
+  approach 1.
+- **Zhou et al., figure 9.** Pairs with the optimal list put no constraint on gains *times* discounts. The free
+  utility is constrained a little: better grades belong higher.
+- **Zhou et al., theorem on two grades.** It needs the *same* discounts in both metrics. With different ones two
+  grades can disagree: (1,0,0) against (0,1,1) under log2 and under 1/rank.
+- **Wu et al., equation 13.** The branch of A for wrongly ordered pairs must be 1/2 - (alpha/4) x: as printed, A is
+  negative and its slope jumps. Their k in the soft truncation halves the weight at rank k; k + 1/2 does not.
+- **Chapelle and Wu, equation 9.** As printed, a perfect list with one relevant document has an average precision of
+  1/2; the self term must be 1.
+- **Sun et al., theorem 1.** It fails for random labels and for cyclic classifiers; it holds in expectation for
+  decisions derived from scores, with increasing gains and decreasing discounts. With a margin loss, their signed
+  pair weight pushes correctly ordered pairs the wrong way; its absolute value does not. """
+
+
+def page(claims: Claims) -> str:
+    """Return the page in Markdown."""
+    parts = [HEAD, *screen(claims), RULE, *_tables(claims), FOREST, MISSING, ERRORS]
+    return "".join(parts)
+
+
+def screen(claims: Claims) -> Iterator[str]:
+    """Yield the findings that the verdicts support, two beside each other, each below its picture."""
+    supported = [(finding, finding.sentence(claims)) for finding in FINDINGS]
+    cells = [_cell(i, finding, sentence) for i, (finding, sentence) in enumerate(supported, 1) if sentence]
+    if cells:
+        yield "| | |\n| --- | --- |\n"
+        yield from (f"| {' | '.join(cells[i : i + 2])} |\n" for i in range(0, len(cells), 2))
+
+
+def _cell(number: int, finding: Finding, sentence: str) -> str:
+    picture = f"../figures/{finding.stem}.png"
+    return f"[![{finding.picture}]({picture})]({picture})<br>**{number}.** {sentence}"
+
+
+def _tables(claims: Claims) -> Iterator[str]:
+    """Yield a heading and the rows of each paper that has claims."""
+    for paper, title in PAPERS.items():
+        rows = [line for stem in claims for c in claims[stem] if c.paper == paper for line in _row(stem, c)]
+        if rows:
+            columns = "| picture | claim | must be | measured (interval) | verdict |\n| --- | --- | --- | --- | --- |"
+            yield "\n".join([f"\n## {title}\n", columns, *rows, ""])
+
+
+def _row(stem: str, claim: Claim) -> Iterator[str]:
+    """Yield the row of a claim, and a row for the test where its condition is not met."""
+    place, table = f"[{claim.place}](../figures/{stem}.png)", f"../figures/{stem}.csv"
+    words = f"{claim.text}, {claim.condition}" if claim.condition else claim.text
+    yield f"| {place} | {words} | {claim.bounds} | [{claim.measured[0]}]({table}) | **{claim.verdict}** |"
+    if claim.condition:
+        elsewhere = f"[{claim.measured[1]}]({table}) | {claim.verdicts[1]} |"
+        yield f"| | *where the condition is not met* | {claim.bounds} | {elsewhere}"
+
+
+def summary_table(claims: Claims) -> pl.DataFrame:
+    """Return one row for each claim and branch: what it is, its mean, interval, bounds and verdict."""
+    return pl.DataFrame(
+        [
+            {
+                "paper": claim.paper,
+                "place": claim.place,
+                "program": stem,
+                "claim": f"{claim.text}, {claim.condition}" if claim.condition else claim.text,
+                "branch": "elsewhere" if branch else "",
+                "above": claim.low,
+                "below": claim.high,
+                "mean": measured.mean,
+                "low": measured.low,
+                "high": measured.high,
+                "repeats": measured.repeats,
+                "verdict": claim.verdicts[1] if branch else claim.verdict,
+            }
+            for paper in PAPERS
+            for stem, of in claims.items()
+            for claim in of
+            if claim.paper == paper
+            for branch, measured in enumerate(claim.measured)
+        ],
+        infer_schema_length=None,
+    )
+
+
+def counts(claims: Claims) -> dict[str, int]:
+    """Return the number of claims with each verdict."""
+    verdicts = [claim.verdict for of in claims.values() for claim in of]
+    return {name: verdicts.count(name) for name in VERDICTS}

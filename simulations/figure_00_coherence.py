@@ -1,0 +1,69 @@
+"""Zhou et al., section 4: all compatible metrics agree on the best ranking, and only with two grades on all others."""
+
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+import dcglearn as dl
+from simulations.claims import Claim
+from simulations.run import curves, legend, main, repeated
+
+STEM, REPEATS, PANELS, FIGSIZE = "figure_00_coherence", 50, 1, (4.6, 3.4)
+DEPTH = 5
+SAME, DIFFERENT = "same discounts", "log2 and 1/rank"
+
+
+def gains(rng, n_grades):
+    """Return random gains that increase from 0 to 1."""
+    return np.concatenate([[0.0], np.sort(rng.random(n_grades - 2)), [1.0]])
+
+
+def trial(rng, n_grades, discounts):
+    """Compare two metrics with random gains: on all pairs of free lists, and on the best rankings of some documents."""
+    ranks = np.arange(1, DEPTH + 1)
+    first = dl.DCG(gains(rng, n_grades), 1 / np.log2(ranks + 1))
+    second = dl.DCG(gains(rng, n_grades), first.discounts if discounts == SAME else 1 / ranks)
+    documents = rng.integers(0, n_grades, DEPTH + 3)
+    best = [dl.optimal_rankings(metric, documents) for metric in (first, second)]
+    return {
+        "different": dl.disagreement(first, second).share,
+        "same_best": int(np.array_equal(*best)),
+    }
+
+
+def simulate(seed, repeats, quick, jobs, progress):
+    """Yield one record per number of grades, discounts and repeat."""
+    settings = [
+        {"n_grades": n, "discounts": d} for d in (SAME, DIFFERENT) for n in ((2, 3, 4) if quick else range(2, 7))
+    ]
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+
+
+def plot(table, axes):
+    """Draw the share of pairs that are ordered differently against the number of grades."""
+    percent = table.with_columns(percent=100 * pl.col("different"))
+    curves(percent, axes, "n_grades", "percent", lines="discounts", **{DIFFERENT: "discounts log2 and 1/rank"})
+    axes.set(xlabel="number of grades L", ylabel="% of all pairs of lists ordered differently", ylim=(-0.5, None))
+    axes.set_xticks(sorted(table["n_grades"].unique()))
+    axes.set_title("Two metrics with random gains disagree\nas soon as there are three grades")
+    legend(axes)
+
+
+def claims(table):
+    """Yield the paper's claims on two metrics whose gains increase with the grade."""
+    more = tuple(n for n in sorted(table["n_grades"].unique()) if n > 2)
+    claim = partial(Claim, table, "zhou")
+    text = "two compatible metrics have the same best rankings: share of trials"
+    yield claim("section 4.1", text, "same_best", {}, low=1.0, high=1.0)
+    text = "two grades: compatible metrics order all lists alike; share ordered differently"
+    two = {"n_grades": 2, "discounts": SAME}
+    words = "if both have the same discounts"
+    branches = {"condition": words, "otherwise": ({**two, "discounts": DIFFERENT}, None)}
+    yield claim("section 4.1, theorem", text, "different", two, low=0.0, high=0.0, **branches)
+    text = f"{more[0]} to {more[-1]} grades: compatible metrics order some lists differently, same discounts; share"
+    yield claim("section 4.2", text, "different", {"n_grades": more, "discounts": SAME}, low=0.0)
+
+
+if __name__ == "__main__":
+    main(__name__)

@@ -1,0 +1,131 @@
+"""The findings on the first screen of the page of claims: a plain sentence, the claims it rests on, and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from simulations.claims import CONDITION, FAILS, HOLDS, UNDECIDED, Claim
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence that is true if claims have these verdicts.
+
+    Parameters
+    ----------
+    text : str
+        The sentence; ``{0}`` is the first claim's mean, and so on.
+    stem, picture : str
+        The picture's file name without suffix, and what it shows.
+    rests_on : sequence of (str, str)
+        The beginning of a claim's text, and the verdict that the sentence needs.
+    """
+
+    text: str
+    stem: str
+    picture: str
+    rests_on: Sequence[tuple[str, str]]
+
+    def sentence(self, claims: Mapping[str, Sequence[Claim]]) -> str | None:
+        """Return the sentence with its numbers, or None unless every claim is there and has the verdict it needs."""
+        means = []
+        for beginning, needed in self.rests_on:
+            claim = next((c for of in claims.values() for c in of if c.text.startswith(beginning)), None)
+            if claim is None or claim.verdict != needed:
+                return None
+            means.append(claim.measured[0].mean)
+        return self.text.format(*means)
+
+
+FINDINGS = (
+    Finding(
+        "A DCG judges each result by its grade (gain) and its position (discount). Which numbers one takes matters:"
+        " two metrics that both reward better grades agree on the best list, but order {0:.0%} of all pairs of "
+        "lists differently once there are three grades or more.",
+        "figure_00_coherence",
+        "share of pairs of lists that two metrics order differently, by number of grades",
+        [("3 to 6 grades", HOLDS), ("two compatible metrics", HOLDS), ("two grades: compatible", CONDITION)],
+    ),
+    Finding(
+        "The numbers can be learned from people who say which of two lists they prefer: after 200 such judgements "
+        "the paper's method predicts {0:.0%} of further ones.",
+        "figure_01_02",
+        "precision and similarity against the number of pairs",
+        [("precision is close to .95", HOLDS), ("precision grows", HOLDS)],
+    ),
+    Finding(
+        "`DCGLearner`, which learns gains and discounts directly, predicts {0:.0%} more of them than the paper's "
+        "method (in points, 20 to 200 judgements), and {1:.0%} more if a fifth of the judgements are wrong.",
+        "study_h_learners",
+        "precision of learners against the number of pairs",
+        [
+            ("`DCGLearner` beats the paper's QP, 20 to 200 pairs, clean", HOLDS),
+            ("`DCGLearner` beats the paper's QP, 20 to 200 pairs, 20%", HOLDS),
+        ],
+    ),
+    Finding(
+        "It pays to choose which lists to ask about: chosen pairs teach more than random ones, also when a tenth of"
+        " the judgements are wrong.",
+        "study_i_active",
+        "precision with chosen and with random pairs",
+        [("chosen pairs teach more than random ones", HOLDS)],
+    ),
+    Finding(
+        "Wrong judgements cost precision, {0:.0%} points of 100 for 40 of 200, and more judgements make up for them"
+        " only up to a limit: 10,000 with a fifth wrong are worth more than 200 right ones, with two fifths wrong "
+        "less.",
+        "study_b_flips_and_pairs",
+        "precision against the share of wrong judgements",
+        [("precision falls from 0 to 40 flipped", HOLDS), ("10,000 flipped pairs teach as much", CONDITION)],
+    ),
+    Finding(
+        "Some comparisons teach nothing. If one list of each pair is the best possible one, more pairs do not help:"
+        " every sensible metric prefers it anyway.",
+        "figure_09",
+        "precision against the number of pairs with the optimal list",
+        [("precision does not grow", HOLDS)],
+    ),
+    Finding(
+        "The paper's measure of success misleads: its similarity stalls at {0:.2f} although the metric is learned "
+        "almost perfectly, because re-ordering the same documents cannot show everything.",
+        "study_f_two_similarities",
+        "two similarities against the number of pairs",
+        [("on permutations the paper's", HOLDS), ("on permutations the identifiable", HOLDS)],
+    ),
+    Finding(
+        "A ranker trained on the users' metric serves them better than one trained on a metric that ignores what "
+        "they value, on simulated queries; on real queries most of the differences are too small to decide.",
+        "train_metric_matrix",
+        "differences between training on the learned and on other metrics",
+        [
+            ("LETOR-shaped, steep truth: training on the learned DCG beats binary1", HOLDS),
+            ("LETOR-shaped, flat truth: training on the learned DCG beats exponential", HOLDS),
+            (
+                "LightGBM example, any relevant result will do: training on the learned DCG is better than exp",
+                UNDECIDED,
+            ),
+        ],
+    ),
+    Finding(
+        "Sharper smoothing follows a ranking metric more closely but is harder to maximise: with 20 random starts "
+        "the sharpest still ends {0:.2f} of NDCG below the bluntest, where the paper finds the opposite.",
+        "theory_restarts",
+        "NDCG against the number of random starts",
+        [
+            ("LETOR-shaped: with 20 starts alpha = 300 trains better than 3", FAILS),
+            ("NDCG@n: smaller error", HOLDS),
+        ],
+    ),
+    Finding(
+        "Smoothed hinge ranks do what they promise: from the worst possible order they reach the best one, where "
+        "the plain smoothed metric does not move. Their mixture with regression shows no gain here.",
+        "theory_hinge_ranks",
+        "NDCG against gradient steps from random scores and from reversed ones",
+        [
+            ("SHF-SDCG corrects scores in reverse order", HOLDS),
+            ("Nonlinear queries: REG-SHF-SDCG beats SHF-SDCG, gradients", UNDECIDED),
+        ],
+    ),
+)
+"""The ten findings, in the order of the page."""

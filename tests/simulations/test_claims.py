@@ -1,0 +1,186 @@
+"""The rule of verdicts, and that every row of the page of claims can come out each way."""
+
+import re
+import sys
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dcglearn as dl
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from simulations import __main__ as everything  # noqa: E402
+from simulations import claims_page, run  # noqa: E402
+from simulations.claims import (  # noqa: E402
+    CONDITION,
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Claim,
+    Interval,
+    conditional,
+    interval,
+    select,
+    verdict,
+)
+
+
+@cache
+def committed():
+    """Return all claims on the committed tables, by program."""
+    return everything.all_claims(ROOT / "figures")
+
+
+def all_rows():
+    return [claim for claims in committed().values() for claim in claims]
+
+
+def made_up(claim, targets, noise=0.0):
+    """Return the claim on a table of four repeats in which its means, branch by branch, are these targets."""
+    rows_of = {}
+    for (rows, minus), target in zip(claim.branches, targets, strict=True):
+        base = 0.0
+        if minus is not None:
+            base = rows_of.setdefault(str(minus), (minus, 0.0, 0.0))[1]
+        rows_of.setdefault(str(rows), (rows, base + target, noise))
+    records = [
+        {**dict(setting), "repeat": repeat, claim.value: mean + (noise if repeat % 2 else -noise)}
+        for rows, mean, noise in rows_of.values()
+        for setting in settings(rows)
+        for repeat in range(4)
+    ]
+    return replace(claim, table=pl.DataFrame(records, infer_schema_length=None))
+
+
+def settings(rows):
+    """Return one list of (column, value) for each setting that rows select."""
+    return product(
+        *([(name, v) for v in (value if isinstance(value, tuple) else (value,))] for name, value in rows.items())
+    )
+
+
+def targets(claim):
+    """Return a mean well within the claim's bounds, and one well outside them."""
+    width = 1.0 if np.isinf(claim.high - claim.low) else max(claim.high - claim.low, 0.5)
+    if np.isinf(claim.high):
+        return claim.low + width, claim.low - width
+    if np.isinf(claim.low):
+        return claim.high - width, claim.high + width
+    return (claim.low + claim.high) / 2, claim.high + width
+
+
+class TestRule:
+    @pytest.mark.parametrize(
+        ("low", "high", "ends", "expected"),
+        [
+            (0.0, np.inf, (0.1, 0.2), HOLDS),
+            (0.0, np.inf, (-0.2, -0.1), FAILS),
+            (0.0, np.inf, (-0.1, 0.2), UNDECIDED),
+            (0.0, np.inf, (0.0, 0.0), FAILS),  # no difference at all is not a positive one
+            (-np.inf, 0.0, (-0.2, -0.1), HOLDS),
+            (-np.inf, 0.0, (0.1, 0.2), FAILS),
+            (-np.inf, 0.0, (-0.1, 0.1), UNDECIDED),
+            (-0.1, 0.1, (-0.05, 0.1), HOLDS),
+            (-0.1, 0.1, (-0.05, 0.2), UNDECIDED),
+            (-0.1, 0.1, (-0.2, 0.2), UNDECIDED),
+            (-0.1, 0.1, (-0.3, -0.2), FAILS),
+            (-0.1, 0.1, (0.2, 0.3), FAILS),
+            (1.0, 1.0, (1.0, 1.0), HOLDS),
+            (1.0, 1.0, (0.98, 1.0), UNDECIDED),
+        ],
+    )
+    def test_one_interval_gives_one_verdict(self, low, high, ends, expected):
+        assert verdict(Interval(sum(ends) / 2, *ends, repeats=20), low, high) == expected
+
+    def test_a_condition_needs_both_branches(self):
+        assert conditional(HOLDS, FAILS) == CONDITION
+        assert conditional(HOLDS, HOLDS) == HOLDS
+        assert conditional(HOLDS, UNDECIDED) == UNDECIDED
+        assert {conditional(first, HOLDS) for first in (FAILS, UNDECIDED)} == {FAILS, UNDECIDED}
+
+    def test_the_interval_covers_the_true_mean_in_95_percent(self):
+        rng = np.random.default_rng(0)
+        intervals = [interval(rng.normal(3.0, 2.0, 6)) for _ in range(2000)]
+        assert np.mean([i.low <= 3.0 <= i.high for i in intervals]) == pytest.approx(0.95, abs=0.015)
+
+    @pytest.mark.parametrize("values", [[1.0], [1.0, np.nan], [1.0, np.inf]])
+    def test_values_without_an_interval_are_refused(self, values):
+        with pytest.raises(dl.InputError, match="finite value in each of at least two repeats"):
+            interval(values)
+
+    def test_differences_are_paired_by_repeat_in_any_order(self):
+        rows = [(r, kind, 10.0 * r + (kind == "a") * r) for r in (2, 0, 1) for kind in "ba"]
+        table = pl.DataFrame(rows, schema=["repeat", "kind", "x"], orient="row")
+        claim = Claim(table, "ours", "here", "a is above b", "x", {"kind": "a"}, {"kind": "b"}, low=0.0)
+        np.testing.assert_allclose(claim.differences(), [0, 1, 2])
+        both = replace(claim, rows={"kind": ("a", "b")}, minus=None)
+        np.testing.assert_allclose(both.differences(), [0, 10.5, 21])
+
+    def test_claims_that_cannot_fail_and_conditions_without_a_test_are_refused(self):
+        table = pl.DataFrame({"repeat": [0, 1], "x": [0.0, 1.0]})
+        with pytest.raises(dl.InputError, match="no mean could contradict"):
+            Claim(table, "ours", "here", "x is a number", "x", {})
+        with pytest.raises(dl.InputError, match="needs words"):
+            Claim(table, "ours", "here", "x is positive", "x", {}, low=0.0, condition="if the sun shines")
+        with pytest.raises(dl.InputError, match="needs words"):
+            Claim(table, "ours", "here", "x is positive", "x", {}, low=0.0, otherwise=({}, None))
+
+
+class TestEveryRow:
+    def test_every_row_can_come_out_each_way(self):
+        for claim in all_rows():
+            inside, outside = targets(claim)
+            noise = 100.0 * (1 + abs(inside) + abs(outside))
+            n = len(claim.branches)
+            elsewhere = outside if n == 2 else inside
+            outcomes = {
+                HOLDS: made_up(claim, [inside] * n),
+                FAILS: made_up(claim, [outside] * n),
+                UNDECIDED: made_up(claim, [inside] * n, noise),
+            }
+            if n == 2:
+                outcomes[CONDITION] = made_up(claim, [inside, elsewhere])
+            for expected, made in outcomes.items():
+                assert made.verdict == expected, f"{claim.place}: {claim.text}"
+
+    def test_every_row_says_what_it_compares_on_all_repeats(self):
+        for claim in all_rows():
+            for branch, (rows, minus) in enumerate(claim.branches):
+                assert claim.measured[branch].repeats == claim.table["repeat"].n_unique(), claim.text
+                if minus is not None:
+                    table = claim.table.with_row_index("at")
+                    assert not set(select(table, rows)["at"]) & set(select(table, minus)["at"]), claim.text
+            assert claim.paper in claims_page.PAPERS
+            assert len(claim.text) > 20
+
+    def test_no_comparison_has_two_rows(self):
+        texts = [claim.text for claim in all_rows()]
+        assert len(set(texts)) == len(texts)
+
+
+class TestPage:
+    def test_it_is_that_of_the_committed_tables(self):
+        assert (ROOT / "docs" / "claims.md").read_text() == claims_page.page(committed())
+        table = run.rounded(claims_page.summary_table(committed()))
+        assert (ROOT / "figures" / "claims.csv").read_text() == table.write_csv()
+
+    def test_it_has_every_program_and_is_short(self):
+        assert list(committed()) == [module.STEM for module in everything.programs()]
+        text = (ROOT / "docs" / "claims.md").read_text()
+        assert len(text.split()) <= 6000
+        assert claims_page.counts(committed())[CONDITION] <= 12
+        for row in (line for line in text.splitlines() if re.match(r"\| \[[^!]", line)):
+            assert row.count("|") == 6
+            assert len(re.findall(r"[-\d.e+]+", row.split("|")[4].split("](")[0])) == 3
+
+    def test_its_links_lead_to_files(self):
+        text = (ROOT / "docs" / "claims.md").read_text()
+        for target in set(re.findall(r"\]\(([^)#]+)\)", text)):
+            assert (ROOT / "docs" / target).exists(), target
