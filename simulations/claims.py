@@ -185,10 +185,8 @@ class Claim:
 
     def __str__(self) -> str:
         words = f", {self.condition}" if self.condition else ""
-        elsewhere = f"; elsewhere {self.measured(1)}" if self.condition else ""
-        return (
-            f"{self.place}: {self.text}{words}\n  {self.verdict.upper()}: {self.measured()}{elsewhere}; {self.bounds}"
-        )
+        numbers = "; elsewhere ".join(map(str, self.measured))
+        return f"{self.place}: {self.text}{words}\n  {self.verdict.upper()}: {numbers}; {self.bounds}"
 
 
 def select(table: pl.DataFrame, rows: Rows) -> pl.DataFrame:

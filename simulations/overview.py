@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,7 @@ import dcglearn as dl
 from simulations.claims import CONDITION, FAILS, HOLDS, UNDECIDED
 from simulations.run import TRUTH_STYLES, TRUTHS
 
-VERDICT_LOOKS = {
+VERDICT_LOOKS: dict[str, dict[str, Any]] = {
     HOLDS: {"color": "#0072B2", "marker": "o"},
     CONDITION: {"color": "#56B4E9", "marker": "D"},
     UNDECIDED: {"color": "#8C8C8C", "marker": "s", "markerfacecolor": "white"},

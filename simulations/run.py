@@ -26,7 +26,7 @@ STYLES = dl.plots.LINE_STYLES
 SUFFIXES = (".csv", ".png", ".pdf")
 TRUTHS = ("D1", "D2")
 """Names of the true DCGs of `dcglearn.simulate.ground_truth`."""
-TRUTH_STYLES = dict(zip(TRUTHS, STYLES, strict=False))
+TRUTH_STYLES: dict[str, Any] = dict(zip(TRUTHS, STYLES, strict=False))
 """Colours and markers of the true DCGs in every picture."""
 
 MEASURES = {
