@@ -22,6 +22,7 @@ from .learning.cross_validation import ridge_path as ridge_path
 from .learning.dcg_learner import DCGLearner as DCGLearner
 from .learning.held_out import compare_learners as compare_learners
 from .learning.next_pairs import suggest_pairs as suggest_pairs
+from .learning.noise_ceiling import noise_ceiling as noise_ceiling
 from .learning.product_form import position_dependence as position_dependence
 from .learning.rater_agreement import rater_agreement as rater_agreement
 from .learning.similarity import gauge_free_similarity as gauge_free_similarity

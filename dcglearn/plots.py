@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dcglearn.evaluation.compare_systems import SystemComparison
     from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.factoring import Factoring
+    from dcglearn.learning.held_out import Comparison
     from dcglearn.learning.rater_agreement import RaterAgreement
     from dcglearn.metric.dcg import DCG
     from dcglearn.metric_coherence.coherence import Coherence, RegretCurve, Witness
@@ -38,6 +39,9 @@ LINE_STYLES = (
     {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
 )
 """Okabe and Ito's colour-blind safe colours, each with a marker and a dash for print in black and white."""
+
+SHARES_HEIGHT = 2.4
+"""Height of the panel of held-out shares, in inches."""
 
 PRINT_STYLE: dict[Any, Any] = {
     "font.size": 9,
@@ -142,6 +146,46 @@ def learned_figure(factoring: Factoring, others: Mapping[str, DCG] | None = None
         image = plot_weights(factoring.rank_one, part, limit=limit, title=share)
         figure.colorbar(image, ax=[whole, part], label="worth of the grade at the position")
     return figure
+
+
+def plot_shares(comparison: Comparison, axes: Axes) -> Axes:
+    """Draw the shares of held-out pairs that metrics respect, and the noise ceiling with its interval.
+
+    Bars are the interval of the difference from the learned DCG. The ceiling speaks for pairs of lists that recur; it
+    is drawn beside the learned DCG's share of the same pairs.
+    """
+    rows, look = comparison.rows, LINE_STYLES[0]
+    names = [row.name.partition(" (")[0] for row in rows]
+    first = rows[0].share
+    for place, row in enumerate(rows):
+        axes.plot(row.share, place, "o", color=look["color"], ms=4)
+        axes.plot([first - row.high, first - row.low], [place, place], color=look["color"], lw=1.3)
+    if comparison.ceiling is not None and comparison.reached is not None:
+        ceiling, place = comparison.ceiling, len(rows)
+        axes.axhline(place - 0.5, color="0.8", lw=0.8)
+        axes.plot(comparison.reached, place, "o", color=look["color"], ms=4)
+        axes.plot(ceiling.interval, [place + 1] * 2, color="0.3", lw=1.3)
+        axes.plot(ceiling.share, place + 1, "D", color="0.3", ms=4)
+        axes.plot([ceiling.lower, ceiling.upper], [place + 1] * 2, "|", color="0.3", ms=9)
+        names += [f"{rows[0].name}, on lists that recur", "noise ceiling, on lists that recur"]
+    axes.set_yticks(range(len(names)), names)
+    axes.invert_yaxis()
+    axes.set(xlabel="share of held-out preferences respected")
+    return axes
+
+
+def add_shares(figure: Figure, comparison: Comparison) -> None:
+    """Add a panel with `plot_shares` below the panels of a figure, which becomes taller."""
+    with _print_style():
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + SHARES_HEIGHT)
+        grid = figure.add_gridspec(2, 1, height_ratios=[height, SHARES_HEIGHT])
+        places = [axes.get_subplotspec() for axes in figure.axes]
+        for axes, place in zip(figure.axes, places, strict=True):
+            if place is not None:  # the bar of colours has no place of its own
+                inner = grid[0].subgridspec(*place.get_gridspec().get_geometry())
+                axes.set_subplotspec(inner[place.rowspan.start, place.colspan.start])
+        plot_shares(comparison, figure.add_subplot(grid[1]))
 
 
 def banded_figure(

@@ -1,15 +1,20 @@
 """Pictures: what is drawn, and that files are pictures."""
 
+import itertools
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from dcglearn.cli.report import learn_report
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import dcg_figure, learned_figure, plot_discounts, plot_gains, plot_weights, save_figure
 from tests.makers import TRUTH, random_log
+
+POOL = np.array(list(itertools.product(range(2), repeat=5)))
 
 
 def axes():
@@ -46,6 +51,22 @@ def test_learned_figure_leaves_grades_that_never_occur_white():
     figure = learned_figure(UtilityLearner().fit(log).factor())
     shown = figure.axes[2].images[0].get_array()
     np.testing.assert_array_equal(np.ma.getmaskarray(shown).all(axis=0), [False, True, False, True])
+
+
+@pytest.mark.parametrize("method", ["dcg", "qp"])
+def test_held_out_shares_stand_below_with_the_noise_ceiling(method):
+    rng = np.random.default_rng(0)
+    log = Preferences.from_ratings(POOL[rng.integers(0, 32, 300)], rng.integers(0, 4, 300))
+    report = learn_report(log, method=method, holdout=0.5, by="list")
+    figure, ceiling = report.figure(), report.comparison.ceiling
+    shares = figure.axes[-1]
+    figure.draw_without_rendering()
+    boxes = [panel.get_position() for panel in figure.axes[:-1]]
+    assert all(box.y0 > shares.get_position().y1 for box in boxes)
+    names = [text.get_text() for text in shares.get_yticklabels()]
+    assert names[0] == "learned DCG" and names[-1] == "noise ceiling, on lists that recur"
+    drawn = {round(float(x), 6) for line in shares.lines for x in line.get_xdata()}
+    assert {round(x, 6) for x in (*ceiling.interval, ceiling.share, ceiling.lower, report.comparison.reached)} <= drawn
 
 
 @pytest.mark.parametrize(("suffix", "magic"), [("png", b"\x89PNG"), ("pdf", b"%PDF"), ("svg", b"<?xml")])

@@ -60,14 +60,16 @@ class Report:
         return self.dcg.utility if isinstance(self.learner, DCGLearner) else self.learner.utility_
 
     def figure(self) -> Figure:
-        """Return a figure of the learned DCG beside the usual one."""
-        from dcglearn.plots import banded_figure, learned_figure
+        """Return a figure of the learned DCG beside the usual one, and of the held-out shares."""
+        from dcglearn.plots import add_shares, banded_figure, learned_figure
 
         others = {f"{CURRENT}@{self.log.depth}": DCG.standard(self.log.n_grades, self.log.depth)}
-        if self.factoring is not None:
-            return learned_figure(self.factoring, others)
         bands = None if self.bands is None else (self.bands.gain_band, self.bands.discount_band)
-        return banded_figure(self.dcg, others, bands)
+        learned = None if self.factoring is None else learned_figure(self.factoring, others)
+        figure = learned or banded_figure(self.dcg, others, bands)
+        if self.comparison is not None:
+            add_shares(figure, self.comparison)
+        return figure
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain Python values, for programs."""

@@ -11,6 +11,7 @@ from dcglearn.foundation.progress import counted, in_stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.cross_validation import choose_C
 from dcglearn.learning.dcg_learner import DCGLearner
+from dcglearn.learning.noise_ceiling import NoiseCeiling, noise_ceiling
 from dcglearn.learning.resampling import natural_unit, resampled_weights
 from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.metric.dcg import DCG, as_dcg, is_metric_file, textbook_dcgs
@@ -80,6 +81,12 @@ class Comparison:
         Number of decided pairs.
     by : str
         Unit that the bootstrap drew.
+    ceiling : NoiseCeiling or None
+        Noise ceiling of the held-out pairs; None where too few lists recur.
+    reached : float or None
+        Share of the ceiling's pairs that the learned DCG respects.
+    no_ceiling : str
+        Why there is no ceiling.
     """
 
     rows: tuple[Row, ...]
@@ -88,6 +95,9 @@ class Comparison:
     n_train: int
     n_held_out: int
     by: str
+    ceiling: NoiseCeiling | None = None
+    reached: float | None = None
+    no_ceiling: str = ""
 
     def __getitem__(self, name: str) -> Row:
         """Return the row of this name, or else the first whose name begins with it."""
@@ -118,14 +128,46 @@ class Comparison:
             f"({_difference(best)}); {sentence}"
         )
 
+    @property
+    def room(self) -> str:
+        """How far the learned DCG is from the noise ceiling, in words; why there is none, where there is none."""
+        if self.ceiling is None or self.reached is None:
+            return self.no_ceiling
+        share, low = self.ceiling.share, self.ceiling.interval[0]
+        if low <= self.reached:
+            return (
+                f"no function of the grades is shown to be better there than the learned DCG ({self.reached:.1%} of "
+                f"the preferences; the noise ceiling is about {share:.1%})"
+            )
+        return (
+            f"the learned DCG respects {self.reached:.1%} there, and about {share:.1%} is all that any function of the "
+            f"grades could reach: {100 * (share - self.reached):.1f} points are left"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values."""
-        return {**vars(self), "rows": [vars(row) for row in self.rows], "verdict": self.verdict}
+        ceiling = None if self.ceiling is None else {**self.ceiling.to_dict(), "room": self.room}
+        rows = [vars(row) for row in self.rows]
+        return {**vars(self), "rows": rows, "ceiling": ceiling, "verdict": self.verdict}
 
     def __str__(self) -> str:
         head = f"share of {self.n_held_out} held-out pairs respected, learned from {self.n_train} others"
         ahead = f"(right: how far the learned DCG is ahead, {LEVEL:.0%} bootstrap interval by {self.by})"
-        return "\n".join([head, ahead, *map(str, self.rows), self.verdict])
+        return "\n".join([head, ahead, *map(str, self.rows), self.verdict, *self._ceiling_lines()])
+
+    def _ceiling_lines(self) -> list[str]:
+        ceiling = self.ceiling
+        if ceiling is None or self.reached is None:
+            return [self.no_ceiling] if self.no_ceiling else []
+        (low, high), unit = ceiling.interval, ceiling.unit
+        return [
+            f"noise ceiling, on {ceiling.about}",
+            f"  {self.reached:.4f}  {LEARNED}",
+            f"  {ceiling.share:.4f}  {'any function of the grades, at most':<56}({low:.4f} to {high:.4f})",
+            f"  {ceiling.lower:.4f}  reached by the lists' own worth, on held-out {unit}s",
+            f"  {ceiling.upper:.4f}  reached by the lists' own worth, on the same {unit}s (too high)",
+            self.room,
+        ]
 
 
 def _difference(row: Row) -> str:
@@ -225,11 +267,22 @@ def compare_dcg(
     metrics.setdefault(current_name, current_dcg)
     intervals = _intervals(held_out, metrics, unit, n_resamples, seed)
     agreements = {name: held_out.agreement(metric) for name, metric in metrics.items()}
+    ceiling, no_ceiling = _ceiling(held_out, seed)
+    reached = None if ceiling is None else ceiling.share_of(learned)
     rows = tuple(
         Row(name, agreement.share, agreement.precision, agreements[LEARNED].share - agreement.share, *interval)
         for (name, agreement), interval in zip(agreements.items(), intervals, strict=True)
     )
-    return Comparison(rows, current_name, best, len(train.decided), len(held_out), unit)
+    sizes = len(train.decided), len(held_out)
+    return Comparison(rows, current_name, best, *sizes, unit, ceiling, reached, no_ceiling)
+
+
+def _ceiling(log: Preferences, seed: int) -> tuple[NoiseCeiling | None, str]:
+    """Return the noise ceiling of a log, or why there is none."""
+    try:
+        return noise_ceiling(log, seed=seed), ""
+    except InputError as error:
+        return None, str(error)
 
 
 def _current(current: DCGLike, log: Preferences) -> tuple[str, DCG]:

@@ -18,6 +18,7 @@ from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.memory import refuse_beyond_memory
 from dcglearn.foundation.validation import LARGEST, MAX_GRADES, InputError, scale_size, whole_number
 from dcglearn.logs.line_formats import BLANK, NUMBER, Source, shown
+from dcglearn.logs.rating_counts import parsed_counts
 from dcglearn.logs.winner_words import WinnerCodes, own_words, winners_of, word_of
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ class _GoodLines:
             return self._winner(value)
         if about.kind == "documents":
             return _documents(value, role, self._rules.depth)
-        checks = {"label": _label, "identity": _identity, "swapped": _swapped}
+        checks = {"label": _label, "identity": _identity, "swapped": _swapped, "counts": _counts}
         return checks.get(about.kind, _number)(value, role, about.kind)
 
     def table(self) -> Table:
@@ -245,7 +246,7 @@ class _GoodLines:
             for said, n in Counter(self._said).items():
                 words[word_of(said)] += n
             return winners_of(np.array(values), words, {word: self._winner(word) for word in words})
-        if about.kind in ("label", "identity", "documents"):
+        if about.kind in ("label", "identity", "documents", "counts"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])
 
@@ -299,6 +300,17 @@ def _documents(values: Any, role: str, depth: int | None) -> str:
 def _identity(value: Any, role: str, _: str) -> str:
     """Return any value as text: only whether two are equal counts."""
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _counts(value: Any, role: str, _: str) -> str:
+    """Return how often a list got each rating, as text."""
+    if not isinstance(value, str):
+        raise InputError(f"{role} is {shown(value)}, not a count of ratings such as '2:1 4:12'")
+    try:
+        parsed_counts(value)
+    except InputError as error:
+        raise InputError(f"{role}: {error}") from error
+    return value
 
 
 def _number(value: Any, role: str, kind: str) -> float:

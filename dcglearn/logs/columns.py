@@ -16,11 +16,24 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats, Grades
+    from dcglearn.logs.rating_counts import RatingCounts
 
-PAIR_COLUMNS = ("preferred", "other", "weight", "tie", "strength", "margin", "rater", "query", "swapped", "docs")
+PAIR_COLUMNS = (
+    "preferred",
+    "other",
+    "weight",
+    "tie",
+    "strength",
+    "margin",
+    "rater",
+    "query",
+    "swapped",
+    "docs",
+    "segment",
+)
 """The columns with one entry a pair; all but the first two may be None."""
 
-MISSING = {"weight": 1.0, "tie": False, "strength": 1.0, "rater": "", "query": ""}
+MISSING = {"weight": 1.0, "tie": False, "strength": 1.0, "rater": "", "query": "", "segment": ""}
 """The values of pairs that lack a column which other pairs have; margins, sides and documents have none."""
 
 
@@ -39,6 +52,8 @@ class Columns:
     query: NDArray[np.str_] | None = None
     swapped: NDArray[np.bool_] | None = None
     docs: NDArray[np.object_] | None = None  # shape (n, 2): names of the documents of both lists, joined by tabs
+    segment: NDArray[np.str_] | None = None  # shape (n,)
+    ratings: RatingCounts | None = None  # what the pairs were made of; a subset shares it
     grade_names: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
     all_differ: bool = False  # whether the two lists of every pair are known to differ
@@ -71,6 +86,7 @@ def checked_columns(
     grade_names: Sequence[str] | None = None,
     swapped: ArrayLike | None = None,
     docs: ArrayLike | None = None,
+    segment: ArrayLike | None = None,
 ) -> Columns:
     """Return the columns of a log after the checks of `Preferences`, whose parameters these are."""
     lists = _checked_lists(preferred, other, n_grades, grade_names)
@@ -86,6 +102,7 @@ def checked_columns(
         grade_names=None if grade_names is None else tuple(grade_names),
         swapped=None if swapped is None else _flags(swapped, "swapped", n),
         docs=None if docs is None else documents_text(docs, n),
+        segment=None if segment is None else _labels(segment, "segment", n),
     )
 
 

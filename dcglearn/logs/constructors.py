@@ -40,7 +40,7 @@ class Constructors:
         preferred, other : array_like, shape (n, K)
             Document identifiers by position. Every list ranks the same K documents.
         **columns
-            `weight`, `tie`, `strength`, `margin`, `rater`, `query` as in the constructor.
+            `weight`, `tie`, `strength`, `margin`, `rater`, `query`, `segment` as in the constructor.
 
         Raises
         ------
@@ -80,6 +80,7 @@ class Constructors:
         weight: ArrayLike | None = None,
         n_grades: int | None = None,
         *,
+        segment: ArrayLike | None = None,
         depth: int | None = None,
         pad: bool = False,
         scale: Sequence[str] | None = None,
@@ -95,6 +96,8 @@ class Constructors:
             How good each list is, in any unit.
         group : array_like, shape (n,), optional
             Lists are compared within their group, such as a user or a query; by default all with all.
+        segment : array_like, shape (n,), optional
+            Kind of the query or of the rater; lists are compared within it too.
         weight : array_like, shape (n,), optional
             How many lines each line stands for.
         n_grades, depth, pad, scale, equal_groups
@@ -115,7 +118,7 @@ class Constructors:
         from dcglearn.logs.frames import from_arrays
         from dcglearn.logs.rated_lists import rated_columns
 
-        columns = from_arrays({"list": lists, "rating": ratings, "group": group, "weight": weight})
+        columns = from_arrays({"list": lists, "rating": ratings, "group": group, "weight": weight, "segment": segment})
         rules = Rules(n_grades, depth, pad, scale)
         return cls.of_columns(*rated_columns(columns, rules, equal_groups=equal_groups))
 

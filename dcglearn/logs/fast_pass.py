@@ -28,6 +28,7 @@ _GRADE = "(-1|[0-9]{1,3})"
 _PLAIN_GRADE = rf"^{_GRADE}$"
 _PLAIN_LISTS = rf"^({_GRADE}( {_GRADE})*|\[{_GRADE}(, {_GRADE})*\])$"
 _NOT_A_NAME = r"^$|\t|^[\[{]|^-?[0-9]+[.eE]|^(true|false)$"
+_PLAIN_COUNTS = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?:[1-9][0-9]{0,14}( -?[0-9]{1,15}(\.[0-9]{1,15})?:[1-9][0-9]{0,14})*$"
 _PLAIN_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
 
 
@@ -228,6 +229,11 @@ def _identities(column: pl.Series, _: Rules) -> NDArray[Any] | None:
     return column.cast(pl.String).fill_null("").to_numpy()
 
 
+def _counts(column: pl.Series, _: Rules) -> NDArray[Any] | None:
+    plain = column.dtype == pl.String and column.unique().str.contains(_PLAIN_COUNTS).all()
+    return column.to_numpy() if plain else None
+
+
 def _numbers(column: pl.Series, *, positive: bool) -> Floats | None:
     if column.dtype == pl.String and not column.drop_nulls().str.contains(_PLAIN_NUMBER).all():
         return None
@@ -248,5 +254,6 @@ CONVERT = {
     "identity": _identities,
     "swapped": _swapped,
     "documents": _documents,
+    "counts": _counts,
 }
 """The functions that convert columns, by the kind of their role; columns of other kinds are numbers."""

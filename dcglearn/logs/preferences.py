@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from dcglearn.foundation.arrays import Grades, Seed
     from dcglearn.logs.counting import Agreement, Metric
+    from dcglearn.logs.rating_counts import RatingCounts
     from dcglearn.logs.read_table import Recognised
     from dcglearn.logs.visibility import Visibility
 
@@ -55,6 +56,8 @@ class Preferences(Constructors):
         Whether the pair was shown the other way round: `other` first (on the left, at the top), then `preferred`.
     docs : array_like of str, shape (n, 2, K), optional
         Names of the documents of both lists of each pair, `preferred` first.
+    segment : array_like of str, shape (n,), optional
+        Kind of the query or of the rater, such as "navigational"; see `segment_test`.
 
     Attributes
     ----------
@@ -62,6 +65,8 @@ class Preferences(Constructors):
         What a reader left out, and how often.
     counted : dict of str to int
         What a reader counted without leaving it out, such as documents without a judgement.
+    ratings : RatingCounts or None
+        For a log of rated lists, how often each list got each rating in each group; see `noise_ceiling`.
     recognised : Recognised or None
         What a reader took the columns and the winners' words to mean; prints as text.
 
@@ -93,19 +98,21 @@ class Preferences(Constructors):
         grade_names: Sequence[str] | None = None,
         swapped: ArrayLike | None = None,
         docs: ArrayLike | None = None,
+        segment: ArrayLike | None = None,
     ) -> None:
         if isinstance(preferred, Columns):  # checked before: the parts of a log come this way
             columns = preferred
         else:
             columns = checked_columns(
-                preferred, other, n_grades, weight, tie, strength, margin, rater, query, grade_names, swapped, docs
+                *(preferred, other, n_grades, weight, tie, strength, margin, rater, query, grade_names, swapped, docs),
+                segment=segment,
             )
         self._columns = columns
         self.preferred, self.other, self.n_grades = columns.preferred, columns.other, columns.n_grades
         self.weight, self.strength, self.margin = columns.weight, columns.strength, columns.margin
         self.tie, self.rater, self.query = columns.tie, columns.rater, columns.query
         self.grade_names, self.documents = columns.grade_names, columns.documents
-        self.swapped, self.docs = columns.swapped, columns.docs
+        self.swapped, self.docs, self.segment = columns.swapped, columns.docs, columns.segment
         self.dropped: dict[str, int] = {}
         self.counted: dict[str, int] = {}
         self.recognised: Recognised | None = None
@@ -166,6 +173,12 @@ class Preferences(Constructors):
     def decided(self) -> Preferences:
         """The pairs with a winner."""
         return self if self.tie is None else self[~self.tie]
+
+    @cached_property
+    def ratings(self) -> RatingCounts | None:
+        """How often each list of the log got each rating in each group, if the log was made of rated lists."""
+        counts = self._columns.ratings
+        return None if counts is None else counts.of(self._columns)
 
     @cached_property
     def differing(self) -> NDArray[np.bool_]:
@@ -311,11 +324,13 @@ class Preferences(Constructors):
             "a": pl.Series(self.preferred.tolist(), dtype=grades),
             "b": pl.Series(self.other.tolist(), dtype=grades),
             "winner": np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a"),
-            **{name: getattr(self, name) for name in ("strength", "margin", "weight", "rater", "swapped")},
+            **{name: getattr(self, name) for name in ("strength", "margin", "weight", "rater", "swapped", "segment")},
         }
         if self.docs is not None:
             docs = pl.DataFrame(self.docs.astype(str), schema=["docs_a", "docs_b"], orient="row")
             columns |= docs.select(pl.all().str.split("\t")).to_dict()
+        if self.ratings is not None:
+            columns["ratings_a"], columns["ratings_b"] = self.ratings.texts(self._columns)
         return pl.DataFrame({name: values for name, values in columns.items() if values is not None})
 
     def to_pandas(self) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.columns import checked_columns
+from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.read_table import read_columns
 from dcglearn.logs.roles import RATING
 from dcglearn.logs.unique_rows import packed, unique_rows
@@ -51,30 +53,44 @@ def rated_columns(
         cells.lists[preferred],
         cells.lists[other],
         n_grades=rules.n_known or int(max(cells.lists.max(), 0)) + 1,
-        weight=weight / np.bincount(group, weight)[group] if equal_groups else weight,
-        rater=cells.groups[group] if grouped else None,
+        weight=weight / np.bincount(cells.outer[group], weight)[cells.outer[group]] if equal_groups else weight,
+        rater=cells.groups[group, 0] if grouped else None,
         grade_names=rules.scale,
+        segment=cells.groups[group, 1] if "segment" in table else None,
     )
     if grouped:
-        counts["groups without a pair"] = len(cells.groups) - len(np.unique(group))
-    return columns, dropped | {name: count for name, count in counts.items() if count}, recognised
+        counts["groups without a pair"] = len(np.unique(cells.outer)) - len(np.unique(cells.outer[group]))
+    dropped |= {name: count for name, count in counts.items() if count}
+    return replace(columns, ratings=cells.counts()), dropped, recognised
 
 
 class _Cells:
-    """The distinct (group, list, rating) of a log with their weights, ordered by group, then rating."""
+    """The distinct (group, list, rating) of a log with their weights, ordered by group, then rating.
+
+    Lists are compared within a group and a segment: `groups` holds both labels, `outer` the number of the group alone.
+    """
 
     def __init__(self, table: Table) -> None:
         n = len(table["list"])
-        labels = table["group"].astype(str) if "group" in table else np.zeros(n)
-        self.groups, group = np.unique(labels, return_inverse=True)
+        labels = [table[role].astype(str) if role in table else np.full(n, "") for role in ("group", "segment")]
+        (outer, group), (inner, segment) = (np.unique(names, return_inverse=True) for names in labels)
+        codes, group = np.unique(group * len(inner) + segment, return_inverse=True)
+        self.outer = codes // len(inner)
+        self.groups = np.column_stack([outer[self.outer], inner[codes % len(inner)]])
         _, first, number = unique_rows(packed(table["list"]))
         self.lists = table["list"][first]
-        rank = np.unique(table["rating"], return_inverse=True)[1]
+        self.ratings, rank = np.unique(table["rating"], return_inverse=True)
         keys, _, cell = unique_rows(np.column_stack([group, rank, number]).astype(np.int64))
         self.group, self.rank, self.list = keys.T
-        self.weight = np.bincount(cell, table.get("weight", np.ones(n)))
+        self.weight = np.bincount(cell, table.get("weight", np.ones(n))).astype(np.float64)
         self.start = np.flatnonzero(np.diff(self.group, prepend=-1))
         self.size = np.diff(self.start, append=len(keys))
+
+    def counts(self) -> RatingCounts:
+        """Return how often each list got each rating, in each group."""
+        order = np.lexsort([self.rank, self.list, self.group])
+        group, lists, rank = self.group[order], self.list[order], self.rank[order]
+        return RatingCounts(self.lists, self.groups, group, lists, self.ratings[rank], self.weight[order])
 
     def pairs(self, name: str) -> tuple[Integers, dict[str, int]]:
         """Return rows (group, preferred, other, bits of the weight), ordered, and the numbers of pairs left out."""
@@ -128,7 +144,10 @@ class _Cells:
         rated = _sums(self.weight, self.group, self.rank)
         lists = _sums(self.weight, self.group, self.list)
         cells = _sums(self.weight**2, self.group, self.list)
+        within = np.bincount(self.outer, np.bincount(self.group, self.weight) ** 2)
+        whole = np.bincount(self.outer[self.group], self.weight) ** 2
         return {
+            "pairs of different segments": round(((whole - within) / 2).sum()),
             "pairs of equal lists": round(((lists**2 - cells) / 2).sum()),
             "pairs rated equally": round(np.maximum(rated * (rated - 1) / 2, 0).sum()),
         }

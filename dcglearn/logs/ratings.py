@@ -26,10 +26,10 @@ def read_ratings(
     """Read a log of rated lists: of every two lists with different ratings, the higher rated is preferred.
 
     A line is ``{"list": [3, 0, 1], "rating": 4, "group": "user 7", "weight": 2}``, in any format that
-    `read_preferences` reads. Lists are compared within their group, or all with all if no line has a group. A line of
-    weight w counts as w lines. Columns may also be called list: grades, results; rating: satisfaction, score; group:
-    user, session, rater; weight: count. A list may have a column for each position (``grade_1 .. grade_10``), or a row
-    for each document: ``list_id, position, grade, rating``.
+    `read_preferences` reads. Lists are compared within their group, or all with all if no line has a group, and within
+    their segment if there is such a column. A line of weight w counts as w lines. Columns may also be called list:
+    grades, results; rating: satisfaction, score; group: user, session, rater; weight: count. A list may have a column
+    for each position (``grade_1 .. grade_10``), or a row for each document: ``list_id, position, grade, rating``.
 
     Parameters
     ----------
@@ -42,8 +42,9 @@ def read_ratings(
     -------
     Preferences
         Each distinct ordered pair once per group; its weight is the number of pairs of lines that imply it, its
-        `rater` the group. Its `dropped` counts ``pairs of equal lists`` (rated differently), ``pairs rated equally``,
-        ``groups without a pair`` and ``bad lines``, where there are any.
+        `rater` the group. Its `ratings` keep how often each list got each rating. Its `dropped` counts ``pairs of equal
+        lists`` (rated differently), ``pairs rated equally``, ``pairs of different segments``, ``groups without a pair``
+        and ``bad lines``, where there are any.
 
     Raises
     ------

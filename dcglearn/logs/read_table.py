@@ -22,6 +22,7 @@ from dcglearn.logs.columns import Columns, checked_columns
 from dcglearn.logs.frames import PAIR_NAMES, RATING_NAMES, is_frame, is_records, named, polars_frame
 from dcglearn.logs.line_formats import FrameRows, JsonLines, Records, TextLines, errors_in
 from dcglearn.logs.long_tables import LongTable, open_shaped
+from dcglearn.logs.rating_counts import counts_of_texts
 from dcglearn.logs.roles import PREFERENCE, by_role
 from dcglearn.logs.superseded import COUNTS, REASONS, reasons_of
 from dcglearn.logs.winner_words import WINNERS, Winners, by_sign
@@ -102,6 +103,7 @@ def pair_columns(
     swap, tie, is_open = (winner == WINNERS[word] for word in ("b", "tie", "open"))
     ids, supersedes = table.pop("id", None), table.pop("supersedes", None)
     docs_a, docs_b = table.pop("docs_a", None), table.pop("docs_b", None)
+    ratings = [table.pop(role, None) for role in ("ratings_a", "ratings_b")]
     if "swapped" in table:
         table["swapped"] = (table["swapped"] > 0) ^ swap
     if docs_a is not None and docs_b is not None:
@@ -116,6 +118,11 @@ def pair_columns(
         grade_names=rules.scale,
         **table,
     )
+    if all(texts is not None for texts in ratings):
+        texts = np.column_stack([np.where(swap, *ratings[::-1]), np.where(swap, *ratings)])
+        columns = replace(columns, ratings=counts_of_texts(columns, texts))
+    elif any(texts is not None for texts in ratings):
+        raise InputError("ratings_a and ratings_b go together: one of the two is missing")
     if reasons is not None:
         is_open &= reasons == COUNTS
         counts = {words: int((reasons == reason).sum()) for reason, words in REASONS.items()}

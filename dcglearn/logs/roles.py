@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Role:
     """The meaning of a column: kind of its values, accepted names, and whether lines may lack it.
 
-    `kind` is one of grades, grade, winner, label, identity, number, positive, swapped, documents; a `uniform` column
-    has a value on every line or on none. `marks` are the words that name the columns of a list with a column for each
-    position.
+    `kind` is one of grades, grade, winner, label, identity, number, positive, swapped, documents, counts; a `uniform`
+    column has a value on every line or on none. `marks` are the words that name the columns of a list with a column for
+    each position.
     """
 
     kind: str
@@ -44,16 +44,20 @@ PREFERENCE = {
     "swapped": Role("swapped", ("swapped", "shown_left", "shown_first"), uniform=True),
     "docs_a": Role("documents", ("docs_a", "documents_a"), uniform=True),
     "docs_b": Role("documents", ("docs_b", "documents_b"), uniform=True),
+    "segment": Role("label", ("segment",)),
+    "ratings_a": Role("counts", ("ratings_a",), uniform=True),
+    "ratings_b": Role("counts", ("ratings_b",), uniform=True),
 }
 """The columns of a log of preferences."""
 
-NOT_LEARNED = ("id", "supersedes", "swapped", "docs_a", "docs_b")
+NOT_LEARNED = ("id", "supersedes", "swapped", "docs_a", "docs_b", "segment", "ratings_a", "ratings_b")
 """The columns that learners do not use: logs in parts do without them."""
 
 RATING = {
     "list": Role("grades", ("list", "grades", "results"), required=True, marks=("",)),
     "rating": Role("number", ("rating", "satisfaction", "score"), required=True),
     "group": Role("label", ("group", "user", "session", "rater"), uniform=True),
+    "segment": Role("label", ("segment",)),
     "weight": Role("positive", ("weight", "count")),
 }
 """The columns of a log of ratings."""

@@ -1,0 +1,109 @@
+"""The ratings kept beside the pairs of a log of rated lists."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.preferences import Preferences
+from dcglearn.logs.ratings import read_ratings
+from dcglearn.logs.readers import read_preferences
+
+LISTS = np.random.default_rng(0).integers(0, 3, (60, 2))
+RATINGS = np.random.default_rng(1).integers(1, 5, 60) / 2
+GROUPS = np.repeat(["ann", "bob", "cy"], 20)
+
+
+def counted(ratings):
+    """Return the number of ratings by labels of the group, list and rating."""
+    lists, groups = ratings.lists.tolist(), ratings.groups.tolist()
+    keys = [
+        (*groups[g], *lists[u], r)
+        for g, u, r in zip(ratings.group.tolist(), ratings.list.tolist(), ratings.rating.tolist(), strict=True)
+    ]
+    assert len(set(keys)) == len(keys)
+    return dict(zip(keys, ratings.weight.tolist(), strict=True))
+
+
+def brute_force(rows):
+    counts = {}
+    for row in rows:
+        key = (GROUPS[row], "", *LISTS[row].tolist(), RATINGS[row])
+        counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+def test_the_counts_are_those_of_the_lines_and_a_subset_keeps_those_of_its_lists():
+    log = Preferences.from_ratings(LISTS, RATINGS, GROUPS)
+    assert counted(log.ratings) == brute_force(range(60))
+    assert "60 ratings of 9 lists in 3 group(s)" in repr(log.ratings)
+    ann = log[log.rater == "ann"]
+    assert counted(ann.ratings) == brute_force(range(20))
+    pair = log[:1]
+    kept = {tuple(pair.preferred[0].tolist()), tuple(pair.other[0].tolist())}
+    rows = [i for i in range(60) if GROUPS[i] == pair.rater[0] and tuple(LISTS[i].tolist()) in kept]
+    assert counted(pair.ratings) == brute_force(rows)
+    assert log.merged().ratings is None and Preferences(log.preferred, log.other).ratings is None
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "csv"])
+def test_saving_keeps_the_counts(tmp_path, suffix):
+    log = Preferences.from_ratings(LISTS, RATINGS, GROUPS, segment=np.tile(["new", "old"], 30))
+    path = tmp_path / f"log.{suffix}"
+    if suffix == "csv":
+        texts = [pl.col(side).cast(pl.List(pl.String)).list.join(" ") for side in ("a", "b")]
+        log.to_polars().with_columns(texts).write_csv(path, separator="\t")
+    else:
+        log.save(path)
+    again = read_preferences(path)
+    assert counted(again.ratings) == counted(log.ratings)
+    assert again.segment.tolist() == log.segment.tolist()
+    before = log.to_polars().drop("ratings_a", "ratings_b", "segment")
+    assert Preferences.from_frame(before).ratings is None and Preferences.from_frame(before).segment is None
+
+
+def test_the_winner_says_which_list_the_counts_belong_to():
+    rows = [
+        {"a": [1], "b": [0], "winner": "a", "ratings_a": "3:1 4:2", "ratings_b": "1:1"},
+        {"a": [1], "b": [2], "winner": "b", "ratings_a": "3:1 4:2", "ratings_b": "5:7"},
+    ]
+    log = Preferences.from_records(rows)
+    counts = {(*log.ratings.lists[u].tolist(), r): w for u, r, w in rows_of(log.ratings)}
+    assert counts == {(1, 3.0): 1, (1, 4.0): 2, (0, 1.0): 1, (2, 5.0): 7}
+
+
+def rows_of(ratings):
+    return zip(ratings.list.tolist(), ratings.rating.tolist(), ratings.weight.tolist(), strict=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ratings_a": "3"}, "record 1: ratings_a: '3' is no count of ratings such as '2:1 4:12'"),
+        ({"ratings_a": "3:0"}, "a number of times that is not positive"),
+        ({"ratings_a": 3}, "ratings_a is 3, not a count of ratings"),
+        ({"ratings_a": None}, "ratings_a None: give it on every line or on none"),
+    ],
+)
+def test_bad_counts_name_the_line(change, message):
+    row = {"a": [1], "b": [0], "winner": "a", "ratings_a": "3:1", "ratings_b": "1:1"}
+    with pytest.raises(InputError, match=message):
+        Preferences.from_records([row | change, row] if "None" not in message else [row, row | change])
+
+
+def test_counts_of_one_side_and_counts_that_contradict_each_other_are_refused():
+    row = {"a": [1], "b": [0], "winner": "a", "ratings_a": "3:1"}
+    with pytest.raises(InputError, match="ratings_a and ratings_b go together"):
+        Preferences.from_records([row])
+    rows = [row | {"ratings_b": "1:1"}, row | {"b": [2], "ratings_a": "3:2", "ratings_b": "2:2"}]
+    with pytest.raises(InputError, match=r"list \[1\] has the ratings '3:1' on one line and '3:2' on another"):
+        Preferences.from_records(rows)
+
+
+def test_lists_are_compared_within_their_segment(tmp_path):
+    text = "list,rating,segment\n1,4,new\n0,1,new\n1,1,old\n0,3,old\n"
+    (tmp_path / "x.csv").write_text(text)
+    log = read_ratings(tmp_path / "x.csv")
+    assert log.segment.tolist() == ["new", "old"] and log.preferred.tolist() == [[1], [0]]
+    assert log.dropped == {"pairs of different segments": 4} and log.rater is None
+    assert log[log.segment == "old"].ratings.groups.tolist() == [["", "old"]]
