@@ -204,6 +204,8 @@ def banded_figure(
     """
     figure = dcg_figure({"learned": dcg, **(others or {})})
     with _print_style():
+        for axes, title in zip(figure.axes, ("what a grade is worth", "how much a position counts"), strict=True):
+            axes.set_title(title)
         for axes, first, band in zip(figure.axes, (0, 1), bands or (), strict=False):
             ranks = np.arange(first, first + band.shape[1])
             axes.fill_between(ranks, *band, color=LINE_STYLES[0]["color"], alpha=0.2, lw=0, label="90% band of learned")

@@ -25,7 +25,7 @@ PEERS = {
     "evaluation.into_ir_measures": ["ir_measures"],
     "rankers.trees": ["lightgbm"],
 }
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -78,26 +78,35 @@ def same_but_for_rounding(shown: str, printed: str) -> bool:
     return words[0] == words[1] and numbers[0] == pytest.approx(numbers[1], rel=0.02, abs=0.02)
 
 
-OUTPUTS = {"--bands": 0, "--ranges": 1}
-"""Options of the README's commands whose output stands in its first and second block of text."""
+OUTPUT = re.compile(r"^ *```sh\n(.*?)^ *```(?:\n+```text\n(.*?)^```)?", flags=re.MULTILINE | re.DOTALL)
+"""Commands, and the block of text that follows at once: the standard output of the last of them."""
 
 
 @pytest.mark.posix
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_on_pages_run_and_print_what_the_readme_shows(page, workplace):
-    commands = "".join(blocks(page, "sh")).replace("\\\n", " ")
-    lines = [line for line in commands.splitlines() if line.strip() and not line.startswith("make ")]
+def test_commands_on_pages_run_and_print_what_is_shown(page, workplace):
     for peer in ("pyarrow", "distributed") if page.name == "scale.md" else ():
         pytest.importorskip(peer)
-    compared = 0
-    for line in lines:
-        done = subprocess.run(["bash", "-ec", line], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
-        for block in [OUTPUTS[option] for option in OUTPUTS if option in line and page == ROOT / "README.md"]:
-            shown = blocks(page, "text")[block]
-            assert same_but_for_rounding(shown, done.stdout), f"paste the new output into README.md:\n{done.stdout}"
-            compared += 1
-    assert compared == (len(OUTPUTS) if page == ROOT / "README.md" else 0)
+    for commands, shown in OUTPUT.findall(page.read_text()):
+        lines = [line.strip() for line in commands.replace("\\\n", " ").splitlines() if line.strip()]
+        for line in (line for line in lines if not line.startswith("make ")):
+            done = subprocess.run(["bash", "-ec", line], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{line}\n{done.stderr}"
+        if shown:
+            assert same_but_for_rounding(shown, done.stdout), f"paste the new output into {page.name}:\n{done.stdout}"
+
+
+def test_the_first_pages_show_output():
+    for page, needed in {
+        "README.md": 1,
+        "docs/tutorials/dcg_by_lunch.md": 1,
+        "docs/tutorials/thirty_judgements.md": 1,
+    }.items():
+        assert sum(bool(shown) for _, shown in OUTPUT.findall((ROOT / page).read_text())) >= needed
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().split()) <= 900
 
 
 def test_the_readme_begins_with_the_demo():
