@@ -19,7 +19,7 @@ from dcglearn.learning.checkpoint import Checkpoint
 from dcglearn.learning.direct_fit import SHARPNESS, Curves, Model, family, log_curves
 from dcglearn.learning.direct_search import Fit, fit, lowest_objective, warm_fit
 from dcglearn.learning.forms import FORMS, cross_validated_forms, form_of
-from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
+from dcglearn.learning.judgement_costs import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.list_utility_fit import ListPairs, bases_near, fit_form, parameters_of
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.saved_learner import BEYOND, Beyond, SavedLearner

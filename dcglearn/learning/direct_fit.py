@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 
 from dcglearn.learning.curve_prior import CurvePrior, CurveShape, curve_prior
-from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
+from dcglearn.learning.judgement_costs import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.pair_loss import JudgementSource, LossSums, Points
 from dcglearn.learning.trust_region import Local
 

@@ -21,12 +21,32 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dcglearn.foundation.threads import over_chunks
-from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SLOPES, VALUE, add_up
+from dcglearn.learning.judgement_costs import (
+    CURVATURE,
+    HINGE,
+    LIKELIHOOD,
+    SIGMOID,
+    SLOPES,
+    VALUE,
+    Costs,
+    hinge_costs,
+    preference_costs,
+    sigmoid_costs,
+    verdict_costs,
+)
+from dcglearn.learning.judgement_kernel import add_bends, add_differences, add_slopes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats, Grades
+
+
+BLOCK = 1 << 15
+"""Judgements whose losses are in temporary memory at once."""
+
+PLACES = {"low": 0, "high": 1}
+"""Where the thresholds around a judgement stand, from the lower."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +132,8 @@ class Judgements:
         points.
         """
         tables = _with_unknown(points.discounts[:, :, None] * points.gains[:, None, :])
-        factors = _with_unknown(points.gains), points.discounts
-        return _sums(self, (tables, *factors, points.thresholds, points.errors), kind, order)
+        gains = _with_unknown(points.gains)
+        return _sums(self, _Utilities(tables, gains, points.discounts, points.thresholds, points.errors), kind, order)
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -168,9 +188,8 @@ def pair_loss(
     SIGMOID or HINGE. The sums have no axis of points; there is no curvature, for want of gains and discounts.
     """
     table = _with_unknown(weights[None])
-    n_points, depth, width = table.shape
-    factors = np.zeros((n_points, width)), np.zeros((n_points, depth))
-    sums = _sums(judgements, (table, *factors, thresholds[None], errors[None]), kind, SLOPES)
+    at = _Utilities(table, np.zeros(table[:, 0].shape), np.zeros(table[:, :, 0].shape), thresholds[None], errors[None])
+    sums = _sums(judgements, at, kind, SLOPES)
     return LossSums(*(getattr(sums, x.name)[0] for x in fields(sums)))
 
 
@@ -181,20 +200,137 @@ def _with_unknown(values: Floats) -> Floats:
     return padded
 
 
-def _sums(judgements: Judgements, points: tuple[Floats, ...], kind: int, order: int) -> LossSums:
-    """Return the sums at points laid out as `add_up` wants them."""
-    tables, gains, discounts, thresholds, errors = points
-    n_points, n_errors = errors.shape
-    m = gains.shape[1] + discounts.shape[1] + thresholds.shape[1] if order == CURVATURE else 0
-    slopes = (tables, thresholds, errors) if order > VALUE else (tables[:, :, :1], thresholds[:, :0], errors[:, :0])
+@dataclass(frozen=True)
+class _Utilities:
+    """`Points` with their utilities, shape (B, K, L + 1), and gains, shape (B, L + 1), that have a column for -1."""
+
+    tables: Floats
+    gains: Floats
+    discounts: Floats
+    thresholds: Floats
+    errors: Floats
+
+
+def _sums(judgements: Judgements, at: _Utilities, kind: int, order: int) -> LossSums:
+    """Return the sums at points, added up block by block."""
 
     def part(start: int, stop: int) -> LossSums:
-        curved = np.zeros((n_points, m, m)), np.zeros((n_points, n_errors if m else 0, m))
-        sums = np.zeros(n_points), *(np.zeros(x.shape) for x in slopes), *curved, np.zeros(curved[1].shape[:2])
-        add_up(judgements.arrays, points, kind, order, start, stop, sums)
-        loss, moment, of_thresholds, of_errors, joint, crossed, bends = sums
-        known = joint[:, 1:, 1:], crossed[:, :, 1:]
-        return LossSums(loss, moment[:, :, 1:], of_thresholds, of_errors, *known, bends)
+        total = _Totals(at, kind, order)
+        for i in range(start, stop, BLOCK):
+            total.add(judgements, slice(i, min(i + BLOCK, stop)))
+        return total.sums()
 
     n = len(judgements)
     return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)
+
+
+class _Totals:
+    """Sums at B points that grow block by block.
+
+    The second derivatives with gains (and -1) and discounts are `curved`: the rows are these, the thresholds and the
+    errors. Those of the last two with the thresholds are `of_judges`.
+    """
+
+    def __init__(self, at: _Utilities, kind: int, order: int) -> None:
+        self.at, self.kind, self.order = at, kind, order
+        n, n_errors = at.errors.shape
+        self.n_thresholds, self.size = at.thresholds.shape[1], at.gains.shape[1] + at.discounts.shape[1]
+        sloped, bent = order > VALUE, order == CURVATURE
+        self.loss = np.zeros(n)
+        self.moment = np.zeros((*at.tables.shape[:2], at.tables.shape[2] if sloped else 1))
+        self.of_thresholds = np.zeros((n, self.n_thresholds if sloped else 0))
+        self.of_errors = np.zeros((n, n_errors if sloped else 0))
+        n_judges = self.n_thresholds + n_errors
+        self.curved = np.zeros((n, self.size + n_judges, self.size) if bent else (n, 0, 1))
+        self.of_judges = np.zeros((n, n_judges, self.n_thresholds) if bent else (n, 0, 0))
+        self.bends = np.zeros((n, n_errors if bent else 0))
+
+    def add(self, judgements: Judgements, block: slice) -> None:
+        """Add a block of judgements."""
+        at = self.at
+        first, second, level, rater, weight = (x[block] if len(x) > 1 else x for x in judgements.arrays)
+        first, second = first.view(), second.view()
+        first.flags.writeable = second.flags.writeable = False  # one compiled kernel serves all
+        z = np.zeros((len(self.loss), len(first)))
+        add_differences(first, second, at.tables, z)
+        low = np.maximum(level, 1).astype(np.intp)
+        costs = self._costs(z, level, low, at.errors[:, rater])
+        self.loss += (weight * costs.loss).sum(axis=1)
+        if self.order == VALUE:
+            return
+        point, pair = costs.near
+        low, weight_near = (x[pair] if len(x) > 1 else x for x in (low, weight))
+        slopes = {name: weight_near * slope for name, slope in costs.slopes.items()}
+        add_slopes((first, second, point, pair), slopes.pop("z"), self.moment)
+        for name, slope in slopes.items():
+            self.of_thresholds += _binned((point, low + PLACES[name]), slope, self.of_thresholds.shape)
+        if costs.of_error is not None:
+            self.of_errors += _of_raters(weight * costs.of_error, rater, self.of_errors.shape)
+            if self.order == CURVATURE:
+                self.bends += _of_raters(weight * costs.of_error**2, rater, self.bends.shape)
+        if self.order == CURVATURE:
+            rows = {"low": low, "high": low + 1, "e": self.n_thresholds + (rater[pair] if len(rater) > 1 else rater)}
+            bends = {name: weight_near * bend for name, bend in costs.bends.items()}
+            self._add_bends((first, second, point, pair), rows, bends)
+
+    def _costs(self, z: Floats, level: Grades, low: NDArray[np.intp], error: Floats) -> Costs:
+        thresholds = self.at.thresholds
+        if self.kind == SIGMOID:
+            return sigmoid_costs(z, self.order)
+        if self.kind == HINGE:
+            return hinge_costs(z, thresholds[:, low], self.order)
+        simple = self.n_thresholds == 3 and not thresholds[:, 1].any()
+        if simple and ((error > 0).all() or not error.any()):
+            return preference_costs(z, error, self.order)
+        return verdict_costs(z, thresholds[:, low], thresholds[:, low + 1], level == 0, error, self.order)
+
+    def _add_bends(self, pairs: Any, rows: dict[str, NDArray[np.intp]], bends: dict[str, Floats]) -> None:
+        """Add second derivatives named by two variables, which have the `rows` after gains and discounts."""
+        shape = pairs[2].shape
+        of_z = [name for name in bends if name.startswith("z ") and name != "z z"]
+        at = [np.broadcast_to(self.size + rows[name[2:]], shape) for name in of_z]
+        along = np.array([bends[name] for name in of_z]).reshape(len(of_z), *shape)
+        factors = self.at.gains, self.at.discounts
+        add_bends(pairs, factors, bends["z z"], np.array(at, np.intp).reshape(along.shape), along, self.curved)
+        for name, bend in bends.items():
+            one, other = (rows.get(x) for x in name.split())
+            if one is not None and other is not None:
+                places = ((other, one),) if one is other or name.endswith("e") else ((one, other), (other, one))
+                for row, column in places:
+                    self.of_judges += _binned((pairs[2], row, column), bend, self.of_judges.shape)
+
+    def sums(self) -> LossSums:
+        """Return the sums, without what belongs to -1."""
+        size, n_thresholds = self.size, self.n_thresholds
+        n, m = len(self.loss), size + n_thresholds if self.order == CURVATURE else 0
+        joint = np.zeros((n, m, m))
+        if m:
+            joint[:, :, :size] = self.curved[:, :m]
+            joint[:, :size, size:] = self.curved[:, size:m].transpose(0, 2, 1)
+            joint[:, size:, size:] = self.of_judges[:, :n_thresholds]
+        crossed = np.concatenate([self.curved[:, m:], self.of_judges[:, n_thresholds:]], axis=2)
+        return LossSums(
+            loss=self.loss,
+            moment=self.moment[:, :, 1:],
+            thresholds=self.of_thresholds,
+            errors=self.of_errors,
+            joint=joint[:, 1:, 1:],
+            crossed=crossed[:, :, 1:],
+            bends=self.bends,
+        )
+
+
+def _of_raters(values: Floats, rater: NDArray[np.int32], shape: tuple[int, int]) -> Floats:
+    """Return the sums of values, shape (B, n), over the judgements of each rater, shape (B, R)."""
+    if len(rater) > 1:
+        return _binned((np.arange(shape[0])[:, None], rater), values, shape)
+    sums = np.zeros(shape)
+    sums[:, rater[0]] = values.sum(axis=1)
+    return sums
+
+
+def _binned(cells: tuple[NDArray[np.intp], ...], values: Floats, shape: tuple[int, ...]) -> Floats:
+    """Return the sums of values in the cells of an array, whose indices broadcast to the values."""
+    flat = np.ravel_multi_index(tuple(np.broadcast_arrays(*cells)), shape)
+    sums = np.bincount(np.broadcast_to(flat, values.shape).ravel(), values.ravel(), int(np.prod(shape)))
+    return sums.reshape(shape)

@@ -7,6 +7,7 @@ costs O(p d^2).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Self
@@ -44,10 +45,6 @@ class Local:
     def __getitem__(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> Local:
         return Local(*(getattr(self, x.name)[index] for x in fields(self)))
 
-    def put(self, index: NDArray[np.intp], other: Local) -> None:
-        """Replace the function at the points `index`."""
-        for x in fields(self):
-            getattr(self, x.name)[index] = getattr(other, x.name)
 
 
 REACH, FAIR = 50.0, 8
@@ -77,6 +74,12 @@ class Descents:
         numbers = np.full(n, RADIUS), np.zeros(n), np.zeros(n, np.intp), np.zeros(n, np.bool_)
         return cls(theta.copy(), local, *numbers, stopped)
 
+    def move(self, index: NDArray[np.intp], theta: Floats, local: Local) -> None:
+        """Move the descents `index`."""
+        self.theta[index] = theta
+        for x in fields(local):
+            getattr(self.local, x.name)[index] = getattr(local, x.name)
+
     @property
     def best(self) -> int:
         """The descent that has come furthest down."""
@@ -100,12 +103,10 @@ def descend(
     low, high = bounds
     go = Descents.at(theta, function(theta))
     while len(active := np.flatnonzero(~go.stopped)):
-        here = go.local[active]
-        trial = go.theta[active]
-        arrays = here.gradient, here.dense, here.cross, here.tips
+        here, before = go.local[active], go.theta[active]
         radius, damping = go.radius[active], go.damping[active]
-        steps(arrays, trial, low, high, radius, damping)
-        step = trial - go.theta[active]
+        trial = np.clip(before + steps(here, low - before, high - before, radius, damping), low, high)
+        step = trial - before
         promise = -_change(here, step)
         there = function(trial)
         noise = 1e-14 * np.abs(here.value)
@@ -114,10 +115,8 @@ def descend(
         length = np.abs(step).max(axis=1)
         go.radius[active] = _radius(radius, length, fell, promise, taken)
         go.damping[active] = damping
-        moved = active[taken]
-        go.theta[moved] = trial[taken]
-        go.local.put(moved, there[taken])
         go.n_iter[active] += 1
+        go.move(active[taken], trial[taken], there[taken])
         small = promise <= tol * (1 + np.abs(here.value))
         inside = (length < radius) & (damping == 0.0)
         ended = (small & (inside | ~taken)) | (promise <= noise) | (go.radius[active] < 1e-9)
@@ -126,7 +125,8 @@ def descend(
             behind = go.local.value[active] - min(to_beat, go.local.value[go.best])
             ended |= (behind > REACH * np.maximum(promise, fell)) & (go.n_iter[active] >= FAIR)
         go.stopped[active] = ended | (go.n_iter[active] >= max_iter)
-        _leave_followers(go)
+        if len(theta) > 1:
+            _leave_followers(go)
     return go
 
 
@@ -149,179 +149,127 @@ def _radius(radius: Floats, length: Floats, fell: Floats, promise: Floats, taken
 
 def _leave_followers(go: Descents) -> None:
     """Stop descents that come near a lower one."""
-    if len(go.theta) == 1:
-        return
-    order = np.argsort(go.local.value, kind="stable")
-    for place, i in enumerate(order):
-        if not go.stopped[i] and place:
-            apart = np.abs(go.theta[order[:place]] - go.theta[i]).max(axis=1)
-            go.stopped[i] = bool((apart < CLOSE).any())
+    rank = np.argsort(np.argsort(go.local.value, kind="stable"))
+    apart = np.abs(go.theta[:, None, :] - go.theta).max(axis=2)
+    go.stopped |= ((apart < CLOSE) & (rank < rank[:, None])).any(axis=1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def steps(local, theta, low, high, radius, damping):
-    """Add to each row of `theta` a step to the minimum of its quadratic within radius and bounds.
+def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floats) -> Floats:
+    """Return steps to about the minimum of each quadratic between `low` and `high`, within the radius, shape (B, p).
 
-    `local` holds gradients and Hessians. Rows end within the bounds. `damping`, what is added to the Hessian's
-    diagonal, is the last step's; it becomes this one's: 0 for a full Newton step.
+    `low` and `high`, shape (B, p), are bounds of the steps and hold 0 between them. `damping`, what is added to the
+    Hessian's diagonal, is the last steps'; it becomes that of these: 0 for full Newton steps. The tips are eliminated
+    first; where one curves down, it is taken to curve up as much.
     """
-    gradients, denses, crosses, tips = local
-    n, p = theta.shape
-    d = denses.shape[1]
-    matrix = np.empty((d, d))
-    for b in range(n):
-        gradient, dense, cross, tip = gradients[b], denses[b], crosses[b], tips[b]
-        size = 1e-300
-        for x in range(p):
-            size = max(size, abs(dense[x, x] if x < d else tip[x - d]))
-        least = 1e-7 * size
-        damp = damping[b] / 16.0 if damping[b] / 16.0 > least else 0.0
-        step = np.zeros(p)
-        while True:
-            fixed = np.zeros(p, np.bool_)
-            for x in range(p):
-                step[x] = 0.0
-                down = gradient[x] > 0.0
-                fixed[x] = (theta[b, x] <= low[x] and down) or (theta[b, x] >= high[x] and not down)
-            while True:  # one call compiles in half the time of two
-                good = _solved(gradient, dense, cross, tip, damp, fixed, step, matrix)
-                if not (good and _hit_bounds(theta[b], low, high, fixed, step)):
-                    break
-            if good:
-                length = 0.0
-                for x in range(p):
-                    length = max(length, abs(step[x]))
-                if length <= radius[b] and _promise(gradient, dense, cross, tip, step) >= 0.0:
-                    break
-            damp = max(3.0 * damp, least)
-            if damp > 1e30 * size:
-                step[:] = 0.0
-                break
-        damping[b] = damp
-        for x in range(p):
-            theta[b, x] = min(max(theta[b, x] + step[x], low[x]), high[x])
+    n, p = local.gradient.shape
+    d = local.dense.shape[1]
+    step = np.zeros((n, p))
+    gradient, dense = local.gradient, local.dense
+    if p > d:
+        tail = gradient[:, d:]
+        held = np.where(tail > 0, low[:, d:], high[:, d:]) == 0
+        share = np.where(held, 0.0, 1 / np.maximum(np.abs(local.tips), 1e-300))
+        shared = share[:, :, None] * local.cross
+        gradient = gradient[:, :d] - (tail[:, None, :] @ shared)[:, 0]
+        dense = dense - local.cross.transpose(0, 2, 1) @ shared
+    head = np.zeros((n, d))
+    rooms = np.ascontiguousarray(low[:, :d]), np.ascontiguousarray(high[:, :d])
+    dense_steps(gradient, dense, *rooms, radius, damping, head, np.empty((d + 1, d)), np.empty(d, np.intp))
+    step[:, :d] = head
+    if p > d:
+        ends = -share * tail - (shared @ head[:, :, None])[:, :, 0]
+        room = np.maximum(low[:, d:], -radius[:, None]), np.minimum(high[:, d:], radius[:, None])
+        step[:, d:] = np.clip(ends, *room)
+    return step
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _hit_bounds(theta, low, high, fixed, step):
-    """Fix the free parameters that a step takes beyond their bounds there; return whether there are any."""
-    hit = False
-    for x in range(len(theta)):
-        if not fixed[x]:
-            end = min(max(theta[x] + step[x], low[x]), high[x])
-            if end != theta[x] + step[x]:
-                step[x] = end - theta[x]
-                fixed[x] = True
-                hit = True
-    return hit
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _promise(gradient, dense, cross, tip, step):
-    """Return by how much the quadratic falls along a step."""
-    d = len(dense)
-    change = 0.0
-    for x in range(len(step)):
-        along = gradient[x]
-        if x < d:
-            for y in range(d):
-                along += 0.5 * dense[x, y] * step[y]
-        else:
-            along += 0.5 * tip[x - d] * step[x]
-            for y in range(d):
-                along += cross[x - d, y] * step[y]
-        change += step[x] * along
-    return -change
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _solved(gradient, dense, cross, tip, damp, fixed, step, matrix):
-    """Set the free entries of `step` to the minimum of the damped quadratic; return False if it has none.
-
-    The tips are eliminated first, then a Cholesky factorisation solves for the rest. Fixed entries stay; in the
-    matrices they have the rows of the identity, and zeros on the right.
-    """
-    d, p = len(dense), len(step)
-    right = _right(gradient, dense, cross, fixed, step)
-    for x in range(d):
-        for y in range(x + 1):
-            matrix[x, y] = 0.0 if fixed[x] or fixed[y] else dense[x, y]
-        matrix[x, x] = 1.0 if fixed[x] else dense[x, x] + damp
-    if not (_without_tips(matrix, right, cross, tip, damp, fixed) and _factored(matrix)):
-        return False
-    _substitute(matrix, right[:d])
-    for x in range(d):
-        if not fixed[x]:
-            step[x] = right[x]
-    for r in range(d, p):
-        if not fixed[r]:
-            step[r] = right[r] / (tip[r - d] + damp)
-            for x in range(d):
-                if not fixed[x]:
-                    step[r] -= cross[r - d, x] * step[x] / (tip[r - d] + damp)
-    return True
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _without_tips(matrix, right, cross, tip, damp, fixed):
-    """Eliminate the free tips from the lower triangle and the right-hand side; return False if one is not positive."""
-    d = len(matrix)
-    for r in range(d, len(right)):
-        if not fixed[r]:
-            pivot = tip[r - d] + damp
-            if pivot <= 1e-14 * abs(tip[r - d]):
-                return False
-            for x in range(d):
-                share = 0.0 if fixed[x] else cross[r - d, x] / pivot
-                right[x] -= share * right[r]
-                for y in range(x + 1):
-                    matrix[x, y] -= 0.0 if fixed[y] else share * cross[r - d, y]
-    return True
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _right(gradient, dense, cross, fixed, step):
-    """Return minus the slopes where the fixed entries of `step` have been taken; zeros for these."""
-    d, p = len(dense), len(step)
-    right = np.zeros(p)
-    for x in range(p):
-        if not fixed[x]:
-            right[x] = -gradient[x]
-            for y in range(d):
-                if fixed[y]:
-                    right[x] -= (dense[x, y] if x < d else cross[x - d, y]) * step[y]
-            for r in range(d, p if x < d else d):
-                if fixed[r]:
-                    right[x] -= cross[r - d, x] * step[r]
-    return right
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _factored(matrix):
-    """Replace the lower triangle by its Cholesky factor; return False unless it is positive definite."""
-    for x in range(len(matrix)):
-        before = matrix[x, x]
-        for y in range(x + 1):
-            total = matrix[x, y]
-            for z in range(y):
-                total -= matrix[x, z] * matrix[y, z]
-            if x == y:
-                if not total > 1e-14 * abs(before):
-                    return False
-                matrix[x, x] = np.sqrt(total)
+def dense_steps(gradients, hessians, low, high, radii, dampings, out, factor, free):
+    """Set each row of `out` to the step to the minimum of a quadratic that is damped until it keeps to the radius."""
+    for b in range(len(gradients)):
+        largest = 1e-300
+        for x in range(len(free)):
+            largest = max(largest, abs(hessians[b, x, x]))
+        least = 1e-7 * largest
+        damp, below, above = 0.0, 0.0, math.inf
+        while damp < 1e30 * largest:
+            length = _bounded(gradients[b], hessians[b], damp, low[b], high[b], out[b], factor, free)
+            if length > radii[b]:
+                below = damp
             else:
-                matrix[x, y] = total / matrix[y, y]
-    return True
+                above = damp
+                if damp <= least or length > 0.6 * radii[b] or damp < 1.2 * below:
+                    break
+            if damp == 0.0:
+                damp = max(dampings[b], least)
+            elif above == math.inf:
+                damp *= 4.0
+            elif below == 0.0:
+                damp *= 0.25
+            else:
+                damp = math.sqrt(below * above)
+        dampings[b] = damp
+        if above == math.inf:
+            out[b] = 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _substitute(factor, right):
-    """Replace the right-hand side by the solution, given the Cholesky factor."""
-    for x in range(len(right)):
-        for y in range(x):
-            right[x] -= factor[x, y] * right[y]
-        right[x] /= factor[x, x]
-    for x in range(len(right) - 1, -1, -1):
-        for y in range(x + 1, len(right)):
-            right[x] -= factor[y, x] * right[y]
-        right[x] /= factor[x, x]
+def _bounded(gradient, hessian, damp, low, high, step, factor, free):
+    """Set `step` to about the minimum of the damped quadratic within bounds, and return its largest entry.
+
+    Entries that a minimum takes beyond their bounds stay there, and the others are solved for again, by a Cholesky
+    factorisation whose last row is the right-hand side. Return infinity if there is no minimum, or no fall.
+    """
+    n = 0
+    for x in range(len(step)):
+        step[x] = 0.0
+        if (low[x] if gradient[x] > 0.0 else high[x]) != 0.0:
+            free[n] = x
+            n += 1
+    while True:
+        for i in range(n + 1):
+            for j in range(min(i + 1, n)):
+                row = hessian[free[j]]
+                if i < n:
+                    total = row[free[i]]
+                else:
+                    total = -gradient[free[j]]
+                    for y in range(len(step)):
+                        total -= row[y] * step[y]
+                if i == j:
+                    total += damp
+                floor = 1e-14 * abs(total)
+                for k in range(j):
+                    total -= factor[i, k] * factor[j, k]
+                if i > j:
+                    factor[i, j] = total / factor[j, j]
+                elif total > floor:
+                    factor[i, i] = math.sqrt(total)
+                else:
+                    return math.inf
+        for i in range(n - 1, -1, -1):
+            for k in range(i + 1, n):
+                factor[n, i] -= factor[k, i] * factor[n, k]
+            factor[n, i] /= factor[i, i]
+        kept = 0
+        for i in range(n):
+            x, want = free[i], factor[n, i]
+            end = min(max(want, low[x]), high[x])
+            if end == want:
+                free[kept] = x
+                kept += 1
+            else:
+                step[x] = end
+        if kept == n:
+            break
+        n = kept
+    length, fall = 0.0, 0.0
+    for i in range(n):
+        step[free[i]] = factor[n, i]
+    for x in range(len(step)):
+        length = max(length, abs(step[x]))
+        slope = gradient[x]
+        for y in range(len(step)):
+            slope += 0.5 * hessian[x, y] * step[y]
+        fall -= slope * step[x]
+    return length if fall >= 0.0 else math.inf

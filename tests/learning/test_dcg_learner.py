@@ -15,7 +15,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.direct_fit import Model, Objective, family, log_curves
 from dcglearn.learning.direct_search import warm_fit
-from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
+from dcglearn.learning.judgement_costs import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.preferences import Preferences

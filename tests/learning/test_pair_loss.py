@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from dcglearn.foundation import threads as chunks
-from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
+from dcglearn.learning.judgement_costs import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.pair_loss import Judgements, pair_loss
 from dcglearn.logs.preferences import encode
 
