@@ -143,7 +143,7 @@ class DCGLearner(PairLearner):
         loss: str = "auto",
         ridge: float = 2.0,
         prior: DCGLike | None = None,
-        n_starts: int = 2,
+        n_starts: int = 6,
         n_grades: int | None = None,
         random_state: int | None = None,
         max_iter: int = 2000,

@@ -31,7 +31,7 @@ this factor to at most this many, then from all."""
 SWEPT = 1 << 8
 """Starts are compared on at most twice this many pairs."""
 
-ROUGH, EXACT = 1e-4, 1e-9
+ROUGH, EXACT = 1e-5, 1e-9
 """Least relative fall of the objective that a step must promise while basins are compared, and on the whole log."""
 
 SHARPER = (-0.7, 0.7, -2.0, 2.0)
@@ -40,7 +40,7 @@ SHARPER = (-0.7, 0.7, -2.0, 2.0)
 SHAKEN = (0.5, 1.0, 0.3, 0.7)
 """Standard deviations, in turn, of random changes of all curves' parameters that are tried from the lowest end."""
 
-SHAKES, FEWEST, MOST, ROUNDS = 4000, 2, 16, 4
+SHAKES, FEWEST, MOST, ROUNDS = 4000, 4, 16, 4
 """Pairs times random changes, the fewest and the most of these, and how often they are tried from ever lower ends."""
 
 SOFTENED = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)

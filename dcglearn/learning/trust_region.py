@@ -46,9 +46,11 @@ class Local:
         return Local(*(getattr(self, x.name)[index] for x in fields(self)))
 
 
-
 REACH, FAIR = 50.0, 8
 """After this many steps, a descent is expected to fall by at most this many times what its next step promises."""
+
+TRIED, KEPT = 10, 6
+"""After this many steps of descents that compete, so many of the lowest go on."""
 
 Function = Callable[["Floats"], Local]
 """From points, shape (B, p), to the function near them."""
@@ -73,6 +75,11 @@ class Descents:
         stopped = ~np.isfinite(local.value)
         numbers = np.full(n, RADIUS), np.zeros(n), np.zeros(n, np.intp), np.zeros(n, np.bool_)
         return cls(theta.copy(), local, *numbers, stopped)
+
+    @property
+    def rank(self) -> NDArray[np.intp]:
+        """The place of each descent in the order of values."""
+        return np.argsort(np.argsort(self.local.value, kind="stable"))
 
     def move(self, index: NDArray[np.intp], theta: Floats, local: Local) -> None:
         """Move the descents `index`."""
@@ -124,6 +131,8 @@ def descend(
         if to_beat is not None:
             behind = go.local.value[active] - min(to_beat, go.local.value[go.best])
             ended |= (behind > REACH * np.maximum(promise, fell)) & (go.n_iter[active] >= FAIR)
+            if go.n_iter.max() == TRIED:
+                ended |= go.rank[active] >= KEPT
         go.stopped[active] = ended | (go.n_iter[active] >= max_iter)
         if len(theta) > 1:
             _leave_followers(go)
@@ -149,7 +158,7 @@ def _radius(radius: Floats, length: Floats, fell: Floats, promise: Floats, taken
 
 def _leave_followers(go: Descents) -> None:
     """Stop descents that come near a lower one."""
-    rank = np.argsort(np.argsort(go.local.value, kind="stable"))
+    rank = go.rank
     apart = np.abs(go.theta[:, None, :] - go.theta).max(axis=2)
     go.stopped |= ((apart < CLOSE) & (rank < rank[:, None])).any(axis=1)
 
@@ -217,8 +226,8 @@ def dense_steps(gradients, hessians, low, high, radii, dampings, out, factor, fr
 def _bounded(gradient, hessian, damp, low, high, step, factor, free):
     """Set `step` to about the minimum of the damped quadratic within bounds, and return its largest entry.
 
-    Entries that a minimum takes beyond their bounds stay there, and the others are solved for again, by a Cholesky
-    factorisation whose last row is the right-hand side. Return infinity if there is no minimum, or no fall.
+    Entries that a minimum takes beyond their bounds stay there, and the others are solved for again. Return infinity if
+    there is no minimum, or no fall.
     """
     n = 0
     for x in range(len(step)):
@@ -227,30 +236,8 @@ def _bounded(gradient, hessian, damp, low, high, step, factor, free):
             free[n] = x
             n += 1
     while True:
-        for i in range(n + 1):
-            for j in range(min(i + 1, n)):
-                row = hessian[free[j]]
-                if i < n:
-                    total = row[free[i]]
-                else:
-                    total = -gradient[free[j]]
-                    for y in range(len(step)):
-                        total -= row[y] * step[y]
-                if i == j:
-                    total += damp
-                floor = 1e-14 * abs(total)
-                for k in range(j):
-                    total -= factor[i, k] * factor[j, k]
-                if i > j:
-                    factor[i, j] = total / factor[j, j]
-                elif total > floor:
-                    factor[i, i] = math.sqrt(total)
-                else:
-                    return math.inf
-        for i in range(n - 1, -1, -1):
-            for k in range(i + 1, n):
-                factor[n, i] -= factor[k, i] * factor[n, k]
-            factor[n, i] /= factor[i, i]
+        if not _solved(gradient, hessian, damp, step, factor, free[:n]):
+            return math.inf
         kept = 0
         for i in range(n):
             x, want = free[i], factor[n, i]
@@ -273,3 +260,37 @@ def _bounded(gradient, hessian, damp, low, high, step, factor, free):
             slope += 0.5 * hessian[x, y] * step[y]
         fall -= slope * step[x]
     return length if fall >= 0.0 else math.inf
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _solved(gradient, hessian, damp, step, factor, free):
+    """Set the last used row of `factor` to the minimum in the `free` entries of the step; return False if it has none.
+
+    By a Cholesky factorisation, whose last row is the right-hand side.
+    """
+    n = len(free)
+    for i in range(n + 1):
+        for j in range(min(i + 1, n)):
+            row = hessian[free[j]]
+            if i < n:
+                total = row[free[i]]
+            else:
+                total = -gradient[free[j]]
+                for y in range(len(step)):
+                    total -= row[y] * step[y]
+            if i == j:
+                total += damp
+            floor = 1e-14 * abs(total)
+            for k in range(j):
+                total -= factor[i, k] * factor[j, k]
+            if i > j:
+                factor[i, j] = total / factor[j, j]
+            elif total > floor:
+                factor[i, i] = math.sqrt(total)
+            else:
+                return False
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            factor[n, i] -= factor[k, i] * factor[n, k]
+        factor[n, i] /= factor[i, i]
+    return True

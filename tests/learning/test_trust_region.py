@@ -32,17 +32,32 @@ def test_a_step_within_a_large_radius_is_the_bounded_minimum(n_tips):
         d = int(rng.integers(1, 7))
         whole, gradient = arrow(rng, d, n_tips), rng.normal(0, 3, d + n_tips)
         low, high = np.full(d + n_tips, -np.inf), np.full(d + n_tips, np.inf)
-        theta = np.zeros((1, d + n_tips))
+        low, high = low[None], high[None]
         local = local_of(whole, gradient, d)
-        arrays = local.gradient, local.dense, local.cross, local.tips
         damping = np.zeros(1)
-        steps(arrays, theta, low, high, np.array([1e9]), damping)
-        np.testing.assert_allclose(theta[0], -np.linalg.solve(whole, gradient), atol=1e-8)
+        step = steps(local, low, high, np.array([1e9]), damping)[0]
+        np.testing.assert_allclose(step, -np.linalg.solve(whole, gradient), atol=1e-8)
         assert damping[0] == 0
-        short = np.zeros((1, d + n_tips))
-        steps(arrays, short, low, high, np.array([1e-3]), damping)
+        short = steps(local, low, high, np.array([1e-3]), damping)[0]
         assert 0 < np.abs(short).max() <= 1e-3
-        assert gradient @ short[0] < 0
+        assert gradient @ short < 0
+        bounded = steps(local, np.full_like(low, -0.1), np.full_like(low, 0.2), np.array([1e9]), np.zeros(1))[0]
+        assert bounded.min() >= -0.1 and bounded.max() <= 0.2 and gradient @ bounded < 0
+
+
+def test_a_step_where_the_function_curves_down_goes_to_the_radius():
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        whole = rng.normal(size=(5, 5))
+        whole += whole.T
+        whole[0, 0] = -3.0
+        gradient = rng.normal(size=5)
+        free = np.full((1, 5), np.inf)
+        radius, damping = np.array([0.3]), np.zeros(1)
+        step = steps(local_of(whole, gradient, 5), -free, free, radius, damping)[0]
+        assert 0 < np.abs(step).max() <= 0.3 and damping[0] > 0
+        np.testing.assert_allclose((whole + damping * np.eye(5)) @ step, -gradient, atol=1e-6)
+        assert gradient @ step + 0.5 * step @ whole @ step < 0
 
 
 def test_descents_end_at_the_minimum_within_bounds():
