@@ -35,7 +35,7 @@ class Costs:
     ----------
     loss : ndarray, shape (B, n)
         Losses.
-    near : tuple of ndarray, shape (A,) each
+    near : tuple of ndarray, shape (A,) each, optional
         Point and judgement of those whose slopes in z, low and high are not negligible.
     slopes : dict of str to ndarray, shape (A,)
         Slopes of those in "z", "low" and "high", as far as they are not zero.
@@ -46,7 +46,7 @@ class Costs:
     """
 
     loss: Floats
-    near: tuple[NDArray[np.intp], NDArray[np.intp]] = field(default_factory=lambda: np.nonzero(np.zeros((0, 0))))
+    near: tuple[NDArray[np.intp], ...] = ()
     slopes: dict[str, Floats] = field(default_factory=dict)
     bends: dict[str, Floats] = field(default_factory=dict)
     of_error: Floats | None = None
@@ -114,8 +114,9 @@ def verdict_costs(z: Floats, low: Floats, high: Floats, tie: NDArray[np.bool_], 
     certain = np.where(forward, 1 - error, error)
     certain[near] = 1.0
     loss = -np.log(certain)
-    z, low, high, tie, e = z[near], *(np.broadcast_to(x, loss.shape)[near] for x in (low, high, tie, error))
-    e = np.where(tie, 0.0, e)
+    tie = np.broadcast_to(tie, z.shape)[near]
+    low, high, e = (np.broadcast_to(x, z.shape)[near] for x in (low, high, error))
+    z, e = z[near], np.where(tie, 0.0, e)
     with np.errstate(over="ignore"):
         log_chance, (up, down, uu, ll, ul) = _interval(np.where(tie, z + low, z - low), z - np.where(tie, low, high))
         log_wrong, (up_w, down_w, uu_w, ll_w, ul_w) = _interval(-z - low, -z - high)

@@ -329,8 +329,8 @@ def _of_raters(values: Floats, rater: NDArray[np.int32], shape: tuple[int, int])
     return sums
 
 
-def _binned(cells: tuple[NDArray[np.intp], ...], values: Floats, shape: tuple[int, ...]) -> Floats:
+def _binned(cells: tuple[NDArray[Any], ...], values: Floats, shape: tuple[int, ...]) -> Floats:
     """Return the sums of values in the cells of an array, whose indices broadcast to the values."""
     flat = np.ravel_multi_index(tuple(np.broadcast_arrays(*cells)), shape)
     sums = np.bincount(np.broadcast_to(flat, values.shape).ravel(), values.ravel(), int(np.prod(shape)))
-    return sums.reshape(shape)
+    return sums.astype(np.float64).reshape(shape)
