@@ -10,6 +10,7 @@ from .evaluation.evaluate import evaluate as evaluate
 from .evaluation.interleaving import preferences_from_interleaving as preferences_from_interleaving
 from .evaluation.join_judgements import join_judgements as join_judgements
 from .evaluation.join_judgements import preferences_from_runs as preferences_from_runs
+from .evaluation.rank_eval import read_rank_eval as read_rank_eval
 from .evaluation.tables import read_judgements as read_judgements
 from .evaluation.tables import read_runs as read_runs
 from .evaluation.trec import Judgements as Judgements

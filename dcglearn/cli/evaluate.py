@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
@@ -12,18 +12,20 @@ from dcglearn.cli.gate_options import GateOptions
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import Force, Plot, check_outputs, output_and_format, takes_groups, write_figure, write_text
 from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
-from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing
+from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing, as_metrics
 from dcglearn.evaluation.evaluate import evaluate as evaluated
 from dcglearn.evaluation.ranked import Ties
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from dcglearn.evaluation.compare_systems import SystemComparison
     from dcglearn.evaluation.gate import Gate
+    from dcglearn.evaluation.trec import Judgements, Run
 
 commands = typer.Typer()
 
@@ -42,10 +44,20 @@ class RunOptions:
     """The judgements, the runs, and how each run is evaluated."""
 
     judgements: Annotated[
-        str,
+        str | None,
         typer.Argument(metavar="QRELS", help="TREC judgements (.gz, .zst, .xz), or JSON, CSV, TSV, Parquet; - too."),
-    ]
-    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="TREC runs or such tables; one may hold several.")]
+    ] = None
+    runs: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN...", help="TREC runs or such tables; one may hold several.")
+    ] = None
+    rank_eval: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Instead of QRELS and RUN: saved responses of _rank_eval, a run each."),
+    ] = None
+    qrels: Annotated[
+        str | None,
+        typer.Option("--qrels", "--request", metavar="FILE", help="Judgements of --rank-eval, or the request itself."),
+    ] = None
     metric: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,24 +85,60 @@ class RunOptions:
     @property
     def inputs(self) -> list[str]:
         """The files that are read."""
-        return [self.judgements, *self.runs, *(self.metric or [])]
+        files = [self.judgements, *(self.runs or []), *(self.rank_eval or []), self.qrels, *(self.metric or [])]
+        return [file for file in files if file is not None]
 
     def evaluated(self, scale: ScaleOptions) -> Evaluation:
         """Read the files and return the value of every query of every run under every metric."""
         metrics = files_and_names(self.metric or ["nDCG@10"], scale)
-        judged = read_judgements(self.judgements, self.duplicates, self.grades)
-        runs = read_runs(self.runs, self.duplicates)
+        runs, judged = self._of_responses(metrics) if self.rank_eval else self._of_files()
         with scale.watched():
             return evaluated(
                 runs,
                 judged,
                 metrics,
-                normalise=not self.raw,
+                normalise=not self.raw and (self.rank_eval is None or self.qrels is not None),
                 ties=self.ties,
                 unjudged=_gain(self.unjudged),
                 missing=self.missing,
                 ideal=self.ideal,
             )
+
+    def _of_files(self) -> tuple[list[Run], Judgements]:
+        if self.judgements is None or not self.runs:
+            raise InputError("name the judgements and a run, QRELS RUN..., or a response by --rank-eval")
+        if self.qrels is not None:
+            raise InputError("--qrels goes with --rank-eval; runs have their judgements first, QRELS RUN...")
+        judged = read_judgements(self.judgements, self.duplicates, self.grades)
+        return read_runs(self.runs, self.duplicates), judged
+
+    def _of_responses(self, metrics: Mapping[str, DCG | str]) -> tuple[list[Run], Judgements]:
+        """Return the hits of responses as runs, and all judgements or those of the hits; print notes."""
+        from dcglearn.evaluation.rank_eval import judgements_of_hits, notes_of_responses, read_rank_eval
+
+        if self.judgements is not None:
+            raise InputError(f"--rank-eval takes no runs; leave out {self.judgements} or give it by --qrels")
+        responses = [read_rank_eval(path) for path in self.rank_eval or []]
+        runs = read_runs([response.run for response in responses])
+        dcgs = [metric for metric in metrics.values() if isinstance(metric, DCG)]
+        if self.qrels is not None:
+            judged = read_judgements(self.qrels, self.duplicates, self.grades)
+        else:
+            judged = judgements_of_hits(responses, self.grades)
+            others = [name for name, metric in as_metrics(metrics, judged, runs).items() if isinstance(metric, str)]
+            if others:
+                raise InputError(
+                    f"{others[0]} needs all judgements, and a response has those of its hits: give --qrels"
+                )
+            if self.grades is None:  # the top grade may be missing among the hits
+                judged = replace(judged, n_grades=max([judged.n_grades, *(dcg.n_grades for dcg in dcgs)]))
+            typer.echo(
+                "note: DCG, since a response does not hold all judgements; for NDCG give the request or others by --qrels",
+                err=True,
+            )
+        for note in notes_of_responses(responses, judged, max((dcg.depth for dcg in dcgs), default=1)):
+            typer.echo(f"note: {note}", err=True)
+        return runs, judged
 
 
 @commands.command(
@@ -98,6 +146,7 @@ class RunOptions:
     epilog=examples(
         "dcglearn evaluate qrels.txt run.txt --metric dcg.json --metric nDCG@10",
         "dcglearn evaluate qrels.txt runs/*.gz --metric nDCG@10 -q --format jsonl -o values.jsonl",
+        "dcglearn evaluate --rank-eval response.json --qrels request.json --metric dcg.json",
     ),
 )
 @takes_groups

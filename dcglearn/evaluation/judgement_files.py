@@ -1,4 +1,4 @@
-"""Judgements in the files of other tools: Quepid's exports and books, and OpenSearch's judgement lists."""
+"""Judgements in the files of other tools: Quepid's exports and books, OpenSearch's lists, requests of _rank_eval."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ FORMULA = ("-", "=", "+", "@")
 
 
 def table_of_tool(name: str, data: bytes) -> pl.DataFrame | None:
-    """Return the table in a file of Quepid or OpenSearch, with query, document and grade; None for other files.
+    """Return the table in a file of these tools, with query, document and grade; None for other files.
 
     - OpenSearch: ``{"judgmentRatings": [{"query": ..., "ratings": [{"docId": ..., "rating": ...}]}]}``, alone, as an
       array of such queries, or as a saved answer of the server.
+    - A request of ``_rank_eval``: ``{"requests": [{"id": ..., "ratings": [{"_index", "_id", "rating"}]}]}``.
     - Quepid's export for RRE: ``{"queries": [{"placeholders": {"$query": ...}, "relevant_documents": {...}}]}``.
     - Quepid's CSV ``query,docid,rating``, where queries without ratings have a line of their own, which is left out.
     - Quepid's book: CSV with ``query,docid`` and a column for each rater; the same rating by several counts once.
@@ -76,6 +77,12 @@ def _from_json(name: str, data: bytes) -> list[Rating] | None:
                 (f"query {number}", part["query"], rating["docId"], rating["rating"])
                 for parts in lists
                 for number, part in enumerate(parts, 1)
+                for rating in part["ratings"]
+            ]
+        if isinstance(value, dict) and isinstance(value.get("requests"), list):
+            return [
+                (f"request {number}", part["id"], rating["_id"], rating["rating"])
+                for number, part in enumerate(value["requests"], 1)
                 for rating in part["ratings"]
             ]
         if isinstance(value, dict) and isinstance(value.get("queries"), list):

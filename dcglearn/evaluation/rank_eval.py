@@ -1,0 +1,191 @@
+"""Responses of ``_rank_eval`` in Elasticsearch and OpenSearch: their hits as a run, their ratings as grades.
+
+The form is that of the documented schema: ``details`` has for each query the ``hits`` in order, each with a ``hit``
+(``_index``, ``_id``, ``_score``) and a ``rating``, null where the document is not rated. A rated document that is not
+among the hits is in the request alone.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dcglearn.evaluation.trec import Judgements, Run
+from dcglearn.foundation.sources import content
+from dcglearn.foundation.validation import InputError, listed
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    import polars as pl
+
+ENDPOINTS = {
+    "hits": "_search",
+    "responses": "_msearch",
+    "docs": "_mget",
+    "items": "_bulk",
+    "aggregations": "_search",
+    "_source": "a single document",
+    "judgmentRatings": "OpenSearch's judgement lists",
+    "count": "_count",
+    "explanation": "_explain",
+}
+"""Keys of other responses, by which they are recognised."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankEval:
+    """A response of ``_rank_eval``.
+
+    `run` holds the hits in order, and `rated` those that are rated, with columns ``query``, ``document``, ``grade``.
+    `queries` are those with details, with hits or without; `failures` maps the queries that failed to the reason.
+    """
+
+    run: Run
+    rated: pl.DataFrame
+    queries: tuple[str, ...]
+    failures: dict[str, str]
+
+    @property
+    def longest(self) -> int:
+        """The largest number of hits of a query."""
+        counts = self.run.frame["query"].value_counts()["count"]
+        return int(counts.max() or 0)  # type: ignore[arg-type]
+
+
+def read_rank_eval(path: str | os.PathLike[str]) -> RankEval:
+    """Read a saved response of ``_rank_eval``, also compressed (.gz, .zst, .xz); ``-`` is standard input.
+
+    Documents are named by their ``_id``; they keep the order of the response, whatever their scores.
+
+    Raises
+    ------
+    InputError
+        If the file is the response of another endpoint, an error, or the request; if a hit has no ``_id``, a document
+        occurs twice in the hits of a query, a rating is not a whole number, or no query has a hit.
+    """
+    import polars as pl
+
+    name, data = content(path)
+    body = _body(name, data)
+    rows: list[tuple[str, str, int | None, int]] = []
+    for query, detail in body["details"].items():
+        place = f"{name}, query {query!r}"
+        hits = detail.get("hits") if isinstance(detail, dict) else None
+        if not isinstance(hits, list):
+            raise InputError(f"{place} has no list of hits; save the whole response, without filter_path")
+        rows += [(query, *_hit(f"{place}, hit {i + 1}", item), i) for i, item in enumerate(hits)]
+    if not rows:
+        raise InputError(f"{name}: no query has a hit, so there is nothing to evaluate")
+    kinds = {"query": pl.String, "document": pl.String, "grade": pl.Int64, "rank": pl.Int64}
+    frame = pl.DataFrame(rows, schema=kinds, orient="row")
+    twice = frame.filter(frame.select("query", "document").is_duplicated())
+    if len(twice):
+        query, document = twice.row(0)[:2]
+        raise InputError(
+            f"{name}, query {query!r}: the document {document!r} is among the hits more than once (in several "
+            "indices?); evaluate one index at a time"
+        )
+    run = Run(frame.select("query", "document", score=-pl.col("rank").cast(pl.Float64)), Path(name).name)
+    rated = frame.filter(pl.col("grade").is_not_null()).select("query", "document", "grade")
+    failures = {str(query): _reason(fault) for query, fault in (body.get("failures") or {}).items()}
+    return RankEval(run, rated, tuple(body["details"]), failures)
+
+
+def _body(name: str, data: bytes) -> dict[str, Any]:
+    """Return the object with the details; raise InputError for what is not a response of _rank_eval."""
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: not valid JSON ({error}); save the response of _rank_eval as it is") from error
+    remedy = "; save the response of POST INDEX/_rank_eval"
+    if not isinstance(value, dict):
+        raise InputError(f"{name} holds a JSON {type(value).__name__}, not the response of _rank_eval{remedy}")
+    body = value["rank_eval"] if isinstance(value.get("rank_eval"), dict) else value
+    if isinstance(body.get("details"), dict) and "metric_score" in body:
+        return body
+    if "error" in value:
+        raise InputError(f"{name} is an error of the server, not a response: {_reason(value)}")
+    if "requests" in value:
+        raise InputError(
+            f"{name} is the request of a _rank_eval, not its response{remedy}; give the request by --qrels"
+        )
+    known = next((endpoint for key, endpoint in ENDPOINTS.items() if key in value), None)
+    what = "another JSON" if known is None else f"the response of {known}" if known[0] == "_" else known
+    raise InputError(f"{name} is {what}, not the response of _rank_eval (its keys are {listed(list(value))}){remedy}")
+
+
+def _hit(place: str, item: Any) -> tuple[str, int | None]:
+    """Return the document of a hit, and its grade or None."""
+    hit = item.get("hit") if isinstance(item, dict) else None
+    document = hit.get("_id") if isinstance(hit, dict) else None
+    if not isinstance(document, (str, int)):
+        raise InputError(f"{place} has no _id; save the whole response, without filter_path")
+    rating = item.get("rating")
+    if rating is None:
+        return str(document), None
+    if isinstance(rating, bool) or not isinstance(rating, (int, float)) or rating != int(rating):
+        raise InputError(f"{place}: the rating {rating!r} of {document!r} is not a whole number")
+    return str(document), int(rating)
+
+
+def _reason(fault: Any) -> str:
+    """Return the reason in an error of the server."""
+    while isinstance(fault, dict) and isinstance(fault.get("error"), dict):
+        fault = fault["error"]
+    reason = fault.get("reason") or fault.get("error") if isinstance(fault, dict) else None
+    return str(reason or json.dumps(fault))
+
+
+def judgements_of_hits(responses: Sequence[RankEval], n_grades: int | None = None) -> Judgements:
+    """Return the ratings among the hits of responses: enough for DCG, not for NDCG.
+
+    A query without a rated hit has a document without a name and of grade 0, so that it counts.
+
+    Raises
+    ------
+    InputError
+        If two responses rate a document differently, or no hit of any response is rated.
+    """
+    import polars as pl
+
+    names = ", ".join(response.run.name for response in responses)
+    rated = pl.concat([response.rated for response in responses]).unique(maintain_order=True)
+    if not len(rated):
+        raise InputError(
+            f"{names}: no hit is rated; do the _index and _id of the ratings agree with those of the hits?"
+        )
+    differing = rated.filter(rated.select("query", "document").is_duplicated())
+    if len(differing):
+        query, document, grade = differing.row(0)
+        raise InputError(f"{names} rate the document {document!r} for the query {query!r} differently ({grade}, ...)")
+    queries = dict.fromkeys(query for response in responses for query in response.queries)
+    bare = [query for query in queries if query not in set(rated["query"])]
+    empty = pl.DataFrame({"query": bare, "document": [""] * len(bare), "grade": [0] * len(bare)}, schema=rated.schema)
+    return Judgements(pl.concat([rated, empty]), names, n_grades)  # type: ignore[arg-type]
+
+
+def notes_of_responses(responses: Sequence[RankEval], judged: Judgements, depth: int) -> list[str]:
+    """Return sentences on failures, queries without judgements, ratings that differ, and lists that are short."""
+    known = set(judged.frame["query"])
+    notes = []
+    for response in responses:
+        name = response.run.name
+        for query, reason in list(response.failures.items())[:1]:
+            notes.append(f"{name}: {len(response.failures)} queries failed there, such as {query!r} ({reason})")
+        unknown = [query for query in response.queries if query not in known]
+        if unknown:
+            notes.append(f"{name}: {len(unknown)} queries have no judgement and are left out, such as {unknown[0]!r}")
+        both = response.rated.join(judged.frame, on=["query", "document"], suffix=" of judgements")
+        differing = int((both["grade"] != both["grade of judgements"]).sum())
+        if differing:
+            notes.append(f"{name}: {differing} ratings differ from {judged.name}, whose grades count")
+        if response.longest < depth:
+            notes.append(
+                f"{name}: at most {response.longest} hits a query, while the metric counts {depth} positions; ask for "
+                'more by "k" in the metric of the request'
+            )
+    return notes
