@@ -11,6 +11,9 @@ from .evaluation.interleaving import preferences_from_interleaving as preference
 from .evaluation.join_judgements import join_judgements as join_judgements
 from .evaluation.join_judgements import preferences_from_runs as preferences_from_runs
 from .evaluation.rank_eval import read_rank_eval as read_rank_eval
+from .evaluation.recall_paired import lexi_precision as lexi_precision
+from .evaluation.recall_paired import lexi_recall as lexi_recall
+from .evaluation.recall_paired import recall_paired_preference as recall_paired_preference
 from .evaluation.tables import read_judgements as read_judgements
 from .evaluation.tables import read_runs as read_runs
 from .evaluation.trec import Judgements as Judgements

@@ -45,7 +45,8 @@ MOST_USED = {
 OF_PANEL = {
     INPUT: "--grades --scale --depth --ratings --equal-groups --pad --skip-bad --winner-words --positive --qrels "
     "--rank-eval --run-a --run-b --interleaving --unjudged --missing --duplicates --inconsistent --runs --documents "
-    "--topics --log --valid --groups --valid-groups --features --zero-based --map-grades --strict --n-grades --generate",
+    "--topics --log --valid --groups --valid-groups --features --zero-based --map-grades --strict --n-grades "
+    "--generate",
     OUTPUT: "--output --format --json --plot --force --utility --dry-run --truth-file --tag --exit-code "
     "--by-query --junit --markdown --help",
     SCALE: "--memory --workers --dask --checkpoint --resume --jobs",

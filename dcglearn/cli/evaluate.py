@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, get_args
 
 import typer
 
@@ -15,6 +16,7 @@ from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing, as_metrics
 from dcglearn.evaluation.evaluate import evaluate as evaluated
 from dcglearn.evaluation.ranked import Ties
+from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.validation import InputError
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from dcglearn.evaluation.compare_systems import SystemComparison
     from dcglearn.evaluation.gate import Gate
     from dcglearn.evaluation.trec import Judgements, Run
+
+    Result = TypeVar("Result")
 
 commands = typer.Typer()
 
@@ -88,12 +92,12 @@ class RunOptions:
         files = [self.judgements, *(self.runs or []), *(self.rank_eval or []), self.qrels, *(self.metric or [])]
         return [file for file in files if file is not None]
 
-    def evaluated(self, scale: ScaleOptions) -> Evaluation:
-        """Read the files and return the value of every query of every run under every metric."""
+    def evaluated(self, scale: ScaleOptions, evaluation: Callable[..., Result]) -> Result:
+        """Read the files and return what `evaluate`, or a function that takes the same, makes of them."""
         metrics = files_and_names(self.metric or ["nDCG@10"], scale)
         runs, judged = self._of_responses(metrics) if self.rank_eval else self._of_files()
         with scale.watched():
-            return evaluated(
+            return evaluation(
                 runs,
                 judged,
                 metrics,
@@ -125,7 +129,10 @@ class RunOptions:
             judged = read_judgements(self.qrels, self.duplicates, self.grades)
         else:
             judged = judgements_of_hits(responses, self.grades)
-            others = [name for name, metric in as_metrics(metrics, judged, runs).items() if isinstance(metric, str)]
+            own = {name: metric for name, metric in metrics.items() if not companion_of(name)}
+            known = as_metrics(own, judged, runs) if own else {}
+            others = [name for name in metrics if companion_of(name)]
+            others += [name for name, metric in known.items() if isinstance(metric, str)]
             if others:
                 raise InputError(
                     f"{others[0]} needs all judgements, and a response has those of its hits: give --qrels"
@@ -133,7 +140,7 @@ class RunOptions:
             if self.grades is None:  # the top grade may be missing among the hits
                 judged = replace(judged, n_grades=max([judged.n_grades, *(dcg.n_grades for dcg in dcgs)]))
             typer.echo(
-                "note: DCG, since a response does not hold all judgements; for NDCG give the request or others by --qrels",
+                "note: DCG, since a response does not hold all judgements; for NDCG, give the request by --qrels",
                 err=True,
             )
         for note in notes_of_responses(responses, judged, max((dcg.depth for dcg in dcgs), default=1)):
@@ -154,6 +161,9 @@ def evaluate(
     source: RunOptions,
     scale: ScaleOptions,
     by_query: Annotated[bool, typer.Option("-q", "--by-query", help="Every query, not only means.")] = False,
+    residuals: Annotated[
+        bool, typer.Option("--residuals", help="Also what unjudged documents could still add to each value.")
+    ] = False,
     form: Annotated[Format | None, typer.Option("--format", help="How to write. [default: table]")] = None,
     output: OutputOrFormat = None,
     force: Force = False,
@@ -161,7 +171,9 @@ def evaluate(
     """Evaluate runs under any number of metrics in one pass."""
     path, kind = output_and_format(output, form, get_args(Format))
     check_outputs(path, force=force, inputs=source.inputs)
-    write_text(_rendered(source.evaluated(scale), kind, by_query), path, force=force)
+    write_text(
+        _rendered(source.evaluated(scale, partial(evaluated, residuals=residuals)), kind, by_query), path, force=force
+    )
 
 
 @commands.command(
@@ -199,11 +211,12 @@ def compare(
     """
     path, kind = output_and_format(output, gate.format(form), get_args(TableFormat))
     check_outputs(path, gate.junit, force=force, picture=plot, inputs=source.inputs)
-    from dcglearn.evaluation.compare_systems import CORRECTIONS, compared
+    from dcglearn.evaluation.compare_systems import CORRECTIONS, compared, evaluated_and_paired
 
     if correction not in CORRECTIONS:
         raise InputError(f"--correction {correction}: give one of {', '.join(CORRECTIONS)}")
-    comparison = compared(source.evaluated(scale), baseline, level, correction, resamples, seed)
+    evaluation, paired = source.evaluated(scale, evaluated_and_paired)
+    comparison = compared(evaluation, baseline, level, correction, resamples, seed, paired)
     decision = gate.decision(comparison)
     write_text(_comparison_text(comparison, decision, kind), path, force=force)
     if decision is not None and (path is not None or kind not in ("table", "markdown")):

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.evaluation.gate import gated
+from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
+from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.metric.dcg import DCG
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
     from dcglearn.evaluation.evaluate import Evaluation, Metrics
@@ -44,7 +51,8 @@ class SystemComparison:
 
     `frame` has one row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``, ``difference`` (of means),
     ``low`` and ``high`` (bootstrap interval of the difference, with confidence `level`), ``p_t`` (paired t-test),
-    ``p_permutation`` (sign permutations), ``p_corrected`` (the latter after `correction` for the number of rows).
+    ``p_permutation`` (sign permutations), ``p_corrected`` (the latter after `correction` for the number of rows). Where
+    the measure is a preference between two runs, ``mean`` is null and ``difference`` the mean preference for the run.
     `samples` has ``n_topics`` (paired differences), ``n_shared`` (topics that both runs have) and ``spread`` (standard
     deviation of the differences) of each row.
     """
@@ -94,7 +102,8 @@ class SystemComparison:
         for row in self.frame.iter_rows(named=True):
             differences = [f"{row['difference']:+.4f}", f"{row['low']:+.4f} to {row['high']:+.4f}"]
             p_values = [f"{row[name]:.4f}" for name in ("p_t", "p_permutation", "p_corrected")]
-            rows.append([row["run"], row["measure"], f"{row['mean']:.4f}", *differences, *p_values])
+            mean = "" if row["mean"] is None else f"{row['mean']:.4f}"
+            rows.append([row["run"], row["measure"], mean, *differences, *p_values])
         return [[one_line(cell) for cell in row] for row in rows]
 
     def __str__(self) -> str:
@@ -139,7 +148,11 @@ def compare_systems(
     Parameters
     ----------
     runs, judgements, metrics, **settings
-        See `evaluate`; two systems or more.
+        See `evaluate`; two systems or more. Beside metrics, the names ``RPP``, ``invRPP``, ``dcgRPP``,
+        ``lexi-precision`` and ``lexi-recall`` compare the ranks of relevant documents without gains: their difference
+        is the mean preference for the run over the baseline, from -1 to 1, see `recall_paired_preference`,
+        `lexi_precision` and `lexi_recall`. RPP is averaged over the grades above 0 that occur, each standing for the
+        documents of at least this grade and weighing as many as there are; for the others all of these are relevant.
     baseline : str, optional
         The run with which the others are compared; the first by default.
     level : float
@@ -165,13 +178,42 @@ def compare_systems(
     """
     if correction not in CORRECTIONS:
         raise InputError(f"correction={correction!r}: give one of {', '.join(CORRECTIONS)}")
-    return compared(evaluate(runs, judgements, metrics, **settings), baseline, level, correction, n_resamples, seed)
+    evaluation, paired = evaluated_and_paired(runs, judgements, metrics, **settings)
+    return compared(evaluation, baseline, level, correction, n_resamples, seed, paired)
+
+
+def evaluated_and_paired(
+    runs: RunsLike, judgements: JudgementsLike, metrics: Metrics, **settings: Any
+) -> tuple[Evaluation, PairedRuns | None]:
+    """Return the evaluation of runs by metrics, and the runs to compare by preferences such as RPP, if any is named."""
+    words = [metrics] if isinstance(metrics, (str, os.PathLike, DCG)) else list(metrics)
+    names = [name for word in words if (name := companion_of(word))]
+    if not names:
+        return evaluate(runs, judgements, metrics, **settings), None
+    if settings.get("unjudged", "worst") != "worst":
+        raise InputError(f"{names[0]} knows relevant documents alone: leave out unjudged={settings['unjudged']!r}")
+    duplicates = settings.get("duplicates", "error")
+    systems, judged = read_runs(runs, duplicates), read_judgements(judgements, duplicates)
+    others: Any = [word for word in words if not companion_of(word)]
+    if isinstance(metrics, Mapping):
+        others = {word: metrics[word] for word in others}
+    evaluation = evaluate(systems, judged, others or "nDCG@1", **settings)
+    if not others:
+        evaluation = replace(evaluation, values=evaluation.values[:, :0], metrics=())
+    ties, missing = settings.get("ties", "docno-desc"), settings.get("missing", "zero")
+    return evaluation, PairedRuns.of(names, systems, judged, ties, missing)
 
 
 def compared(
-    evaluation: Evaluation, baseline: str | None, level: float, correction: str, n_resamples: int, seed: int
+    evaluation: Evaluation,
+    baseline: str | None,
+    level: float,
+    correction: str,
+    n_resamples: int,
+    seed: int,
+    paired: PairedRuns | None = None,
 ) -> SystemComparison:
-    """Return the comparison of evaluated systems, see `compare_systems`."""
+    """Return the comparison of evaluated systems, also by the preferences of `paired`; see `compare_systems`."""
     import polars as pl
 
     if not 0 < level < 1:
@@ -185,21 +227,30 @@ def compared(
         raise InputError(f"baseline={base!r} is none of the runs {', '.join(evaluation.runs)}")
     b = evaluation.runs.index(base)
     rows, samples = [], []
-    has = ~np.isnan(evaluation.values[:, 0])
-    for m, measure in enumerate(evaluation.metrics):
-        for r, run in enumerate(evaluation.runs):
-            if r != b:
-                differences = evaluation.filled[r, m] - evaluation.filled[b, m]
-                differences = differences[~np.isnan(differences)]
-                tests = _tests(differences, level, n_resamples, seed)
-                shared, spread = int((has[r] & has[b]).sum()), float(differences.std(ddof=1))
-                samples.append({"n_topics": len(differences), "n_shared": shared, "spread": spread})
-                mean = evaluation.means[r, m]
-                rows.append({"run": run, "baseline": base, "measure": measure, "mean": mean, **tests})
-    frame = pl.DataFrame(rows)
+    has = paired.has if paired else ~np.isnan(evaluation.values[:, 0])
+    for measure, r, mean, by_query in _differences(evaluation, b, paired):
+        differences = by_query[~np.isnan(by_query)]
+        tests = _tests(differences, level, n_resamples, seed)
+        shared, spread = int((has[r] & has[b]).sum()), float(differences.std(ddof=1))
+        samples.append({"n_topics": len(differences), "n_shared": shared, "spread": spread})
+        rows.append({"run": evaluation.runs[r], "baseline": base, "measure": measure, "mean": mean, **tests})
+    frame = pl.DataFrame(rows, schema_overrides={"mean": pl.Float64})
     corrected = _corrected(frame["p_permutation"].to_numpy(), correction)
     frame = frame.with_columns(p_corrected=corrected).select(COLUMNS)
     return SystemComparison(frame, level, correction, len(evaluation.queries), pl.DataFrame(samples))
+
+
+def _differences(
+    evaluation: Evaluation, b: int, paired: PairedRuns | None
+) -> Iterator[tuple[str, int, float | None, Floats]]:
+    """Yield measure, run, its mean (None where it has none) and its differences from run b by query, shape (Q,)."""
+    others = [r for r in range(len(evaluation.runs)) if r != b]
+    for m, measure in enumerate(evaluation.metrics):
+        for r in others:
+            yield measure, r, evaluation.means[r, m], evaluation.filled[r, m] - evaluation.filled[b, m]
+    if paired is not None:
+        for measure in paired.names:
+            yield from ((measure, r, None, paired.against(measure, r, b)) for r in others)
 
 
 def _tests(differences: Floats, level: float, n_resamples: int, seed: int) -> dict[str, float]:

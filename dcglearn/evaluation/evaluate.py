@@ -11,6 +11,7 @@ import numpy as np
 
 from dcglearn.evaluation.from_ir_measures import measured
 from dcglearn.evaluation.ranked import RankedGrades, averaged, judged_counts, ranked_grades
+from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, is_metric_file, normalised_values
@@ -45,7 +46,9 @@ class Evaluation:
 
     `values`, shape (R, M, Q), by run, metric and query, is NaN where the run does not have the query; with `missing`
     "zero" such a query counts as 0 in the mean, with "skip" it is left out. `unjudged`, shape (R,), is the share of
-    documents that are not judged, among those above the depth of the deepest metric.
+    documents that are not judged, among those above the depth of the deepest metric. `residuals`, shape (R, M, Q), is
+    what judging the unjudged documents could still add to a value, NaN for metrics of ir_measures; None unless asked
+    for.
     """
 
     values: Floats
@@ -54,6 +57,7 @@ class Evaluation:
     queries: tuple[str, ...]
     missing: str
     unjudged: Floats
+    residuals: Floats | None = None
 
     @property
     def filled(self) -> Floats:
@@ -67,44 +71,68 @@ class Evaluation:
         return means
 
     @property
+    def mean_residuals(self) -> Floats:
+        """Mean residual over the queries of `means`, shape (R, M); NaN where there is none."""
+        assert self.residuals is not None, "evaluate(..., residuals=True) computes them"
+        counted = ~np.isnan(self.filled)
+        means: Floats = np.where(counted, self.residuals, 0.0).sum(axis=2) / counted.sum(axis=2)
+        return means
+
+    @property
     def n_missing(self) -> NDArray[np.intp]:
         """Number of judged queries that each run does not have, shape (R,)."""
         count: NDArray[np.intp] = np.isnan(self.values[:, 0]).sum(axis=1)
         return count
 
     def frame(self, *, by_query: bool = True) -> pl.DataFrame:
-        """Return columns ``run``, ``query_id``, ``measure``, ``value``; rows of query ``all`` are means."""
+        """Return columns ``run``, ``query_id``, ``measure``, ``value``; rows of query ``all`` are means.
+
+        Where there are residuals, they are in the column ``residual``.
+        """
         import polars as pl
 
         queries = (*self.queries, "all") if by_query else ("all",)
-        table = np.concatenate([self.filled, self.means[:, :, None]], axis=2)[:, :, -len(queries) :]
         n = len(queries)
-        return pl.DataFrame(
+        tables = {"value": np.concatenate([self.filled, self.means[:, :, None]], axis=2)[:, :, -n:].ravel()}
+        if self.residuals is not None:
+            residuals = np.where(np.isnan(self.filled), np.nan, self.residuals)
+            means = self.mean_residuals[:, :, None]
+            tables["residual"] = np.concatenate([residuals, means], axis=2)[:, :, -n:].ravel()
+        frame = pl.DataFrame(
             {
                 "run": np.repeat(self.runs, len(self.metrics) * n),
                 "query_id": np.tile(queries, len(self.runs) * len(self.metrics)),
                 "measure": np.tile(np.repeat(self.metrics, n), len(self.runs)),
-                "value": table.ravel(),
+                **tables,
             }
         ).filter(pl.col("value").is_not_nan())
+        return frame if self.residuals is None else frame.with_columns(pl.col("residual").fill_nan(None))
 
     def ordered(self) -> Evaluation:
         """Return the same evaluation with the runs sorted by their means under the first metric, best first."""
         best = np.argsort(-self.means[:, 0], kind="stable")
         names = tuple(self.runs[i] for i in best)
-        return replace(self, values=self.values[best], runs=names, unjudged=self.unjudged[best])
+        residuals = None if self.residuals is None else self.residuals[best]
+        return replace(self, values=self.values[best], runs=names, unjudged=self.unjudged[best], residuals=residuals)
 
     def __str__(self) -> str:
         width = max(len(name) for name in (*self.runs, "run"))
-        columns = [max(len(name), 6) for name in self.metrics]
-        head = f"{'run':<{width}}" + "".join(f"  {name:>{w}}" for name, w in zip(self.metrics, columns, strict=True))
+        names, table = list(self.metrics), self.means
+        if self.residuals is not None:
+            names = [word for name in names for word in (name, "residual")]
+            table = np.stack([table, self.mean_residuals], axis=2).reshape(len(table), -1)
+        columns = [max(len(name), 6) for name in names]
+        head = f"{'run':<{width}}" + "".join(f"  {name:>{w}}" for name, w in zip(names, columns, strict=True))
+        cells = [["-" if np.isnan(x) else f"{x:.4f}" for x in row] for row in table]
         rows = [
-            f"{run:<{width}}" + "".join(f"  {x:>{w}.4f}" for x, w in zip(row, columns, strict=True))
-            for run, row in zip(self.runs, self.means, strict=True)
+            f"{run:<{width}}" + "".join(f"  {cell:>{w}}" for cell, w in zip(row, columns, strict=True))
+            for run, row in zip(self.runs, cells, strict=True)
         ]
         how = "count as 0" if self.missing == "zero" else "are left out"
         lacking = [f"{run} {n}" for run, n in zip(self.runs, self.n_missing, strict=True) if n]
         notes = [f"queries that are missing {how}: {', '.join(lacking)}"] if lacking else []
+        if self.residuals is not None:
+            notes.append("residual: what unjudged documents could still add, if all had the best grade")
         if self.unjudged.max() > 0:
             notes.append(f"not judged: up to {self.unjudged.max():.1%} of the positions looked at")
         return "\n".join([head, *rows, f"({len(self.queries)} queries)", *notes])
@@ -122,6 +150,7 @@ def evaluate(
     ideal: str = "judgements",
     empty: float = 0.0,
     duplicates: Duplicates = "error",
+    residuals: bool = False,
 ) -> Evaluation:
     """Evaluate runs under any number of metrics, sorting once.
 
@@ -149,6 +178,10 @@ def evaluate(
         NDCG of a query whose best ranking is worth nothing.
     duplicates : {"error", "first", "last"}
         What to do with a document that occurs twice for one query.
+    residuals : bool
+        Also compute what judging the unjudged documents could still add (C/W/L's residual): the sum over the unjudged
+        documents of the discount times what the best grade gains over the worst, divided as the value is. Unjudged
+        documents count as the worst grade then.
 
     Raises
     ------
@@ -170,6 +203,8 @@ def evaluate(
     (1 queries)
     """
     _check_settings(unjudged, missing, ideal, ties)
+    if residuals and unjudged != "worst":
+        raise InputError(f'residuals start from unjudged="worst", not {unjudged!r}; leave it out')
     judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
     by_name = as_metrics(metrics, judged, systems)
     dcgs = {m: dcg for m, dcg in enumerate(by_name.values()) if isinstance(dcg, DCG)}
@@ -182,6 +217,7 @@ def evaluate(
         depth = min(depth, max(_longest(system.frame) for system in systems))
     values = np.empty((len(systems), len(by_name), len(queries)))
     share_unjudged = np.empty(len(systems))
+    added = np.full(values.shape, np.nan) if residuals else None
     whole = unjudged == "drop" or ties == "average" or ideal == "list"
     for r, system in enumerate(systems):
         ranked = ranked_grades(system, judged, None if whole else depth, ties)
@@ -189,13 +225,17 @@ def evaluate(
         share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
         for m, dcg in dcgs.items():
             value = _dcg_of_queries(dcg, ranked, unjudged)
+            more = _dcg_of_queries(dcg, ranked, "best") - value if residuals else value
             if normalise:
                 top = ideals[m] if ideal == "judgements" else _own_ideal(dcg, ranked, unjudged)
-                value = normalised_values(value, top, empty)
+                value, more = normalised_values(value, top, empty), normalised_values(more, top, 0.0)
+            if added is not None:
+                added[r, m] = more
             values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
     if others:
         values[:, list(others)] = measured(list(others.values()), systems, judged, queries)
-    return Evaluation(values, tuple(run.name for run in systems), tuple(by_name), queries, missing, share_unjudged)
+    names = tuple(run.name for run in systems)
+    return Evaluation(values, names, tuple(by_name), queries, missing, share_unjudged, added)
 
 
 def _common_scale(metrics: Mapping[str, DCG | str], judged: Judgements) -> int:
@@ -289,6 +329,8 @@ def named(word: str | os.PathLike[str], judgements: Judgements, runs: Sequence[R
     A name without K gets one, the length of the longest list of a run, or of the judged documents of a query.
     """
     name = os.fspath(word)
+    if companion_of(name):
+        raise InputError(f"{name} compares two runs and has no value for one: give it to compare_systems or compare")
     if is_metric_file(word):
         return name, DCG.load(word)
     if "-" not in name and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):

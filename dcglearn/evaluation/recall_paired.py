@@ -1,0 +1,236 @@
+"""Two rankings of one query compared by the ranks of their relevant documents, without gains or discounts.
+
+Recall-paired preference: F. Diaz and A. Ferraro, "Offline retrieval evaluation without evaluation metrics", SIGIR 2022.
+Lexicographic precision and recall: F. Diaz, "Best-case retrieval evaluation: improving the sensitivity of reciprocal
+rank with lexicographic precision", 2023; F. Diaz, M. D. Ekstrand and B. Mitra, "Recall, robustness, and lexicographic
+evaluation", 2023.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.evaluation.ranked import RankedGrades, judged_counts, ranked_grades
+from dcglearn.foundation.validation import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from dcglearn.evaluation.trec import Judgements, Run
+    from dcglearn.foundation.arrays import Floats, Integers
+
+WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
+    "uniform": np.ones_like,
+    "reciprocal": lambda i: 1 / i,
+    "log2": lambda i: 1 / np.log2(i + 1),
+}
+"""Weights of the i-th relevant documents, up to a factor."""
+
+FORMS = ("sign", "reciprocal")
+
+
+def recall_paired_preference(x: Sequence[float | None], y: Sequence[float | None], weight: str = "uniform") -> float:
+    """Return how far ranking x is preferred to ranking y, from -1 to 1 (Diaz and Ferraro 2022).
+
+    The i-th relevant documents of the two rankings are paired, and each pair votes for the ranking that has it higher:
+    ``sum_i w_i sign(y_i - x_i)``, with weights that sum to 1.
+
+    Parameters
+    ----------
+    x, y : sequence of float
+        The ranks, from 1, at which each ranking has its relevant documents, in any order; None or infinity for those
+        that it does not have. Both have the same number of relevant documents.
+    weight : {"uniform", "reciprocal", "log2"}
+        Weight of the i-th pair: equal, ``1 / i``, or ``1 / log2(i + 1)``.
+
+    Raises
+    ------
+    InputError
+        If the numbers of documents differ, a rank is below 1 or NaN or occurs twice, or `weight` is unknown.
+
+    Examples
+    --------
+    >>> found, other = (1, 5, None), (2, 3, 10)
+    >>> [round(recall_paired_preference(found, other, weight), 4) for weight in ("uniform", "reciprocal", "log2")]
+    [-0.3333, 0.0909, -0.0614]
+    """
+    if weight not in WEIGHTS:
+        raise InputError(f"weight={weight!r}: give one of {', '.join(WEIGHTS)}")
+    return _paired(*_both(x, y), weight)
+
+
+def lexi_precision(x: Sequence[float | None], y: Sequence[float | None], form: str = "sign") -> float:
+    """Return which ranking is better at the first i where the ranks of their i-th relevant documents differ.
+
+    Parameters
+    ----------
+    x, y
+        See `recall_paired_preference`.
+    form : {"sign", "reciprocal"}
+        1 or -1 for the better one, 0 if the ranks do not differ; or the difference ``1 / x_i - 1 / y_i`` there.
+
+    Raises
+    ------
+    InputError
+        As in `recall_paired_preference`.
+
+    Examples
+    --------
+    >>> lexi_precision((1, 5, None), (2, 3, 10)), lexi_precision((1, 5, None), (2, 3, 10), form="reciprocal")
+    (1.0, 0.5)
+    """
+    return _lexicographic(x, y, form, first=True)
+
+
+def lexi_recall(x: Sequence[float | None], y: Sequence[float | None], form: str = "sign") -> float:
+    """Return which ranking is better at the last i where the ranks of their i-th relevant documents differ.
+
+    Parameters, returns and errors are as in `lexi_precision`.
+
+    Examples
+    --------
+    >>> lexi_recall((1, 5, None), (2, 3, 10))
+    -1.0
+    """
+    return _lexicographic(x, y, form, first=False)
+
+
+def _both(x: Sequence[float | None], y: Sequence[float | None]) -> tuple[Floats, Floats]:
+    """Return the ranks of both, ascending, with infinity for documents that are not ranked."""
+    ranks = []
+    for name, values in (("x", x), ("y", y)):
+        found = np.sort(np.array([np.inf if value is None else value for value in values], dtype=np.float64))
+        if np.isnan(found).any() or (found < 1).any():
+            raise InputError(
+                f"{name}={list(values)!r}: ranks are numbers from 1; None stands for a document not ranked"
+            )
+        if (np.diff(found[np.isfinite(found)]) == 0).any():
+            raise InputError(f"{name}={list(values)!r}: two documents have one rank; break the tie first")
+        ranks.append(found)
+    if len(ranks[0]) != len(ranks[1]):
+        raise InputError(
+            f"x has {len(ranks[0])} relevant documents and y has {len(ranks[1])}; give both all that are relevant, None "
+            "for those that it does not rank"
+        )
+    return ranks[0], ranks[1]
+
+
+def _votes(x: Floats, y: Floats) -> Floats:
+    """Return 1 where x has the i-th relevant document higher, -1 where y has, else 0; infinities tie."""
+    return (x < y).astype(np.float64) - (y < x)
+
+
+def _paired(x: Floats, y: Floats, weight: str) -> float:
+    if not len(x):
+        return 0.0
+    weights = WEIGHTS[weight](np.arange(1.0, len(x) + 1))
+    return float(weights @ _votes(x, y) / weights.sum())
+
+
+def _lexicographic(x: Sequence[float | None], y: Sequence[float | None], form: str, *, first: bool) -> float:
+    if form not in FORMS:
+        raise InputError(f"form={form!r}: give one of {', '.join(FORMS)}")
+    return _first_difference(*_both(x, y), form, first=first)
+
+
+def _first_difference(x: Floats, y: Floats, form: str, *, first: bool) -> float:
+    places = np.flatnonzero(x != y)
+    if not len(places):
+        return 0.0
+    i = places[0 if first else -1]
+    return float(_votes(x, y)[i] if form == "sign" else 1 / x[i] - 1 / y[i])
+
+
+@dataclass(frozen=True)
+class _Companion:
+    """A preference between two rankings, of their relevant documents, or averaged over the grades that occur."""
+
+    of_ranks: Callable[[Floats, Floats], float]
+    graded: bool
+
+
+COMPANIONS = {
+    "RPP": _Companion(lambda x, y: _paired(x, y, "uniform"), True),
+    "invRPP": _Companion(lambda x, y: _paired(x, y, "reciprocal"), True),
+    "dcgRPP": _Companion(lambda x, y: _paired(x, y, "log2"), True),
+    "lexi-precision": _Companion(lambda x, y: _first_difference(x, y, "sign", first=True), False),
+    "lexi-recall": _Companion(lambda x, y: _first_difference(x, y, "sign", first=False), False),
+}
+"""Preferences between two runs by the names that `compare_systems` takes."""
+
+
+def companion_of(word: Any) -> str | None:
+    """Return the name of the preference that a word names, whatever its case, hyphens and underscores; else None."""
+    plain = {name.lower().replace("-", ""): name for name in COMPANIONS}
+    return plain.get(word.lower().replace("-", "").replace("_", "")) if isinstance(word, str) else None
+
+
+@dataclass(frozen=True, eq=False)
+class PairedRuns:
+    """Runs whose rankings can be compared query by query, each with each.
+
+    `ranked` holds the grades of each run by position, and `counts`, shape (Q, L), the judged documents by grade.
+    """
+
+    names: tuple[str, ...]
+    ranked: tuple[RankedGrades, ...]
+    counts: Integers
+    missing: str
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], runs: Sequence[Run], judgements: Judgements, ties: str, missing: str
+    ) -> PairedRuns:
+        """Join runs with judgements.
+
+        Raises
+        ------
+        InputError
+            If `ties` is "average", which ranks no document, or a run has no judged query.
+        """
+        if ties == "average":
+            raise InputError(f'{names[0]} compares ranks: give ties="docno-desc" or "stable"')
+        ranked = tuple(ranked_grades(run, judgements, None, ties) for run in runs)
+        return cls(tuple(names), ranked, judged_counts(judgements, judgements.n_grades)[1], missing)
+
+    @property
+    def has(self) -> NDArray[np.bool_]:
+        """Whether each run has each judged query, shape (R, Q)."""
+        return np.stack([ranked.lengths > 0 for ranked in self.ranked])
+
+    def against(self, name: str, run: int, baseline: int) -> Floats:
+        """Return the preference for a run over the baseline, shape (Q,); NaN for queries that are left out."""
+        ours, theirs = self.ranked[run], self.ranked[baseline]
+        values = np.zeros(len(self.counts))
+        for q, counts in enumerate(self.counts):
+            values[q] = self._of_query(COMPANIONS[name], ours.grades[q], theirs.grades[q], counts)
+        if self.missing == "skip":
+            values[(ours.lengths == 0) | (theirs.lengths == 0)] = np.nan
+        return values
+
+    @staticmethod
+    def _of_query(companion: _Companion, ours: Any, theirs: Any, counts: Integers) -> float:
+        """Return the preference of a query: over all relevant documents, or the mean over the grades that occur.
+
+        Each grade stands for the documents of at least this grade, and weighs as many as there are of them.
+        """
+        levels = [level for level in range(1, len(counts)) if counts[level]] if companion.graded else [1]
+        total = weights = 0.0
+        for level in levels:
+            n = int(counts[level:].sum())
+            total += n * companion.of_ranks(_ranks(ours, level, n), _ranks(theirs, level, n))
+            weights += n
+        return total / weights if weights else 0.0
+
+
+def _ranks(grades: Any, level: int, n: int) -> Floats:
+    """Return the ranks of the n documents of at least a grade, infinity for those that are not ranked."""
+    ranks = np.full(n, np.inf)
+    found = np.flatnonzero(grades >= level) + 1
+    ranks[: len(found)] = found
+    return ranks

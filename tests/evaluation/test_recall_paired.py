@@ -1,0 +1,128 @@
+"""Preferences between two runs without gains: check values, brute force, the command."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dcglearn import lexi_precision, lexi_recall, recall_paired_preference
+from dcglearn.evaluation.compare_systems import compare_systems
+from dcglearn.evaluation.evaluate import evaluate
+from dcglearn.foundation.validation import InputError
+
+X, Y = (1, 5, None), (2, 3, 10)
+
+
+def test_check_values():
+    found = [recall_paired_preference(X, Y, weight) for weight in ("uniform", "reciprocal", "log2")]
+    np.testing.assert_allclose(found, [-1 / 3, (1 - 1 / 2 - 1 / 3) / (11 / 6), -0.0614], atol=5e-5)
+    assert (lexi_precision(X, Y), lexi_precision(X, Y, "reciprocal"), lexi_recall(X, Y)) == (1, 0.5, -1)
+    assert lexi_recall(X, Y, "reciprocal") == -0.1
+    assert lexi_precision(X, X) == lexi_recall(X, X) == recall_paired_preference(X, X) == 0
+    assert recall_paired_preference([], []) == 0
+
+
+def test_preferences_are_opposite_for_exchanged_rankings_and_blind_to_order():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        x, y = (rng.choice(8, 4, replace=False) + 1.0 for _ in range(2))
+        for call in (recall_paired_preference, lexi_precision, lexi_recall):
+            assert call(x, y) == -call(y, x) == call(x[::-1], y)
+        assert abs(recall_paired_preference(x, y)) <= 1
+
+
+def test_lexicographic_orders_are_those_of_sorted_ranks():
+    ranks = list(itertools.combinations(range(1, 6), 3))
+    for x, y in itertools.product(ranks, ranks):
+        assert lexi_precision(x, y) == (x < y) - (x > y)
+        assert lexi_recall(x, y) == (x[::-1] < y[::-1]) - (x[::-1] > y[::-1])
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "words"),
+    [
+        ((1, 2), (1,), "x has 2 relevant documents and y has 1"),
+        ((0, 2), (1, 2), "ranks are numbers from 1"),
+        ((float("nan"), 2), (1, 2), "ranks are numbers from 1"),
+        ((2, 2), (1, 2), "two documents have one rank"),
+    ],
+)
+def test_bad_ranks(x, y, words):
+    for call in (recall_paired_preference, lexi_precision, lexi_recall):
+        with pytest.raises(InputError, match=words):
+            call(x, y)
+        with pytest.raises(InputError, match="give one of"):
+            call((1,), (2,), "other")
+
+
+def by_definition(judged, ours, theirs):
+    """RPP of one query, averaged over grades, by the words of its definition."""
+    total = weights = 0.0
+    order = {name: sorted(run, key=lambda d: -run[d]) for name, run in (("ours", ours), ("theirs", theirs))}
+    for level in sorted({grade for grade in judged.values() if grade > 0}):
+        relevant = [d for d, grade in judged.items() if grade >= level]
+        ranks = [
+            [order[name].index(d) + 1 if d in order[name] else None for d in relevant] for name in ("ours", "theirs")
+        ]
+        total += len(relevant) * recall_paired_preference(*ranks)
+        weights += len(relevant)
+    return total / weights if weights else 0.0
+
+
+def random_case(n_queries=12, seed=0):
+    rng = np.random.default_rng(seed)
+    judged, one, two = {}, {}, {}
+    for q in range(n_queries):
+        documents = [f"d{i}" for i in range(12)]
+        judged[f"q{q:02}"] = {d: int(rng.integers(0, 4)) for d in documents[: rng.integers(1, 12)]}
+        for run in (one, two):
+            run[f"q{q:02}"] = {d: float(s) for d, s in zip(documents, rng.permutation(12), strict=True) if s > 2}
+    judged["q00"] = dict.fromkeys(judged["q00"], 0)  # nothing is relevant
+    return judged, one, two
+
+
+def test_runs_are_compared_by_the_definition():
+    judged, one, two = random_case()
+    found = compare_systems({"one": one, "two": two}, judged, ["RPP", "lexi_precision", "nDCG@5", "dcgRPP"])
+    rows = {row["measure"]: row for row in found.frame.iter_rows(named=True)}
+    assert list(rows) == ["nDCG@5", "RPP", "lexi-precision", "dcgRPP"]
+    expected = np.mean([by_definition(judged[q], two[q], one[q]) for q in judged])
+    assert rows["RPP"]["difference"] == pytest.approx(expected) and rows["RPP"]["mean"] is None
+    assert rows["RPP"]["low"] < expected < rows["RPP"]["high"] and rows["nDCG@5"]["mean"] > 0
+    turned = compare_systems({"one": one, "two": two}, judged, {"RPP": "RPP"}, baseline="two")
+    assert turned.frame["difference"][0] == pytest.approx(-expected)
+    assert "RPP" in str(turned) and "None" not in str(found)
+
+
+def test_queries_that_a_run_lacks():
+    judged, one, two = random_case()
+    del two["q03"]
+    zero = compare_systems({"one": one, "two": two}, judged, "RPP")
+    skip = compare_systems({"one": one, "two": two}, judged, "RPP", missing="skip")
+    lost = by_definition(judged["q03"], {}, one["q03"])
+    assert zero.frame["difference"][0] * 12 == pytest.approx(skip.frame["difference"][0] * 11 + lost)
+
+
+def test_what_does_not_go_together(dcglearn, tmp_path, monkeypatch):
+    judged, one, two = random_case()
+    runs = {"one": one, "two": two}
+    with pytest.raises(InputError, match="compares two runs"):
+        evaluate(runs, judged, "lexi-precision")
+    with pytest.raises(InputError, match="compares ranks"):
+        compare_systems(runs, judged, "RPP", ties="average")
+    with pytest.raises(InputError, match="relevant documents alone"):
+        compare_systems(runs, judged, "RPP", unjudged="drop")
+
+
+def test_the_command(dcglearn, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    judged, one, two = random_case()
+    (tmp_path / "qrels.txt").write_text("".join(f"{q} 0 {d} {g}\n" for q in judged for d, g in judged[q].items()))
+    for name, run in (("one", one), ("two", two)):
+        lines = [f"{q} Q0 {d} 0 {s} {name}\n" for q in run for d, s in run[q].items()]
+        (tmp_path / f"{name}.txt").write_text("".join(lines))
+    both = ("qrels.txt", "one.txt", "two.txt", "--metric", "RPP", "--metric", "lexi-recall")
+    status, out, _ = dcglearn("compare", *both, "--resamples", 200, "--plot", "forest.png")
+    assert status == 0 and [line.split()[1] for line in out.splitlines()[1:3]] == ["RPP", "lexi-recall"]
+    status, _, err = dcglearn("evaluate", *both)
+    assert status == 2 and "RPP compares two runs" in err
