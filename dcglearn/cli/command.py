@@ -48,7 +48,7 @@ OF_PANEL = {
     "--topics --log --valid --groups --valid-groups --features --zero-based --map-grades --strict --n-grades "
     "--generate",
     OUTPUT: "--output --format --json --plot --force --utility --dry-run --truth-file --tag --exit-code "
-    "--by-query --junit --markdown --help",
+    "--by-query --residuals --junit --markdown --help",
     SCALE: "--memory --workers --dask --checkpoint --resume --jobs",
 }
 """The options of the panels; all others are of the model and method."""

@@ -65,7 +65,9 @@ class RunOptions:
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="METRIC", help="nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures. [default: nDCG@10]"
+            metavar="METRIC",
+            help="nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures; in compare also RPP, lexi-precision. "
+            "[default: nDCG@10]",
         ),
     ] = None
     raw: Annotated[bool, typer.Option("--raw", help="DCG itself, not divided by the best that is possible.")] = False

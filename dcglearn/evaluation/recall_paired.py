@@ -114,8 +114,8 @@ def _both(x: Sequence[float | None], y: Sequence[float | None]) -> tuple[Floats,
         ranks.append(found)
     if len(ranks[0]) != len(ranks[1]):
         raise InputError(
-            f"x has {len(ranks[0])} relevant documents and y has {len(ranks[1])}; give both all that are relevant, None "
-            "for those that it does not rank"
+            f"x has {len(ranks[0])} relevant documents and y has {len(ranks[1])}; give both all that are "
+            "relevant, None for those that it does not rank"
         )
     return ranks[0], ranks[1]
 
