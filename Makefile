@@ -11,7 +11,7 @@ DISKS  ?= 200
 RESOLVE-oldest := --resolution lowest-direct
 RESOLVE-newest := --prerelease allow
 
-.PHONY: demo judge test long fuzz browser check peers oldest newest dist bench figures studies theory clean help
+.PHONY: demo judge test long fuzz browser check peers oldest newest dist docs bench figures studies theory clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
@@ -59,6 +59,10 @@ oldest newest:   ## run the tests with the lowest versions of all dependencies t
 	$(VENV)-$@/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(VENV)-$@/bin/uv pip install --quiet --python $(VENV)-$@/bin/python $(RESOLVE-$@) --editable '.[$(EXTRAS)]'
 	$(VENV)-$@/bin/python -m pytest -n 2 --dist worksteal
+
+docs: $(READY)   ## build the site in build/site, with its gallery; warnings are errors
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS),docs]'
+	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees docs build/site
 
 dist:            ## build the wheel and the source archive in dist/, check them, and try the wheel in an empty environment
 	rm -rf dist

@@ -1,0 +1,67 @@
+"""Pages that are written from the code at each build: the commands, and the changelog."""
+
+import re
+from pathlib import Path
+
+import click
+import typer
+
+from dcglearn.cli.app import app
+from dcglearn.cli.command import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+
+
+def _line(parameter):
+    record = parameter.get_help_record(click.Context(click.Command("dcglearn")))
+    if record is None:
+        name = parameter.human_readable_name.upper()
+        record = (name, getattr(parameter, "help", None) or "")
+    names, words = (re.sub(r"\s+", " ", text).replace("|", "\\|") for text in record)
+    return f"| `{names}` | {words} |"
+
+
+def _section(name, command):
+    words = [f"### {name}", "", re.sub(r"\s+", " ", command.help or "").strip(), ""]
+    if command.epilog:
+        words += ["```text", command.epilog, "```", ""]
+    shown = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
+    return "\n".join([*words, "| argument or option | |", "| --- | --- |", *map(_line, shown), ""])
+
+
+def commands_page():
+    """Return the page of all commands, as `--help` describes them."""
+    group = typer.main.get_command(app)
+    context = click.Context(group)
+    words = ["# Commands", "", "What `dcglearn COMMAND --help` says. Bad input ends with status 2.", ""]
+    for panel, names in COMMANDS.items():
+        words += [f"## {panel}", ""]
+        words += [_section(name, group.get_command(context, name)) for name in names.split()]
+    return "\n".join(words)
+
+
+def changes_page():
+    """Return the changelog as a page of the site."""
+    return (ROOT / "CHANGELOG.md").read_text().replace("`docs/", "`")
+
+
+def _write(app_):
+    folder = Path(app_.srcdir) / "generated"
+    folder.mkdir(exist_ok=True)
+    for name, page in (("commands.md", commands_page()), ("changes.md", changes_page())):
+        path = folder / name
+        if not path.exists() or path.read_text() != page:
+            path.write_text(page)
+
+
+def _links(app_, name, source):
+    """Let links from the pages to files beside `docs` lead to their page on the site, or to the file's name."""
+    text = source[0].replace("../CHANGELOG.md", "/generated/changes.md")
+    source[0] = text
+
+
+def setup(app_):
+    """Write the pages before the sources are read."""
+    app_.connect("builder-inited", _write)
+    app_.connect("source-read", _links)
+    return {"parallel_read_safe": True}
