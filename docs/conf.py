@@ -13,7 +13,7 @@ from dcglearn.foundation.version import __version__  # noqa: E402
 
 project = "dcglearn"
 author = "The dcglearn authors"
-copyright = "2026, the dcglearn authors"  # noqa: A001
+copyright = "2026, the dcglearn authors"
 version = release = __version__
 
 extensions = [
@@ -44,7 +44,8 @@ autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_default_options = {  # scikit-learn adds these, with links into its own pages
-    "exclude-members": "set_fit_request, set_score_request, set_predict_request, set_predict_proba_request, get_metadata_routing"
+    "exclude-members": "set_fit_request, set_score_request, "
+    "set_predict_request, set_predict_proba_request, get_metadata_routing"
 }
 lexers["mermaid"] = TextLexer()  # the diagram is drawn where the file is read on GitHub
 numpydoc_show_class_members = False

@@ -37,7 +37,7 @@ def read_preferences(
 
     A line of JSON is ``{"query": "q1", "a": [3, 2, 0], "b": [2, 3, 0], "winner": "a", "strength": 2, "weight": 1.5,
     "margin": 0.3, "rater": "ann"}``; only `a`, `b` and `winner` are required. A JSON array of such objects will do.
-    Text has a header, columns separated by tabs, commas, semicolons or |, and lists as ``3 2 0``, ``3|2|0`` or
+    Text has a header, columns separated by tabs, commas, semicolons or ``|``, and lists as ``3 2 0``, ``3|2|0`` or
     ``[3, 2, 0]`` (in quotes where commas separate). Parquet has list columns or such text. Gzip and zstd are
     recognised by content. Columns may also be called
 

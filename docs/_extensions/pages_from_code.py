@@ -55,9 +55,14 @@ def _write(app_):
 
 
 def _links(app_, name, source):
-    """Let links from the pages to files beside `docs` lead to their page on the site, or to the file's name."""
+    """Lead links to the changelog to its page, and leave out links to folders, which a site cannot show."""
     text = source[0].replace("../CHANGELOG.md", "/generated/changes.md")
-    source[0] = text
+    here = (Path(app_.srcdir) / name).parent
+
+    def kept(link):
+        return link[1] if (here / link[2]).is_dir() else link[0]
+
+    source[0] = re.sub(r"(?<!!)\[([^\]]+)\]\(([^)#:]+)\)", kept, text)
 
 
 def setup(app_):

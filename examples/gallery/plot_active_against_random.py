@@ -2,7 +2,8 @@
 Choose the pairs to judge
 =========================
 
-`suggest_pairs` asks about the pairs whose verdicts would tell most. The same number of pairs drawn at random tells less.
+`suggest_pairs` asks about the pairs whose verdicts would tell most. The same number of pairs drawn at random tells
+less.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Annealing
 =========
 
-A ranker that begins with a soft metric and sharpens it finds better weights than one that begins sharp: a sharp metric is flat almost
-everywhere.
+A ranker that begins with a soft metric and sharpens it finds better weights than one that begins sharp: a sharp
+metric is flat almost everywhere.
 """
 
 import matplotlib.pyplot as plt

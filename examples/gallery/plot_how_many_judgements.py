@@ -2,8 +2,8 @@
 How many judgements?
 ====================
 
-The share of new pairs that the learned DCG orders as the truth does, by the number of judgements. With 10% wrong verdicts a few hundred
-are enough here; the textbook DCG stays where it is.
+The share of new pairs that the learned DCG orders as the truth does, by the number of judgements. With 10% wrong
+verdicts a few hundred are enough here; the textbook DCG stays where it is.
 """
 
 import matplotlib.pyplot as plt

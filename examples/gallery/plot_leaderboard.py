@@ -2,8 +2,8 @@
 Does my leaderboard change?
 ===========================
 
-Six systems rank the documents of fifty queries. Their order under two metrics is drawn side by side; a crossing line is a pair of systems
-that swap places.
+Six systems rank the documents of fifty queries. Their order under two metrics is drawn side by side; a crossing
+line is a pair of systems that swap places.
 """
 
 import numpy as np
@@ -19,6 +19,9 @@ for s in range(6):  # early noise for some systems, late noise for others
         q: {d: (1.6 * (g == 4) if s % 2 else 0.5 * g) + rng.normal(0, noise) for d, g in judged.items()}
         for q, judged in grades.items()
     }
-metrics = {"linear-log2@10": dl.DCG.parse("linear-log2@10", 5), "exponential-log2@10": dl.DCG.parse("exponential-log2@10", 5)}
+metrics = {
+    "linear-log2@10": dl.DCG.parse("linear-log2@10", 5),
+    "exponential-log2@10": dl.DCG.parse("exponential-log2@10", 5),
+}
 order = dl.system_order(runs, grades, metrics, n_resamples=200)
 dl.plots.slope_figure(order)

@@ -2,8 +2,8 @@
 Learn a DCG, with bands
 =======================
 
-Five hundred judgements, 5% of them wrong, give these gains and discounts. The bands say how far they would move with another log of
-this size; the dashed curve is the truth that the simulated judges followed.
+Five hundred judgements, 5% of them wrong, give these gains and discounts. The bands say how far they would move
+with another log of this size; the dashed curve is the truth that the simulated judges followed.
 """
 
 import dcglearn as dl

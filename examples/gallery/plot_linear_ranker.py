@@ -2,8 +2,8 @@
 A linear ranker on your own metric
 ==================================
 
-The same model is trained once on the usual metric and once on a steep one that looks at the first three results only, and both are
-measured by both.
+The same model is trained once on the usual metric and once on a steep one that looks at the first three results
+only, and both are measured by both.
 """
 
 import matplotlib.pyplot as plt

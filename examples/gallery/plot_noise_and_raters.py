@@ -2,8 +2,8 @@
 Careful and careless raters
 ===========================
 
-Four raters judge 150 pairs each; one errs in 30% of them. The learner estimates each rater's error rate with the curves, and counts the
-careless one less.
+Four raters judge 150 pairs each; one errs in 30% of them. The learner estimates each rater's error rate with the
+curves, and counts the careless one less.
 """
 
 import matplotlib.pyplot as plt

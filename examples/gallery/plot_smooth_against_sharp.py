@@ -2,8 +2,8 @@
 Smooth metrics against the sharp one
 ====================================
 
-One document's score moves past those of the others. NDCG jumps when it overtakes one; smooth metrics follow, the closer the sharper they
-are.
+One document's score moves past those of the others. NDCG jumps when it overtakes one; smooth metrics follow, the
+closer the sharper they are.
 """
 
 import matplotlib.pyplot as plt

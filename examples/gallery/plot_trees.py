@@ -2,7 +2,8 @@
 Boosted trees on your own metric
 ================================
 
-LightGBM grows the trees, dcglearn says where they should go. Validation NDCG of the metric that was trained on, tree by tree.
+LightGBM grows the trees, dcglearn says where they should go. Validation NDCG of the metric that was trained on,
+tree by tree.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Which grades decide?
 ====================
 
-The worth of each grade at each position, under a habit and under a learned metric: where the bars are long, a change of the ranking
-changes the value.
+The worth of each grade at each position, under a habit and under a learned metric: where the bars are long, a
+change of the ranking changes the value.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,8 @@
 A witness of incoherence
 ========================
 
-Linear and exponential gains do not always agree. These are the two rankings of the same ten results on which they differ most.
+Linear and exponential gains do not always agree. These are the two rankings of the same ten results on which they
+differ most.
 """
 
 import dcglearn as dl
