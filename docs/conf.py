@@ -51,6 +51,7 @@ lexers["mermaid"] = TextLexer()  # the diagram is drawn where the file is read o
 numpydoc_show_class_members = False
 
 sphinx_gallery_conf = {
+    "image_scrapers": ("matplotlib", "dcg_figures"),
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/\w+\.py$",

@@ -23,3 +23,4 @@ axes.plot(here, there, ".")
 axes.set(
     xlabel="DCG here", ylabel="DCG of the exported code", title=f"Largest difference: {abs(here - there).max():.0e}"
 )
+plt.show()

@@ -24,4 +24,5 @@ metrics = {
     "exponential-log2@10": dl.DCG.parse("exponential-log2@10", 5),
 }
 order = dl.system_order(runs, grades, metrics, n_resamples=200)
-dl.plots.slope_figure(order)
+figure = dl.plots.slope_figure(order)
+figure.savefig("leaderboard.png", dpi=150)

@@ -22,3 +22,4 @@ axes.bar(list(errors), [learner.rater_error_[rater] for rater in errors], color=
 axes.plot(list(errors), list(errors.values()), "_", markersize=40, color="C1", markeredgewidth=3, label="true")
 axes.set(ylabel="error rate", title="The careless rater is found")
 axes.legend()
+plt.show()

@@ -23,3 +23,4 @@ for alpha in (5, 20, 100):
     axes.plot(moving, [loss([x, *others], grades)[0] for x in moving], label=f"ApproxNDCG, alpha = {alpha}")
 axes.set(xlabel="score of the best document", ylabel="value")
 axes.legend()
+plt.show()

@@ -22,3 +22,4 @@ for loss, name in ((dl.RegSHFSDCG(steep), "trained on it"), (dl.Regression(steep
     axes.plot([5, 20, 60], values, "o-", label=name)
 axes.set(xlabel="trees", ylabel="NDCG of the metric on validation queries")
 axes.legend()
+plt.show()

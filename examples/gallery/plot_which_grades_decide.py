@@ -12,7 +12,7 @@ import dcglearn as dl
 
 log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D2"), 400, lists="free", flip_rate=0.05, seed=3)
 metrics = {"exponential-log2": dl.DCG.standard(5, 10), "learned": dl.DCGLearner().fit(log).dcg_}
-figure, panels = plt.subplots(1, 2, sharey=True, figsize=(9, 3.5))
+figure, panels = plt.subplots(1, 2, sharey=True, figsize=(9, 3.5), layout="constrained")
 for axes, (name, metric) in zip(panels, metrics.items(), strict=True):
     weights = metric.discounts[:, None] * metric.gains
     for grade in range(1, metric.n_grades):
@@ -20,3 +20,4 @@ for axes, (name, metric) in zip(panels, metrics.items(), strict=True):
     axes.set(title=name, xlabel="position")
 panels[0].set_ylabel("worth (largest = 1)")
 panels[0].legend()
+plt.show()

@@ -11,4 +11,5 @@ import dcglearn as dl
 linear, exponential = dl.DCG.parse("linear-log2@10", 5), dl.DCG.parse("exponential-log2@10", 5)
 verdict = dl.coherence(linear, exponential, [4, 4, 3, 3, 2, 2, 1, 1, 0, 0], names=("linear gain", "exponential gain"))
 print(verdict)
-dl.plots.witness_figure(verdict)
+figure = dl.plots.witness_figure(verdict)
+figure.savefig("witness.png", dpi=150)
