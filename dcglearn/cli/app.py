@@ -10,9 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dcglearn.cli import ask, coherence, convert, evaluate, export, judge, learn, letor, rankers, show, simulate, verify
+from dcglearn.cli import (
+    ask,
+    coherence,
+    convert,
+    doctor,
+    evaluate,
+    export,
+    judge,
+    learn,
+    letor,
+    rankers,
+    show,
+    simulate,
+    verify,
+)
 from dcglearn.cli.command import Group
 from dcglearn.cli.terminal import escaped_streams
+from dcglearn.cli.verbose import quiet_afterwards, show_log
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
@@ -29,7 +44,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for file in (learn, convert, ask, judge, show, simulate, evaluate, export, coherence, rankers, verify, letor):
+for file in (learn, convert, ask, judge, show, simulate, evaluate, export, coherence, rankers, verify, letor, doctor):
     app.add_typer(file.commands)
 
 
@@ -44,6 +59,17 @@ def _common(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "-v",
+            "--verbose",
+            callback=show_log,
+            is_eager=True,
+            expose_value=False,
+            help="Log each step to standard error.",
+        ),
+    ] = False,
 ) -> None:
     """Learn the gains and discounts of DCG from what people preferred."""
 
@@ -53,7 +79,7 @@ def main() -> None:
     if sys.stdout is None:
         typer.echo("dcglearn: standard output is closed; redirect it to a file or to /dev/null", err=True)
         sys.exit(1)
-    with escaped_streams(), _warnings_in_one_line():
+    with escaped_streams(), _warnings_in_one_line(), quiet_afterwards():
         _run()
 
 

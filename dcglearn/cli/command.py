@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,7 @@ MOST_USED = {
     "verify": "--json",
     "folds": "--output --folds",
     "letor": "--method --metric --quick --jobs --output",
+    "doctor": "--json",
 }
 """The options of each command that most people need first, at most five."""
 
@@ -48,7 +50,7 @@ OF_PANEL = {
     "--topics --log --valid --groups --valid-groups --features --zero-based --map-grades --strict --n-grades "
     "--generate",
     OUTPUT: "--output --format --json --plot --force --utility --dry-run --truth-file --tag --exit-code "
-    "--by-query --residuals --junit --markdown --help",
+    "--by-query --residuals --junit --markdown --verbose --help",
     SCALE: "--memory --workers --dask --checkpoint --resume --jobs",
 }
 """The options of the panels; all others are of the model and method."""
@@ -60,6 +62,7 @@ COMMANDS = {
     "Learn a DCG": "learn convert ask judge show simulate",
     "Evaluate with it": "evaluate compare systems coherence export",
     "Train rankers against it": "train rank verify folds letor",
+    "When something is wrong": "doctor",
 }
 """The commands of each panel of the program's help page."""
 
@@ -106,21 +109,32 @@ class _HelpPage:
         terminal.print(
             Text.assemble("\n ", (ctx.command_path, "bold"), self.get_usage(ctx).partition(ctx.command_path)[2])
         )
-        terminal.print(Text("\n" + " ".join((self.help or "").split()) + "\n"))
+        paragraphs = [" ".join(words.split()) for words in (self.help or "").split("\n\n")]
+        terminal.print(Text("\n" + "\n\n".join(paragraphs) + "\n"))
         for title, rows in self._panels(ctx):
             table = Table.grid(padding=(0, 2))
-            table.add_column(style="cyan", max_width=34)
+            table.add_column(style="cyan", max_width=34, overflow="fold")
             table.add_column()
             for names, what in rows:
                 table.add_row(Text(names), Text(what))
             terminal.print(Panel(table, title=title, title_align="left", border_style="dim"))
         if self.epilog:
             terminal.print(Text("Examples", style="bold"))
-            terminal.print(Text("\n".join(f"  {line}" for line in self.epilog.splitlines()) + "\n"), soft_wrap=True)
+            terminal.print(Text("\n".join(f"  {line}" for line in self.epilog.splitlines())), soft_wrap=True)
 
 
 class Command(_HelpPage, TyperCommand):
     """A command whose help page has a panel for each kind of option."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the usage line: arguments as they are named, however the version of typer puts them."""
+        arguments = [option for option in self.get_params(ctx) if option.param_type_name == "argument"]
+        return ["[OPTIONS]", *(argument.metavar or argument.human_readable_name for argument in arguments)]
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, and --verbose, which the program has too."""
+        shared = ctx.parent.command.params if ctx.parent is not None else []
+        return [*super().get_params(ctx), *(option for option in shared if option.name == "verbose")]
 
     def _panels(self, ctx: Any) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """Yield the title of each panel and its rows: an option's names, and what it does."""
@@ -130,7 +144,7 @@ class Command(_HelpPage, TyperCommand):
         for option in options:
             row = option.get_help_record(ctx)
             if row is not None:
-                panels[_panel(option, first)].append(row)
+                panels[_panel(option, first)].append((_plain_kind(row[0]), row[1]))
         yield from ((title, rows) for title, rows in panels.items() if rows)
 
 
@@ -149,6 +163,14 @@ class Group(_HelpPage, TyperGroup):
 
 def _first_sentence(command: Any) -> str:
     return " ".join((command.help or "").partition("\n\n")[0].split())
+
+
+def _plain_kind(names: str) -> str:
+    """Return the names of an option, or the name of an argument, with the kind of its value as one word."""
+    if not names.startswith("-"):
+        return names.partition(" <")[0]
+    kinds = {"path": "PATH", "str": "TEXT", "float": "NUMBER", "int": "NUMBER", "int range": "NUMBER"}
+    return re.sub(r"<([a-z ]+)>", lambda kind: kinds.get(kind[1], kind[0]), names)
 
 
 def _place(names: list[str], first: list[str]) -> int:

@@ -12,6 +12,7 @@ from dcglearn.cli.command import Command, examples
 from dcglearn.cli.gate_options import GateOptions
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import Force, Plot, check_outputs, output_and_format, takes_groups, write_figure, write_text
+from dcglearn.cli.terminal import draw_table, drawn, say
 from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing, as_metrics
 from dcglearn.evaluation.evaluate import evaluate as evaluated
@@ -173,9 +174,12 @@ def evaluate(
     """Evaluate runs under any number of metrics in one pass."""
     path, kind = output_and_format(output, form, get_args(Format))
     check_outputs(path, force=force, inputs=source.inputs)
-    write_text(
-        _rendered(source.evaluated(scale, partial(evaluated, residuals=residuals)), kind, by_query), path, force=force
-    )
+    evaluation = source.evaluated(scale, partial(evaluated, residuals=residuals))
+    if kind == "table" and not by_query and drawn(path):
+        head, *rows = evaluation.cells
+        draw_table(head, rows, evaluation.notes)
+    else:
+        write_text(_rendered(evaluation, kind, by_query), path, force=force)
 
 
 @commands.command(
@@ -220,7 +224,12 @@ def compare(
     evaluation, paired = source.evaluated(scale, evaluated_and_paired)
     comparison = compared(evaluation, baseline, level, correction, resamples, seed, paired)
     decision = gate.decision(comparison)
-    write_text(_comparison_text(comparison, decision, kind), path, force=force)
+    if kind == "table" and drawn(path):
+        head, *rows = comparison.cells
+        draw_table(head, rows, [comparison.note], n_left=2)
+        say("" if decision is None else f"\n{decision}")
+    else:
+        write_text(_comparison_text(comparison, decision, kind), path, force=force)
     if decision is not None and (path is not None or kind not in ("table", "markdown")):
         typer.echo(str(decision), err=True)
     if plot is not None:

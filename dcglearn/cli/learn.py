@@ -16,6 +16,7 @@ from dcglearn.cli.compiling import told_on_a_terminal
 from dcglearn.cli.log_options import LogOptions, describe
 from dcglearn.cli.metric_options import check_metrics
 from dcglearn.cli.options import Cluster, Force, Reading, check_outputs, said_at_once, takes_groups, write_figure
+from dcglearn.cli.terminal import say
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, is_metric_file
 
@@ -166,7 +167,7 @@ class OutputOptions:
         bad = [skip_bad] if skip_bad and skip_bad.exists() else []
         written = [f"wrote: {path}" for path in [*self.files, *bad] if path != self.plot]
         err = self.reports_to_stderr
-        typer.echo("\n".join([report.findings() if said else str(report), "", *written]).rstrip(), err=err)
+        say("\n".join([report.findings() if said else str(report), "", *written]).rstrip(), err=err)
         if self.plot is not None:
             write_figure(report.figure, self.plot, force=self.force, err=err)
 

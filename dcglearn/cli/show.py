@@ -10,6 +10,7 @@ import typer
 from dcglearn.cli.command import Command, examples
 from dcglearn.cli.metric_options import load_metrics
 from dcglearn.cli.options import AsJson, Force, Grades, Plot, check_outputs, write_figure
+from dcglearn.cli.terminal import say
 
 commands = typer.Typer()
 
@@ -36,7 +37,7 @@ def show(
             typer.echo(json.dumps({"name": name, **dcg.to_dict()}, allow_nan=False))
         else:
             notes = [f"- {note}" for note in dcg.notes]
-            typer.echo("\n".join([name, dcg.table(), *notes, ""]))
+            say("\n".join([name, dcg.table(), *notes, ""]))
     if plot is not None:
         from dcglearn.plots import dcg_figure
 

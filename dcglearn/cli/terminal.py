@@ -7,10 +7,13 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from dcglearn.foundation.plain_text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from rich.console import Console
 
@@ -53,6 +56,50 @@ class Escaped:
     def unescaped(self) -> Any:
         """The stream itself."""
         return self._stream
+
+
+_STYLES = {
+    r"(?m)^[a-z][a-z ]*:(?= )": "cyan",
+    r"(?m)^(wrote|read|left out):": "green",
+    r"\bundecided\b": "yellow",
+    r"(?<!not )\bworse(?= than)|gate: failed": "bold red",
+    r"\bnot worse(?= than)|gate: passed": "bold green",
+    r"(?m)^(run|grade) {2,}.*": "bold",
+}
+"""What is coloured in a text on a terminal: patterns and their styles; later ones win."""
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a text: in colour, with the same characters, if standard output is a terminal."""
+    if err or not sys.stdout.isatty():
+        typer.echo(text, err=err)
+        return
+    from rich.text import Text
+
+    coloured = Text(escaped(text))
+    for pattern, style in _STYLES.items():
+        coloured.highlight_regex(pattern, style)
+    console().print(coloured, soft_wrap=True)
+
+
+def drawn(output: Path | None) -> bool:
+    """Return whether a result is drawn: no output file is named, and standard output is a terminal."""
+    return output is None and sys.stdout.isatty()
+
+
+def draw_table(head: list[str], rows: list[list[str]], notes: list[str], n_left: int = 1) -> None:
+    """Draw a table on the terminal; the first `n_left` columns are text, the others numbers."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold", show_edge=False, pad_edge=False)
+    for i, title in enumerate(head):
+        table.add_column(Text(escaped(title)), justify="left" if i < n_left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(escaped(cell)) for cell in row))
+    console().print(table)
+    console().print(Text(escaped("\n".join(notes)), style="dim"))
 
 
 def console() -> Console:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from dcglearn.evaluation.tables import JudgementsLike, RunsLike
     from dcglearn.foundation.arrays import Floats
 
+
+_LOG = logging.getLogger(__name__)
 
 CORRECTIONS = ("holm", "bh", "none")
 MAX_RESAMPLES = 10_000_000
@@ -95,8 +98,8 @@ class SystemComparison:
         return gated(self.frame, self.samples, self.level, min_difference, rule)
 
     @property
-    def _rows(self) -> list[list[str]]:
-        """Cells as text, the head first."""
+    def cells(self) -> list[list[str]]:
+        """The table as text, the head first."""
         head = ["run", "measure", "mean", f"minus {self.frame['baseline'][0]}", f"{self.level:.0%} interval"]
         rows = [[*head, "p (t)", "p (perm.)", "p corrected"]]
         for row in self.frame.iter_rows(named=True):
@@ -107,7 +110,7 @@ class SystemComparison:
         return [[one_line(cell) for cell in row] for row in rows]
 
     def __str__(self) -> str:
-        rows = self._rows
+        rows = self.cells
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
             "  ".join(
@@ -115,18 +118,23 @@ class SystemComparison:
             ).rstrip()
             for row in rows
         ]
+        return "\n".join([*lines, self.note])
+
+    @property
+    def note(self) -> str:
+        """How many queries there are, and how p-values are corrected, in a line."""
         corrected = f"corrected ({self.correction}) over {len(self.frame)} rows"
         how = "not corrected" if self.correction == "none" else corrected
-        return "\n".join([*lines, f"({self.n_queries} queries; permutation test {how})"])
+        return f"({self.n_queries} queries; permutation test {how})"
 
     def to_markdown(self) -> str:
         """Return the table as Markdown."""
-        head, *rows = [[cell.replace("|", r"\|") for cell in row] for row in self._rows]
+        head, *rows = [[cell.replace("|", r"\|") for cell in row] for row in self.cells]
         return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
     def to_latex(self) -> str:
         """Return the table as a LaTeX tabular (booktabs)."""
-        head, *lines = (" & ".join(cell.translate(_TEX) for cell in row) + r" \\" for row in self._rows)
+        head, *lines = (" & ".join(cell.translate(_TEX) for cell in row) + r" \\" for row in self.cells)
         top = [rf"\begin{{tabular}}{{ll{'r' * (head.count(' & ') - 1)}}}", r"\toprule", head, r"\midrule"]
         return "\n".join([*top, *lines, r"\bottomrule", r"\end{tabular}"])
 
@@ -236,6 +244,7 @@ def compared(
         rows.append({"run": evaluation.runs[r], "baseline": base, "measure": measure, "mean": mean, **tests})
     frame = pl.DataFrame(rows, schema_overrides={"mean": pl.Float64})
     corrected = _corrected(frame["p_permutation"].to_numpy(), correction)
+    _LOG.info("compared %d runs with %s by %d bootstrap samples", len(evaluation.runs) - 1, base, n_resamples)
     frame = frame.with_columns(p_corrected=corrected).select(COLUMNS)
     return SystemComparison(frame, level, correction, len(evaluation.queries), pl.DataFrame(samples))
 

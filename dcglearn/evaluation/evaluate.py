@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from dataclasses import dataclass, replace
@@ -35,6 +36,8 @@ IDEALS: tuple[str, ...] = get_args(Ideal)
 Missing = Literal["zero", "skip"]
 MISSING: tuple[str, ...] = get_args(Missing)
 UNJUDGED = ("worst", "best", "drop")
+
+_LOG = logging.getLogger(__name__)
 
 MANY_POSITIONS = 10_000
 """Depth from which on a metric is cut to the longest list."""
@@ -115,27 +118,38 @@ class Evaluation:
         residuals = None if self.residuals is None else self.residuals[best]
         return replace(self, values=self.values[best], runs=names, unjudged=self.unjudged[best], residuals=residuals)
 
-    def __str__(self) -> str:
-        width = max(len(name) for name in (*self.runs, "run"))
+    @property
+    def cells(self) -> list[list[str]]:
+        """The table of means as text, the head first."""
         names, table = list(self.metrics), self.means
         if self.residuals is not None:
             names = [word for name in names for word in (name, "residual")]
             table = np.stack([table, self.mean_residuals], axis=2).reshape(len(table), -1)
-        columns = [max(len(name), 6) for name in names]
-        head = f"{'run':<{width}}" + "".join(f"  {name:>{w}}" for name, w in zip(names, columns, strict=True))
-        cells = [["-" if np.isnan(x) else f"{x:.4f}" for x in row] for row in table]
-        rows = [
-            f"{run:<{width}}" + "".join(f"  {cell:>{w}}" for cell, w in zip(row, columns, strict=True))
-            for run, row in zip(self.runs, cells, strict=True)
-        ]
+        rows = [["-" if np.isnan(x) else f"{x:.4f}" for x in row] for row in table]
+        return [["run", *names], *([run, *row] for run, row in zip(self.runs, rows, strict=True))]
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands below the table: the number of queries, and what is missing or not judged."""
         how = "count as 0" if self.missing == "zero" else "are left out"
         lacking = [f"{run} {n}" for run, n in zip(self.runs, self.n_missing, strict=True) if n]
-        notes = [f"queries that are missing {how}: {', '.join(lacking)}"] if lacking else []
+        notes = [f"({len(self.queries)} queries)"]
+        notes += [f"queries that are missing {how}: {', '.join(lacking)}"] if lacking else []
         if self.residuals is not None:
             notes.append("residual: what unjudged documents could still add, if all had the best grade")
         if self.unjudged.max() > 0:
             notes.append(f"not judged: up to {self.unjudged.max():.1%} of the positions looked at")
-        return "\n".join([head, *rows, f"({len(self.queries)} queries)", *notes])
+        return notes
+
+    def __str__(self) -> str:
+        cells = self.cells
+        first = max(len(row[0]) for row in cells)
+        widths = [max(len(name), 6) for name in cells[0][1:]]
+        lines = [
+            f"{row[0]:<{first}}" + "".join(f"  {cell:>{w}}" for cell, w in zip(row[1:], widths, strict=True))
+            for row in cells
+        ]
+        return "\n".join([*lines, *self.notes])
 
 
 def evaluate(
@@ -234,6 +248,7 @@ def evaluate(
             values[r, m] = np.where(ranked.lengths > 0, value, np.nan)
     if others:
         values[:, list(others)] = measured(list(others.values()), systems, judged, queries)
+    _LOG.info("evaluated %d runs on %d queries under %s", len(systems), len(queries), ", ".join(by_name))
     names = tuple(run.name for run in systems)
     return Evaluation(values, names, tuple(by_name), queries, missing, share_unjudged, added)
 

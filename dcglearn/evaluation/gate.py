@@ -74,12 +74,16 @@ class Gate:
         """Probability of a wrong decision at a true difference of `min_difference`."""
         return (1 - self.level) / 2
 
+    @property
+    def _margin(self) -> str:
+        return f"{self.min_difference:+.4f}" if self.min_difference else "0"
+
     def _sentence(self, row: Verdict) -> str:
         interval = f"{self.level:.0%} interval {row.low:+.4f} to {row.high:+.4f}"
         words = f"{row.run}: {row.verdict} than {row.baseline} under {row.measure}"
         if row.verdict == "undecided":
             words = f"{row.run}: undecided against {row.baseline} under {row.measure}"
-        return one_line(f"{words} (difference {row.difference:+.4f}, {interval}, margin {self.min_difference:+.4f})")
+        return one_line(f"{words} (difference {row.difference:+.4f}, {interval}, margin {self._margin})")
 
     @property
     def rule_in_words(self) -> str:
@@ -88,7 +92,7 @@ class Gate:
         what = "fails if" if self.rule == "harm" else "passes only if"
         return (
             f"{self.rule}, one-sided: a run {what} the {side} limit of its {self.level:.0%} interval is {outcome} "
-            f"{self.min_difference:+.4f}; at a true difference of {self.min_difference:+.4f} that happens with a "
+            f"{self._margin}; at a true difference of {self._margin} that happens with a "
             f"probability of {self.error:.2g}"
         )
 

@@ -48,6 +48,14 @@ def _cache_of(function: Any) -> Any:
         return caching.NullCache()
 
 
+def cache_folder() -> Path | None:
+    """Return a folder that compiled code is kept in; None if there is none that can be written."""
+    try:
+        return Path(_Cache(cache_folder).cache_path)
+    except RuntimeError:
+        return None
+
+
 @functools.cache
 def _say(reason: str) -> None:
     """Warn that there is no cache, once in a process."""

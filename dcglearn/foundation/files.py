@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import json
+import logging
 import os
 import select
 import shutil
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+
+_LOG = logging.getLogger(__name__)
 
 ROOM = 1 << 16
 """Bytes that must fit beside an output before work begins."""
@@ -65,6 +68,7 @@ def written_beside(path: str | os.PathLike[str], *, force: bool = True) -> Itera
                 raise
             raise InputError(f"{path}: not written ({error}); nothing was changed") from error
         disk.entered(target.parent)
+    _LOG.info("wrote %s", path)
 
 
 def written_through(path: str | os.PathLike[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.dcg import DCG
 
+
+_LOG = logging.getLogger(__name__)
 
 FEWEST_UNITS = 20
 """With fewer raters, queries or lists than this, bootstrap bands are too narrow."""
@@ -161,6 +164,7 @@ def bootstrap_bands(
     with closing(_mapped(of_sample, samples, jobs, engine)) as results:
         bar = tqdm(results, total=n_resamples, desc="bootstrap", disable=not progress, leave=False)
         learned = [dcg for dcg in bar if dcg is not None]
+    _LOG.info("%d bootstrap samples by %s, %d of them left out", n_resamples, unit, n_resamples - len(learned))
     if len(learned) < 2:
         raise InputError(f"all but {len(learned)} of the {n_resamples} samples hold too little to learn from")
     return Bands(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.dcg import DCG
 
+
+_LOG = logging.getLogger(__name__)
 
 C_GRID = tuple(float(f"1e{power}") for power in range(-5, 6))
 """Values of C that `choose_C` tries; under noise the best is small."""
@@ -94,7 +97,9 @@ def choose_C(  # noqa: N802 - the parameter is called C
     rows = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
     shares = np.stack(list(tqdm(rows, total=folds, desc="choosing C", disable=not progress, leave=False)))
     mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(folds)
-    return ChosenC(C=float(values[int(np.argmax(mean))]), grid=values, mean=mean, error=error)
+    chosen = ChosenC(C=float(values[int(np.argmax(mean))]), grid=values, mean=mean, error=error)
+    _LOG.info("C=%g chosen of %d in %d folds by %s", chosen.C, len(values), folds, by)
+    return chosen
 
 
 def _c_path(settings: dict[str, Any], values: Floats, fold: tuple[Preferences, Preferences]) -> Floats:

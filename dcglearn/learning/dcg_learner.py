@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from dcglearn.logs.visibility import Visibility
     from dcglearn.metric.dcg import DCGLike
 
+
+_LOG = logging.getLogger(__name__)
 
 REFITS = ("never", "if_worse")
 """When a warm fit is done again from all starts."""
@@ -220,6 +223,9 @@ class DCGLearner(PairLearner):
                 self.form_ = form_of(self.form_scores_)
             if self.form_ != "dcg" and isinstance(judgements, Judgements):
                 self._fit_form(model, ListPairs.of(judgements), theta, beyond)
+        level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
+        words = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
+        _LOG.log(level, words, self.loss_, self.objective_, self.n_iter_, self.n_effective_)
         return self
 
     @property

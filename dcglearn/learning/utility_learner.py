@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
     from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.logs.open_log import Log
+
+_LOG = logging.getLogger(__name__)
 
 
 class PairLearner(BaseEstimator):
@@ -235,6 +238,9 @@ class UtilityLearner(PairLearner):
         self.objective_ = solution.objective
         self.gap_ = solution.gap
         self.n_iter_ = solution.n_iter
+        level = logging.INFO if start is None else logging.DEBUG  # a search for C has many warm fits
+        words = "QP with C=%g: relative duality gap %.1e after %d iterations"
+        _LOG.log(level, words, self.C, self.gap_, self.n_iter_)
         if not solution.converged:
             warnings.warn(
                 f"the QP stopped at a relative duality gap of {solution.gap:.1e}, above tol={self.tol:g}: "

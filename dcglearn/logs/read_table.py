@@ -6,6 +6,7 @@ lines and accepts some bad ones, so `dcglearn.logs.careful_pass` reads every oth
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from dcglearn.logs.careful_pass import Rules, Table
     from dcglearn.logs.line_formats import Source
     from dcglearn.logs.roles import ColumnsByRole, Role
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,8 @@ def columns_of(
 
     fast = read_fast(source, rules)
     table, dropped = (fast, {}) if fast is not None else read_carefully(name, source, rules, skip_bad)
+    how = "in one pass" if fast is not None else "line by line, since something in it is unusual"
+    _LOG.info("%s: read as %s %s", name, source.form, how)
     if not source.has("supersedes"):
         table.pop("id", None)
     return table, dropped

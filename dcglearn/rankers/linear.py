@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from dcglearn.metric.dcg import DCGLike
     from dcglearn.rankers.queries import Queries
 
+
+_LOG = logging.getLogger(__name__)
 
 SOLVERS = ("lbfgs", "cg", "sgd")
 STARTS = ("ridge", "ranksvm", "random")
@@ -328,6 +331,8 @@ class _Training:
         elif stage == n_stages:
             state.keep_if_better(state.v, objective, "objective", stage)
         state.history.append(record)
+        words = "restart %d, stage %d: %d iterations, objective %.6g"
+        _LOG.info(words, state.restart + 1, stage, iterations, objective)
         state.stalled = 0 if state.choice.get("value", -np.inf) > before else state.stalled + 1
 
     def validate(self, state: _State, v: Floats, stage: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from dcglearn.metric.dcg import DCGLike
     from dcglearn.rankers.queries import Queries
 
+
+_LOG = logging.getLogger(__name__)
 
 OWN_NAMES = {
     "num_iterations": "n_trees",
@@ -242,6 +245,7 @@ class BoostedRanker(Ranker):
         """Keep the trees, as many as are best on the validation set."""
         self.booster_, self.validation_ = booster, history
         self.n_trees_ = int(np.argmax(history)) + 1 if history else booster.num_trees()
+        _LOG.info("%d trees grown, %d of them used", booster.num_trees(), self.n_trees_)
 
     def _task(
         self,

@@ -35,7 +35,7 @@ def test_help_has_panels_and_an_example_a_line(helped, command):
     titles = [line[:-1] for line in page.splitlines() if re.fullmatch(r"[A-Z][a-z ]+:", line)]
     assert titles == [title for title in [*PANELS, "Examples"] if title in titles]
     examples = page.partition("Examples:\n")[2].splitlines()
-    assert examples and all(re.match(rf"  (zcat \S+ \| )?dcglearn {command} ", line) for line in examples)
+    assert examples and all(re.match(rf"  (zcat \S+ \| )?dcglearn {command}\b", line) for line in examples)
     assert len(MOST_USED[command].split()) <= 5
     for option in MOST_USED[command].split():
         assert re.search(
