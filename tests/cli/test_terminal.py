@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+import sys
 
 import numpy as np
 import pytest
@@ -53,6 +55,35 @@ def test_grade_names_and_notes_of_a_metric_are_escaped(inputs, monkeypatch, caps
     assert is_plain(out)
     assert "\nforged" not in out
     assert is_plain((inputs / "dcg.svg").read_text())
+
+
+def plain(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def on_a_terminal(monkeypatch, capsys, *words):
+    with monkeypatch.context() as patched:
+        patched.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+        patched.setenv("COLUMNS", "160")
+        return call(patched, capsys, *words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("evaluate", "qrels.txt", "a.txt", "evil.txt"),
+        ("compare", "qrels.txt", "a.txt", "evil.txt", "--resamples", 100, "--gate", "harm"),
+        ("show", "linear-log2@3"),
+    ],
+)
+def test_a_terminal_sees_the_same_cells_as_a_pipe_in_colour(inputs, monkeypatch, capsys, words):
+    (inputs / "evil.txt").write_text(f"1 Q0 D1 1 2 {EVIL}\n1 Q0 D2 2 1 {EVIL}\n", newline="")
+    status, piped, _ = call(monkeypatch, capsys, *words)
+    assert status == 0 and "\x1b" not in piped
+    status, drawn, _ = on_a_terminal(monkeypatch, capsys, *words)
+    assert status == 0 and plain(drawn) != drawn
+    assert is_plain(plain(drawn))  # colours are ours, and nothing else reaches the terminal
+    assert plain(drawn).replace("─", "").split() == piped.split()
 
 
 def test_progress_moves_the_cursor_and_nothing_else_does():
