@@ -40,7 +40,7 @@ app = typer.Typer(
     help="Learn the gains and discounts of DCG from what people preferred.",
     no_args_is_help=True,
     cls=Group,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "color": False},  # colours come from rich alone
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -22,6 +23,9 @@ ARGUMENTS, FIRST, INPUT, MODEL, OUTPUT, SCALE = PANELS = (
     "Scale",
 )
 """The panels of a help page, in their order."""
+
+WIDEST_NAMES = 34
+"""Columns of the terminal for an option's names."""
 
 MOST_USED = {
     "learn": "--output --plot --holdout --bands --ratings",
@@ -51,7 +55,7 @@ OF_PANEL = {
     "--generate",
     OUTPUT: "--output --format --json --plot --force --utility --dry-run --truth-file --tag --exit-code "
     "--by-query --residuals --junit --markdown --verbose --help",
-    SCALE: "--memory --workers --dask --checkpoint --resume --jobs",
+    SCALE: "--memory --workers --dask --checkpoint --resume --jobs --threads",
 }
 """The options of the panels; all others are of the model and method."""
 
@@ -113,10 +117,10 @@ class _HelpPage:
         terminal.print(Text("\n" + "\n\n".join(paragraphs) + "\n"))
         for title, rows in self._panels(ctx):
             table = Table.grid(padding=(0, 2))
-            table.add_column(style="cyan", max_width=34, overflow="fold")
+            table.add_column(style="cyan", max_width=WIDEST_NAMES)
             table.add_column()
             for names, what in rows:
-                table.add_row(Text(names), Text(what))
+                table.add_row(Text(_broken(names)), Text(what))
             terminal.print(Panel(table, title=title, title_align="left", border_style="dim"))
         if self.epilog:
             terminal.print(Text("Examples", style="bold"))
@@ -171,6 +175,12 @@ def _plain_kind(names: str) -> str:
         return names.partition(" <")[0]
     kinds = {"path": "PATH", "str": "TEXT", "float": "NUMBER", "int": "NUMBER", "int range": "NUMBER"}
     return re.sub(r"<([a-z ]+)>", lambda kind: kinds.get(kind[1], kind[0]), names)
+
+
+def _broken(names: str) -> str:
+    """Return the names of an option, in several lines if they are wide, broken between the words that it takes."""
+    lines = textwrap.wrap(names.replace("|", "| "), WIDEST_NAMES, break_on_hyphens=False)
+    return "\n".join(line.replace("| ", "|") for line in lines)
 
 
 def _place(names: list[str], first: list[str]) -> int:

@@ -3,6 +3,7 @@
 import re
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,26 @@ def test_a_terminal_sees_panels(helped, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     page = re.sub(r"\x1b\[[0-9;]*m", "", helped("learn", "-h"))
     assert "─ Most used ─" in page and "dcglearn learn side_by_side.jsonl" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [("dcglearn le", ["learn", "letor"]), ("dcglearn compare --gate ", ["harm", "non-inferior"])],
+)
+def test_a_shell_completes_commands_and_options(monkeypatch, capsys, words, completed):
+    monkeypatch.setenv("_DCGLEARN_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    assert call(monkeypatch, capsys)[1].split() == completed
+
+
+def test_a_terminal_that_installs_completion_sees_no_escapes(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setattr("shellingham.detect_shell", lambda: ("bash", "/bin/bash"))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    status, out, _ = call(monkeypatch, capsys, "--install-completion")
+    assert status == 0 and "completion installed" in out and "x1b" not in out
+    assert "dcglearn" in (tmp_path / ".bash_completions" / "dcglearn.sh").read_text()
 
 
 @pytest.fixture
