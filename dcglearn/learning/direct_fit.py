@@ -10,12 +10,13 @@ charges bends by a smooth Huber loss, so a few sharp bends stay cheap and a step
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
+from dcglearn.foundation.validation import frozen
 from dcglearn.learning.curve_prior import CurvePrior, CurveShape, curve_prior
 from dcglearn.learning.judgement_costs import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.pair_loss import JudgementSource, LossSums, Points
@@ -276,10 +277,10 @@ class _Derivatives:
         alpha, delta, sharp, _, thresholds, _ = model.parts
         n_gains, n_curves = gains.shape[1], gains.shape[1] + discounts.shape[1]
         jacobian = np.zeros((self.n, n_curves + self.points.thresholds.shape[1], self.d))
-        reached = np.tri(n_gains, n_gains - 1, -1)
+        reached = _below(n_gains)
         jacobian[:, :n_gains, alpha] = self.steps[:, None, :] * (reached - gains[:, :, None])
         rest = _sums_beyond(discounts) / discounts.sum(axis=1, keepdims=True)
-        fallen = np.tri(discounts.shape[1], discounts.shape[1] - 1, -1)
+        fallen = _below(discounts.shape[1])
         jacobian[:, n_gains:n_curves, delta] = -discounts[:, :, None] * (fallen - rest[:, None, :])
         jacobian[:, n_gains:n_curves, sharp] = discounts[:, :, None]
         n_rises = self.rises.shape[1]
@@ -299,7 +300,7 @@ class _Derivatives:
         alpha, delta, sharp, error, thresholds, _ = self.model.parts
         dense[:, alpha, alpha] += _softmax_bends(self.steps, self.steps * self.off_gains)
         share = self.points.discounts / self.points.discounts.sum(axis=1, keepdims=True)
-        beyond = np.tri(depth, depth - 1, -1)
+        beyond = _below(depth)
         dense[:, delta, delta] += beyond.T @ _softmax_bends(share, self.of_logs) @ beyond
         size = sharp.start
         dense[:, size, size] += self.gradient[:, size]
@@ -326,6 +327,12 @@ class _Derivatives:
         cross: Floats = self.moves[:, :, None] * (self.sums.crossed @ self.jacobian)
         cross[:, :, self.model.parts[3].start] += self.of_logits
         return cross
+
+
+@cache
+def _below(n: int) -> Floats:
+    """Return ones below the diagonal, shape (n, n - 1)."""
+    return frozen(np.tri(n, n - 1, -1))
 
 
 def _sums_beyond(values: Floats) -> Floats:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -25,6 +25,9 @@ VALUE, SLOPES, CURVATURE = 0, 1, 2
 
 TAIL = 40.0
 """Slopes in z that fall as ``exp(-|z|)`` are left out beyond this |z|, where they are below 1e-17."""
+
+LEAST = float(np.exp(-TAIL))
+"""What ``exp(-|z|)`` is there."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def sigmoid_costs(z: Floats, order: int) -> Costs:
     loss = expit(-z)
     if order == VALUE:
         return Costs(loss)
-    near = np.nonzero(np.abs(z) < TAIL)
+    near = _where(np.abs(z) < TAIL)
     cost = loss[near]
     slope = -cost * (1 - cost)
     return Costs(loss, near, {"z": slope}, {"z z": -slope * (1 - 2 * cost)})
@@ -68,7 +71,7 @@ def hinge_costs(z: Floats, margin: Floats, order: int) -> Costs:
     short = np.maximum(margin - z, 0.0)
     if order == VALUE:
         return Costs(short * short)
-    near = np.nonzero(short)
+    near = _where(short > 0)
     slope, two = 2 * short[near], np.full(len(near[0]), 2.0)
     return Costs(short * short, near, {"z": -slope, "low": slope}, {"z z": two, "z low": -two, "low low": two})
 
@@ -86,7 +89,7 @@ def preference_costs(z: Floats, error: Floats, order: int) -> Costs:
         loss = np.log1p(fall) - np.minimum(z, 0.0)
         if order == VALUE:
             return Costs(loss)
-        near = np.nonzero(z < TAIL)
+        near = _where(z < TAIL)
         slope = -np.where(forward, behind, ahead)[near]
         return Costs(loss, near, {"z": slope}, {"z z": (ahead * behind)[near]})
     right = np.where(forward, ahead, behind)
@@ -95,9 +98,9 @@ def preference_costs(z: Floats, error: Floats, order: int) -> Costs:
     if order == VALUE:
         return Costs(loss)
     of_error = (2 * right - 1) / chance
-    near = np.nonzero(fall > np.exp(-TAIL))
+    near = _where(fall > LEAST)
     bell = (ahead * behind)[near] / chance[near]
-    slope = (2 * np.broadcast_to(error, z.shape)[near] - 1) * bell
+    slope = (2 * _at(error, near) - 1) * bell
     bends = {"z z": slope * (slope + 1 - 2 * right[near]), "z e": 2 * bell + slope * of_error[near]}
     return Costs(loss, near, {"z": slope}, bends, of_error)
 
@@ -109,13 +112,13 @@ def verdict_costs(z: Floats, low: Floats, high: Floats, tie: NDArray[np.bool_], 
     """
     wide = np.broadcast_to(error, z.shape)
     distance = z if not error.any() else np.where(wide > 0, np.abs(z), z)
-    near = np.nonzero((distance <= TAIL + low) | (high < np.inf) | tie)
+    near = _where((distance <= TAIL + low) | (high < np.inf) | tie)
     forward = z > 0
     certain = np.where(forward, 1 - error, error)
     certain[near] = 1.0
     loss = -np.log(certain)
-    tie = np.broadcast_to(tie, z.shape)[near]
-    low, high, e = (np.broadcast_to(x, z.shape)[near] for x in (low, high, error))
+    tie = _at(np.atleast_2d(tie), near)
+    low, high, e = (_at(x, near) for x in (low, high, error))
     z, e = z[near], np.where(tie, 0.0, e)
     with np.errstate(over="ignore"):
         log_chance, (up, down, uu, ll, ul) = _interval(np.where(tie, z + low, z - low), z - np.where(tie, low, high))
@@ -149,6 +152,18 @@ def verdict_costs(z: Floats, low: Floats, high: Floats, tie: NDArray[np.bool_], 
     }
     of_error[near] = -g_e
     return Costs(loss, near, slopes, bends, of_error)
+
+
+def _where(mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return rows and columns of the true entries, faster than `numpy.nonzero` does for two axes."""
+    rows, columns = np.divmod(np.flatnonzero(mask), mask.shape[1])
+    return rows, columns
+
+
+def _at(values: NDArray[Any], near: tuple[NDArray[np.intp], NDArray[np.intp]]) -> NDArray[Any]:
+    """Return the values, of which one row or column may stand for all, at points and judgements."""
+    point, pair = near
+    return values[point if len(values) > 1 else 0, pair if values.shape[1] > 1 else 0]
 
 
 def _interval(upper: Floats, lower: Floats) -> tuple[Floats, tuple[Floats, ...]]:

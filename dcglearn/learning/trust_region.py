@@ -43,7 +43,7 @@ class Local:
     tips: Floats
 
     def __getitem__(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> Local:
-        return Local(*(getattr(self, x.name)[index] for x in fields(self)))
+        return Local(self.value[index], self.gradient[index], self.dense[index], self.cross[index], self.tips[index])
 
 
 REACH, FAIR = 50.0, 8
@@ -110,7 +110,7 @@ def descend(
     low, high = bounds
     go = Descents.at(theta, function(theta))
     while len(active := np.flatnonzero(~go.stopped)):
-        here, before = go.local[active], go.theta[active]
+        here, before = go.local if len(active) == len(theta) else go.local[active], go.theta[active]
         radius, damping = go.radius[active], go.damping[active]
         trial = np.clip(before + steps(here, low - before, high - before, radius, damping), low, high)
         step = trial - before
@@ -123,8 +123,8 @@ def descend(
         go.radius[active] = _radius(radius, length, fell, promise, taken)
         go.damping[active] = damping
         go.n_iter[active] += 1
-        go.move(active[taken], trial[taken], there[taken])
         small = promise <= tol * (1 + np.abs(here.value))
+        go.move(active[taken], trial[taken], there if taken.all() else there[taken])
         inside = (length < radius) & (damping == 0.0)
         ended = (small & (inside | ~taken)) | (promise <= noise) | (go.radius[active] < 1e-9)
         go.converged[active] = small & ended
