@@ -101,7 +101,7 @@ def test_points_side_by_side_have_the_bytes_of_each_alone(problem):
     np.testing.assert_array_equal(judged.sums(points, model.kind, VALUE).loss, together.loss)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(20), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(20, 300))])
 def test_newtons_method_ends_no_higher_than_its_referee(seed):
     rng = np.random.default_rng(seed)
     kind = [LIKELIHOOD, HINGE][seed % 2]

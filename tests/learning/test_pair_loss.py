@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from dcglearn.foundation import threads as chunks
-from dcglearn.learning.judgement_costs import HINGE, LIKELIHOOD, SIGMOID
+from dcglearn.learning.judgement_costs import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, preference_costs, verdict_costs
 from dcglearn.learning.pair_loss import Judgements, pair_loss
 from dcglearn.logs.preferences import encode
 
@@ -137,3 +137,40 @@ def test_a_weight_of_two_is_the_pair_twice():
     left, right = (pair_loss(x, weights, thresholds, np.full(1, 0.1)) for x in (twice, heavy))
     assert left.loss == pytest.approx(right.loss)
     np.testing.assert_allclose(left.moment, right.moment, atol=1e-9)
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-4, 0.1, 0.45])
+def test_preferences_without_strengths_are_a_case_of_all_verdicts(error):
+    z = np.concatenate([np.linspace(-60, 60, 601), [-1e3, -39.9, 39.9, 1e3]])[None]
+    errors, no = np.full((1, 1), error), np.zeros(1, bool)
+    short = preference_costs(z, errors, CURVATURE)
+    whole = verdict_costs(z, np.zeros((1, 1)), np.full((1, 1), np.inf), no, errors, CURVATURE)
+    np.testing.assert_allclose(short.loss, whole.loss, rtol=1e-12, atol=1e-15)
+
+    def spread(costs, values):
+        dense = np.zeros(z.shape)
+        dense[costs.near] = values
+        return dense
+
+    for of_short, of_whole in ((short.slopes, whole.slopes), (short.bends, whole.bends)):
+        for name, values in of_short.items():
+            tiny = 1e-15 / error**2 if error else 1e-13  # curvature in e is up to 1 / e^2
+            np.testing.assert_allclose(spread(short, values), spread(whole, of_whole[name]), rtol=1e-9, atol=tiny)
+    if error:
+        np.testing.assert_allclose(short.of_error, whole.of_error, rtol=1e-9)
+
+
+@pytest.mark.parametrize("error", [0.0, 0.1])
+def test_what_is_left_out_far_away_is_negligible(error):
+    z = np.array([[-45.0, -41.0, 41.0, 45.0]])
+    for cost in (preference_costs, lambda z, e, order: verdict_costs(z, *END, e, order)):
+        costs = cost(z, np.full((1, 1), error), CURVATURE)
+        far = z[0, np.setdiff1d(np.arange(4), costs.near[1])]
+        assert far.tolist() == ([41.0, 45.0] if error == 0 else [-45.0, -41.0, 41.0, 45.0])
+        ends = [cost(z + step, np.full((1, 1), error), CURVATURE).loss for step in (-1e-3, 1e-3)]
+        slopes = np.diff(ends, axis=0)[0, 0] / 2e-3
+        assert np.abs(slopes[np.isin(z[0], far)]).max() < 1e-12
+
+
+END = np.zeros((1, 1)), np.full((1, 1), np.inf), np.zeros(1, bool)
+"""Thresholds of the only level, and no tie."""
