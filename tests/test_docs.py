@@ -25,7 +25,10 @@ PEERS = {
     "evaluation.into_ir_measures": ["ir_measures"],
     "rankers.trees": ["lightgbm"],
 }
-PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
+WRITTEN = {"generated", "gallery"}
+"""Folders of pages that `make docs` writes."""
+PAGES = [page for page in ROOT.glob("docs/**/*.md") if not WRITTEN & {*page.parts}]
+PAGES = sorted([ROOT / "README.md", *PAGES, *ROOT.glob("examples/*.md")])
 
 
 def blocks(page: Path, language: str) -> list[str]:

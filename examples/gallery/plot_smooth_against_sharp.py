@@ -19,7 +19,7 @@ figure, axes = plt.subplots()
 sharp = [metric.ndcg([np.array(grades)[np.argsort(-np.array([x, *others]))]])[0] for x in moving]
 axes.plot(moving, sharp, color="black", label="NDCG")
 for alpha in (5, 20, 100):
-    loss = dl.ApproxNDCG(metric, alpha=alpha)
+    loss = dl.ApproxNDCG(metric, alpha=alpha, k=None)
     axes.plot(moving, [loss([x, *others], grades)[0] for x in moving], label=f"ApproxNDCG, alpha = {alpha}")
 axes.set(xlabel="score of the best document", ylabel="value")
 axes.legend()

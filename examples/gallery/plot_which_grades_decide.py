@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 
 import dcglearn as dl
 
-log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D2"), 400, lists="free", flip_rate=0.05, seed=3)
+log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 400, lists="free", flip_rate=0.05, seed=3)
 metrics = {"exponential-log2": dl.DCG.standard(5, 10), "learned": dl.DCGLearner().fit(log).dcg_}
 figure, panels = plt.subplots(1, 2, sharey=True, figsize=(9, 3.5), layout="constrained")
 for axes, (name, metric) in zip(panels, metrics.items(), strict=True):

@@ -1,0 +1,88 @@
+"""The site's sources: the gallery runs, every public name is in the reference, and schemas hold for what is written."""
+
+import json
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+import dcglearn as dl
+
+ROOT = Path(__file__).parents[1]
+SCRIPTS = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
+REFERENCE = (ROOT / "docs" / "reference" / "api.md").read_text()
+
+
+SLOW = {"plot_active_against_random", "plot_learn_and_bands", "plot_linear_ranker", "plot_trees"}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(path, marks=[pytest.mark.long] if path.stem in SLOW else []) for path in SCRIPTS],
+    ids=lambda path: path.stem,
+)
+def test_gallery_draws(script, tmp_path, monkeypatch):
+    if script.stem == "plot_trees":
+        pytest.importorskip("lightgbm")
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    mpl.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    found = runpy.run_path(str(script))
+    figure = found["figure"]
+    assert isinstance(figure, Figure) and any(axes.has_data() or axes.images for axes in figure.axes)
+    mpl.pyplot.close("all")
+
+
+def test_gallery_has_a_title_and_words_for_every_script():
+    assert len(SCRIPTS) >= 12
+    for script in SCRIPTS:
+        assert re.match(r'"""\n[A-Z].*\n=+\n\n[A-Z`]', script.read_text()), script.name
+
+
+def test_every_public_name_is_in_the_reference():
+    named = set(re.findall(r"^   ([A-Za-z_.]+)$", REFERENCE, flags=re.MULTILINE))
+    modules = {"losses", "simulate", "exports", "plots"}
+    old = {"gauge_free_similarity"}
+    assert {name for name in named if "." not in name} == {*dl.__all__} - modules - old - {"__version__"}
+    for name in named:
+        found = dl
+        for part in name.split("."):
+            found = getattr(found, part)
+        assert callable(found), name
+
+
+def metrics():
+    dcg = dl.DCG([0, 0.4, 1], [1, 0.6], grade_names=["bad", "fair", "good"], notes=["made up"])
+    yield "dcg", dcg.to_dict()
+    yield "utility", dl.Utility([[0, 1], [0, 0.5]]).to_dict()
+    yield "list_utility", dl.ListUtility([0, 0.4, 1], [1, 0.6], stops=[0, 0.5, 1]).to_dict()
+    for line in (ROOT / "examples" / "side_by_side.jsonl").read_text().splitlines()[:20]:
+        yield "judgement", json.loads(line)
+    yield "rated_list", {"list": [2, None, 0], "rating": 4, "group": "q1"}
+
+
+def test_schemas_hold_for_what_is_written_and_refuse_what_is_not():
+    jsonschema = pytest.importorskip("jsonschema")
+    for name, value in metrics():
+        schema = json.loads((ROOT / "docs" / "schemas" / f"{name}.schema.json").read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
+        assert list(validator.iter_errors(value)) == [], name
+        for key in schema["required"]:
+            assert not validator.is_valid({k: v for k, v in value.items() if k != key}), (name, key)
+
+
+def test_pages_written_from_the_code_name_every_command(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_extensions"))
+    from pages_from_code import changes_page, commands_page
+
+    page = commands_page()
+    assert {"learn", "judge", "export", "letor"} <= {*re.findall(r"^### (\w+)$", page, flags=re.MULTILINE)}
+    assert "dcglearn learn" in page and "--holdout" in page
+    assert changes_page().startswith("# Changelog")
+    sys.modules.pop("pages_from_code")
