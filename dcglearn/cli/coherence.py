@@ -11,7 +11,8 @@ from dcglearn.cli.command import Command, examples
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names, note_depth
 from dcglearn.cli.options import AsJson, Force, Plot, check_outputs, takes_groups, write_figure
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import is_metric_file, metric_in_file
+from dcglearn.metric.dcg import is_metric_file
+from dcglearn.metric.list_utility import ListUtility, metric_in_file
 from dcglearn.metric.names import MetricName
 from dcglearn.metric.scales import warn_of_scale
 
@@ -66,6 +67,14 @@ def coherence(
     from dcglearn.metric_coherence.disagreement import disagreement
     from dcglearn.metric_coherence.regret import quiet_solver
 
+    if any(isinstance(metric, ListUtility) for metric in (first, second)):
+        if plot is not None or exit_code:
+            raise InputError("certificates are only true of a DCG, not of a list utility: leave --plot, --exit-code")
+        often = disagreement(first, second, documents, names=names)
+        typer.echo("no certificate: these are only true of a DCG; disagreement is sampled", err=True)
+        sampled = {"metrics": list(names), "disagreement": often.share, "disagreement_exact": often.exact}
+        typer.echo(json.dumps(sampled, allow_nan=False) if as_json else str(often))
+        return
     with quiet_solver():
         verdict = proved(first, second, documents, margin, time_limit=time_limit, names=names)
     often = disagreement(first, second, documents, names=names)

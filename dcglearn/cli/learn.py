@@ -29,6 +29,7 @@ commands = typer.Typer()
 
 Method = Literal["dcg", "qp"]
 Loss = Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge", "ramp"]
+Form = Literal["dcg", "saturation", "best", "auto"]
 Margin = Literal["unit", "hamming", "log"]
 HoldOutBy = Literal["pair", "rater", "query", "list"]
 
@@ -52,6 +53,9 @@ class LearnerOptions:
         Loss, typer.Option(callback=_without_ramp, help="dcg: auto estimates how often judges err (robust).")
     ] = "auto"
     ridge: Annotated[float | None, typer.Option(help="dcg: strength of the prior for smooth curves.")] = None
+    form: Annotated[
+        Form, typer.Option(help="dcg: a sum, a stop probability per grade, a share of the best result; or chosen.")
+    ] = "dcg"
     prior: Annotated[
         str | None, typer.Option(metavar="METRIC", help="dcg: shrink to this file or GAIN-DISCOUNT; for small logs.")
     ] = None
@@ -85,6 +89,8 @@ class LearnerOptions:
                 raise InputError(f"{wrong[0]} goes with --method qp")
         elif self.loss != "auto" or self.ridge is not None:
             raise InputError("--loss and --ridge go with --method dcg")
+        elif self.form != "dcg":
+            raise InputError("--form goes with --method dcg")
         elif self.prior is not None:
             raise InputError("--prior goes with --method dcg")
 
@@ -93,7 +99,8 @@ class LearnerOptions:
         if self.method == "dcg":
             ridge = {} if self.ridge is None else {"ridge": self.ridge}
             prior = {} if self.prior is None else {"prior": DCG.parse(self.prior, log.n_grades, log.depth)}
-            return {"loss": self.loss, **ridge, **prior}
+            form = {} if self.form == "dcg" else {"form": self.form}
+            return {"loss": self.loss, **ridge, **prior, **form}
         C = 1.0 if self.C is None else _number_or_auto(self.C)
         return {"C": C, "margin": self.margin, "monotone": self.monotone, "tie_epsilon": self.tie_epsilon}
 
@@ -159,11 +166,11 @@ class OutputOptions:
         if self.utility is not None:
             report.utility.save(self.utility, force=self.force)
         if self.output is not None:
-            report.dcg.save(self.output, force=self.force)
+            report.metric.save(self.output, force=self.force)
         if self.as_json:
             typer.echo(json.dumps(report.to_dict(), allow_nan=False))
         elif self.output is None:
-            typer.echo(json.dumps(report.dcg.to_dict(), allow_nan=False))
+            typer.echo(json.dumps(report.metric.to_dict(), allow_nan=False))
         bad = [skip_bad] if skip_bad and skip_bad.exists() else []
         written = [f"wrote: {path}" for path in [*self.files, *bad] if path != self.plot]
         err = self.reports_to_stderr

@@ -11,13 +11,14 @@ import typer
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, Utility, is_metric_file
+from dcglearn.metric.list_utility import ListUtility, scoring_metric_in_file
 from dcglearn.metric.names import MetricName
 from dcglearn.metric.scales import ScaleWarning, example_map, grades_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    Metric = TypeVar("Metric", DCG, DCG | Utility)
+    Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
 
 FORMER_DEPTH = 10
 """Depth of a name without @K up to version 0.1.0, in commands that did not look at the lists."""
@@ -110,28 +111,37 @@ def _map_of(text: str) -> dict[int, int]:
     return grades
 
 
-def check_metrics(words: list[str]) -> None:
-    """Raise InputError if a word is neither the file of a DCG nor a name, before any work is done."""
+def check_metrics(words: list[str], *, beyond: bool = False) -> None:
+    """Raise InputError if a word is neither the file of a DCG nor a name, before any work is done.
+
+    With `beyond`, the file of a `ListUtility` will do.
+    """
     for word in words:
         if is_metric_file(word):
-            DCG.load(word)
+            _loaded(word, beyond)
         else:
             MetricName.of(word)
 
 
-def files_and_names(words: list[str], scale: ScaleOptions) -> dict[str, DCG | str]:
+def files_and_names(words: list[str], scale: ScaleOptions) -> dict[str, DCG | ListUtility | str]:
     """Return the metrics of files, mapped, and other words as they are, by word."""
-    files = scale.mapped({word: DCG.load(word) for word in words if is_metric_file(word)})
+    files = scale.mapped({word: scoring_metric_in_file(word) for word in words if is_metric_file(word)})
     return {word: files.get(word, word) for word in words}
 
 
-def metric_on(word: str, n_grades: int, depth: int, what: str, scale: ScaleOptions) -> tuple[str, DCG]:
+def _loaded(word: str, beyond: bool) -> Any:
+    return scoring_metric_in_file(word) if beyond else DCG.load(word)
+
+
+def metric_on(
+    word: str, n_grades: int, depth: int, what: str, scale: ScaleOptions, *, beyond: bool = False
+) -> tuple[str, Any]:
     """Return the name of a metric with its depth, and its DCG: a file's, mapped, or a textbook's.
 
     A name without @K has the `depth` of `what` it is applied to; a line on standard error says so where it was another.
     """
     if is_metric_file(word):
-        return word, scale.mapped({word: DCG.load(word)})[word]
+        return word, scale.mapped({word: _loaded(word, beyond)})[word]
     scale.mapped({})
     name = MetricName.of(word)
     note_depth(name, depth, what)

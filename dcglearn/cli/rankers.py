@@ -15,12 +15,11 @@ from dcglearn.cli.metric_options import ScaleOptions, check_metrics, metric_on
 from dcglearn.cli.options import AsJson, Cluster, Force, check_outputs, said_at_once, takes_groups
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import is_metric_file
+from dcglearn.metric.dcg import DCG, is_metric_file
 from dcglearn.metric.scales import warn_of_scale
 from dcglearn.metric.textbook import has_textbook_gains
 
 if TYPE_CHECKING:
-    from dcglearn.metric.dcg import DCG
     from dcglearn.rankers.queries import Queries
     from dcglearn.rankers.ranker import Ranker
 
@@ -262,7 +261,7 @@ def rank(
     ] = "scores",
     tag: Annotated[str, typer.Option(help="The run's name, its last column.")] = "dcglearn",
     metric: Annotated[
-        str | None, typer.Option(help="Judge by this DCG, a file or GAIN-DISCOUNT[@K], rather than the model's.")
+        str | None, typer.Option(help="Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's.")
     ] = None,
     grades: Annotated[
         int | None,
@@ -280,7 +279,7 @@ def rank(
     check_outputs(output, force=force, inputs=[data, groups, metric])
     if not tag or tag.split() != [tag]:
         raise InputError(f"--tag {tag!r}: a run's name is one word")
-    check_metrics([] if metric is None else [metric])
+    check_metrics([] if metric is None else [metric], beyond=True)
     ranker = load_ranker(model)
     how: dict[str, Any] = {"n_grades": grades, "zero_based": zero_based, "missing": ranker.takes_missing}
     queries = read_queries(data, groups, n_features=ranker.n_features_in_, **how)
@@ -296,7 +295,8 @@ def rank(
         typer.echo(f"wrote: {output}", err=True)
     if judge is not None:
         value = queries.evaluate(scores, judge).mean()
-        typer.echo(f"normalised DCG: {value:.4f} (mean over {len(queries)} queries, {judge!r})", err=True)
+        kind = "DCG" if isinstance(judge, DCG) else "utility"
+        typer.echo(f"normalised {kind}: {value:.4f} (mean over {len(queries)} queries, {judge!r})", err=True)
         if not same_numbers(judge, ranker.metric_):
             typer.echo(f"note: the model was trained for {ranker.metric_!r}", err=True)
 
@@ -312,26 +312,28 @@ def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
             yield f"{name} Q0 {document} {place} {float(scores[row])!r} {tag}\n"
 
 
-def _metric_on_queries(word: str, scale: ScaleOptions, data: dict[Any, Queries], n_grades: int = 1) -> tuple[str, DCG]:
+def _metric_on_queries(
+    word: str, scale: ScaleOptions, data: dict[Any, Queries], n_grades: int = 1, *, beyond: bool = False
+) -> tuple[str, Any]:
     """Return the name and the DCG of a metric for queries; a name is as deep as their longest list.
 
     A name has the queries' number of grades, or `n_grades` if that is larger.
     """
     longest = max(int(queries.sizes.max(initial=1)) for queries in data.values())
     size = max(n_grades, *(queries.n_grades or 1 for queries in data.values()))
-    name, dcg = metric_on(word, size, longest, "the longest list", scale)
+    name, dcg = metric_on(word, size, longest, "the longest list", scale, beyond=beyond)
     _refuse_grades(dcg, name, data)
     if is_metric_file(word):
         _warn_of_scale(dcg, name, scale, data)
     return name, dcg
 
 
-def _judge(own: DCG, word: str | None, whose: str, scale: ScaleOptions, data: dict[Any, Queries]) -> DCG | None:
-    """Return the DCG that judges a ranking, the model's `own` or that of a word; None for data without grades."""
+def _judge(own: DCG, word: str | None, whose: str, scale: ScaleOptions, data: dict[Any, Queries]) -> Any:
+    """Return the metric that judges a ranking, the model's `own` or that of a word; None for data without grades."""
     if not any(queries.grades.any() for queries in data.values()):
         return None
     if word is not None:
-        return _metric_on_queries(word, scale, data, own.n_grades)[1]
+        return _metric_on_queries(word, scale, data, own.n_grades, beyond=True)[1]
     mapped = scale.mapped({whose: own})[whose]
     _refuse_grades(mapped, whose, data)
     if not has_textbook_gains(own.gains):  # those may come from a name, which has no scale of its own

@@ -12,6 +12,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.learning.bands import Bands, bootstrap_bands
 from dcglearn.learning.cross_validation import ChosenC, choose_C
 from dcglearn.learning.dcg_learner import DCGLearner
+from dcglearn.learning.forms import scores_table
 from dcglearn.learning.held_out import CURRENT, Comparison, compare_dcg
 from dcglearn.learning.rater_agreement import RaterAgreement, rater_agreement
 from dcglearn.learning.utility_learner import UtilityLearner
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from dcglearn.learning.factoring import Factoring
     from dcglearn.metric.dcg import Utility
+    from dcglearn.metric.list_utility import ListUtility
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,12 @@ class Report:
     ranges: Ranges | None
     seconds: float = field(compare=False)
     raters: RaterAgreement | None = None
+
+    @property
+    def metric(self) -> DCG | ListUtility:
+        """The metric learned: the DCG, or in another form the list utility."""
+        beyond = isinstance(self.learner, DCGLearner) and self.learner.form_ != "dcg"
+        return self.learner.utility_ if beyond else self.dcg
 
     @property
     def utility(self) -> Utility:
@@ -111,6 +119,7 @@ class Report:
                 "rater_error": learner.rater_error_,
                 "scale": learner.scale_,
                 "n_effective": learner.n_effective_,
+                **_form_dict(learner),
             }
         assert self.factoring is not None
         return {
@@ -210,7 +219,9 @@ def learn_report(
         with stage("held out" if progress else None):
             learner, chosen = _fitted(train, method, C, by, seed, progress, parameters, {})
             reference_C = learner.C if isinstance(learner, UtilityLearner) else C if C != 1.0 else "auto"
-            comparison = compare_dcg(_dcg(learner)[0], train, test, current=current, C=reference_C, seed=seed)
+            beyond = isinstance(learner, DCGLearner) and learner.form_ != "dcg"
+            settings = {"current": current, "C": reference_C, "utility": learner.utility_ if beyond else None}
+            comparison = compare_dcg(_dcg(learner)[0], train, test, seed=seed, **settings)
     if bands and method != "dcg":
         raise InputError('bands go with method="dcg"')
     checkpointing = {"checkpoint": checkpoint, "resume": resume}
@@ -261,7 +272,30 @@ def _direct_lines(learner: DCGLearner) -> list[str]:
     if worst and worst[0][1] > 2 * learner.error_rate_:
         lines.append("raters who err most: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))
     notes = [f"  - {note}" for note in learner.dcg_.notes]
-    return [*lines, *(["", "what the log cannot tell:", *notes] if notes else []), "", learner.dcg_.table()]
+    return [
+        *lines,
+        *(["", "what the log cannot tell:", *notes] if notes else []),
+        *_form_lines(learner),
+        "",
+        learner.dcg_.table(),
+    ]
+
+
+def _form_dict(learner: DCGLearner) -> dict[str, Any]:
+    """Return the form, its metric and the scores of all forms, unless a DCG was asked for."""
+    if learner.form == "dcg":
+        return {}
+    scores = {form: vars(score) for form, score in learner.form_scores_.items()}
+    return {"form": learner.form_, "list_utility": learner.utility_.to_dict(), "form_scores": scores}
+
+
+def _form_lines(learner: DCGLearner) -> list[str]:
+    """Return the scores of the forms and, in a form beyond the DCG, its metric."""
+    scores = learner.form_scores_
+    lines = [scores_table(scores, learner.form_)] if scores else []
+    if learner.form_ == "dcg":
+        return lines
+    return [*lines, "", f"list utility ({learner.form_}):", learner.utility_.table(), "", "the DCG that fits best:"]
 
 
 def _dcg(learner: DCGLearner | UtilityLearner) -> tuple[DCG, Factoring | None]:

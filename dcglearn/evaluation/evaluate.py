@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from dcglearn.evaluation.from_ir_measures import measured
+from dcglearn.evaluation.list_values import Plain, check_list_settings, judged_ideal, list_values, own_ideal
 from dcglearn.evaluation.ranked import RankedGrades, averaged, judged_counts, ranked_grades
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, is_metric_file, normalised_values
+from dcglearn.metric.list_utility import ListUtility, scoring_metric_in_file
 from dcglearn.metric.names import MetricName
 from dcglearn.metric.scales import grades_of, warn_of_scale
+from dcglearn.metric.textbook_lists import ListMetricName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +32,9 @@ if TYPE_CHECKING:
     from dcglearn.evaluation.trec import Duplicates, Judgements, Run
     from dcglearn.foundation.arrays import Floats, Integers
 
-    Metrics = Mapping[str, DCG | str] | Sequence[str | os.PathLike[str]] | DCG | str | os.PathLike[str]
+    Known = DCG | ListUtility | Plain
+    OneMetric = DCG | ListUtility | str | os.PathLike[str]
+    Metrics = Mapping[str, OneMetric | Plain] | Sequence[str | os.PathLike[str]] | OneMetric
 
 Ideal = Literal["judgements", "list"]
 IDEALS: tuple[str, ...] = get_args(Ideal)
@@ -172,11 +177,13 @@ def evaluate(
     ----------
     runs, judgements
         The ranked documents and the grades, in any form that `read_runs` and `read_judgements` accept.
-    metrics : DCG, file or name, several of these, or a mapping of names to them
+    metrics : DCG, ListUtility, file or name, several of these, or a mapping of names to them
         ``nDCG@10`` (linear gain, log2, as in trec_eval) or ``GAIN-DISCOUNT[@K]``; without K, down to the last document
-        ranked or judged, which the result's names tell. Other names (``AP``, ``P@10``) are computed by ir_measures.
+        ranked or judged, which the result's names tell. ``ERR``, ``RBP(p=0.8)``, ``INST(T=1)`` and others of
+        `textbook_list_metrics`, each with or without ``@K``. Other names (``AP``, ``P@10``) are computed by
+        ir_measures.
     normalise : bool
-        Divide by the best DCG that the query's documents allow (NDCG); else plain DCG.
+        Divide by the best value that the query's documents allow (NDCG), for a DCG and a `ListUtility`; else plain.
     ties : {"docno-desc", "stable", "average"}
         How documents with equal scores are ranked, see `ranked_grades`; with "average" they share the mean of their
         gains at all their positions, as in scikit-learn.
@@ -200,8 +207,8 @@ def evaluate(
     Raises
     ------
     InputError
-        If a file cannot be read, a grade is above a metric's, run and judgements share no query, or a setting is
-        unknown.
+        If a file cannot be read, a grade is above a metric's, run and judgements share no query, a setting is unknown,
+        or ties="average" or a gain of unjudged documents is asked of a metric that is no DCG.
 
     Warns
     -----
@@ -221,12 +228,16 @@ def evaluate(
         raise InputError(f'residuals start from unjudged="worst", not {unjudged!r}; leave it out')
     judged, systems = read_judgements(judgements, duplicates), read_runs(runs, duplicates)
     by_name = as_metrics(metrics, judged, systems)
-    dcgs = {m: dcg for m, dcg in enumerate(by_name.values()) if isinstance(dcg, DCG)}
+    dcgs = {m: metric for m, metric in enumerate(by_name.values()) if not isinstance(metric, str)}
+    for name, metric in by_name.items():
+        if isinstance(metric, (ListUtility, Plain)):
+            check_list_settings(name, metric, unjudged, ties, residuals=residuals)
     others = {m: name for m, name in enumerate(by_name.values()) if isinstance(name, str)}
     depth = max((dcg.depth for dcg in dcgs.values()), default=1)
     n_grades = _common_scale(by_name, judged)
     queries, counts = judged_counts(judged, n_grades)
-    ideals = {m: _judged_ideal(dcg, counts, unjudged) for m, dcg in dcgs.items()}
+    normalised = normalise and ideal == "judgements"
+    ideals = {m: _judged_ideal(dcg, counts, unjudged) for m, dcg in dcgs.items()} if normalised else {}
     if depth > MANY_POSITIONS:  # no list is so long
         depth = min(depth, max(_longest(system.frame) for system in systems))
     values = np.empty((len(systems), len(by_name), len(queries)))
@@ -238,9 +249,9 @@ def evaluate(
         n_judged = (ranked.grades[:, :depth] >= 0).sum()
         share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
         for m, dcg in dcgs.items():
-            value = _dcg_of_queries(dcg, ranked, unjudged)
-            more = _dcg_of_queries(dcg, ranked, "best") - value if residuals else value
-            if normalise:
+            value = _values_of_queries(dcg, ranked, unjudged)
+            more = _values_of_queries(dcg, ranked, "best") - value if residuals else value
+            if normalise and not isinstance(dcg, Plain):
                 top = ideals[m] if ideal == "judgements" else _own_ideal(dcg, ranked, unjudged)
                 value, more = normalised_values(value, top, empty), normalised_values(more, top, 0.0)
             if added is not None:
@@ -253,9 +264,9 @@ def evaluate(
     return Evaluation(values, names, tuple(by_name), queries, missing, share_unjudged, added)
 
 
-def _common_scale(metrics: Mapping[str, DCG | str], judged: Judgements) -> int:
+def _common_scale(metrics: Mapping[str, Known | str], judged: Judgements) -> int:
     """Return the number of grades that all metrics have, no fewer than the judgements; warn if one has more."""
-    sizes = {name: dcg.n_grades for name, dcg in metrics.items() if isinstance(dcg, DCG)}
+    sizes = {name: dcg.n_grades for name, dcg in metrics.items() if not isinstance(dcg, str)}
     for name, size in sizes.items():
         if judged.n_grades > size:
             raise InputError(
@@ -281,8 +292,10 @@ def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) 
         )
 
 
-def _dcg_of_queries(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
-    """Return the DCG of every query, shape (Q,)."""
+def _values_of_queries(dcg: Known, ranked: RankedGrades, unjudged: str | float) -> Floats:
+    """Return the value of every query, shape (Q,)."""
+    if not isinstance(dcg, DCG):
+        return list_values(dcg.metric if isinstance(dcg, Plain) else dcg, ranked, unjudged)
     gain_of_grade = np.append(dcg.gains, _gain_of_unjudged(dcg, unjudged))
     if unjudged == "drop":
         judged_first = np.argsort(ranked.grades < 0, axis=1, kind="stable")
@@ -301,14 +314,20 @@ def _gain_of_unjudged(dcg: DCG, unjudged: str | float) -> float:
     return float(own[unjudged] if isinstance(unjudged, str) else unjudged)
 
 
-def _judged_ideal(dcg: DCG, counts: Integers, unjudged: str | float) -> Floats:
+def _judged_ideal(dcg: Known, counts: Integers, unjudged: str | float) -> Floats:
     """Return the largest DCG of the judged documents, followed by unjudged ones if these have a gain, shape (Q,)."""
+    if isinstance(dcg, Plain):
+        return np.ones(len(counts))
+    if isinstance(dcg, ListUtility):
+        return judged_ideal(dcg, counts, unjudged)
     padded = np.pad(counts, ((0, 0), (0, dcg.n_grades - counts.shape[1])))
     return dcg.ideal_of_counts(padded, 0.0 if unjudged == "best" else max(_gain_of_unjudged(dcg, unjudged), 0.0))
 
 
-def _own_ideal(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
+def _own_ideal(dcg: DCG | ListUtility, ranked: RankedGrades, unjudged: str | float) -> Floats:
     """Return the largest DCG of the documents in the run's own lists, shape (Q,)."""
+    if isinstance(dcg, ListUtility):
+        return own_ideal(dcg, ranked, unjudged)
     counts = [(ranked.grades == grade).sum(axis=1) for grade in range(dcg.n_grades)]
     if unjudged == "drop":
         return dcg.ideal_of_counts(np.stack(counts, axis=1))
@@ -317,29 +336,29 @@ def _own_ideal(dcg: DCG, ranked: RankedGrades, unjudged: str | float) -> Floats:
     return wider.ideal_of_counts(np.stack(counts, axis=1))
 
 
-def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()) -> dict[str, DCG | str]:
-    """Return one or more metrics, DCGs or names, by name; names of other metrics stay strings, for ir_measures."""
-    if isinstance(metrics, DCG):
-        return {"DCG": metrics}
+def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()) -> dict[str, Known | str]:
+    """Return one or more metrics or names by name; names of other metrics stay strings, for ir_measures."""
+    if isinstance(metrics, (DCG, ListUtility)):
+        return {"DCG" if isinstance(metrics, DCG) else "utility": metrics}
     if not isinstance(metrics, dict):
         names = [metrics] if isinstance(metrics, (str, os.PathLike)) else list(metrics)
         metrics = dict(named(name, judgements, runs) for name in names)
     if not metrics:
         raise InputError("there is no metric to evaluate by")
-    by_name: dict[str, DCG | str] = {}
+    by_name: dict[str, Known | str] = {}
     for name, metric in metrics.items():
         if isinstance(metric, (str, os.PathLike)):
             label, found = named(metric, judgements, runs)
             by_name[label if metric == name else name] = found
-        elif isinstance(metric, DCG):
+        elif isinstance(metric, (DCG, ListUtility, Plain)):
             by_name[name] = metric
         else:
-            raise InputError(f"metric {name!r} is a {type(metric).__name__}; give a DCG")
+            raise InputError(f"metric {name!r} is a {type(metric).__name__}; give a DCG or a ListUtility")
     return by_name
 
 
-def named(word: str | os.PathLike[str], judgements: Judgements, runs: Sequence[Run] = ()) -> tuple[str, DCG | str]:
-    """Return the name and the DCG of a file or of a name, see `DCG.parse`; names of other metrics unchanged.
+def named(word: str | os.PathLike[str], judgements: Judgements, runs: Sequence[Run] = ()) -> tuple[str, Known | str]:
+    """Return the name and the metric of a file or of a name, see `DCG.parse`; names of other metrics unchanged.
 
     A name without K gets one, the length of the longest list of a run, or of the judged documents of a query.
     """
@@ -347,11 +366,15 @@ def named(word: str | os.PathLike[str], judgements: Judgements, runs: Sequence[R
     if companion_of(name):
         raise InputError(f"{name} compares two runs and has no value for one: give it to compare_systems or compare")
     if is_metric_file(word):
-        return name, DCG.load(word)
+        return name, scoring_metric_in_file(word)
+    frames = [judgements.frame, *(run.frame for run in runs)]
+    if ListMetricName.is_one(name):
+        known = ListMetricName.of(name)
+        deep = known.depth or max(_longest(frame) for frame in frames)
+        return known.at(deep), Plain(known.metric(max(judgements.n_grades, 2), deep))
     if "-" not in name and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):
         return name, name
     parsed = MetricName.of(name)
-    frames = [judgements.frame, *(run.frame for run in runs)]
     depth = parsed.depth or max(_longest(frame) for frame in frames)
     return parsed.at(depth), DCG.from_name(name, max(judgements.n_grades, 2), depth)
 

@@ -87,6 +87,17 @@ def form_of(scores: Mapping[str, FormScore]) -> str:
     return next(form for form in FORMS if np.less_equal(*scores[best].leads[form]))
 
 
+def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
+    """Return the scores of the forms as a text table."""
+    head = f"{'form':<12}{'log likelihood':>16}{'over the DCG':>16}{'':>11}{'share':>8}   of held-out judgements"
+    rows = [
+        f"{form:<12}{score.log_likelihood:>16.4f}{score.ahead:>+16.4f} ± {score.ahead_error:<8.4f}{score.share:>8.4f}"
+        f"{'   chosen' if form == chosen else ''}"
+        for form, score in scores.items()
+    ]
+    return "\n".join([head, *rows])
+
+
 def cross_validated_forms(learner: Any, log: Preferences, seed: int = 0) -> dict[str, FormScore]:
     """Return the score of every form.
 

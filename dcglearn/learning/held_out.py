@@ -16,6 +16,7 @@ from dcglearn.learning.resampling import natural_unit, resampled_weights
 from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.metric.dcg import DCG, as_dcg, is_metric_file, textbook_dcgs
 from dcglearn.metric.names import MetricName
+from dcglearn.metric.textbook_lists import textbook_list_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
     from dcglearn.logs.counting import Metric
     from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.dcg import DCGLike
+    from dcglearn.metric.list_utility import ListUtility
 
 
 CURRENT = "exponential-log2"
 """The metric that most people use now."""
 
-LEARNED = "learned DCG"
-"""Name of the learned DCG's row."""
+LEARNED, UTILITY = "learned DCG", "learned utility"
+"""Names of the learned DCG's row and, in a form beyond the DCG, of the list utility's, which then is the first."""
 
 LEVEL = 0.9
 """Level of the bootstrap intervals."""
@@ -52,7 +54,7 @@ class Row:
     share, precision : float
         Share of preferences respected, where ties of the metric count half, or nothing.
     difference, low, high : float
-        Share of the learned DCG minus that of this metric, and its 90% bootstrap interval.
+        Share of the first metric, the learned one, minus that of this metric, and its 90% bootstrap interval.
     """
 
     name: str
@@ -63,7 +65,8 @@ class Row:
     high: float
 
     def __str__(self) -> str:
-        interval = "" if self.name == LEARNED else f"{self.difference:+.4f}  ({self.low:+.4f} to {self.high:+.4f})"
+        first = self.low == self.high == self.difference == 0
+        interval = "" if first else f"{self.difference:+.4f}  ({self.low:+.4f} to {self.high:+.4f})"
         return f"  {self.share:.4f}  {self.name:<56}{interval}".rstrip()
 
 
@@ -74,7 +77,7 @@ class Comparison:
     Attributes
     ----------
     rows : tuple of Row
-        The learned DCG first.
+        The learned metric first.
     current, textbook : str
         Names of the metric used now, and of the textbook DCG that is best on the training pairs.
     n_train, n_held_out : int
@@ -84,7 +87,7 @@ class Comparison:
     ceiling : NoiseCeiling or None
         Noise ceiling of the held-out pairs; None where too few lists recur.
     reached : float or None
-        Share of the ceiling's pairs that the learned DCG respects.
+        Share of the ceiling's pairs that the learned metric respects.
     no_ceiling : str
         Why there is no ceiling.
     """
@@ -107,40 +110,45 @@ class Comparison:
         return min(found, key=lambda row: row.name.partition(" (")[0] != name)
 
     @property
+    def learned(self) -> str:
+        """What the first row is called in a sentence."""
+        return f"the {self.rows[0].name.partition(' (')[0]}"
+
+    @property
     def verdict(self) -> str:
-        """Whether the learned DCG is better than the one used now, in words.
+        """Whether the learned metric is better than the one used now, in words.
 
         First of all it says so if the best textbook DCG is as good: if the interval of the difference reaches 0.
         """
         row, best = self[self.current], self[self.textbook]
         if row.low > 0:
-            how = f"the learned DCG orders held-out pairs better than {self.current}"
+            how = f"{self.learned} orders held-out pairs better than {self.current}"
         elif row.high < 0:
-            how = f"the learned DCG orders held-out pairs worse than {self.current}: keep that, or get more judgements"
+            how = f"{self.learned} orders held-out pairs worse than {self.current}: keep that, or get more judgements"
         else:
-            how = f"these pairs cannot tell whether the learned DCG is better than {self.current}"
+            how = f"these pairs cannot tell whether {self.learned} is better than {self.current}"
         sentence = f"{how} ({_difference(row)})"
         if self.textbook == self.current or best.low > 0:
             return sentence
         place = "ahead of" if best.high < 0 else "level with"
         return (
-            f"{self.textbook}, the best textbook DCG in training, is {place} the learned DCG on held-out pairs "
+            f"{self.textbook}, the best textbook DCG in training, is {place} {self.learned} on held-out pairs "
             f"({_difference(best)}); {sentence}"
         )
 
     @property
     def room(self) -> str:
-        """How far the learned DCG is from the noise ceiling, in words; why there is none, where there is none."""
+        """How far the learned metric is from the noise ceiling, in words; why there is none, where there is none."""
         if self.ceiling is None or self.reached is None:
             return self.no_ceiling
         share, low = self.ceiling.share, self.ceiling.interval[0]
         if low <= self.reached:
             return (
-                f"no function of the grades is shown to be better there than the learned DCG ({self.reached:.1%} of "
+                f"no function of the grades is shown to be better there than {self.learned} ({self.reached:.1%} of "
                 f"the preferences; the noise ceiling is about {share:.1%})"
             )
         return (
-            f"the learned DCG respects {self.reached:.1%} there, and about {share:.1%} is all that any function of the "
+            f"{self.learned} respects {self.reached:.1%} there, and about {share:.1%} is all that any function of the "
             f"grades could reach: {100 * (share - self.reached):.1f} points are left"
         )
 
@@ -152,7 +160,7 @@ class Comparison:
 
     def __str__(self) -> str:
         head = f"share of {self.n_held_out} held-out pairs respected, learned from {self.n_train} others"
-        ahead = f"(right: how far the learned DCG is ahead, {LEVEL:.0%} bootstrap interval by {self.by})"
+        ahead = f"(right: how far {self.learned} is ahead, {LEVEL:.0%} bootstrap interval by {self.by})"
         return "\n".join([head, ahead, *map(str, self.rows), self.verdict, *self._ceiling_lines()])
 
     def _ceiling_lines(self) -> list[str]:
@@ -162,7 +170,7 @@ class Comparison:
         (low, high), unit = ceiling.interval, ceiling.unit
         return [
             f"noise ceiling, on {ceiling.about}",
-            f"  {self.reached:.4f}  {LEARNED}",
+            f"  {self.reached:.4f}  {self.rows[0].name}",
             f"  {ceiling.share:.4f}  {'any function of the grades, at most':<56}({low:.4f} to {high:.4f})",
             f"  {ceiling.lower:.4f}  reached by the lists' own worth, on held-out {unit}s",
             f"  {ceiling.upper:.4f}  reached by the lists' own worth, on the same {unit}s (too high)",
@@ -171,7 +179,7 @@ class Comparison:
 
 
 def _difference(row: Row) -> str:
-    """Return how far the learned DCG is ahead of a metric, in words."""
+    """Return how far the learned metric is ahead of a metric, in words."""
     return f"by {row.difference:+.4f}, {LEVEL:.0%} interval {row.low:+.4f} to {row.high:+.4f}"
 
 
@@ -208,8 +216,10 @@ def compare_learners(
     Returns
     -------
     Comparison
-        Rows for the learned DCG, the QP's factors, the QP's utility, the textbook DCG that is best on the training
-        part, and the metric used now.
+        Rows for the learned list utility where the learner has another form, the learned DCG, the QP's factors, the
+        QP's utility, the textbook DCG that is best on the training part, the metric used now, and ERR, RBP, INST, BPM,
+        the best grade and the best grade then its position (see `textbook_list_metrics`), with the parameters that are
+        best on the training part.
 
     Raises
     ------
@@ -231,8 +241,10 @@ def compare_learners(
             f"{right[1]}: read both with the same n_grades= and depth="
         )
     model = DCGLearner() if learner is None else learner
-    learned = DCGLearner(**model.get_params()).fit(train).dcg_
-    return compare_dcg(learned, train, held_out, current=current, C=C, by=by, n_resamples=n_resamples, seed=seed)
+    learned = DCGLearner(**model.get_params()).fit(train)
+    utility = None if learned.form_ == "dcg" else learned.utility_
+    settings: dict[str, Any] = {"current": current, "C": C, "by": by, "n_resamples": n_resamples, "seed": seed}
+    return compare_dcg(learned.dcg_, train, held_out, utility=utility, **settings)
 
 
 def compare_dcg(
@@ -245,8 +257,9 @@ def compare_dcg(
     seed: int,
     by: str | None = None,
     n_resamples: int | None = None,
+    utility: ListUtility | None = None,
 ) -> Comparison:
-    """Compare a DCG that was learned from `train`; see `compare_learners`."""
+    """Compare a DCG, and in another form a list utility, learned from `train`; see `compare_learners`."""
     held_out = held_out.decided
     unit = natural_unit(held_out) if by is None else by
     textbook = {f"{name}@{train.depth}": dcg for name, dcg in textbook_dcgs(train.n_grades, train.depth).items()}
@@ -259,18 +272,21 @@ def compare_dcg(
     qp = UtilityLearner(C=float(C)).fit(train)
     factored = qp.factor().dcg
     metrics: dict[str, Metric] = {
+        **({} if utility is None else {f"{UTILITY} ({utility.form})": utility}),
         LEARNED: learned,
         **({} if factored == learned else {"QP + SVD": factored}),
         "QP utility": qp.utility_,
         (best if best == current_name else f"{best} (best textbook DCG in training)"): textbook[best],
     }
     metrics.setdefault(current_name, current_dcg)
+    metrics |= _of_lists(train)
     intervals = _intervals(held_out, metrics, unit, n_resamples, seed)
     agreements = {name: held_out.agreement(metric) for name, metric in metrics.items()}
     ceiling, no_ceiling = _ceiling(held_out, seed)
-    reached = None if ceiling is None else ceiling.share_of(learned)
+    reached = None if ceiling is None else ceiling.share_of(learned if utility is None else utility)
+    first = next(iter(agreements.values())).share
     rows = tuple(
-        Row(name, agreement.share, agreement.precision, agreements[LEARNED].share - agreement.share, *interval)
+        Row(name, agreement.share, agreement.precision, first - agreement.share, *interval)
         for (name, agreement), interval in zip(agreements.items(), intervals, strict=True)
     )
     sizes = len(train.decided), len(held_out)
@@ -283,6 +299,16 @@ def _ceiling(log: Preferences, seed: int) -> tuple[NoiseCeiling | None, str]:
         return noise_ceiling(log, seed=seed), ""
     except InputError as error:
         return None, str(error)
+
+
+def _of_lists(train: Preferences) -> dict[str, Metric]:
+    """Return the textbook metrics of lists, each with the parameter that is best on the training part."""
+    chosen: dict[str, Metric] = {}
+    for family in textbook_list_metrics(train.n_grades, train.depth).values():
+        shares = {name: train.agreement(metric).share for name, metric in family.items()}
+        name = max(shares, key=shares.__getitem__)
+        chosen[f"{name} (fitted in training)" if len(family) > 1 else name] = family[name]
+    return chosen
 
 
 def _current(current: DCGLike, log: Preferences) -> tuple[str, DCG]:

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 EXTRA_SPREAD = 1.0
 """Prior standard deviation of the further parameters, around 0."""
 
+LEAST_FALL, MOST = 0.02, 0.99
+"""Least fall of the log discount from one position to the next, and largest stop probability or share of the best:
+beyond them many lists would be tied for good, though the log only says that they are nearly level."""
+
 TRIED, ROUGH_STEPS = 4, 40
 """So many of the best starts are descended from, so many steps at first."""
 
@@ -107,7 +111,9 @@ class ListModel:
     def bounds(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of the parameters, shape (p,) each."""
         low, high = self.model.bounds
-        return np.append(low, np.zeros(self.n_extra)), np.append(high, np.ones(self.n_extra))
+        low = low.copy()
+        low[self.model.parts[1]] = LEAST_FALL
+        return np.append(low, np.zeros(self.n_extra)), np.append(high, np.full(self.n_extra, MOST))
 
     def extra(self, theta: Floats) -> tuple[Floats, float]:
         """Return the stops, shape (L,), and the share of the best result at parameters."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from dcglearn.foundation.files import read_json_object
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists, scale_size, whole_number
 from dcglearn.metric.names import MetricName
@@ -382,6 +381,9 @@ class DCG(SavedMetric):
         return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)})"
 
 
+ONLY_DCG = "what is asked for is only true of a DCG (its gains and discounts alone are ListUtility.dcg)"
+"""For messages."""
+
 DCGLike: TypeAlias = "DCG | str | os.PathLike[str]"
 """A DCG, its file, or the name of a textbook DCG."""
 
@@ -398,6 +400,8 @@ def as_dcg(dcg: DCGLike, n_grades: int | None, depth: int | None = None, name: s
         return dcg
     if not isinstance(dcg, (str, os.PathLike)):
         kind = type(dcg).__name__
+        if kind == "ListUtility":
+            raise InputError(f"{name} is a ListUtility, no sum of gains times discounts; {ONLY_DCG}")
         raise InputError(f"{name} is a {kind}; give a DCG, its file, or a name such as exponential-log2@10")
     if n_grades is None and not is_metric_file(dcg):
         raise InputError(
@@ -415,12 +419,6 @@ def normalised_values(value: Floats, ideal: Floats, empty: float) -> Floats:
     """Return ``value / ideal``, and `empty` where the ideal is not positive; arrays of one shape, or two floats."""
     positive = ideal > 0
     return np.where(positive, value / np.where(positive, ideal, 1.0), empty)[()]
-
-
-def metric_in_file(path: str | os.PathLike[str]) -> DCG | Utility:
-    """Return the DCG or the utility in a file."""
-    kind = read_json_object(path).get("format")
-    return Utility.load(path) if kind == "dcglearn.utility" else DCG.load(path)
 
 
 def is_metric_file(file_or_name: str | os.PathLike[str]) -> bool:

@@ -15,6 +15,10 @@ SCHEMA_VERSION = 1
 """Version of the file format; files of later versions are refused."""
 
 
+LIST_UTILITY = "dcglearn.list_utility"
+"""The format of `ListUtility`, which is told apart from a DCG in messages."""
+
+
 class SavedMetric:
     """A metric whose class names its kind and its arrays in `_kind` and `_arrays`."""
 
@@ -100,7 +104,8 @@ def check_format(values: dict[str, Any], kind: str, latest: int) -> None:
     """Raise InputError unless a file's "format" is of a kind, and its "version" at most the latest that is known."""
     found, version = values.get("format"), values.get("version")
     if found != f"dcglearn.{kind}":
-        raise InputError(f'"format" is {found!r}, expected "dcglearn.{kind}"')
+        why = "; it is no sum of gains times discounts, as what is asked for needs" if found == LIST_UTILITY else ""
+        raise InputError(f'"format" is {found!r}, expected "dcglearn.{kind}"{why}')
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise InputError(f'"version" is {version!r}, expected {latest}')
     if version > latest:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.metric.dcg import Utility
+from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric_coherence.pair_counts import pair_counts
-from dcglearn.metric_coherence.rankings import MAX_ENUMERATED, Rankings, list_values, padded_weights, scaled_weights
+from dcglearn.metric_coherence.rankings import (
+    MAX_ENUMERATED,
+    Rankings,
+    as_weights,
+    list_values,
+    padded_weights,
+    rankings_of,
+    scaled_weights,
+)
 from dcglearn.metric_coherence.regret import TIE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -81,7 +92,8 @@ def disagreement(
     a, b, grades, names
         As in `coherence`.
     n_pairs, seed : int
-        Number and seed of the random pairs compared if there are more than 20 million rankings; otherwise all are.
+        Number and seed of the random pairs compared if there are more than 20 million rankings, or a metric is a
+        `ListUtility`; otherwise all are.
 
     Raises
     ------
@@ -102,16 +114,18 @@ def disagreement(
     0.09989
     """
     whole_number(n_pairs, "n_pairs", 1)
-    rankings, weights = scaled_weights([a, b], names, grades)
+    rankings, metrics = rankings_of([a, b], names, grades)
+    beyond = any(isinstance(metric, ListUtility) for metric in metrics)
     if rankings.n_lists < 2:
         raise InputError(f"{rankings}: there is no pair to compare")
-    exact = rankings.n_lists <= MAX_ENUMERATED
+    exact = rankings.n_lists <= MAX_ENUMERATED and not beyond
     if exact:
-        enumeration = rankings.enumerated(weights)
+        enumeration = rankings.enumerated(scaled_weights([a, b], names, grades)[1])
         counts = pair_counts(enumeration.values[0], enumeration.values[1], enumeration.weight)
         n_pairs = round(float(counts.sum()))
     else:
-        first, second = _sampled_signs(rankings, weights, n_pairs, np.random.default_rng(seed))
+        values = _list_utilities(metrics, names) if beyond else _sums(scaled_weights([a, b], names, grades)[1])
+        first, second = _sampled_signs(rankings, values, n_pairs, np.random.default_rng(seed))
         tied_first, tied_second = first == 0, second == 0
         cases = (
             first * second == -1,
@@ -126,6 +140,28 @@ def disagreement(
     return Disagreement(share, agree, tie_a, tie_b, tie_both, interval, n_pairs, exact, rankings, names)
 
 
+def _sums(weights: Sequence[Floats]) -> list[Callable[[Grades], Floats]]:
+    """Return the values of lists under each of the weights, as functions."""
+    return [partial(list_values, table) for table in weights]
+
+
+def _list_utilities(metrics: Sequence[Metric], names: Sequence[str]) -> list[Callable[[Grades], Floats]]:
+    """Return the values of lists under each metric, in units of the most that a list can be worth, as functions."""
+    known = [
+        metric if isinstance(metric, ListUtility) else Utility(as_weights(metric, name))
+        for metric, name in zip(metrics, names, strict=True)
+    ]
+    sizes = [float(np.abs((m.dcg.utility if isinstance(m, ListUtility) else m).weights).sum()) for m in known]
+    if 0.0 in sizes:
+        raise InputError(f"{names[sizes.index(0.0)]} orders no two lists: they are all worth the same")
+    return [partial(_share_of, metric, float(size)) for metric, size in zip(known, sizes, strict=True)]
+
+
+def _share_of(metric: ListUtility | Utility, size: float, lists: Grades) -> Floats:
+    values: Floats = metric.score(lists) / size
+    return values
+
+
 def _wilson(n_different: int, n_pairs: int) -> tuple[float, float]:
     from scipy.stats import binomtest
 
@@ -133,14 +169,16 @@ def _wilson(n_different: int, n_pairs: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _sampled_signs(rankings: Rankings, weights: Sequence[Floats], n: int, rng: np.random.Generator) -> Grades:
+def _sampled_signs(
+    rankings: Rankings, values: Sequence[Callable[[Grades], Floats]], n: int, rng: np.random.Generator
+) -> Grades:
     """Return the signs with which each metric orders n random pairs of different rankings, shape (M, n)."""
     signs, missing = [], n
     while missing:
         size = min(missing, 1 << 17)
         pairs = rankings.sample(2 * size, rng).reshape(2, size, -1)
         pairs = pairs[:, (pairs[0] != pairs[1]).any(axis=1)]
-        gaps = np.stack([list_values(w, pairs[0]) - list_values(w, pairs[1]) for w in weights])
+        gaps = np.stack([value(pairs[0]) - value(pairs[1]) for value in values])
         signs.append(np.where(np.abs(gaps) <= TIE, 0, np.sign(gaps)).astype(np.int8))
         missing -= pairs.shape[1]
     return np.concatenate(signs, axis=1)

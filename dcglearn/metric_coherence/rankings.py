@@ -11,7 +11,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from dcglearn.foundation.validation import InputError, multiset
-from dcglearn.metric.dcg import DCG, Utility, as_dcg, is_metric_file, metric_in_file
+from dcglearn.metric.dcg import DCG, Utility, as_dcg, is_metric_file
+from dcglearn.metric.list_utility import ListUtility, metric_in_file
 from dcglearn.metric.names import MetricName
 
 if TYPE_CHECKING:
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats, Grades
 
 
-Metric: TypeAlias = "DCG | Utility | ArrayLike | str | os.PathLike[str]"
-"""A DCG, a utility, or its weights, shape (K, L); the file of a metric, or a textbook metric's name."""
+Metric: TypeAlias = "DCG | Utility | ListUtility | ArrayLike | str | os.PathLike[str]"
+"""A DCG, a utility, or its weights, shape (K, L); the file of a metric, or a textbook metric's name.
+
+A `ListUtility` is refused where what is asked for is only true of sums over positions.
+"""
 
 MAX_ENUMERATED = 20_000_000
 """Up to this many lists are enumerated, at four numbers each in memory."""
@@ -169,10 +173,42 @@ def as_weights(metric: Metric, name: str) -> Floats:
         return metric.utility.weights
     if isinstance(metric, Utility):
         return metric.weights
+    if isinstance(metric, ListUtility):
+        raise InputError(
+            f"{name} is a list utility, whose values are no sums over positions: certificates, and exact shares of "
+            "disagreement, are only true of a DCG (disagreement of two metrics is sampled)"
+        )
     try:
         return Utility(np.asarray(metric, dtype=np.float64)).weights
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} is neither a DCG nor a utility of shape (K, L): {error}") from error
+
+
+def shape_of(metric: Metric, name: str) -> tuple[int, int]:
+    """Return (K, L) of a metric that is not a name."""
+    if isinstance(metric, ListUtility):
+        return metric.depth, metric.n_grades
+    depth, n_grades = as_weights(metric, name).shape
+    return depth, n_grades
+
+
+def rankings_of(
+    metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
+) -> tuple[Rankings, list[Metric]]:
+    """Return the rankings over which metrics are compared, and the metrics with files and names resolved.
+
+    Raises InputError if the numbers of grades differ, or the documents do not fill the positions.
+    """
+    metrics, _ = resolved(metrics, names, grades)
+    shapes = [shape_of(metric, name) for metric, name in zip(metrics, names, strict=True)]
+    if len({shape[1] for shape in shapes}) > 1:
+        differing = ", ".join(f"{name} has {shape[1]}" for name, shape in zip(names, shapes, strict=True))
+        raise InputError(
+            f"metrics of different numbers of grades cannot be compared: {differing}; map the grades of the smaller "
+            "scale to the larger one (DCG.map_grades, or --map-grades)"
+        )
+    depth, n_grades = max(shape[0] for shape in shapes), shapes[0][1]
+    return Rankings(depth, n_grades, None if grades is None else _counts(grades, n_grades, depth)), list(metrics)
 
 
 def resolved(
@@ -190,7 +226,7 @@ def resolved(
     """
     read = [_read(metric) for metric in metrics]
     others = [(metric, name) for metric, name in zip(read, names, strict=True) if not isinstance(metric, MetricName)]
-    shapes = [as_weights(*other).shape for other in others]
+    shapes = [shape_of(*other) for other in others]
     documents = [] if grades is None else [(np.size(grades), int(np.max(grades, initial=1)) + 1)]
     size = n_grades or max((shape[1] for shape in shapes or documents), default=None)
     own = [metric.depth for metric in read if isinstance(metric, MetricName) and metric.depth is not None]
@@ -231,18 +267,9 @@ def padded_weights(
     K is the largest depth; a shallower metric has zeros below its own. Raises InputError if the numbers of grades
     differ, or the documents do not fill the positions.
     """
-    metrics, _ = resolved(metrics, names, grades)
-    weights = [as_weights(metric, name) for metric, name in zip(metrics, names, strict=True)]
-    sizes = {w.shape[1] for w in weights}
-    if len(sizes) > 1:
-        differing = ", ".join(f"{name} has {w.shape[1]}" for name, w in zip(names, weights, strict=True))
-        raise InputError(
-            f"metrics of different numbers of grades cannot be compared: {differing}; map the grades of the smaller "
-            "scale to the larger one (DCG.map_grades, or --map-grades)"
-        )
-    depth, n_grades = max(len(w) for w in weights), sizes.pop()
-    rankings = Rankings(depth, n_grades, None if grades is None else _counts(grades, n_grades, depth))
-    return rankings, [np.pad(w, ((0, depth - len(w)), (0, 0))) for w in weights]
+    rankings, known = rankings_of(metrics, names, grades)
+    weights = [as_weights(metric, name) for metric, name in zip(known, names, strict=True)]
+    return rankings, [np.pad(w, ((0, rankings.depth - len(w)), (0, 0))) for w in weights]
 
 
 def _counts(grades: ArrayLike, n_grades: int, depth: int) -> tuple[int, ...]:

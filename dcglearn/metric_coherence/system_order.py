@@ -15,7 +15,6 @@ from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.logs.preferences import as_preferences
-from dcglearn.metric.dcg import DCG
 from dcglearn.metric_coherence.cone import counts
 from dcglearn.metric_coherence.dominance import ZERO, AllowedMetrics, scope_of
 
@@ -175,7 +174,7 @@ def system_order(
     evaluation = evaluate(systems, judged, by_name, normalise=normalise, ties=ties, missing=missing).ordered()
     preferences = None if log is None else as_preferences(log)
     n_grades = max(judged.n_grades, 2 if preferences is None else preferences.n_grades)
-    depth = max((dcg.depth for dcg in by_name.values() if isinstance(dcg, DCG)), default=10)
+    depth = max((metric.depth for metric in by_name.values() if not isinstance(metric, str)), default=10)
     depth = depth if preferences is None else preferences.depth
     allowed = AllowedMetrics.of(preferences, n_grades, depth, budget, 3000)
     runs_by_name = {run.name: run for run in systems}
