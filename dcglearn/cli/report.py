@@ -59,8 +59,7 @@ class Report:
     @property
     def metric(self) -> DCG | ListUtility:
         """The metric learned: the DCG, or in another form the list utility."""
-        beyond = isinstance(self.learner, DCGLearner) and self.learner.form_ != "dcg"
-        return self.learner.utility_ if beyond else self.dcg
+        return _beyond(self.learner) or self.dcg
 
     @property
     def utility(self) -> Utility:
@@ -219,9 +218,8 @@ def learn_report(
         with stage("held out" if progress else None):
             learner, chosen = _fitted(train, method, C, by, seed, progress, parameters, {})
             reference_C = learner.C if isinstance(learner, UtilityLearner) else C if C != 1.0 else "auto"
-            beyond = isinstance(learner, DCGLearner) and learner.form_ != "dcg"
-            settings = {"current": current, "C": reference_C, "utility": learner.utility_ if beyond else None}
-            comparison = compare_dcg(_dcg(learner)[0], train, test, seed=seed, **settings)
+            metrics: dict[str, Any] = {"current": current, "utility": _beyond(learner)}
+            comparison = compare_dcg(_dcg(learner)[0], train, test, C=reference_C, seed=seed, **metrics)
     if bands and method != "dcg":
         raise InputError('bands go with method="dcg"')
     checkpointing = {"checkpoint": checkpoint, "resume": resume}
@@ -279,6 +277,11 @@ def _direct_lines(learner: DCGLearner) -> list[str]:
         "",
         learner.dcg_.table(),
     ]
+
+
+def _beyond(learner: DCGLearner | UtilityLearner) -> ListUtility | None:
+    """Return the list utility of a learner in another form than the DCG."""
+    return learner.utility_ if isinstance(learner, DCGLearner) and learner.form_ != "dcg" else None
 
 
 def _form_dict(learner: DCGLearner) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The choice of a form: what a list is worth as a DCG, with saturation, or with a share of its best result.
 
-Each form is fitted to four fifths of the judgements and scored on the last fifth, five times, by the log likelihood.
-The form with the best mean is left for a simpler one whose mean is lower by no more than one standard error of the
-difference (Breiman et al. 1984, section 3.4.3); the simplest form is the DCG.
+Each form is fitted to a part of the judgements and scored on another by the log likelihood. The form with the best mean
+is left for the DCG if the mean of that is lower by no more than one standard error of the difference (Breiman et al.
+1984, section 3.4.3).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats
 
 
-FORMS = ("dcg", "best", "saturation")
+FORMS = ("dcg", "saturation", "best")
 """Forms, the simplest first."""
 
-N_FOLDS = 5
-"""Number of folds."""
+N_FOLDS, N_HALVINGS = 5, 3
+"""Number of folds of judgements; how often lists are halved instead, where each is in many judgements."""
 
 FEWEST_UNITS = 10
 """With fewer raters, queries or pairs than this, no form is chosen by them."""
@@ -50,41 +50,28 @@ class FormScore:
     ----------
     log_likelihood, error : float
         Mean log likelihood of a judgement, and its standard error.
-    ahead, ahead_error : float
-        The same less that of the DCG, and the standard error of this difference.
     share : float
         Share of the held-out preferences respected.
-    leads : dict of str to (float, float)
-        The mean less that of each other form, with the standard error of the difference.
+    ahead, ahead_error : float
+        The mean log likelihood less that of the DCG, and the standard error of this difference.
     """
 
     log_likelihood: float
     error: float
     share: float
-    leads: dict[str, tuple[float, float]]
-
-    @property
-    def ahead(self) -> float:
-        """The mean less that of the DCG."""
-        return self.leads["dcg"][0]
-
-    @property
-    def ahead_error(self) -> float:
-        """Standard error of `ahead`."""
-        return self.leads["dcg"][1]
+    ahead: float
+    ahead_error: float
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> FormScore:
         """Build a score from its fields; raise InputError unless all are numbers."""
-        numbers = {name: float(values[name]) for name in ("log_likelihood", "error", "share")}
-        leads = {form: (float(lead), float(error)) for form, (lead, error) in values["leads"].items()}
-        return cls(**numbers, leads=leads)
+        return cls(**{name: float(value) for name, value in values.items()})
 
 
 def form_of(scores: Mapping[str, FormScore]) -> str:
-    """Return the simplest form within one standard error of the best."""
+    """Return the form with the best mean, or the DCG if that is within one standard error."""
     best = max(FORMS, key=lambda form: scores[form].log_likelihood)
-    return next(form for form in FORMS if np.less_equal(*scores[best].leads[form]))
+    return best if scores[best].ahead > scores[best].ahead_error else "dcg"
 
 
 def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
@@ -111,29 +98,36 @@ def cross_validated_forms(learner: Any, log: Preferences, seed: int = 0) -> dict
     """
     unit = _unit(log)
     first, second = log.clusters(unit)
-    values, shares, places = [], [], []
-    for train, test in counted(_folds(first, second, seed), N_FOLDS, "forms"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit on the whole log warns
-            dcg = clone(learner).set_params(form="dcg", n_grades=log.n_grades).fit(log[train])
-            further = [clone(learner).set_params(form=form, n_grades=log.n_grades) for form in FORMS[1:]]
-            fitted = [dcg, *(model.fit(log[train], start=dcg) for model in further)]
-        values.append([_log_likelihoods(model, log[test]) for model in fitted])
-        places.append(test)
-        decided = log[test].decided
-        shares.append([model.score(decided) * decided.total_weight if len(decided) else 0.0 for model in fitted])
-    at = np.concatenate(places)
-    held_out, weight = np.concatenate(values, axis=1), np.ones(len(at)) if log.weight is None else log.weight[at]
-    clusters = (first[at], second[at])
-    decided_weight = weight.sum() if log.tie is None else weight[~log.tie[at]].sum()
+    log_likelihood, share, times = (
+        np.zeros((len(FORMS), len(log))),
+        np.zeros((len(FORMS), len(log))),
+        np.zeros(len(log)),
+    )
+    folds = _folds(first, second, seed)
+    for train, test in counted(folds, len(folds), "forms"):
+        for i, model in enumerate(_fitted(learner, log[train])):
+            log_likelihood[i, test] += _log_likelihoods(model, log[test])
+            share[i, test] += 0.5 * (1 + log[test].verdicts(model.metric_))
+        times[test] += 1
+    at = np.flatnonzero(times)
+    weight = np.ones(len(at)) if log.weight is None else log.weight[at]
+    decided = weight if log.tie is None else weight * ~log.tie[at]
+    means = log_likelihood[:, at] / times[at]
+    shares = share[:, at] / times[at] @ decided / max(float(decided.sum()), 1e-300)
+    clusters = first[at], second[at]
     return {
-        form: FormScore(
-            *_mean(value, weight, clusters),
-            share=float(share / decided_weight),
-            leads={other: _mean(value - held_out[i], weight, clusters) for i, other in enumerate(FORMS)},
-        )
-        for form, value, share in zip(FORMS, held_out, np.sum(shares, axis=0), strict=True)
+        form: FormScore(*_mean(mean, weight, clusters), float(of_form), *_mean(mean - means[0], weight, clusters))
+        for form, mean, of_form in zip(FORMS, means, shares, strict=True)
     }
+
+
+def _fitted(learner: Any, train: Preferences) -> list[Any]:
+    """Return learners of all forms, fitted."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit on the whole log warns
+        dcg = clone(learner).set_params(form="dcg", n_grades=train.n_grades).fit(train)
+        further = [clone(dcg).set_params(form=form) for form in FORMS[1:]]
+        return [dcg, *(model.fit(train, start=dcg) for model in further)]
 
 
 def refuse_beyond_dcg(learner: Any, what: str) -> None:
@@ -161,17 +155,18 @@ def _unit(log: Preferences) -> str:
 def _folds(first: NDArray[np.intp], second: NDArray[np.intp], seed: int) -> list[tuple[Any, Any]]:
     """Return the indices of the pairs to train on and to hold out, of each fold.
 
-    A pair is held out if the clusters of both its lists are, and trained on if neither is.
+    A pair is held out if the clusters of both its lists are, and trained on if neither is: one in K^2 of the pairs of
+    lists, so lists are halved, and several times.
     """
-    n = int(max(first.max(), second.max())) + 1
-    fold = np.random.default_rng(seed).permutation(n) % N_FOLDS
-    return [
-        (
-            np.flatnonzero((fold[first] != i) & (fold[second] != i)),
-            np.flatnonzero((fold[first] == i) & (fold[second] == i)),
-        )
-        for i in range(N_FOLDS)
-    ]
+    n, rng = int(max(first.max(), second.max())) + 1, np.random.default_rng(seed)
+    n_folds, repeats = (N_FOLDS, 1) if np.array_equal(first, second) else (2, N_HALVINGS)
+    folds = []
+    for _ in range(repeats):
+        fold = rng.permutation(n) % n_folds
+        one, two = fold[first], fold[second]
+        for i in range(n_folds):
+            folds.append((np.flatnonzero((one != i) & (two != i)), np.flatnonzero((one == i) & (two == i))))
+    return folds
 
 
 def _log_likelihoods(learner: Any, log: Preferences) -> Floats:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.validation import MAX_GRADES, InputError
-from dcglearn.metric.dcg import DCG, is_metric_file
+from dcglearn.metric.dcg import DCG, ONLY_DCG, is_metric_file
+from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.names import MetricName
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ class Objective:
             known = DCG.load(dcg) if is_metric_file(dcg) else MetricName.of(os.fspath(dcg)).word
             if known != dcg:  # `sklearn.base.clone` asks for the very object
                 object.__setattr__(self, "dcg", known)
+        elif isinstance(dcg, ListUtility):
+            raise InputError(f"{type(self).__name__} is a loss of a DCG, and this is a ListUtility; {ONLY_DCG}")
 
     def __call__(
         self,

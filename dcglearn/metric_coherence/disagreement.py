@@ -116,15 +116,16 @@ def disagreement(
     whole_number(n_pairs, "n_pairs", 1)
     rankings, metrics = rankings_of([a, b], names, grades)
     beyond = any(isinstance(metric, ListUtility) for metric in metrics)
+    weights = [] if beyond else scaled_weights([a, b], names, grades)[1]
     if rankings.n_lists < 2:
         raise InputError(f"{rankings}: there is no pair to compare")
     exact = rankings.n_lists <= MAX_ENUMERATED and not beyond
     if exact:
-        enumeration = rankings.enumerated(scaled_weights([a, b], names, grades)[1])
+        enumeration = rankings.enumerated(weights)
         counts = pair_counts(enumeration.values[0], enumeration.values[1], enumeration.weight)
         n_pairs = round(float(counts.sum()))
     else:
-        values = _list_utilities(metrics, names) if beyond else _sums(scaled_weights([a, b], names, grades)[1])
+        values = _list_utilities(metrics, names) if beyond else _sums(weights)
         first, second = _sampled_signs(rankings, values, n_pairs, np.random.default_rng(seed))
         tied_first, tied_second = first == 0, second == 0
         cases = (

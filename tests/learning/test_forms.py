@@ -1,0 +1,276 @@
+"""Forms beyond the DCG: gradients, corners, fits to logs whose truth is known, the choice, files and refusals."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import dcglearn as dl
+from dcglearn.foundation.validation import InputError
+from dcglearn.learning.direct_fit import Model
+from dcglearn.learning.forms import FORMS, FormScore, _folds, _mean, form_of
+from dcglearn.learning.list_kernel import HINGE, LIKELIHOOD, SIGMOID, add_costs, fill_values, spread_slopes
+from dcglearn.learning.list_utility_fit import ListModel, ListPairs
+from dcglearn.learning.pair_loss import Judgements, pair_loss
+from dcglearn.logs.preferences import Preferences
+
+ERR = dl.textbook_list_metrics(4, 6)["ERR"]["ERR@6"]
+
+
+def judged(metric, n=400, seed=0, wrong=0.1, **columns):
+    """Return judgements of random lists of four grades and six positions, some of them wrong."""
+    rng = np.random.default_rng(seed)
+    lists = rng.integers(0, 4, (2, n, 6)).astype(np.int8)
+    first = (metric.score(lists[0]) > metric.score(lists[1])) ^ (rng.random(n) < wrong)
+    ahead, behind = np.where(first[:, None], lists, lists[::-1])
+    return Preferences(ahead, behind, n_grades=4, **columns)
+
+
+def drawn(kind, seed=0, *, n=60, ties=True, with_errors=True, ridge=1.0):
+    """Return a model of judges with strengths and ties, judgements, and parameters of it."""
+    rng = np.random.default_rng(seed)
+    lists = rng.integers(-1, 4, (2, n, 5)).astype(np.int8)
+    level = rng.integers(0 if ties and kind == LIKELIHOOD else 1, 3, n).astype(np.int8)
+    judgements = Judgements(*lists, level, rng.integers(0, 2, n).astype(np.int32), rng.random(n) + 0.5)
+    margins = np.array([0.0, 0.5, 1.5, np.inf]) if kind == HINGE else None
+    shape = {"depth": 5, "n_grades": 4, "n_raters": 2, "n_levels": 2, "ties": ties and kind == LIKELIHOOD}
+    model = Model(**shape, kind=kind, with_errors=with_errors, ridge=ridge, centre=2.0, margins=margins)
+    theta = 0.3 * rng.normal(size=model.parts[-1].stop)
+    theta[model.parts[1]] = rng.random(4)
+    theta[model.parts[2]] = 2.0
+    theta[model.parts[3]] = -1.5
+    return model, judgements, theta
+
+
+@pytest.mark.parametrize("form", ["saturation", "best"])
+@pytest.mark.parametrize(
+    ("kind", "with_errors"), [(LIKELIHOOD, True), (LIKELIHOOD, False), (SIGMOID, False), (HINGE, False)]
+)
+def test_gradients_are_those_of_finite_differences(form, kind, with_errors):
+    model, judgements, theta = drawn(kind, with_errors=with_errors)
+    lists, pairs = ListModel(model, form), ListPairs.of(judgements)
+    theta = np.append(theta, np.random.default_rng(1).random(lists.n_extra))
+    _, gradient = lists.objective(theta, pairs, 0.7)
+    steps = 1e-6 * np.eye(len(theta))
+    numeric = [
+        np.subtract(*(lists.objective(theta + sign * step, pairs, 0.7)[0] for sign in (1, -1))) for step in steps
+    ]
+    np.testing.assert_allclose(gradient, np.array(numeric) / 2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", ["saturation", "best"])
+@pytest.mark.parametrize("kind", [LIKELIHOOD, SIGMOID, HINGE])
+def test_at_zero_the_objective_is_that_of_the_dcg(form, kind):
+    model, judgements, theta = drawn(kind, with_errors=kind == LIKELIHOOD)
+    value, gradient = model.objective(theta, judgements, 0.7)
+    lists = ListModel(model, form)
+    ours, slopes = lists.objective(np.append(theta, np.zeros(lists.n_extra)), ListPairs.of(judgements), 0.7)
+    assert ours == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(slopes[: len(gradient)], gradient, atol=1e-9)
+
+
+def test_kernels_are_their_definitions():
+    rng = np.random.default_rng(0)
+    lists = rng.integers(-1, 4, (30, 5)).astype(np.int8)
+    gains, discounts, stops = np.append(0, rng.random(4)), -np.sort(-rng.random(5)), np.append(0, rng.random(4))
+    values = np.empty(30)
+    for further, best in ((stops, 0.0), (0 * stops, 0.4)):
+        fill_values(lists, gains, discounts, further, best, values)
+        utility = dl.ListUtility(gains[1:], discounts, further[1:], best)
+        np.testing.assert_allclose(values, utility.score(lists), rtol=1e-12)
+    moment, of_stops = np.zeros((5, 5)), np.zeros(5)
+    slopes = rng.normal(size=30)
+    fill_values(lists, gains, discounts, stops, 0.0, values)
+    spread_slopes(lists, slopes, gains, discounts, stops, 0.0, moment, of_stops)
+    assert (moment * np.outer(discounts, gains)).sum() == pytest.approx(slopes @ values)
+
+
+def test_costs_are_those_of_the_direct_fit():
+    rng = np.random.default_rng(0)
+    n, weights = 50, rng.random((5, 4))
+    lists = rng.integers(0, 4, (2, n, 5)).astype(np.int8)
+    columns = rng.integers(0, 3, n).astype(np.int8), rng.integers(0, 2, n).astype(np.int32), rng.random(n)
+    thresholds, errors = np.array([0.0, 0.3, 0.9, np.inf]), np.array([0.1, 0.2])
+    expected = pair_loss(Judgements(*lists, *columns), weights, thresholds, errors)
+    values = dl.Utility(weights).score(lists.reshape(-1, 5))
+    steps, of_thresholds, of_errors = np.empty(n), np.zeros(4), np.zeros(2)
+    pairs = (np.arange(n), n + np.arange(n), *columns)
+    loss = add_costs(pairs, values, thresholds, errors, LIKELIHOOD, 0, n, steps, of_thresholds, of_errors)
+    assert loss == pytest.approx(expected.loss, rel=1e-12)
+    np.testing.assert_allclose(of_thresholds[1:-1], expected.thresholds[1:-1], rtol=1e-9)
+    np.testing.assert_allclose(of_errors, expected.errors, rtol=1e-9)
+
+
+def test_identical_judgements_are_merged():
+    first = np.array([[1, 0], [1, 0], [0, 1], [1, 1]], np.int8)
+    second = np.array([[0, 1], [0, 1], [1, 0], [0, 0]], np.int8)
+    pairs = ListPairs.of(
+        Judgements(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), np.array([1.0, 2, 4, 8]))
+    )
+    assert sorted(pairs.weight) == [3, 4, 8] and len(pairs.lists) == 4
+    assert pairs.total_weight == 15 and len(pairs.every(2)) == 2
+
+
+@pytest.fixture(scope="module")
+def saturated():
+    """A log of users whom one good result is enough, and its learner."""
+    truth = dl.ListUtility([0, 0.2, 0.9, 1], 0.9 ** np.arange(6), stops=[0, 0.1, 0.95, 0.95])
+    log = judged(truth, 1000, wrong=0.05)
+    return truth, log, dl.DCGLearner(form="saturation").fit(log)
+
+
+def test_saturation_is_found(saturated):
+    truth, log, learner = saturated
+    assert learner.form_ == "saturation" and learner.form_scores_ == {} and isinstance(learner.metric_, dl.ListUtility)
+    assert (learner.utility_.stops[2:] > 0.7).all() and learner.utility_.stops[0] < 0.2
+    fresh = judged(truth, 4000, seed=5, wrong=0)
+    assert learner.score(fresh) > fresh.agreement(learner.dcg_).share + 0.02
+    chances = learner.predict_proba(log)
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    assert ((chances[:, 0] > chances[:, 2]) == (learner.decision_function(log) > 0)).all()
+
+
+def test_a_share_of_the_best_is_found():
+    log = judged(dl.ListUtility([0, 0.3, 0.6, 1], 0.9 ** np.arange(6), best=0.9), 600, wrong=0.02)
+    learner = dl.DCGLearner(form="best").fit(log)
+    assert learner.utility_.form == "best" and learner.utility_.best > 0.5
+    assert learner.score(log) > log.agreement(learner.dcg_).share
+
+
+def test_a_fit_starts_from_a_fitted_one(saturated, tmp_path):
+    _, log, learner = saturated
+    learner.save(tmp_path / "learner.json")
+    for start in (learner, tmp_path / "learner.json"):
+        again = dl.DCGLearner(form="saturation").fit(log, start=start)
+        assert again.warm_ and again.objective_ <= learner.objective_ + 1e-6
+        np.testing.assert_allclose(again.utility_.stops, learner.utility_.stops, atol=0.05)
+    other = dl.DCGLearner(form="best").fit(log, start=learner)
+    assert not other.warm_ and other.dcg_.gains == pytest.approx(learner.dcg_.gains, abs=1e-4)
+
+
+def test_files_hold_the_form(saturated, tmp_path):
+    _, log, learner = saturated
+    learner.form_scores_ = {"dcg": FormScore(-0.5, 0.1, 0.7, 0.0, 0.0)}
+    learner.save(tmp_path / "learner.json")
+    again = dl.DCGLearner.load(tmp_path / "learner.json")
+    assert (again.form, again.form_, again.utility_) == ("saturation", "saturation", learner.utility_)
+    assert again.form_scores_ == learner.form_scores_ and again.dcg_ == learner.dcg_
+    learner.form_scores_ = {}
+    np.testing.assert_array_equal(again.predict_proba(log), learner.predict_proba(log))
+    values = json.loads((tmp_path / "learner.json").read_text())
+    for damage, words in (({"format": "dcglearn.dcg_learner"}, "beyond"), ({"beyond": {"form": "dcg"}}, "beyond")):
+        (tmp_path / "damaged.json").write_text(json.dumps({**values, **damage}))
+        with pytest.raises(InputError, match=words):
+            dl.DCGLearner.load(tmp_path / "damaged.json")
+
+
+def test_the_file_of_a_dcg_is_that_of_earlier_versions(tmp_path):
+    learner = dl.DCGLearner().fit(judged(dl.DCG.standard(4, 6), 60))
+    learner.save(tmp_path / "learner.json")
+    values = json.loads((tmp_path / "learner.json").read_text())
+    assert values["format"] == "dcglearn.dcg_learner" and "form" not in values["parameters"] and "beyond" not in values
+    assert learner.form_ == learner.utility_.form == "dcg" and learner.metric_ is learner.dcg_
+    assert dl.DCGLearner.load(tmp_path / "learner.json").form_ == "dcg"
+
+
+def test_raters_ties_and_strengths_are_kept():
+    rng = np.random.default_rng(0)
+    columns = {
+        "rater": rng.choice(["ann", "bob"], 300),
+        "tie": rng.random(300) < 0.1,
+        "strength": rng.integers(1, 3, 300),
+    }
+    learner = dl.DCGLearner(form="saturation", prior=dl.DCG.standard(4, 6)).fit(judged(ERR, 300, **columns))
+    assert set(learner.rater_error_) == {"ann", "bob"} and learner.tie_threshold_ > 0
+    assert len(learner.curves_.thresholds) == 4
+
+
+@pytest.mark.parametrize("loss", ["sigmoid", "squared_hinge", "logistic"])
+def test_other_losses_have_the_forms(loss):
+    log = judged(ERR, 150)
+    learner = dl.DCGLearner(loss=loss, form="saturation").fit(log)
+    assert learner.score(log) > 0.75
+
+
+def test_the_form_is_chosen_by_held_out_likelihood(saturated):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        additive = dl.DCGLearner(form="auto").fit(judged(dl.DCG.standard(4, 6), 300, seed=3))
+        beyond = dl.DCGLearner(form="auto").fit(saturated[1][:500])
+    assert (additive.form_, beyond.form_) == ("dcg", "saturation") and additive.metric_ is additive.dcg_
+    scores = beyond.form_scores_
+    assert list(scores) == list(FORMS) and scores["dcg"].ahead == 0 and scores["saturation"].ahead_error > 0
+    assert form_of(scores) == "saturation"
+
+
+def test_the_dcg_is_left_only_for_more_than_a_standard_error():
+    means = {"dcg": -0.50, "best": -0.45, "saturation": -0.48}
+    for error, form in ((0.06, "dcg"), (0.04, "best")):
+        scores = {name: FormScore(mean, 0.1, 0.5, mean + 0.5, error) for name, mean in means.items()}
+        assert form_of(scores) == form
+
+
+def test_errors_are_those_of_dependent_pairs():
+    rng = np.random.default_rng(0)
+    values, weight, cluster = 1 + rng.normal(size=200), rng.random(200), np.arange(200) // 4
+    mean, error = _mean(values, weight, (cluster, cluster))
+    off = weight * (values - mean)
+    assert mean == pytest.approx(np.average(values, weights=weight))
+    assert error == pytest.approx(np.sqrt(sum(off[cluster == c].sum() ** 2 for c in range(50))) / weight.sum())
+    first, second = rng.integers(0, 20, 200), rng.integers(20, 40, 200)
+    shares = (first[:, None] == first) | (second[:, None] == second)
+    _, error = _mean(values, weight, (first, second))
+    off = weight * (values - mean) / weight.sum()
+    both = (first[:, None] == first) & (second[:, None] == second) & ~np.eye(200, dtype=bool)
+    assert error**2 == pytest.approx(max(off @ shares @ off + off @ both @ off, off @ off))
+    for train, test in _folds(first, second, 0):
+        assert not set(first[train]) & set(first[test]) and not set(second[train]) & set(second[test])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"form": "sum"}, "one of dcg"), ({"form": "auto", "loss": "sigmoid"}, "likelihoods")],
+)
+def test_impossible_forms_are_refused(settings, message):
+    with pytest.raises(InputError, match=message):
+        dl.DCGLearner(**settings).fit(judged(ERR, 50))
+
+
+def test_what_is_only_true_of_a_dcg_is_refused_by_name(saturated, tmp_path):
+    _, log, learner = saturated
+    with pytest.raises(InputError, match="checkpoint"):
+        clone(learner).fit(log, checkpoint=tmp_path / "fit")
+    with pytest.raises(InputError, match="fewer than 10"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        dl.DCGLearner(form="auto").fit(log[:8])
+    for refused in (
+        lambda: dl.bootstrap_bands(log, learner),
+        lambda: dl.ridge_path(log, learner),
+        lambda: dl.suggest_pairs(log[:9], log, learner=learner),
+        lambda: dl.coherence(learner.utility_, learner.dcg_),
+        lambda: dl.ApproxNDCG(learner.utility_),
+        lambda: dl.exports.to_lightgbm(learner.utility_),
+    ):
+        with pytest.raises(InputError, match=r"only (for |true of )?a DCG"):
+            refused()
+
+
+def test_disagreement_is_sampled():
+    dcg = dl.DCG.standard(4, 6)
+    same = dl.disagreement(dl.ListUtility.of_dcg(dcg), dcg, n_pairs=2000)
+    assert (same.share, same.exact) == (0, False)
+    lists = np.random.default_rng(1).integers(0, 4, (2, 20_000, 6))
+    ours, other = (np.sign(metric.score(lists[0]) - metric.score(lists[1])) for metric in (ERR, dcg))
+    found = dl.disagreement(ERR, dcg, n_pairs=20_000)
+    assert found.share == pytest.approx((ours * other == -1).mean(), abs=0.02)
+
+
+def test_the_held_out_table_has_the_utility_first_and_the_textbook_metrics():
+    log = judged(ERR, 300)
+    found = dl.compare_learners(*log.split(0.6, seed=0), dl.DCGLearner(form="saturation"), C=1.0, n_resamples=50)
+    names = [row.name.partition("(")[0].partition("@")[0].strip() for row in found.rows]
+    assert names[:2] == ["learned utility", "learned DCG"]
+    assert names[-6:] == ["ERR", "RBP", "INST", "BPM", "BestGrade", "BestGradeRank"]
+    assert "the learned utility" in str(found) and found["learned DCG"].share < found.rows[0].share + 0.05
