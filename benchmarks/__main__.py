@@ -76,6 +76,7 @@ LABELS = {
 """Headings of columns on the page and in the picture, where they differ from the column's name."""
 
 Row = Mapping[str, Any]
+FASTER_COLOUR, SLOWER_COLOUR = "#0072B2", "#D55E00"
 
 
 def machine() -> dict[str, Any]:
@@ -162,8 +163,7 @@ def page(rows: Sequence[Row]) -> str:
         "![Time of other tools relative to dcglearn](benchmarks.png)",
     ]
     for script, group in groupby(rows, key=lambda row: row["script"]):
-        docstring = ast.get_docstring(ast.parse((HERE / f"{script}.py").read_text(encoding="utf-8"))) or ""
-        text += ["", f"## {docstring.splitlines()[0].removesuffix('.')}", "", f"`python benchmarks/{script}.py`"]
+        text += ["", f"## {question_of(script)}", "", f"`python benchmarks/{script}.py`"]
         for question, table in tables(list(group)):
             names = list(table[0])
             text += ["", f"*{question}*"] if question not in ("", script) else []
@@ -171,6 +171,12 @@ def page(rows: Sequence[Row]) -> str:
             text += ["| " + " | ".join("---" for _ in names) + " |"]
             text += ["| " + " | ".join(cell(row[name]) for name in names) + " |" for row in table]
     return "\n".join(text) + "\n"
+
+
+def question_of(script: str) -> str:
+    """Return what a script measures, from the first line of its docstring."""
+    docstring = ast.get_docstring(ast.parse((HERE / f"{script}.py").read_text(encoding="utf-8"))) or ""
+    return docstring.splitlines()[0].removesuffix(".")
 
 
 def bars(rows: Sequence[Row]) -> dict[str, list[tuple[str, float]]]:
@@ -186,7 +192,7 @@ def bars(rows: Sequence[Row]) -> dict[str, list[tuple[str, float]]]:
 
 
 def picture(rows: Sequence[Row]) -> Figure:
-    """Draw the time of other tools relative to dcglearn, one panel per script."""
+    """Draw the time of other tools relative to dcglearn, a panel per script; orange where dcglearn is slower."""
     panels = bars(rows)
     with rc_context({"font.size": 8}):
         heights = [max(len(panel), 2) for panel in panels.values()]
@@ -194,17 +200,20 @@ def picture(rows: Sequence[Row]) -> Figure:
         axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights, sharex=True)[:, 0]
         for ax, (script, panel) in zip(axes, panels.items(), strict=True):
             names, ratios = zip(*panel, strict=True)
-            ax.barh(range(len(panel)), [max(r, 1e-3) - 1 for r in ratios], left=1, color="#4878a8", height=0.7)
+            ax.barh(range(len(panel)), [max(r, 1e-3) - 1 for r in ratios], left=1, height=0.7,
+                    color=[FASTER_COLOUR if ratio > 1 else SLOWER_COLOUR for ratio in ratios])  # fmt: skip
             for i, ratio in enumerate(ratios):
                 ax.annotate(f"{ratio:.3g}×", (ratio, i), xytext=(3 if ratio > 1 else -3, 0), textcoords="offset points",
                             ha="left" if ratio > 1 else "right", va="center", fontsize=7)  # fmt: skip
             ax.set_yticks(range(len(panel)), names)
             ax.invert_yaxis()
-            ax.set(title=f"{script}.py", xscale="log")
+            ax.set(xscale="log")
+            ax.set_title(question_of(script), loc="left", fontsize=8, weight="bold")
             ax.axvline(1, color="black", lw=0.8)
             ax.spines[["top", "right"]].set_visible(False)
         axes[-1].margins(x=0.15)
-        axes[-1].set_xlabel("time relative to dcglearn (same task, same run)")
+        key = "blue: dcglearn is faster, orange: slower"
+        axes[-1].set_xlabel(f"time of the other tool / time of dcglearn (same task, same run); {key}")
     return figure
 
 

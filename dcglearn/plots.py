@@ -246,10 +246,8 @@ def _draw_witness(axes: Axes, names: Sequence[str], witness: Witness, regret: fl
     ticks = np.unique(np.linspace(0, depth - 1, min(depth, 10)).round().astype(int))
     axes.set_xticks(ticks, [str(tick + 1) for tick in ticks])
     right = axes.secondary_yaxis("right")
-    values = [
-        "\n".join(f"{name}: {worth:.4g}" for name, worth in zip(names, pair, strict=True))
-        for pair in zip(witness.first, witness.second, strict=True)
-    ]
+    by_name = list(zip(names, (witness.first, witness.second), strict=True))
+    values = ["\n".join(f"{name}: {_with_lead(worths, side)}" for name, worths in by_name) for side in (0, 1)]
     right.set_yticks([0, 1], values)
     for side in (axes, right):
         side.tick_params(length=0)
@@ -257,6 +255,12 @@ def _draw_witness(axes: Axes, names: Sequence[str], witness: Witness, regret: fl
     axes.grid(visible=False)
     axes.set_title(f"{names[0]} prefers the upper ranking; {names[1]} would lose {regret:.3f} of its span", fontsize=9)
     axes.set_xlabel("position")
+
+
+def _with_lead(worths: Sequence[float], side: int) -> str:
+    """Return the value of one of two rankings, and its lead where it is the better one."""
+    lead = worths[side] - worths[1 - side]
+    return f"{worths[side]:.4g}" + (f" (+{lead:.2g})" if lead > 0 else "")
 
 
 def regret_figure(curve: RegretCurve) -> Figure:

@@ -8,7 +8,7 @@ import dcglearn as dl
 from simulations.claims import CLOSE, Claim
 from simulations.run import TRUTHS, draw_measures, main, recovery, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_01_02", 50, 3, (9.5, 3.0)
+STEM, REPEATS, PANELS, FIGSIZE = "figure_01_02", 50, 3, (9.5, 3.2)
 SIZES = tuple(range(20, 201, 20))
 
 
@@ -40,7 +40,10 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 def plot(table, axes):
     """Draw the paper's two measures and the identifiable similarity."""
-    draw_measures(table, axes, "n", "number of training pairs")
+    titles = ("Precision nears .95 (figure 1)", "Similarity stalls (figure 2)", "What pairs show is learned (ours)")
+    draw_measures(table, axes, "n", "number of training pairs", titles)
+    axes[0].axhline(0.95, color="0.4", lw=0.8, ls=(0, (4, 3)))
+    axes[0].text(20, 0.955, ".95", fontsize=8, color="0.3", va="bottom")
 
 
 def claims(table):

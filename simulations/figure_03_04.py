@@ -5,17 +5,9 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import (
-    STYLES,
-    TRUTHS,
-    draw_means,
-    legend,
-    main,
-    repeated,
-    summary,
-)
+from simulations.run import TRUTH_STYLES, TRUTHS, draw_means, legend, main, repeated, summary
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_03_04", 50, 2, (7.0, 3.2)
+STEM, REPEATS, PANELS, FIGSIZE = "figure_03_04", 50, (2, 2), (7.5, 6.0)
 
 
 def aligned(estimate, true):
@@ -44,17 +36,23 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 
 def plot(table, axes):
-    """Draw estimated against true values, both scaled so that the true values run from 0 to 1."""
+    """Draw estimated against true values, and their errors, as shares of the span of the true values."""
     means = summary(table, ["truth", "part", "index", "true"], ["estimate"])
-    for ax, part in zip(axes, ("discount", "gain"), strict=True):
-        ax.plot([0, 1], [0, 1], color="0.3", linewidth=1.0, linestyle=":", zorder=0, label="perfect estimate")
-        for style, truth in zip(STYLES, TRUTHS, strict=False):
-            rows = means.filter(part=part, truth=truth).sort("true")
+    wrong = summary(errors(table), ["truth", "part", "index", "true"], ["absolute"])
+    for line, part, figure in zip(axes, ("discount", "gain"), ("figure 3", "figure 4"), strict=True):
+        line[0].plot([0, 1], [0, 1], color="0.3", linewidth=1.0, linestyle=":", zorder=0, label="perfect estimate")
+        for truth, style in TRUTH_STYLES.items():
+            rows, off = (part_of.filter(part=part, truth=truth).sort("true") for part_of in (means, wrong))
             low, span = rows["true"].min(), rows["true"].max() - rows["true"].min()
             scaled = rows.with_columns((pl.col("true", "estimate") - low) / span, pl.col("estimate_error") / span)
-            draw_means(ax, scaled, "true", "estimate", style, label=truth, lw=1.2)
-        ax.set(xlabel=f"true {part}, scaled to [0, 1]", ylabel=f"estimated {part}, aligned linearly")
-    legend(axes[0], "true DCG")
+            draw_means(line[0], scaled, "true", "estimate", style, label=truth, lw=1.2)
+            off = off.with_columns((pl.col("true") - low) / span, pl.col("absolute", "absolute_error") / span)
+            draw_means(line[1], off, "true", "absolute", style, label=truth, lw=1.2)
+        label = f"true {part}, scaled to [0, 1]"
+        line[0].set(xlabel=label, ylabel=f"estimated {part}", title=f"Estimated {part}s are nearly linear ({figure})")
+        line[1].set(xlabel=label, ylabel="mean absolute error", title=f"The largest {part}s err no less (ours)")
+        line[1].set_ylim(bottom=0)
+    legend(axes[0][0], "true DCG")
 
 
 def correlations(table):

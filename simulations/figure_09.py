@@ -4,9 +4,9 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import CLOSE, Claim
-from simulations.run import TRUTHS, curves, legend, main, recovery, repeated
+from simulations.run import MEASURES, TRUTHS, curves, legend, main, recovery, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "figure_09", 50, 1, (4.2, 3.2)
+STEM, REPEATS, PANELS, FIGSIZE = "figure_09", 50, 1, (4.4, 3.4)
 SIZES = tuple(range(20, 201, 20))
 
 
@@ -28,7 +28,10 @@ def simulate(seed, repeats, quick, jobs, progress):
 def plot(table, axes):
     """Draw precision against the number of pairs."""
     curves(table, axes, "n", "precision")
-    axes.set(xlabel="training pairs, each with the optimal list", ylabel="precision on test pairs", ylim=(0.45, 1.0))
+    axes.axhline(0.5, color="0.4", lw=0.8, ls=(0, (4, 3)))
+    axes.text(20, 0.505, "guessing", fontsize=8, color="0.3", va="bottom")
+    axes.set(xlabel="training pairs, each with the optimal list", ylabel=MEASURES["precision"], ylim=(0.45, 1.0))
+    axes.set_title("Pairs with the optimal list teach\nnothing more (Zhou et al., figure 9)")
     legend(axes, "true DCG")
 
 

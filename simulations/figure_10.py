@@ -4,7 +4,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import TRUTHS, curves, legend, main, repeated
+from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated, share_scale
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_10", 50, 2, (8.0, 3.4)
 SIZES = tuple(range(20, 201, 20))
@@ -33,11 +33,12 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 def plot(table, axes):
     """Draw precision against the number of pairs, one panel per kind of test pairs."""
-    lines = table.with_columns(line=pl.col("truth") + ", " + pl.col("lists").replace_strict(TRAINED))
-    for ax, (name, tested) in zip(axes, TESTED.items(), strict=True):
-        curves(lines, ax, "n", name, lines="line")
-        ax.set(xlabel="number of training pairs", ylabel="precision on test pairs", title=f"Tested on {tested}")
-    legend(axes[0], fontsize=7)
+    titles = ("Tested on permutations, as figure 10", "Tested on free lists (ours)")
+    for ax, name, title in zip(axes, TESTED, titles, strict=True):
+        curves(table, ax, "n", name, dashes="lists", labels=TRAINED)
+        ax.set(xlabel="number of training pairs", ylabel=MEASURES["precision"], title=title)
+    share_scale(axes)
+    legend(axes[0], "true DCG, training pairs", fontsize=7)
 
 
 def claims(table):

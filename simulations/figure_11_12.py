@@ -2,7 +2,7 @@
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim
-from simulations.run import MEASURES, TRUTHS, curves, legend, main, recovery, repeated
+from simulations.run import TRUTHS, against, curves, legend, main, recovery, repeated, share_scale, zero_line
 
 STEM, REPEATS, PANELS, FIGSIZE = "figure_11_12", 50, 2, (7.5, 3.2)
 SIZES = tuple(range(20, 201, 20))
@@ -26,12 +26,14 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 
 def plot(table, axes):
-    """Draw both measures against the number of pairs."""
-    lines = table.with_columns(line=table["truth"] + ", " + table["margin"].replace("hamming", "Hamming") + " margin")
-    for ax, measure in zip(axes, ("similarity", "precision"), strict=True):
-        curves(lines, ax, "n", measure, lines="line")
-        ax.set(xlabel="number of training pairs", ylabel=MEASURES[measure])
-    legend(axes[1], fontsize=7)
+    """Draw the difference of both measures between the margins against the number of pairs."""
+    titles = ("Similarity is no better (figure 11)", "Precision is no better (figure 12)")
+    for ax, measure, title in zip(axes, ("similarity", "precision"), titles, strict=True):
+        curves(against(table, measure, "margin", "unit", ["truth", "n"]), ax, "n", "difference")
+        zero_line(ax)
+        ax.set(xlabel="number of training pairs", ylabel=f"{measure}: Hamming minus unit margin", title=title)
+    share_scale(axes)
+    legend(axes[1], "true DCG")
 
 
 def claims(table):

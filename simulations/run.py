@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -20,12 +20,25 @@ from tqdm import tqdm
 
 import dcglearn as dl
 from dcglearn.foundation.processes import in_processes
-from simulations.claims import Claim
+from simulations.claims import Claim, interval
 
 STYLES = dl.plots.LINE_STYLES
 SUFFIXES = (".csv", ".png", ".pdf")
 TRUTHS = ("D1", "D2")
 """Names of the true DCGs of `dcglearn.simulate.ground_truth`."""
+DASHES: tuple[dict[str, Any], ...] = (
+    {"linestyle": "-"},
+    {"linestyle": "--", "markerfacecolor": "white"},
+    {"linestyle": ":", "markerfacecolor": "white"},
+    {"linestyle": "-.", "markerfacecolor": "white"},
+)
+"""Dashes and markers of conditions, by which lines of one colour are told apart."""
+CLEAR: tuple[dict[str, Any], ...] = (
+    {"color": "#0072B2", "marker": "o"},
+    {"color": "#D55E00", "marker": "v"},
+    {"color": "#8C8C8C", "marker": "s", "markerfacecolor": "white"},
+)
+"""Looks of a difference that is clearly positive, clearly negative, or undecided."""
 TRUTH_STYLES: dict[str, Any] = dict(zip(TRUTHS, STYLES, strict=False))
 """Colours and markers of the true DCGs in every picture."""
 
@@ -148,12 +161,58 @@ def summary(table: pl.DataFrame, by: Sequence[str], values: Sequence[str]) -> pl
     return table.group_by(by).agg(*mean, *error).sort(by)
 
 
-def curves(table: pl.DataFrame, axes: Axes, x: str, y: str, lines: str = "truth", **labels: str) -> None:
-    """Draw the mean of `y` against `x` with standard errors, one line per value of the column `lines`."""
-    means = summary(table, [lines, x], [y])
+def curves(
+    table: pl.DataFrame,
+    axes: Axes,
+    x: str,
+    y: str,
+    lines: str = "truth",
+    dashes: str | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> None:
+    """Draw the mean of `y` against `x` with standard errors: a colour for each value of one column, a dash of another.
+
+    The true DCGs have the colours of `TRUTH_STYLES` everywhere; the first condition is solid.
+    """
+    by = [lines, *([dashes] if dashes else [])]
+    means = summary(table, [*by, x], [y])
+    kinds = table[dashes].unique(maintain_order=True).to_list() if dashes else [None]
     for style, name in zip(STYLES, table[lines].unique(maintain_order=True), strict=False):
-        part = means.filter(pl.col(lines) == name)
-        draw_means(axes, part, x, y, style, label=labels.get(str(name), str(name)))
+        for dash, kind in zip(DASHES, kinds, strict=False):
+            part = means.filter(pl.col(lines) == name)
+            part = part.filter(pl.col(dashes) == kind) if dashes else part
+            words = [(labels or {}).get(str(key), str(key)) for key in (name, kind) if key is not None]
+            look = {"color": style["color"], "marker": style["marker"], **dash}
+            draw_means(axes, part, x, y, look, label=", ".join(words))
+
+
+def against(table: pl.DataFrame, value: str, column: str, base: str, by: Sequence[str]) -> pl.DataFrame:
+    """Return the rows whose column has another value than `base`, with the "difference" from the row of `base`.
+
+    Rows are paired if they agree in the columns `by` and in "repeat".
+    """
+    keys = [*by, "repeat"]
+    bases = table.filter(pl.col(column) == base).select(*keys, _base=pl.col(value))
+    others = table.filter(pl.col(column) != base).join(bases, on=keys, maintain_order="left")
+    return others.with_columns(difference=pl.col(value) - pl.col("_base")).drop("_base")
+
+
+def zero_line(axes: Axes) -> None:
+    """Draw the line of no difference."""
+    axes.axhline(0, color="0.2", lw=0.9, zorder=1)
+
+
+def forest(axes: Axes, names: Sequence[str], differences: Sequence[Any]) -> None:
+    """Draw the mean and 95% interval of several differences over repeats, a row each, coloured by their side of 0."""
+    for y, values in enumerate(differences):
+        measured = interval(values)
+        side = CLEAR[0] if measured.low > 0 else CLEAR[1] if measured.high < 0 else CLEAR[2]
+        axes.plot([measured.low, measured.high], [y, y], lw=1.6, color=side["color"], solid_capstyle="butt")
+        axes.plot(measured.mean, y, linestyle="", markersize=5, **side)
+    axes.axvline(0, color="0.2", lw=0.9, zorder=1)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
 
 
 def draw_means(axes: Axes, means: pl.DataFrame, x: str, y: str, style: Mapping[str, Any], **options: Any) -> None:
@@ -162,12 +221,31 @@ def draw_means(axes: Axes, means: pl.DataFrame, x: str, y: str, style: Mapping[s
     axes.errorbar(means[x], means[y], means[f"{y}_error"], **look)
 
 
-def draw_measures(table: pl.DataFrame, axes: Sequence[Axes], x: str, xlabel: str) -> None:
-    """Draw each of `MEASURES` against `x`, in a panel each, one line per true DCG."""
-    for ax, (measure, label) in zip(axes, MEASURES.items(), strict=True):
+def draw_measures(table: pl.DataFrame, axes: Sequence[Axes], x: str, xlabel: str, titles: Sequence[str]) -> None:
+    """Draw each of `MEASURES` against `x`, in a panel each, one line per true DCG; all panels share their scale."""
+    for ax, (measure, label), title in zip(axes, MEASURES.items(), titles, strict=True):
         curves(table, ax, x, measure)
-        ax.set(xlabel=xlabel, ylabel=label)
+        ax.set(xlabel=xlabel, ylabel=label, title=title)
+    share_scale(axes)
     legend(axes[0], "true DCG")
+
+
+def share_scale(axes: Iterable[Axes]) -> None:
+    """Give panels that are compared the same vertical scale."""
+    axes = list(axes)
+    ends = np.array([ax.get_ylim() for ax in axes])
+    for ax in axes:
+        ax.set_ylim(ends[:, 0].min(), ends[:, 1].max())
+
+
+def letters(axes: Iterable[Axes]) -> None:
+    """Set the titles of all drawn panels to the left; with several panels, begin each with its letter."""
+    panels = list(axes)
+    drawn = [ax for ax in panels if ax.axison]
+    for letter, ax in zip("abcdefghijkl", drawn, strict=False):
+        title = ax.get_title()
+        ax.set_title("")
+        ax.set_title(f"({letter}) {title}" if len(panels) > 1 else title, loc="left", fontsize=9)
 
 
 def legend(axes: Axes, title: str | None = None, **options: Any) -> None:
@@ -322,7 +400,9 @@ def _save(module: Program, csv: str, folder: Path) -> None:
         with rc_context(dl.plots.PRINT_STYLE):
             figure = Figure(figsize=module.FIGSIZE, layout="constrained")
             shape = (1, module.PANELS) if isinstance(module.PANELS, int) else module.PANELS
-            module.plot(read(folder, stem), figure.subplots(*shape))
+            axes = figure.subplots(*shape)
+            module.plot(read(folder, stem), axes)
+            letters(np.ravel(axes))
             figure.savefig(temporary[1])
             figure.savefig(temporary[2], metadata={"CreationDate": None})
         for path, suffix in zip(temporary, SUFFIXES, strict=True):

@@ -2,18 +2,9 @@
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import (
-    MEASURES,
-    curves,
-    legend,
-    main,
-    recovery,
-    repeated,
-    validated,
-    wrong_grades,
-)
+from simulations.run import MEASURES, curves, legend, main, recovery, repeated, validated, wrong_grades
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_c_grade_errors", 40, 2, (7.5, 3.2)
+STEM, REPEATS, PANELS, FIGSIZE = "study_c_grade_errors", 40, 2, (7.5, 3.4)
 RATES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 STEPS = (1, 2, 3, 4)
 
@@ -39,9 +30,10 @@ def simulate(seed, repeats, quick, jobs, progress):
 def plot(table, axes):
     """Draw precision and identifiable similarity against the share of wrong grades, one line per size of error."""
     labels = {str(size): f"off by at most {size}" for size in STEPS}
-    for ax, measure in zip(axes, ("precision", "gauge_free"), strict=True):
-        curves(table, ax, "rate", measure, lines="size", **labels)
-        ax.set(xlabel="share of wrong grades (D1, 200 pairs)", ylabel=MEASURES[measure])
+    titles = "Small errors in grades cost less", "The same for what pairs show"
+    for ax, measure, title in zip(axes, ("precision", "gauge_free"), titles, strict=True):
+        curves(table, ax, "rate", measure, lines="size", labels=labels)
+        ax.set(xlabel="share of wrong grades (D1, 200 pairs)", ylabel=MEASURES[measure], title=title)
     legend(axes[0])
 
 

@@ -4,7 +4,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import TRUTHS, curves, legend, main, recovery, repeated
+from simulations.run import MEASURES, TRUTHS, curves, legend, main, recovery, repeated, share_scale
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_d_depth_and_grades", 40, 2, (7.5, 3.2)
 DEPTHS = (3, 5, 10, 20)
@@ -32,12 +32,17 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 
 def plot(table, axes):
-    """Draw precision against depth, and against the number of grades."""
-    curves(table.filter(pl.col("n_grades") == 5), axes[0], "depth", "precision")
-    curves(table.filter(pl.col("depth") == 10), axes[1], "n_grades", "precision")
-    axes[0].set(xlabel="depth K (five grades, 200 pairs)", ylabel="precision on test pairs")
-    axes[1].set(xlabel="number of grades L (depth 10, 200 pairs)", ylabel="precision on test pairs")
-    legend(axes[0], "true DCG")
+    """Draw precision against the number of parameters, for all depths and all numbers of grades."""
+    shaped = table.with_columns(parameters=pl.col("depth") * (pl.col("n_grades") - 1))
+    panels = (5, "n_grades", "More positions are harder (L = 5)"), (10, "depth", "More grades are harder (K = 10)")
+    for ax, (fixed, column, title) in zip(axes, panels, strict=True):
+        curves(shaped.filter(pl.col(column) == fixed), ax, "parameters", "precision")
+        ax.set(xscale="log", xlabel="parameters K(L - 1)", ylabel=MEASURES["precision"], title=title)
+        ticks = sorted(shaped.filter(pl.col(column) == fixed)["parameters"].unique())
+        ax.set_xticks(ticks, [str(tick) for tick in ticks])
+        ax.minorticks_off()
+    share_scale(axes)
+    legend(axes[0], "true DCG, 200 pairs")
 
 
 def claims(table):

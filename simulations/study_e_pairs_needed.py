@@ -2,12 +2,13 @@
 
 import numpy as np
 import polars as pl
+from matplotlib.ticker import NullLocator
 
 import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import TRUTHS, curves, legend, main, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_e_pairs_needed", 20, 2, (7.5, 3.2)
+STEM, REPEATS, PANELS, FIGSIZE = "study_e_pairs_needed", 20, 1, (4.6, 3.8)
 DEPTHS = (3, 5, 10, 20)
 GRADES = (2, 3, 4, 5, 6, 7)
 SIZES = tuple(round(25 * 2 ** (step / 2)) for step in range(13))
@@ -46,15 +47,22 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 
 def plot(table, axes):
-    """Draw the number of pairs needed against depth, and against the number of grades."""
-    needed = table.with_columns(pairs=2 ** pl.col("log2_pairs"))
-    curves(needed.filter(pl.col("n_grades") == 5), axes[0], "depth", "pairs")
-    curves(needed.filter(pl.col("depth") == 10), axes[1], "n_grades", "pairs")
-    axes[0].set(xlabel="depth K (five grades)", ylabel="pairs needed for 95% precision")
-    axes[1].set(xlabel="number of grades L (depth 10)", ylabel="pairs needed for 95% precision")
-    for ax in axes:
-        ax.set_ylim(bottom=0)
-    legend(axes[0], "true DCG")
+    """Draw the number of pairs needed against the number of parameters, with a line of proportional growth."""
+    shaped = table.with_columns(
+        pairs=2 ** pl.col("log2_pairs"),
+        parameters=pl.col("depth") * (pl.col("n_grades") - 1),
+        varied=pl.when(pl.col("n_grades") == 5).then(pl.lit("K varies")).otherwise(pl.lit("L varies")),
+    )
+    curves(shaped, axes, "parameters", "pairs", dashes="varied")
+    ends = np.array([shaped["parameters"].min(), shaped["parameters"].max()])
+    middle = shaped.filter(depth=10, n_grades=5)["pairs"].mean()
+    axes.plot(ends, middle * ends / 40, color="0.4", lw=0.9, ls=(0, (4, 3)), label="proportional to K(L - 1)")
+    axes.set(xscale="log", yscale="log", xlabel="parameters K(L - 1)", ylabel="pairs needed for a precision of .95")
+    axes.set_title("Pairs needed grow almost\nin proportion to the parameters")
+    for axis, ticks in ((axes.xaxis, (10, 20, 40, 80)), (axes.yaxis, (100, 200, 400, 800))):
+        axis.set_ticks(ticks, [str(tick) for tick in ticks])
+        axis.set_minor_locator(NullLocator())
+    legend(axes, fontsize=7)
 
 
 def exponents(table):

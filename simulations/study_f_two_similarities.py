@@ -43,22 +43,18 @@ def similarity_limit(truth):
 def plot(table, axes):
     """Draw both similarities against the number of pairs, one panel per kind of lists."""
     long = pl.concat(
-        table.select("lists", "n", value=name, line=pl.col("truth") + label)
-        for name, label in (("similarity", ", Zhou et al."), ("gauge_free", ", identifiable"))
+        table.select("truth", "lists", "n", value=name, similarity=pl.lit(label), repeat="repeat")
+        for name, label in (("similarity", "Zhou et al."), ("gauge_free", "identifiable"))
     )
-    titles = {"permutations": "Permutations of one list", "free": "Free lists"}
+    titles = {"permutations": "Permutations: the paper's stalls", "free": "Free lists: both reach 1"}
     for ax, kind in zip(axes, LISTS, strict=True):
-        curves(long.filter(pl.col("lists") == kind), ax, "n", "value", lines="line")
-        ax.set(
-            xlabel="number of training pairs",
-            ylabel="similarity",
-            xscale="log",
-            title=titles[kind],
-            ylim=(0.83, 1.01),
-        )
+        curves(long.filter(pl.col("lists") == kind), ax, "n", "value", dashes="similarity")
+        ax.set(xlabel="number of training pairs", ylabel="similarity", xscale="log", title=titles[kind])
+        ax.set_ylim(0.83, 1.01)
     # D1 and D2 have the same discounts, hence the same limit.
-    axes[0].axhline(similarity_limit(TRUTHS[0]), color="black", lw=0.8, ls=(0, (6, 3)))
-    axes[0].text(100, similarity_limit(TRUTHS[0]) - 0.003, "limit: discounts minus the last one", va="top", fontsize=7)
+    limit = similarity_limit(TRUTHS[0])
+    axes[0].axhline(limit, color="0.2", lw=0.8, ls=(0, (6, 3)))
+    axes[0].text(100, limit - 0.003, "limit: discounts minus the last one", va="top", fontsize=7)
     legend(axes[1], fontsize=7, loc="lower right")
 
 

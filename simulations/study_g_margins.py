@@ -6,17 +6,19 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import (
-    MEASURES,
     TRUTHS,
+    against,
     curves,
     legend,
     main,
     recovery,
     repeated,
+    share_scale,
     validated,
+    zero_line,
 )
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_g_margins", 40, 2, (8.5, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_g_margins", 40, 2, (8.0, 3.4)
 SIZES = (20, 40, 60, 100, 200)
 WRONG = {"D1": "exponential", "D2": "linear"}
 
@@ -63,11 +65,15 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 
 def plot(table, axes):
-    """Draw precision against the number of pairs, one line per margin, as means over both true DCGs."""
-    for ax, rate, title in zip(axes, (0.0, 0.1), ("Clean pairs", "10% flipped pairs"), strict=True):
-        curves(table.filter(pl.col("flip_rate") == rate), ax, "n", "precision", lines="margin")
-        ax.set(xlabel="number of training pairs", ylabel=MEASURES["precision"], title=f"{title} (mean of D1 and D2)")
-    legend(axes[1], "margin")
+    """Draw the difference in precision from the unit margin against the number of pairs, one line per margin."""
+    titles = "Clean pairs: near the truth helps", "10% flipped: it helps less"
+    for ax, rate, title in zip(axes, (0.0, 0.1), titles, strict=True):
+        part = table.filter(pl.col("flip_rate") == rate)
+        curves(against(part, "precision", "margin", "unit", ["truth", "n"]), ax, "n", "difference", lines="margin")
+        zero_line(ax)
+        ax.set(xlabel="number of training pairs", ylabel="precision: margin minus unit margin", title=title)
+    share_scale(axes)
+    legend(axes[1], "margin (mean of D1 and D2)")
 
 
 def claims(table):

@@ -4,7 +4,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated, validated
+from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated, share_scale, validated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_h_learners", 20, 2, (8.5, 3.4)
 SIZES = (10, 20, 40, 60, 100, 200, 500)
@@ -38,11 +38,15 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 def plot(table, axes):
     """Draw precision against the number of pairs, one line per learner, as means over both true DCGs."""
-    for ax, rate, title in zip(axes, RATES, ("Clean pairs", "20% flipped pairs"), strict=True):
-        curves(table.filter(pl.col("flip_rate") == rate), ax, "n", "precision", lines="learner")
-        ax.set(xscale="log", xlabel="number of training pairs", title=f"{title} (mean of D1 and D2)")
-        ax.set_ylabel(MEASURES["precision"])
-    legend(axes[1], "learner")
+    titles = ("Clean pairs: few suffice", "20% flipped: the order is the same")
+    labels = {"direct": "DCGLearner", "best textbook": "best of 36 textbook DCGs,\nwhich include the truth's order"}
+    for ax, rate, title in zip(axes, RATES, titles, strict=True):
+        part = table.filter(pl.col("flip_rate") == rate)
+        curves(part, ax, "n", "precision", lines="learner", labels=labels)
+        ax.set(xscale="log", xlabel="number of training pairs", ylabel=MEASURES["precision"], title=title)
+        ax.set_xticks([10, 100, 500], ["10", "100", "500"])
+    share_scale(axes)
+    legend(axes[1], "mean of D1 and D2", fontsize=7)
 
 
 def claims(table):

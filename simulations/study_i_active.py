@@ -5,7 +5,7 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated
+from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated, share_scale
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_i_active", 20, 2, (8.5, 3.4)
 SIZES = (20, 40, 60, 80, 100)
@@ -61,12 +61,13 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 
 def plot(table, axes):
-    """Draw precision against the number of judgements, one line per way of choosing and true DCG."""
-    named = table.with_columns(line=pl.col("how").replace_strict(CHOICES) + ", " + pl.col("truth"))
-    for ax, rate, title in zip(axes, RATES, ("All judgements correct", "10% of judgements wrong"), strict=True):
-        curves(named.filter(pl.col("flip_rate") == rate), ax, "n", "precision", lines="line")
+    """Draw precision against the number of judgements; dash is the way of choosing."""
+    titles = ("No judgement wrong: chosen pairs help", "10% wrong: they help more")
+    for ax, rate, title in zip(axes, RATES, titles, strict=True):
+        curves(table.filter(pl.col("flip_rate") == rate), ax, "n", "precision", dashes="how", labels=CHOICES)
         ax.set(xlabel="number of judgements", ylabel=MEASURES["precision"], title=title)
-    legend(axes[0])
+    share_scale(axes)
+    legend(axes[1], "true DCG, pairs")
 
 
 def claims(table):

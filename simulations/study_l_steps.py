@@ -4,9 +4,9 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim
-from simulations.run import curves, legend, main, repeated
+from simulations.run import against, curves, legend, main, repeated, share_scale, zero_line
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_l_steps", 20, 2, (8.5, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_l_steps", 20, 2, (8.0, 3.4)
 SIZES = (30, 100, 300, 1000)
 KINDS = {"binary2-log2": "binary2-log2", "any shape": "random steps"}
 """Labels of the true DCGs, by their names in the table."""
@@ -36,11 +36,18 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 
 def plot(table, axes):
-    """Draw the share of respected test pairs against the number of pairs, one line per learner."""
+    """Draw the difference of each learner from the default one against the number of pairs."""
+    default = "direct, ridge 2"
+    labels = {name: name.replace("direct, ", "") for name in table["learner"].unique()}
     for ax, (kind, label) in zip(axes, KINDS.items(), strict=True):
-        curves(table.filter(kind=kind), ax, "n", "share", lines="learner")
-        ax.set(xscale="log", xlabel="number of training pairs (10% flipped)", title=f"True DCG: {label}")
-        ax.set_ylabel("share of clean test pairs respected")
+        part = against(table.filter(kind=kind), "share", "learner", default, ["n"])
+        curves(part, ax, "n", "difference", lines="learner", labels=labels)
+        zero_line(ax)
+        ax.set(xscale="log", xlabel="number of training pairs (10% flipped)", title=f"Truth with steps: {label}")
+        ax.set_ylabel("share respected minus the default's (ridge 2)")
+        ax.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
+        ax.minorticks_off()
+    share_scale(axes)
     legend(axes[1], "learner", loc="lower right")
 
 

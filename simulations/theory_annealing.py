@@ -10,7 +10,7 @@ from simulations.claims import Claim
 from simulations.ranking_data import available, rows, split
 from simulations.run import STYLES, curves, legend, main, repeated, summary
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_annealing", 20, (2, 3), (13.0, 6.8)
+STEM, REPEATS, PANELS, FIGSIZE = "theory_annealing", 20, (2, 3), (11.5, 6.6)
 POWERS = tuple(range(6, -11, -1))
 LINES = {"sigma = 2^6": 6, "sigma = 2^0": 0, "sigma = 2^-4": -4, "sigma = 2^-8": -8, "NDCG": None}
 POINTS, REACH, DEPTH = 201, 1.5, 50
@@ -82,32 +82,29 @@ def plot(table, axes):
             points = part.filter(what="line", line=name)
             shades = {"color": "0.35", "lw": 0.8} if name == "NDCG" else {"color": style["color"], "lw": 1.4}
             line.plot(points["x"], points["value"], label=math(name), **shades)
-        line.set(xlabel="t", ylabel="mean over training queries", title=f"{data}: objective at $w^* + t\\,w_{{rand}}$")
+        line.set(xlabel="t, along $w^* + t\\,w_{rand}$", ylabel="objective, training queries")
+        line.set_title(f"{data}: a small $\\sigma$ is rough (figure 1)")
         low, high = line.get_ylim()
         line.set_ylim(low, high + 0.28 * (high - low))
-        line.legend(fontsize=8, ncols=3, loc="upper center", columnspacing=1.0, handlelength=1.5)
+        line.legend(fontsize=7, ncols=3, loc="upper center", columnspacing=1.0, handlelength=1.5)
         means = summary(part.filter(what="peaks"), ["line"], ["value"])
         counts = [means.filter(line=name).row(0, named=True) for name in LINES]
         heights, bars = ([row[key] for row in counts] for key in ("value", "value_error"))
         colours = [style["color"] for style in STYLES[: len(LINES) - 1]] + ["0.35"]
         peaks.bar(range(len(LINES)), heights, yerr=bars, color=colours, width=0.6, capsize=2)
-        peaks.set_ylim(0, 1.2 * max(heights))
-        for i, height in enumerate(heights):
-            peaks.text(i, height + 0.06 * max(heights), f"{height:.1f}", ha="center", va="bottom", fontsize=8)
         peaks.set_xticks(range(len(LINES)), [math(name).replace("\\sigma = ", "") for name in LINES])
-        peaks.set(
-            xlabel="$\\sigma$", ylabel=f"local maxima on {POINTS} points", title=f"{data}: roughness along random lines"
-        )
+        peaks.set(xlabel="$\\sigma$", ylabel=f"local maxima on {POINTS} points", title=f"{data}: roughness (ours)")
         labels = {"train": "training queries", "test": "test queries"}
-        curves(part.filter(pl.col("what").is_in(list(labels))), path, "x", "value", lines="what", **labels)
+        curves(part.filter(pl.col("what").is_in(list(labels))), path, "x", "value", lines="what", labels=labels)
         for style, name in zip(STYLES, labels, strict=False):
             start = part.filter(what=f"{name}, start")["value"].mean()
             path.axhline(start, color=style["color"], lw=0.9, ls=(0, (2, 2)), alpha=0.7)
         path.plot([], [], color="0.4", lw=0.9, ls=(0, (2, 2)), label="least squares")
         path.invert_xaxis()
         path.set_xticks(POWERS[::4], [f"$2^{{{power}}}$" for power in POWERS[::4]])
-        path.set(xlabel="$\\sigma$, annealed from left to right", ylabel=f"NDCG@{DEPTH}", title=f"{data}: annealing")
-        legend(path)
+        path.set(xlabel="$\\sigma$, annealed from left to right", ylabel=f"NDCG@{DEPTH}")
+        path.set_title(f"{data}: training rises (figure 2)")
+        legend(path, fontsize=7)
 
 
 def claims(table):

@@ -9,7 +9,7 @@ import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import STYLES, curves, legend, main, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_hinge_ranks", 20, 4, (17.0, 3.8)
+STEM, REPEATS, PANELS, FIGSIZE = "theory_hinge_ranks", 20, (2, 2), (9.0, 6.6)
 ALPHA, LENGTH, DEPTH, RATE = 1.0, 60, 10, 3.0
 GAPS, STEPS = (0.0, 3.0), (0, 1, 2, 5, 10, 20, 50, 100, 200)
 PAIR = dl.DCG([0.0, 1.0], [1.0, 0.5])
@@ -87,28 +87,29 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 def plot(table, axes):
     """Draw the functions, their slopes, and NDCG along gradient steps from both starts."""
+    functions, slopes, random, reverse = np.ravel(axes)
     part = table.filter(what="function").sort("x")
     for style, (name, label) in zip(STYLES, LETTERS.items(), strict=False):
         points = part.filter(line=name)
         look = {"color": style["color"], "ls": style["linestyle"], "lw": 1.8}
-        axes[0].plot(points["x"], points["value"], label=label, **look)
-        axes[1].plot(points["x"], points["slope"].abs(), label=label, **look)
-    for ax in axes[:2]:
+        functions.plot(points["x"], points["value"], label=label, **look)
+        slopes.plot(points["x"], points["slope"].abs().replace(0.0, None), label=label, **look)
+    for ax in (functions, slopes):
         ax.axvline(0, color="0.6", lw=0.8)
         ax.set_xlabel("score minus the other document's score")
-    axes[0].set(ylabel="contribution to the rank", title=f"Ranks of a pair, $\\alpha = {ALPHA:g}$")
-    axes[0].legend(fontsize=8)
-    axes[1].set(yscale="log", ylim=(1e-4, 1), ylabel="absolute slope", title="Gradients of a pair")
-    axes[1].text(-4, 0.42, "better document below", ha="center", fontsize=8, color=STYLES[1]["color"])
-    axes[1].text(4, 0.42, "worse document above", ha="center", fontsize=8, color=STYLES[2]["color"])
-    titles = {0.0: "From random scores", 3.0: "From scores in reverse order"}
-    for ax, gap in zip(axes[2:], GAPS, strict=True):
+    functions.set(ylabel="contribution to the rank", title="Ranks of a pair (Wu et al., figure 1)")
+    functions.legend(fontsize=8)
+    slopes.set(yscale="log", ylim=(1e-4, 1), ylabel="absolute slope", title="Wrong pairs keep a slope (ours)")
+    slopes.text(-4, 0.42, "better document below", ha="center", fontsize=8, color=STYLES[1]["color"])
+    slopes.text(4, 0.42, "worse document above", ha="center", fontsize=8, color=STYLES[2]["color"])
+    titles = ("From random scores only SHF-SDCG arrives", "From reversed scores only SHF-SDCG moves")
+    for ax, gap, title in zip((random, reverse), GAPS, titles, strict=True):
         curves(table.filter(what="way", gap=gap), ax, "x", "value", lines="line")
         ax.set_xscale("symlog", linthresh=1, linscale=0.35)
         ax.set_xticks(STEPS, [str(step) for step in STEPS])
         ax.minorticks_off()
-        ax.set(ylim=(-0.03, 1.03), xlabel="gradient steps", ylabel=f"NDCG@{DEPTH}", title=titles[gap])
-    legend(axes[2], loc="upper left")
+        ax.set(ylim=(-0.03, 1.03), xlabel="gradient steps", ylabel=f"NDCG@{DEPTH}", title=f"{title} (ours)")
+    legend(random, loc="upper left")
 
 
 def steepness(table):

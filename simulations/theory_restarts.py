@@ -7,9 +7,9 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import Claim
 from simulations.ranking_data import available, rows, split
-from simulations.run import curves, legend, main, repeated
+from simulations.run import curves, legend, main, repeated, share_scale
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_restarts", 20, (2, 2), (11.0, 6.6)
+STEM, REPEATS, PANELS, FIGSIZE = "theory_restarts", 20, (2, 2), (9.0, 6.4)
 ALPHAS = (3.0, 10.0, 30.0, 100.0, 300.0)
 RESTARTS, DEPTH = 20, 5
 KEPT = (1, 2, 3, 5, 10, 20)
@@ -40,15 +40,18 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 def plot(table, axes):
     """Draw NDCG of the best model against the number of restarts, one line per alpha."""
-    labels = {"train": "training queries", "test": "test queries"}
-    for data, part, line in rows(table, axes):
-        for ax, (name, label) in zip(line, labels.items(), strict=True):
+    labels = {"train": "the bluntest stays ahead", "test": "and on test queries"}
+    named = table.with_columns(line=pl.col("line").str.replace("alpha = ", "α = "))
+    for data, part, line in rows(named, axes):
+        for ax, (name, words) in zip(line, labels.items(), strict=True):
             curves(part, ax, "restarts", name, lines="line")
-            ax.set(xscale="log", xlabel="number of random starts (best objective kept)", title=f"{data}: {label}")
-            ax.set_ylabel(f"NDCG@{DEPTH}")
+            start = f"{data}, training: " if name == "train" else f"{data}, "
+            ax.set(xscale="log", xlabel="number of random starts (best objective kept)", title=start + words)
+            ax.set_ylabel(f"NDCG@{DEPTH} of {'training' if name == 'train' else 'test'} queries")
             ax.set_xticks(KEPT, [str(k) for k in KEPT])
             ax.minorticks_off()
-        legend(line[1], loc="center left", bbox_to_anchor=(1.0, 0.5))
+        share_scale(line)
+    legend(axes[0][1], ncols=2, fontsize=7)
 
 
 def gains(table):

@@ -7,10 +7,10 @@ import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
-from simulations.ranking_data import available, rows, split
-from simulations.run import STYLES, at, draw_means, legend, main, repeated, summary
+from simulations.ranking_data import available, split
+from simulations.run import STYLES, draw_means, legend, main, repeated, summary, zero_line
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_sparsity", 20, (2, 3), (14.0, 6.8)
+STEM, REPEATS, PANELS, FIGSIZE = "theory_sparsity", 20, 3, (11.5, 3.6)
 TOPS = tuple(range(1, 11))
 N_POINTS, DEPTH = 16, 10
 
@@ -59,31 +59,38 @@ def ratios(part):
 
 
 def plot(table, axes):
-    """Draw NDCG and the share of features against the L1 penalty, then the cost of sparsity, one row per data set."""
-    for data, part, (train, test, ratio) in rows(table, axes):
-        path = part.filter(pl.col("what") == "path", pl.col("g") > 0)
-        full = part.filter(what="path", g=0.0)
-        for ax, name in ((train, "train"), (test, "test")):
-            means = summary(path, ["g"], [name, "features"])
-            draw_means(ax, means, "g", name, STYLES[0])
-            ax.axhline(full[name].mean(), color=STYLES[0]["color"], lw=0.9, ls=(0, (2, 2)), alpha=0.7)
-            ax.set(xscale="log", xlabel="L1 penalty, relative to its maximum")
-            ax.set_ylabel(f"NDCG@{DEPTH}", color=STYLES[0]["color"])
-            ax.set_title(f"{data}: {'training' if name == 'train' else 'test'} queries")
-            share = ax.twinx()
-            draw_means(share, means, "g", "features", STYLES[1])
-            share.set_ylim(0, 1.02)
-            share.grid(visible=False)
-            share.set_ylabel("share of features kept", color=STYLES[1]["color"])
-        kept = at(part.filter(what="chosen"), "features", k=1)[0]
-        draw_means(ratio, ratios(part), "k", "ratio", STYLES[2], label=f"{kept:.0%} of the features")
-        ratio.axhline(1.0, color="0.4", lw=0.8)
-        ratio.axhline(0.97, color="0.4", lw=0.8, ls=":", label="3% loss")
-        ratio.set(
-            ylim=(0.94, 1.16), xlabel="depth k of NDCG@k", ylabel="NDCG ratio, sparse to full model", xticks=TOPS[::3]
-        )
-        ratio.set_title(f"{data}: model chosen by validation")
-        legend(ratio, loc="upper right")
+    """Draw the change of NDCG against the share of features kept, along the path and for the chosen models."""
+    parts = {"train": "training queries (figure 4)", "test": "test queries (figure 5)"}
+    path = table.filter(what="path")
+    full = path.filter(g=0.0).select("data", "repeat", full_train="train", full_test="test")
+    path = path.filter(pl.col("g") > 0).drop("full").join(full, on=["data", "repeat"])
+    labels = ["data", "g"]
+    for ax, (name, title), claimed in zip(axes[:2], parts.items(), (0.75, 2.0), strict=True):
+        change = path.with_columns(change=100 * (pl.col(name) / pl.col(f"full_{name}") - 1))
+        means = summary(change, labels, ["change", "features"])
+        for style, data in zip(STYLES, table["data"].unique(maintain_order=True), strict=False):
+            points = means.filter(data=data).sort("features")
+            points = points.with_columns(pl.col("features", "features_error") * 100)
+            draw_means(ax, points, "features", "change", style, label=data)
+        ax.axhline(-claimed, color="0.4", lw=0.8, ls=(0, (4, 3)))
+        ax.text(99, -claimed + 0.2, f"claimed: within {claimed:g}%", fontsize=7, color="0.3", ha="right")
+        zero_line(ax)
+        ax.set(xlabel="% of features kept", ylabel=f"change of NDCG@{DEPTH}, %", title=f"Change on {title}")
+        ax.invert_xaxis()
+    chosen = table.filter(what="chosen", k=DEPTH)
+    chosen = chosen.with_columns(kept=100 * pl.col("features"), change=100 * (pl.col("sparse") / pl.col("full") - 1))
+    for style, data in zip(STYLES, table["data"].unique(maintain_order=True), strict=False):
+        points = chosen.filter(data=data)
+        look = {"color": style["color"], "mfc": style.get("markerfacecolor", style["color"]), "ms": 5, "alpha": 0.8}
+        axes[2].plot(points["kept"], points["change"], style["marker"], label=data, **look)
+    axes[2].axvline(40, color="0.4", lw=0.8, ls=(0, (4, 3)))
+    axes[2].axhline(-3, color="0.4", lw=0.8, ls=(0, (4, 3)))
+    axes[2].set(
+        xlabel="% of features kept (claimed: below 40)", ylabel=f"change of test NDCG@{DEPTH}, % (claimed: > -3)"
+    )
+    axes[2].set_title("Chosen by validation, by repeat (figure 3)")
+    axes[2].invert_xaxis()
+    legend(axes[0], fontsize=7)
 
 
 def losses(table):

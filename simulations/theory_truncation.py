@@ -2,14 +2,15 @@
 
 from itertools import product
 
+import numpy as np
 import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
 from simulations.ranking_data import DATA, available, leave_empty, split
-from simulations.run import STYLES, draw_means, main, repeated, summary
+from simulations.run import curves, legend, main, repeated, share_scale, zero_line
 
-STEM, REPEATS, PANELS, FIGSIZE = "theory_truncation", 20, (2, 3), (14.0, 6.8)
+STEM, REPEATS, PANELS, FIGSIZE = "theory_truncation", 20, (2, 3), (11.0, 6.6)
 TRAINED, JUDGED = (1, 2, 3, 5, 10, 20, 50), (1, 3, 5, 10)
 NO_CONFLICT = "LETOR-shaped, no conflict"
 LOSSES = {"SmoothNDCG": dl.SmoothNDCG, "ApproxNDCG": dl.ApproxNDCG}
@@ -38,24 +39,24 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 
 def plot(table, axes):
-    """Draw test NDCG at each depth against the depth of training, with a ring where the two depths are equal."""
+    """Draw what training at each depth adds to training at the depth of evaluation."""
+    own = table.filter(k=pl.col("judged")).select("data", "loss", "judged", "repeat", own="ndcg")
+    ahead = table.join(own, on=["data", "loss", "judged", "repeat"]).with_columns(ahead=pl.col("ndcg") - pl.col("own"))
+    labels = {str(depth): f"evaluated @{depth}" for depth in JUDGED}
     for (i, loss), (j, data) in product(enumerate(LOSSES), enumerate((NO_CONFLICT, *DATA))):
-        ax, part = axes[i][j], table.filter(loss=loss, data=data)
+        ax, part = axes[i][j], ahead.filter(loss=loss, data=data)
         if not len(part):
             leave_empty(ax, data)
             continue
-        for style, judged in zip(STYLES, JUDGED, strict=False):
-            means = summary(part.filter(judged=judged), ["k"], ["ndcg"])
-            draw_means(ax, means, "k", "ndcg", style, label=f"evaluated @{judged}")
-            own = means.filter(k=judged)
-            ax.plot(own["k"], own["ndcg"], "o", ms=11, mfc="none", mec=style["color"], mew=1.0)
-        ax.plot([], [], "o", ms=9, mfc="none", mec="0.4", label="trained and evaluated at the same depth")
-        ax.set(xscale="log", xlabel="depth of training", title=f"{data}: {loss}")
+        curves(part, ax, "k", "ahead", lines="judged", labels=labels)
+        zero_line(ax)
+        ax.set(xscale="log", xlabel="depth of training", title=f"{loss}, {data}")
         ax.set_xticks(TRAINED, [str(k) for k in TRAINED])
         ax.minorticks_off()
-        if j == 0:
-            ax.set_ylabel("NDCG of test queries\n(bars: ± 1 standard error)")
-    axes[0][0].figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+        ax.set_ylabel("NDCG minus that of training\nat the depth of evaluation" if j == 0 else "")
+    share_scale([ax for ax in np.ravel(axes) if ax.axison])
+    legend(axes[0][0], fontsize=7)
+    axes[0][0].figure.suptitle("Deeper training helps little, or harms (Chapelle and Wu, table 3)", fontsize=10)
 
 
 def claims(table):

@@ -6,6 +6,7 @@ LETOR and, if the environment variable DCGLEARN_LAMBDARANK names the folder of L
 """
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -13,9 +14,9 @@ import polars as pl
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim
 from simulations.ranking_data import DATA, available, leave_empty, split
-from simulations.run import main, repeated
+from simulations.run import forest, main, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "train_metric_matrix", 20, 4, (17.0, 4.2)
+STEM, REPEATS, PANELS, FIGSIZE = "train_metric_matrix", 20, (2, 2), (8.5, 6.4)
 TEXTBOOK = ("exponential-log2", "linear-log2", "binary1-log2")
 PLAIN = ("RankSVM", "ridge on grades")
 TRUE_DISCOUNTS = (1.0, 0.85, 0.6, 0.42, 0.3, 0.22, 0.16, 0.12, 0.08, 0.05)
@@ -67,28 +68,22 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 
 def plot(table, axes):
-    """Draw the NDCG of each ranker by each judging metric, coloured by the lead over the mean of its column."""
-    panels = [(data, truth) for data in DATA for truth in TRUTHS]
-    for ax, (data, truth) in zip(axes, panels, strict=True):
-        part = table.filter(data=data, truth=truth)
+    """Draw by how much the learned DCG is a better metric of training than others, as differences with intervals."""
+    others = ("true", *TEXTBOOK, *PLAIN)
+    for ax, (data, truth) in zip(np.ravel(axes), product(DATA, TRUTHS), strict=True):
+        part = table.filter(data=data, truth=truth, judge="true")
         if not len(part):
             leave_empty(ax, data)
             continue
-        judges, rankers = (part[name].unique(maintain_order=True).to_list() for name in ("judge", "trained"))
-        means = np.array([[part.filter(trained=r, judge=j)["ndcg"].mean() for j in judges] for r in rankers])
-        ahead = means - means.mean(axis=0)
-        reach = np.abs(ahead).max()
-        ax.imshow(ahead, cmap="RdBu", vmin=-reach, vmax=reach, aspect="auto")
-        for (row, column), value in np.ndenumerate(means):
-            best = means[row, column] == means[:, column].max()
-            shade = "white" if abs(ahead[row, column]) > 0.65 * reach else "black"
-            weight = "bold" if best else "normal"
-            ax.text(column, row, f"{value:.3f}", ha="center", va="center", fontsize=8, color=shade, weight=weight)
-        ax.set_xticks(range(len(judges)), judges, rotation=25, ha="right")
-        ax.set_yticks(range(len(rankers)), rankers if ax is axes[0] else [])
-        ax.grid(False)
-        ax.tick_params(length=0)
-        ax.set(xlabel="metric of evaluation", title=f"{data}, {truth}:\nmean NDCG@10 of test queries")
+        learned = part.filter(trained="learned").sort("repeat")["ndcg"].to_numpy()
+        leads = [learned - part.filter(trained=name).sort("repeat")["ndcg"].to_numpy() for name in others]
+        forest(ax, ["the true DCG", *(f"{name}" for name in others[1:])], leads)
+        ax.set_title(f"{data}:\n{truth}")
+        ax.set_xlabel("NDCG@10 by the true DCG:\ntrained on the learned DCG minus trained on ...")
+    drawn = [ax for ax in np.ravel(axes) if ax.axison]
+    ends = np.array([ax.get_xlim() for ax in drawn])
+    for ax in drawn:
+        ax.set_xlim(ends[:, 0].min(), ends[:, 1].max())
 
 
 def claims(table):

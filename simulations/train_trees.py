@@ -9,13 +9,14 @@ from functools import partial
 
 import lightgbm
 import numpy as np
+import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
 from simulations.ranking_data import REAL, WAYS, lambdarank_folder, leave_empty, split
-from simulations.run import STYLES, draw_means, legend, main, repeated, summary
+from simulations.run import STYLES, draw_means, forest, legend, main, repeated, summary
 
-STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, (2, 3), (16.0, 9.0)
+STEM, REPEATS, PANELS, FIGSIZE = "train_trees", 6, (2, 3), (13.0, 7.6)
 DATA = {"needs trees": "Nonlinear queries", REAL: REAL}
 """Labels of the data sets, by their names in the table."""
 SHAPES = {
@@ -32,10 +33,18 @@ LEADS = (
 )
 """Pairs of methods of which Wu et al. find the first better."""
 PAIRED = ("REG-SHF-SDCG", "SHF-SDCG", "SDCG")
+CURVES = {
+    "REG-SHF-SDCG": "REG-SHF-SDCG",
+    "SDCG": "SDCG",
+    "GBRank": "GBRank",
+    "regression": "regression",
+    "LambdaRank": "LambdaRank",
+    "lambdarank": "LightGBM's lambdarank",
+}
+"""Legend entries of the learning curves, by the names in the table; SHF-SDCG lies on REG-SHF-SDCG."""
 SHAPE = {"num_leaves": 15, "learning_rate": 0.1, "min_data_in_leaf": 20}
 TREES, QUICK_TREES = 300, 20
 STOPS = 12
-LINES = (*STYLES, {"color": "black", "marker": "x"})
 
 
 def metric_of(shape, n_grades):
@@ -106,28 +115,35 @@ def simulate(seed, repeats, quick, jobs, progress):
 
 
 def plot(table, axes):
-    """Draw NDCG@5 against the number of trees, one row per data set and one column per metric."""
+    """Draw differences between methods after the last tree, then learning curves, one row per data set."""
+    last = table["trees"].max()
     for line, (data, label) in zip(axes, DATA.items(), strict=True):
-        for ax, shape in zip(line, SHAPES, strict=True):
-            part = table.filter(data=data, shape=shape)
-            if not len(part):
+        part = table.filter(data=data)
+        if not len(part):
+            for ax in line:
                 leave_empty(ax, label)
-                continue
-            means = summary(part, ["method", "follow", "trees"], ["ndcg"])
-            for style, name in zip(LINES, part["method"].unique(maintain_order=True), strict=True):
-                for follow in ("gradient", "exchange", "LightGBM"):
-                    curve = means.filter(method=name, follow=follow)
-                    if not len(curve):
-                        continue
-                    if follow == "gradient":
-                        look = {**style, "linestyle": ":", "markersize": 3, "lw": 1.3, "alpha": 0.6}
-                        ax.plot(curve["trees"], curve["ndcg"], **look)
-                    else:
-                        look = {**style, "linestyle": "-", "markersize": 3, "elinewidth": 0.7}
-                        method = name if follow == "exchange" else "LightGBM's lambdarank"
-                        draw_means(ax, curve, "trees", "ndcg", look, label=method)
-            ax.set(xscale="log", title=f"{label}: {shape}", xlabel="number of trees", ylabel="NDCG@5 of test queries")
-    legend(axes[0][0], "dotted: gradients\nsolid: lambdas")
+            continue
+        final = part.filter(trees=last).group_by("method", "follow", "repeat").agg(pl.mean("ndcg"))
+
+        def values(method, follow, final=final):
+            return final.filter(method=method, follow=follow).sort("repeat")["ndcg"].to_numpy()
+
+        ways = ("gradient", "gradients (Wu et al., figure 2)"), ("exchange", "lambdas (ours)")
+        for ax, (follow, words) in zip(line[:2], ways, strict=True):
+            leads = [values(better, follow) - values(worse, follow) for better, worse in LEADS]
+            forest(ax, [f"{better}\nminus {worse}" for better, worse in LEADS], leads)
+            ax.set(xlabel=f"NDCG@5 after {last} trees", title=f"{label}: {words}")
+        for style, name in zip(STYLES, CURVES, strict=True):
+            for follow, dash in (("exchange", "-"), ("gradient", ":"), ("LightGBM", "-")):
+                of = part.filter(method=name, follow=follow).group_by("trees", "repeat").agg(pl.mean("ndcg"))
+                curve = summary(of, ["trees"], ["ndcg"])
+                if len(curve):
+                    legend_entry = {"label": CURVES[name]} if follow != "gradient" else {}
+                    look = {"color": style["color"], "marker": style["marker"], "markersize": 3, "linestyle": dash}
+                    draw_means(line[2], curve, "trees", "ndcg", look, **legend_entry)
+        line[2].set(xscale="log", xlabel="number of trees", ylabel="NDCG@5 of test queries, mean of 3 metrics")
+        line[2].set_title(f"{label}: trees needed (ours)")
+    legend(axes[0][2], "solid: lambdas, dotted: gradients", fontsize=7)
 
 
 def claims(table):
