@@ -19,6 +19,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from matplotlib import rc_context
@@ -208,12 +209,12 @@ def picture(rows: Sequence[Row]) -> Figure:
             ax.set_yticks(range(len(panel)), names)
             ax.invert_yaxis()
             ax.set(xscale="log")
-            ax.set_title(question_of(script), loc="left", fontsize=8, weight="bold")
+            ax.set_title(fill(question_of(script), 75), loc="left", fontsize=8, weight="bold")
             ax.axvline(1, color="black", lw=0.8)
             ax.spines[["top", "right"]].set_visible(False)
         axes[-1].margins(x=0.15)
         key = "blue: dcglearn is faster, orange: slower"
-        axes[-1].set_xlabel(f"time of the other tool / time of dcglearn (same task, same run); {key}")
+        axes[-1].set_xlabel(f"time of the other tool / time of dcglearn (same task, same run)\n{key}")
     return figure
 
 

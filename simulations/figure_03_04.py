@@ -39,7 +39,8 @@ def plot(table, axes):
     """Draw estimated against true values, and their errors, as shares of the span of the true values."""
     means = summary(table, ["truth", "part", "index", "true"], ["estimate"])
     wrong = summary(errors(table), ["truth", "part", "index", "true"], ["absolute"])
-    for line, part, figure in zip(axes, ("discount", "gain"), ("figure 3", "figure 4"), strict=True):
+    panels = (("discount", "figure 3", "top three"), ("gain", "figure 4", "best two"))
+    for line, (part, figure, words) in zip(axes, panels, strict=True):
         line[0].plot([0, 1], [0, 1], color="0.3", linewidth=1.0, linestyle=":", zorder=0, label="perfect estimate")
         for truth, style in TRUTH_STYLES.items():
             rows, off = (part_of.filter(part=part, truth=truth).sort("true") for part_of in (means, wrong))
@@ -50,7 +51,7 @@ def plot(table, axes):
             draw_means(line[1], off, "true", "absolute", style, label=truth, lw=1.2)
         label = f"true {part}, scaled to [0, 1]"
         line[0].set(xlabel=label, ylabel=f"estimated {part}", title=f"Estimated {part}s are nearly linear ({figure})")
-        line[1].set(xlabel=label, ylabel="mean absolute error", title=f"The largest {part}s err no less (ours)")
+        line[1].set(xlabel=label, ylabel="mean absolute error", title=f"The {words} do not err less (ours)")
         line[1].set_ylim(bottom=0)
     legend(axes[0][0], "true DCG")
 

@@ -94,7 +94,7 @@ def plot(table, axes):
                 ax.plot(points["x"], points[name], color=style["color"], marker=style["marker"], ls=dash, ms=3, **words)
         ax.axhline(0.05, color="0.4", lw=0.8, ls=(0, (4, 3)))
         ax.set(xscale="log", yscale="log", ylim=(SMALLEST, 3), xlabel=x, ylabel="mean over queries", title=title)
-    axes[0].legend(fontsize=7, title="solid: LETOR-shaped, dashed: LightGBM example", title_fontsize=7)
+    axes[0].legend(fontsize=7, title="solid: LETOR-shaped\ndashed: LightGBM example", title_fontsize=7)
 
 
 def claims(table):

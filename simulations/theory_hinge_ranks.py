@@ -102,7 +102,7 @@ def plot(table, axes):
     slopes.set(yscale="log", ylim=(1e-4, 1), ylabel="absolute slope", title="Wrong pairs keep a slope (ours)")
     slopes.text(-4, 0.42, "better document below", ha="center", fontsize=8, color=STYLES[1]["color"])
     slopes.text(4, 0.42, "worse document above", ha="center", fontsize=8, color=STYLES[2]["color"])
-    titles = ("From random scores only SHF-SDCG arrives", "From reversed scores only SHF-SDCG moves")
+    titles = ("From random scores SHF-SDCG arrives first", "From reversed scores only SHF-SDCG moves")
     for ax, gap, title in zip((random, reverse), GAPS, titles, strict=True):
         curves(table.filter(what="way", gap=gap), ax, "x", "value", lines="line")
         ax.set_xscale("symlog", linthresh=1, linscale=0.35)

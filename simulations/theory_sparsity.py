@@ -67,15 +67,17 @@ def plot(table, axes):
     labels = ["data", "g"]
     for ax, (name, title), claimed in zip(axes[:2], parts.items(), (0.75, 2.0), strict=True):
         change = path.with_columns(change=100 * (pl.col(name) / pl.col(f"full_{name}") - 1))
-        means = summary(change, labels, ["change", "features"])
+        means = summary(change, labels, ["change", "features"]).filter(pl.col("features") > 0.25)
         for style, data in zip(STYLES, table["data"].unique(maintain_order=True), strict=False):
             points = means.filter(data=data).sort("features")
             points = points.with_columns(pl.col("features", "features_error") * 100)
             draw_means(ax, points, "features", "change", style, label=data)
         ax.axhline(-claimed, color="0.4", lw=0.8, ls=(0, (4, 3)))
-        ax.text(99, -claimed + 0.2, f"claimed: within {claimed:g}%", fontsize=7, color="0.3", ha="right")
+        ax.text(99, -claimed + 0.2, f"claimed: within {claimed:g}%", fontsize=7, color="0.3", ha="left")
         zero_line(ax)
-        ax.set(xlabel="% of features kept", ylabel=f"change of NDCG@{DEPTH}, %", title=f"Change on {title}")
+        ax.set(
+            xlabel="% of features kept (down to 25%)", ylabel=f"change of NDCG@{DEPTH}, %", title=f"Change on {title}"
+        )
         ax.invert_xaxis()
     chosen = table.filter(what="chosen", k=DEPTH)
     chosen = chosen.with_columns(kept=100 * pl.col("features"), change=100 * (pl.col("sparse") / pl.col("full") - 1))

@@ -82,7 +82,7 @@ def plot(table, axes):
         mixed = means.filter(loss="REG-SHF-SDCG", follow=follow)
         for style, part in zip(STYLES, ("regression", "listwise"), strict=False):
             above = mixed.with_columns(pl.when(pl.col(part) > FLOOR).then(pl.col(part)).alias(part))
-            ax.plot(above["tree"], above[part], label=f"{part} part", **{**style, "markersize": 3})
+            ax.plot(above["tree"], above[part], label=f"{part} part", color=style["color"], ls=style["linestyle"])
         ax.set(xlabel="tree", yscale="log", ylabel=f"mean absolute {LEGEND[follow][:-1]}")
     axes[0].set_title("Gradients: the listwise part takes over\nnear tree 120 (Wu et al., section 3.4)")
     axes[1].set_title("Lambdas: the listwise part\nleads from the start (ours)")

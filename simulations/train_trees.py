@@ -132,18 +132,15 @@ def plot(table, axes):
         for ax, (follow, words) in zip(line[:2], ways, strict=True):
             leads = [values(better, follow) - values(worse, follow) for better, worse in LEADS]
             forest(ax, [f"{better}\nminus {worse}" for better, worse in LEADS], leads)
+            ax.locator_params(axis="x", nbins=5)
             ax.set(xlabel=f"NDCG@5 after {last} trees", title=f"{label}: {words}")
         for style, name in zip(STYLES, CURVES, strict=True):
-            for follow, dash in (("exchange", "-"), ("gradient", ":"), ("LightGBM", "-")):
-                of = part.filter(method=name, follow=follow).group_by("trees", "repeat").agg(pl.mean("ndcg"))
-                curve = summary(of, ["trees"], ["ndcg"])
-                if len(curve):
-                    legend_entry = {"label": CURVES[name]} if follow != "gradient" else {}
-                    look = {"color": style["color"], "marker": style["marker"], "markersize": 3, "linestyle": dash}
-                    draw_means(line[2], curve, "trees", "ndcg", look, **legend_entry)
+            of = part.filter(pl.col("method") == name, pl.col("follow") != "gradient")
+            curve = summary(of.group_by("trees", "repeat").agg(pl.mean("ndcg")), ["trees"], ["ndcg"])
+            draw_means(line[2], curve, "trees", "ndcg", {**style, "markersize": 3}, label=CURVES[name])
         line[2].set(xscale="log", xlabel="number of trees", ylabel="NDCG@5 of test queries, mean of 3 metrics")
         line[2].set_title(f"{label}: trees needed (ours)")
-    legend(axes[0][2], "solid: lambdas, dotted: gradients", fontsize=7)
+    legend(axes[0][2], "trees follow lambdas", fontsize=7)
 
 
 def claims(table):

@@ -4,7 +4,7 @@ import re
 import sys
 from dataclasses import replace
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from simulations import __main__ as everything  # noqa: E402
-from simulations import claims_page, run  # noqa: E402
+from simulations import claims_page, overview, run  # noqa: E402
 from simulations.claims import (  # noqa: E402
     CONDITION,
     FAILS,
@@ -30,6 +30,7 @@ from simulations.claims import (  # noqa: E402
     select,
     verdict,
 )
+from simulations.findings import FINDINGS  # noqa: E402
 
 
 @cache
@@ -184,3 +185,86 @@ class TestPage:
         text = (ROOT / "docs" / "claims.md").read_text()
         for target in set(re.findall(r"\]\(([^)#]+)\)", text)):
             assert (ROOT / "docs" / target).exists(), target
+
+    def test_the_first_screen_has_ten_findings_and_each_can_leave_it(self):
+        claims = committed()
+        assert [finding.stem for finding in FINDINGS if finding.sentence(claims) is None] == []
+        assert len(FINDINGS) == 10
+        for finding in FINDINGS:
+            for beginning, needed in finding.rests_on:
+                named = [claim for claim in all_rows() if claim.text.startswith(beginning)]
+                assert named, beginning
+                inside, outside = targets(named[0])
+                n = len(named[0].branches)
+                other = made_up(named[0], [outside if needed != FAILS else inside] * n)
+                assert finding.sentence({"elsewhere": [other]}) is None
+
+    def test_a_claim_prints_the_numbers_of_both_branches(self):
+        claim = next(claim for claim in all_rows() if claim.condition)
+        assert str(claim).count("(") >= 2
+        assert claim.condition in str(claim)
+        assert "; elsewhere " in str(claim)
+
+
+MACHADO = {
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+"""Colours as they are seen with each deficiency, on linear RGB (Machado, Oliveira and Fernandes 2009)."""
+
+
+def as_seen(colour, deficiency):
+    """Return a colour's CIE Lab coordinates as seen with a deficiency."""
+    rgb = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.array(MACHADO[deficiency]) @ linear, 0, 1)
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ seen
+    f = np.cbrt(xyz / [0.9505, 1.0, 1.089])
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+class TestPictures:
+    @pytest.mark.parametrize("deficiency", MACHADO)
+    @pytest.mark.parametrize("looks", [overview.VERDICT_LOOKS.values(), run.STYLES, run.CLEAR], ids=len)
+    def test_colours_differ_for_every_kind_of_colour_vision(self, looks, deficiency):
+        seen = [as_seen(look["color"], deficiency) for look in looks]
+        assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 15  # 2.3 is just noticeable
+        assert len({look["marker"] for look in looks}) == len(looks)
+
+    @pytest.mark.parametrize(
+        ("interval_", "edges", "expected"),
+        [
+            ((1.0, 2.0, 3.0), (0.0, np.inf), (1, 2, 3)),
+            ((1.0, 2.0, 3.0), (-np.inf, 2.5), (-0.5, 0.5, 1.5)),
+            ((1.0, 1.5, 2.0), (0.0, 4.0), (1, 1.5, 2)),
+            ((1.0, 2.5, 4.0), (0.0, 4.0), (0, 1.5, 2)),
+        ],
+    )
+    def test_distances_are_positive_where_a_claim_holds(self, interval_, edges, expected):
+        assert overview.distances(*interval_, *edges) == expected
+
+    def test_differences_are_taken_from_the_same_repeat(self):
+        rows = [(r, n, kind, r + n + (kind == "b") * r) for r in (0, 1) for n in (5, 6) for kind in "ab"]
+        table = pl.DataFrame(rows, schema=["repeat", "n", "kind", "x"], orient="row")
+        against = run.against(table, "x", "kind", "a", ["n"])
+        assert against["difference"].to_list() == [0, 0, 1, 1]
+        assert set(against["kind"]) == {"b"}
+
+    def test_a_leaderboard_is_drawn_from_judgements_and_runs(self, tmp_path):
+        from simulations import leaderboard
+
+        topics, systems = range(8), ("good", "middling", "bad")
+        grades = {f"d{i}": i % 4 for i in range(12)}
+        qrels = [f"{t} 0 {doc} {grade}" for t in topics for doc, grade in grades.items()]
+        (tmp_path / "qrels").write_text("\n".join(qrels))
+        rng = np.random.default_rng(0)
+        runs = [
+            f"{t} Q0 {doc} 1 {grade + spread * rng.normal():.4f} {name}"
+            for name, spread in zip(systems, (0.5, 2.0, 5.0), strict=True)
+            for t in topics
+            for doc, grade in grades.items()
+        ]
+        (tmp_path / "runs").write_text("\n".join(runs))
+        leaderboard.main([str(tmp_path / "qrels"), str(tmp_path / "runs"), "--every", "1", "--folder", str(tmp_path)])
+        assert all((tmp_path / name).stat().st_size > 1000 for name in ("leaderboard.png", "systems.png"))
