@@ -24,7 +24,9 @@ PAPERS = {
 
 HEAD = """# Claims of the papers, tested
 
-*Written by `python -m simulations` from the tables in [figures](../figures); do not edit by hand.*
+Five papers say how to learn a ranking metric from preferences, and how to train rankers on one. We ran what they claim,
+and what we claim ourselves: of {total} claims {holds} hold, {condition} hold with a condition, {fails} do not hold, and
+{undecided} are undecided. Ten findings first; pictures lead to a larger size.
 
 """
 
@@ -63,12 +65,14 @@ made-up tables that every row can come out each way. All numbers: [claims.csv](.
   queries, split anew in each repeat. **Nonlinear queries**: simulated queries that only trees can rank.
 - **flat, steep truth**: a users' DCG by which any relevant result will do, or only the best count.
 - **alpha, beta, sigma**: sharpness of smoothed ranks (larger is sharper), of smoothed cut-offs, and width of
-  smoothing. """
+  smoothing.
+"""
 
 FOREST = """
 ## All differences
 
-![Every claim's difference with its interval, coloured by verdict](../figures/claims.png) """
+![Every claim's difference with its interval, coloured by verdict](../figures/claims.png)
+"""
 
 MISSING = """
 ## Claims that we do not test
@@ -80,7 +84,8 @@ MISSING = """
   [benchmarks](benchmarks.md).
 - **Chapelle and Wu, figure 5.** Compares with a Gaussian process for an older collection; neither is available.
 - **Wu et al., figure 2, on a commercial engine's queries.** Not public. The same comparisons on simulated queries
-  and on LightGBM's example are above. """
+  and on LightGBM's example are above.
+"""
 
 ERRORS = """
 ## Errors in the papers, and what this package does
@@ -99,12 +104,15 @@ ERRORS = """
   1/2; the self term must be 1.
 - **Sun et al., theorem 1.** It fails for random labels and for cyclic classifiers; it holds in expectation for
   decisions derived from scores, with increasing gains and decreasing discounts. With a margin loss, their signed
-  pair weight pushes correctly ordered pairs the wrong way; its absolute value does not. """
+  pair weight pushes correctly ordered pairs the wrong way; its absolute value does not.
+"""
 
 
 def page(claims: Claims) -> str:
     """Return the page in Markdown."""
-    parts = [HEAD, *screen(claims), RULE, *_tables(claims), FOREST, MISSING, ERRORS]
+    numbers = dict(zip(("holds", "condition", "fails", "undecided"), counts(claims).values(), strict=True))
+    head = HEAD.format(total=sum(numbers.values()), **numbers)
+    parts = [head, *screen(claims), RULE, *_tables(claims), FOREST, MISSING, ERRORS]
     return "".join(parts)
 
 
@@ -127,7 +135,7 @@ def _tables(claims: Claims) -> Iterator[str]:
     for paper, title in PAPERS.items():
         rows = [line for stem in claims for c in claims[stem] if c.paper == paper for line in _row(stem, c)]
         if rows:
-            columns = "| picture | claim | must be | measured (interval) | verdict |\n| --- | --- | --- | --- | --- |"
+            columns = "picture | claim | must be | measured (interval) | verdict\n--- | --- | --- | --- | ---"
             yield "\n".join([f"\n## {title}\n", columns, *rows, ""])
 
 
@@ -135,7 +143,7 @@ def _row(stem: str, claim: Claim) -> Iterator[str]:
     """Yield the row of a claim, and a row for the test where its condition is not met."""
     place, table = f"[{claim.place}](../figures/{stem}.png)", f"../figures/{stem}.csv"
     words = f"{claim.text}, {claim.condition}" if claim.condition else claim.text
-    yield f"| {place} | {words} | {claim.bounds} | [{claim.measured[0]}]({table}) | **{claim.verdict}** |"
+    yield f"{place} | {words} | {claim.bounds} | [{claim.measured[0]}]({table}) | **{claim.verdict}**"
     if claim.condition:
         elsewhere = f"[{claim.measured[1]}]({table}) | {claim.verdicts[1]} |"
         yield f"| | *where the condition is not met* | {claim.bounds} | {elsewhere}"

@@ -15,7 +15,7 @@ class Finding:
     Parameters
     ----------
     text : str
-        The sentence; ``{0}`` is the first claim's mean, and so on.
+        The sentence; ``{0}`` is the first claim's mean, and ``{points[0]}`` its size in points of 100.
     stem, picture : str
         The picture's file name without suffix, and what it shows.
     rests_on : sequence of (str, str)
@@ -35,14 +35,14 @@ class Finding:
             if claim is None or claim.verdict != needed:
                 return None
             means.append(claim.measured[0].mean)
-        return self.text.format(*means)
+        return self.text.format(*means, points=[100 * abs(mean) for mean in means])
 
 
 FINDINGS = (
     Finding(
-        "A DCG judges each result by its grade (gain) and its position (discount). Which numbers one takes matters:"
-        " two metrics that both reward better grades agree on the best list, but order {0:.0%} of all pairs of "
-        "lists differently once there are three grades or more.",
+        "A DCG scores a list of results: each result counts by its grade (its gain) and its position (its "
+        "discount). Which gains one takes matters: two metrics that both reward better grades agree on the best "
+        "list, but order {0:.0%} of all pairs of lists differently once there are three grades or more.",
         "figure_00_coherence",
         "share of pairs of lists that two metrics order differently, by number of grades",
         [("3 to 6 grades", HOLDS), ("two compatible metrics", HOLDS), ("two grades: compatible", CONDITION)],
@@ -55,8 +55,9 @@ FINDINGS = (
         [("precision is close to .95", HOLDS), ("precision grows", HOLDS)],
     ),
     Finding(
-        "`DCGLearner`, which learns gains and discounts directly, predicts {0:.0%} more of them than the paper's "
-        "method (in points, 20 to 200 judgements), and {1:.0%} more if a fifth of the judgements are wrong.",
+        "`DCGLearner`, which learns gains and discounts directly, is right on {points[0]:.0f} more of 100 new "
+        "judgements than the paper's method after 20 to 200 judgements, and on {points[1]:.0f} more if a fifth of"
+        " those are wrong.",
         "study_h_learners",
         "precision of learners against the number of pairs",
         [
@@ -65,23 +66,23 @@ FINDINGS = (
         ],
     ),
     Finding(
-        "It pays to choose which lists to ask about: chosen pairs teach more than random ones, also when a tenth of"
-        " the judgements are wrong.",
+        "It pays to choose which lists to ask about: chosen pairs teach more than random ones, also when a tenth "
+        "of the judgements are wrong.",
         "study_i_active",
         "precision with chosen and with random pairs",
-        [("chosen pairs teach more than random ones, 40 to 200 judgements, 10%", HOLDS)],
+        [("chosen pairs teach more than random ones, 40 to 100 judgements, 10%", HOLDS)],
     ),
     Finding(
-        "Wrong judgements cost precision, {0:.0%} points of 100 for 40 of 200, and more judgements make up for them"
-        " only up to a limit: 10,000 with a fifth wrong are worth more than 200 right ones, with two fifths wrong "
-        "less.",
+        "Wrong judgements cost precision: {points[0]:.0f} points of 100 if 40 of 200 are wrong. More judgements "
+        "make up for it up to a limit: 10,000 with a fifth wrong teach more than 200 right ones, with two fifths "
+        "wrong less.",
         "study_b_flips_and_pairs",
         "precision against the share of wrong judgements",
         [("precision falls from 0 to 40 flipped", HOLDS), ("10,000 flipped pairs teach as much", CONDITION)],
     ),
     Finding(
-        "Some comparisons teach nothing. If one list of each pair is the best possible one, more pairs do not help:"
-        " every sensible metric prefers it anyway.",
+        "Some comparisons teach nothing. If one list of each pair is the best possible order of the same results,"
+        " more pairs do not help: every sensible metric prefers it anyway.",
         "figure_09",
         "precision against the number of pairs with the optimal list",
         [("precision does not grow", HOLDS)],
@@ -102,14 +103,15 @@ FINDINGS = (
             ("LETOR-shaped, steep truth: training on the learned DCG beats binary1", HOLDS),
             ("LETOR-shaped, flat truth: training on the learned DCG beats exponential", HOLDS),
             (
-                "LightGBM example, any relevant result will do: training on the learned DCG is better than exp",
+                "LightGBM example, flat truth: training on the learned DCG beats linear",
                 UNDECIDED,
             ),
         ],
     ),
     Finding(
-        "Sharper smoothing follows a ranking metric more closely but is harder to maximise: with 20 random starts "
-        "the sharpest still ends {0:.2f} of NDCG below the bluntest, where the paper finds the opposite.",
+        "Sharper smoothing follows a ranking metric more closely but is harder to maximise: with 20 random starts"
+        " the sharpest still ends {points[0]:.0f} points of NDCG below the bluntest, where the paper finds the "
+        "opposite.",
         "theory_restarts",
         "NDCG against the number of random starts",
         [

@@ -219,8 +219,9 @@ class TestTheRankersPapers:
             ]
             assert last[0] > 2 * last[-1]
             assert last[-1] < 0.01
+        bounds = quick("theory_bounds")
         for what in ("NDCG bounds", "AP bounds"):
-            rows = table.filter(what=what)
+            rows = bounds.filter(what=what)
             assert (rows["kept"] == 1).all()
             assert (rows["measured"] <= rows["printed"] + 1e-12).all()
 
