@@ -154,6 +154,10 @@ def test_containers_load_neither_solver_nor_estimator() -> None:
     assert not loaded_after(code) & HEAVY
 
 
+def test_the_command_line_starts_without_anything_heavy() -> None:
+    assert not loaded_after("from dcglearn.cli import app") & (HEAVY | {"rich", "tqdm", "importlib.metadata"})
+
+
 def test_every_public_name_is_there_and_listed() -> None:
     import dcglearn
 

@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import tempfile
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +82,8 @@ def facts() -> dict[str, Any]:
 
 
 def _version(library: str) -> str | None:
+    from importlib import metadata
+
     try:
         return metadata.version(library)
     except metadata.PackageNotFoundError:

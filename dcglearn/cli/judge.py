@@ -139,12 +139,10 @@ def judge(
         seed=asking.seed,
     )
     queries = len({pair.query for pair in pairs.pairs})
-    typer.echo(
-        f"candidates: {len(pairs)} pairs, {queries} queries; {pairs.depth} positions, {pairs.n_grades} grades", err=True
-    )
-    for reason, count in pairs.dropped.items():
-        typer.echo(f"left out: {count:,} {reason}", err=True)
+    seen = [f"candidates: {len(pairs)} pairs, {queries} queries; {pairs.depth} positions, {pairs.n_grades} grades"]
+    seen += [f"left out: {count:,} {reason}" for reason, count in pairs.dropped.items()]
     if dry_run:
+        typer.echo("\n".join(seen), err=True)
         return
     try:
         from dcglearn.judge.serve import Place, serve
@@ -154,6 +152,7 @@ def judge(
     where = Place(place.host, place.port, place.token, browser=not place.no_browser)
     study = Study(pairs, log, rules)
     before = len(study.log.standing())
+    typer.echo("\n".join(seen), err=True)
     if study.log.cut_short is not None:
         typer.echo(f"the log ended within a line, which was put into {study.log.cut_short}", err=True)
     if before:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError
@@ -133,6 +132,8 @@ class Gate:
 
     def to_junit(self) -> str:
         """Return the decision as a JUnit report: a test case for each run and measure."""
+        from xml.etree import ElementTree
+
         cases = str(len(self.verdicts))
         failures = str(sum(not row.passed for row in self.verdicts))
         suites = ElementTree.Element("testsuites", tests=cases, failures=failures)

@@ -178,6 +178,12 @@ class TestTheStudies:
             assert small < large + 0.02
             assert large > mean(table, "share", kind=kind, learner="QP + SVD, C = 0.1", n=100) - 0.02
 
+    def test_q_a_run_is_not_worse_and_not_worse_at_once(self, quick):
+        table = quick("study_q_gate")
+        assert (table["harm"] + table["non_inferior"] <= 1).all()
+        assert (table["harm_far"] >= table["harm"]).all()
+        assert (table["non_inferior_far"] >= table["non_inferior"]).all()
+
     def test_the_training_metric_matters(self, quick):
         table = quick("train_metric_matrix")
         for name, other in (("binary1-log2", "true"), ("true", "binary1-log2")):
