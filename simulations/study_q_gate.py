@@ -71,6 +71,8 @@ def plot(table, axes):
     curves(named, axes, "n", "wrong", lines="rule")
     axes.axhline((1 - LEVEL) / 2, color="0.5", lw=0.8, ls=":")
     axes.set(xscale="log", xlabel="number of topics", ylabel="error rate at the margin", ylim=(0, 0.12))
+    axes.set_xticks(TOPICS, [str(n) for n in TOPICS])
+    axes.set_xticks([], minor=True)
     legend(axes, "rule")
 
 
