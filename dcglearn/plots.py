@@ -257,7 +257,7 @@ def _draw_witness(axes: Axes, names: Sequence[str], witness: Witness, regret: fl
     axes.set_xlabel("position")
 
 
-def _with_lead(worths: Sequence[float], side: int) -> str:
+def _with_lead(worths: Floats, side: int) -> str:
     """Return the value of one of two rankings, and its lead where it is the better one."""
     lead = worths[side] - worths[1 - side]
     return f"{worths[side]:.4g}" + (f" (+{lead:.2g})" if lead > 0 else "")

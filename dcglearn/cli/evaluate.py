@@ -21,7 +21,6 @@ from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from dcglearn.evaluation.compare_systems import SystemComparison
     from dcglearn.evaluation.gate import Gate
     from dcglearn.evaluation.trec import Judgements, Run
+    from dcglearn.metric.dcg import DCG
+    from dcglearn.metric.list_utility import ListUtility
 
     Result = TypeVar("Result")
 
@@ -119,7 +120,7 @@ class RunOptions:
         judged = read_judgements(self.judgements, self.duplicates, self.grades)
         return read_runs(self.runs, self.duplicates), judged
 
-    def _of_responses(self, metrics: Mapping[str, DCG | str]) -> tuple[list[Run], Judgements]:
+    def _of_responses(self, metrics: Mapping[str, DCG | ListUtility | str]) -> tuple[list[Run], Judgements]:
         """Return the hits of responses as runs, and all judgements or those of the hits; print notes."""
         from dcglearn.evaluation.rank_eval import judgements_of_hits, notes_of_responses, read_rank_eval
 
@@ -127,7 +128,7 @@ class RunOptions:
             raise InputError(f"--rank-eval takes no runs; leave out {self.judgements} or give it by --qrels")
         responses = [read_rank_eval(path) for path in self.rank_eval or []]
         runs = read_runs([response.run for response in responses])
-        dcgs = [metric for metric in metrics.values() if isinstance(metric, DCG)]
+        dcgs = [metric for metric in metrics.values() if not isinstance(metric, str)]
         if self.qrels is not None:
             judged = read_judgements(self.qrels, self.duplicates, self.grades)
         else:

@@ -17,6 +17,7 @@ from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric.dcg import DCG
+from dcglearn.metric.list_utility import ListUtility
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,7 +195,7 @@ def evaluated_and_paired(
     runs: RunsLike, judgements: JudgementsLike, metrics: Metrics, **settings: Any
 ) -> tuple[Evaluation, PairedRuns | None]:
     """Return the evaluation of runs by metrics, and the runs to compare by preferences such as RPP, if any is named."""
-    words = [metrics] if isinstance(metrics, (str, os.PathLike, DCG)) else list(metrics)
+    words = [metrics] if isinstance(metrics, (str, os.PathLike, DCG, ListUtility)) else list(metrics)
     names = [name for word in words if (name := companion_of(word))]
     if not names:
         return evaluate(runs, judgements, metrics, **settings), None

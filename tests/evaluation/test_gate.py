@@ -209,3 +209,17 @@ def test_the_example_workflow_runs_the_gate(dcglearn, files):
     status, out, _ = dcglearn(*words)
     assert status == 0 and "**Gate passed**" in out
     assert dcglearn(*[word.replace("new.txt", "bad.txt") for word in words], "--force")[0] == 1
+
+
+def test_a_list_utility_is_compared_and_gated_as_its_dcg():
+    judged = {f"q{i}": {f"d{j}": (i + j) % 3 for j in range(5)} for i in range(10)}
+    runs = {
+        "old": {q: {d: float(g) for d, g in docs.items()} for q, docs in judged.items()},
+        "new": {q: {d: -float(g) for d, g in docs.items()} for q, docs in judged.items()},
+    }
+    dcg = dl.DCG([0.0, 0.4, 1.0], [1.0, 0.5, 0.25])
+    gates = [
+        dl.compare_systems(runs, judged, metric, n_resamples=200).gate() for metric in (dcg, dl.ListUtility.of_dcg(dcg))
+    ]
+    assert [gate.verdicts[0].verdict for gate in gates] == ["worse", "worse"]
+    assert gates[0].verdicts[0].difference == pytest.approx(gates[1].verdicts[0].difference, abs=1e-12)
