@@ -83,9 +83,9 @@ def main():
     warnings.simplefilter("ignore", UserWarning)  # 50 pairs are few for 14 gains and discounts
     for n in options.sizes:
         print(json.dumps(row_of(log_of(n), 7 if n <= 10_000 else 2)), flush=True)
-    what = {"question": "a log of ratings", "lists": min(340, *options.sizes)}
+    what = {"question": "a log of ratings", "lists": min(340, max(options.sizes))}
     print(json.dumps({**what, **row_of(rated_log(what["lists"]), 3)}), flush=True)
-    for row in growing_log_rows(min(500, *options.sizes)):
+    for row in growing_log_rows(min(500, max(options.sizes))):
         print(json.dumps(row), flush=True)
 
 

@@ -7,6 +7,7 @@ is a normal distribution of linear functions of the parameters.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,9 +55,13 @@ class CurvePrior:
         gradient = smooth - self.pull
         gradient[:, :d] += along @ self.functionals + self.ridge * (bends / root) @ self.rows
         hessian = (self.ridge / root**3)[:, None, :] * self.rows.T @ self.rows
-        hessian += self.functionals.T @ self.functionals
-        hessian[:, np.arange(d), np.arange(d)] += self.precision[:d]
-        return value, gradient, hessian
+        return value, gradient, hessian + self._of_normals
+
+    @cached_property
+    def _of_normals(self) -> Floats:
+        """Second derivatives of the normal distributions, shape (d, d)."""
+        normals: Floats = self.functionals.T @ self.functionals + np.diag(self.precision[: self.rows.shape[1]])
+        return normals
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,8 @@ def add_bends(pairs, factors, bends, rows, along, joint):
     """Add A second derivatives of losses in z, and some in z and another parameter, to those in gains and discounts.
 
     `pairs` are as in `add_slopes`, `factors` the gains, shape (B, L + 1), and discounts, (B, K). The `bends`, (A,), go
-    to the upper rows of `joint`, shape (B, L + 1 + K + ..., L + 1 + K); those with other parameters, `along`, shape
-    (q, A), to its `rows`, shape (q, A).
+    to the lower triangle of the first rows of `joint`, shape (B, L + 1 + K + ..., L + 1 + K); those with other
+    parameters, `along`, shape (q, A), to its `rows`, shape (q, A).
     """
     first, second, point, pair = pairs
     gains, discounts = factors
@@ -62,8 +62,10 @@ def add_bends(pairs, factors, bends, rows, along, joint):
             u[worse] -= discounts[b, k]
             u[width + k] = gains[b, better] - gains[b, worse]
         for x in range(len(u)):
-            for y in range(len(u)):
-                joint[b, x, y] += bends[a] * u[x] * u[y]
+            row, bend = joint[b, x], bends[a] * u[x]
+            for y in range(x + 1):
+                row[y] += bend * u[y]
         for q in range(len(rows)):
+            row = joint[b, rows[q, a]]
             for y in range(len(u)):
-                joint[b, rows[q, a], y] += along[q, a] * u[y]
+                row[y] += along[q, a] * u[y]

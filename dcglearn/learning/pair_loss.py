@@ -306,6 +306,8 @@ class _Totals:
         joint = np.zeros((n, m, m))
         if m:
             joint[:, :, :size] = self.curved[:, :m]
+            joint[:, :size, :size] += self.curved[:, :size].transpose(0, 2, 1)  # only the lower triangle is filled
+            joint[:, np.arange(size), np.arange(size)] *= 0.5
             joint[:, :size, size:] = self.curved[:, size:m].transpose(0, 2, 1)
             joint[:, size:, size:] = self.of_judges[:, :n_thresholds]
         crossed = np.concatenate([self.curved[:, m:], self.of_judges[:, n_thresholds:]], axis=2)
