@@ -59,6 +59,11 @@ def evaluate_arrays(
     InputError
         If shapes differ, a grade is above a metric's, a score of a document is not finite, or `ties` is unknown.
 
+    See Also
+    --------
+    evaluate : Runs and judgements by name.
+    DCG.ndcg : Lists that are in order already.
+
     Examples
     --------
     >>> evaluate_arrays([[3, 1, 0]], [[0.2, 0.9, 0.2]], DCG.standard(4, 3, "linear")).round(4)

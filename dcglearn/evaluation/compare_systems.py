@@ -176,6 +176,11 @@ def compare_systems(
     InputError
         As in `evaluate`; if there are fewer than two systems or two queries, or the baseline is not one of the runs.
 
+    See Also
+    --------
+    evaluate : The values alone.
+    system_order : All systems under several metrics.
+
     Examples
     --------
     >>> judged = {f"q{i}": {"a": 1, "b": 0, "c": 2} for i in range(8)}

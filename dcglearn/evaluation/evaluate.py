@@ -215,6 +215,12 @@ def evaluate(
     ScaleWarning
         If a DCG or a file has gains for more grades than the judgements (see `read_judgements`).
 
+    See Also
+    --------
+    compare_systems : Tests of the differences.
+    evaluate_arrays : Arrays instead of runs.
+    system_order : Orders of many systems.
+
     Examples
     --------
     >>> judged, run = {"q": {"d": 3, "e": 1}}, {"mine": {"q": {"e": 2.0, "d": 1.0}}}

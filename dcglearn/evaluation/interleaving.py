@@ -212,6 +212,11 @@ def preferences_from_interleaving(
     InputError
         If an impression is bad (the message names its line, the value and the remedy), or no click can be credited.
 
+    See Also
+    --------
+    simulate.click_log : Impressions of simulated users.
+    Preferences : The result.
+
     Examples
     --------
     >>> shown = {"a": [2, 0, 1], "b": [0, 1, 2], "teams": ["a", "b", "a"]}

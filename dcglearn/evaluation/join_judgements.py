@@ -85,6 +85,11 @@ def join_judgements(
     InputError
         If a file is bad, a query has no judgements, or no document of the log is judged; the message names the place.
 
+    See Also
+    --------
+    preferences_from_runs : Two runs instead of lists.
+    read_judgements : Read the grades.
+
     Examples
     --------
     >>> log = [{"query": "q", "a": ["d1", "d2"], "b": ["d2", "d9"], "winner": "a"}]
@@ -177,6 +182,11 @@ def preferences_from_runs(
     ------
     InputError
         If a file is bad, or a verdict is on a query that a run or the judgements do not have.
+
+    See Also
+    --------
+    join_judgements : Lists of documents instead of runs.
+    read_runs : Read the runs.
 
     Examples
     --------

@@ -66,6 +66,25 @@ def read_rank_eval(path: str | os.PathLike[str]) -> RankEval:
     InputError
         If the file is the response of another endpoint, an error, or the request; if a hit has no ``_id``, a document
         occurs twice in the hits of a query, a rating is not a whole number, or no query has a hit.
+
+    See Also
+    --------
+    evaluate : Evaluate what it returns.
+    read_runs : Read runs from other forms.
+
+    Examples
+    --------
+    >>> import json
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import dcglearn as dl
+    >>> hits = [{"hit": {"_id": "d1"}, "rating": 2}, {"hit": {"_id": "d2"}, "rating": None}]
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "saved.json")
+    ...     _ = path.write_text(json.dumps({"details": {"q1": {"hits": hits}}}))
+    ...     saved = dl.read_rank_eval(path)
+    >>> saved.run.frame["document"].to_list(), len(saved.rated)
+    (['d1', 'd2'], 1)
     """
     import polars as pl
 

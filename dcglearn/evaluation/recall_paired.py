@@ -53,6 +53,11 @@ def recall_paired_preference(x: Sequence[float | None], y: Sequence[float | None
     InputError
         If the numbers of documents differ, a rank is below 1 or NaN or occurs twice, or `weight` is unknown.
 
+    See Also
+    --------
+    lexi_precision : Compare at the first level that differs.
+    compare_systems : Compare under metrics.
+
     Examples
     --------
     >>> found, other = (1, 5, None), (2, 3, 10)
@@ -79,6 +84,12 @@ def lexi_precision(x: Sequence[float | None], y: Sequence[float | None], form: s
     InputError
         As in `recall_paired_preference`.
 
+    See Also
+    --------
+    lexi_recall : The same from the last relevant document.
+    recall_paired_preference : Compare at every level of recall.
+    compare_systems : Compare under metrics.
+
     Examples
     --------
     >>> lexi_precision((1, 5, None), (2, 3, 10)), lexi_precision((1, 5, None), (2, 3, 10), form="reciprocal")
@@ -91,6 +102,11 @@ def lexi_recall(x: Sequence[float | None], y: Sequence[float | None], form: str 
     """Return which ranking is better at the last i where the ranks of their i-th relevant documents differ.
 
     Parameters, returns and errors are as in `lexi_precision`.
+
+    See Also
+    --------
+    lexi_precision : The same from the first relevant document.
+    recall_paired_preference : Compare at every level of recall.
 
     Examples
     --------

@@ -67,6 +67,17 @@ def read_judgements(
     ------
     InputError
         If a column is missing, a value has the wrong type, a grade is not on the scale, or a file cannot be read.
+
+    See Also
+    --------
+    read_runs : Read what systems ranked.
+    evaluate : Takes paths as well.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> dl.read_judgements({"q1": {"a": 2, "b": 0}}, n_grades=5).n_grades
+    5
     """
     read = _read_judgements(judgements, duplicates)
     return read if n_grades is None else replace(read, n_grades=n_grades)
@@ -102,6 +113,17 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
     ------
     InputError
         If there is no run, two have the same name, a column is missing, or a file cannot be read.
+
+    See Also
+    --------
+    read_judgements : Read the grades.
+    evaluate : Takes paths as well.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> [run.name for run in dl.read_runs({"old": {"q": {"a": 1.0}}, "new": {"q": {"b": 1.0}}})]
+    ['old', 'new']
     """
     sources: Sequence[Any] = runs if isinstance(runs, (list, tuple)) else [runs]
     by_source = [(source, _runs(source, f"run {i + 1}", duplicates)) for i, source in enumerate(sources)]

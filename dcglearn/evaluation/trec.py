@@ -42,6 +42,18 @@ class Judgements:
     ------
     InputError
         If a grade is not below `n_grades`.
+
+    See Also
+    --------
+    read_judgements : Read them from any supported form.
+    Run : What a system ranked.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> judged = dl.read_judgements({"q1": {"a": 2, "b": 0}})
+    >>> judged.frame["grade"].to_list(), judged.n_grades
+    ([2, 0], 3)
     """
 
     frame: pl.DataFrame
@@ -70,6 +82,18 @@ class Run:
         ``query``, ``document`` (text) and ``score`` (float), in the order of the file.
     name : str
         Name of the system.
+
+    See Also
+    --------
+    read_runs : Read them from any supported form.
+    Judgements : The grades of documents.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> [run] = dl.read_runs({"mine": {"q1": {"a": 1.5, "b": 2.5}}})
+    >>> run.name, run.frame["document"].to_list()
+    ('mine', ['a', 'b'])
     """
 
     frame: pl.DataFrame

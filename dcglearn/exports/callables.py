@@ -40,6 +40,23 @@ def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables
         ``objective(scores, dataset) -> (gradient, hessian)``, as in `BoostedRanker`; LightGBM minimises it.
     metric : callable
         ``metric(scores, dataset) -> ("NDCG", value, True)``.
+
+    See Also
+    --------
+    exports.xgboost_callables : The same for XGBoost.
+    BoostedRanker : Training with all of it set up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import dcglearn as dl
+    >>> objective, metric = dl.exports.lightgbm_callables(dl.DCG.standard(3, 5))
+    >>> class Sets:                                   # what lightgbm.Dataset gives to its callables
+    ...     get_label = staticmethod(lambda: np.array([2, 0, 1]))
+    ...     get_group = staticmethod(lambda: np.array([3]))
+    ...     get_weight = staticmethod(lambda: None)
+    >>> [gradient.shape for gradient in objective(np.zeros(3), Sets)]
+    [(3,), (3,)]
     """
     objective, mean_ndcg = _callables(carried(dcg, "LightGBM"), loss, lambda dataset: np.asarray(dataset.get_group()))
     return objective, lambda scores, dataset: ("NDCG", mean_ndcg(scores, dataset), True)
@@ -49,6 +66,17 @@ def xgboost_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
     """Return an objective and a metric for ``xgboost.train``: ``obj`` and ``custom_metric`` (``maximize=True``).
 
     Parameters and returns are as in `lightgbm_callables`; the data needs ``group`` or ``qid``.
+
+    See Also
+    --------
+    exports.lightgbm_callables : The same for LightGBM.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> objective, metric = dl.exports.xgboost_callables(dl.DCG.standard(3, 5))
+    >>> callable(objective), callable(metric)
+    (True, True)
     """
     objective, mean_ndcg = _callables(carried(dcg, "XGBoost"), loss, _xgboost_groups)
     return objective, lambda scores, data: ("NDCG", mean_ndcg(scores, data))
@@ -90,6 +118,22 @@ def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
     """Return a scorer for scikit-learn's ``scoring=``: mean NDCG, where each row of targets is a query.
 
     ``scorer(estimator, X, y)`` takes grades ``y`` of shape (Q, N) and scores ``estimator.predict(X)`` of that shape.
+
+    See Also
+    --------
+    evaluate_arrays : Arrays of grades and scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator, RegressorMixin
+    >>> import dcglearn as dl
+    >>> class Oracle(RegressorMixin, BaseEstimator):
+    ...     def predict(self, X):
+    ...         return X
+    >>> scorer = dl.exports.sklearn_scorer(dl.DCG.standard(3, 5))
+    >>> round(float(scorer(Oracle(), np.array([[0.9, 0.1, 0.5]]), np.array([[2, 0, 1]]))), 6)
+    1.0
     """
     from sklearn.metrics import make_scorer
 
@@ -113,6 +157,18 @@ def ir_measure(dcg: DCGLike, name: str = "DCGlearned", *, normalise: bool = True
     ------
     InputError
         If ir_measures is not installed, or has another measure of this name.
+
+    See Also
+    --------
+    evaluate : Evaluate without ir_measures.
+
+    Examples
+    --------
+    >>> import ir_measures
+    >>> import dcglearn as dl
+    >>> measure = dl.exports.ir_measure(dl.DCG.standard(3, 5), "Example")
+    >>> ir_measures.calc_aggregate([measure], {"q": {"a": 2, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}})[measure]
+    1.0
     """
     try:
         from dcglearn.evaluation.into_ir_measures import measure_of

@@ -51,6 +51,10 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
     InputError
         If the best grade gains nothing, or a discount is below 0.
 
+    See Also
+    --------
+    exports.to_sql : The same in a data base.
+
     Examples
     --------
     >>> from dcglearn.metric.dcg import DCG

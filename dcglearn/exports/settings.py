@@ -18,7 +18,18 @@ SCALE = 1000
 
 
 def is_log2(dcg: DCG) -> bool:
-    """Return whether the discounts are 1 / log2(rank + 1), which every tool has, up to a factor."""
+    """Return whether the discounts are 1 / log2(rank + 1), which every tool has, up to a factor.
+
+    See Also
+    --------
+    exports.to_trec_eval : Refuses other discounts.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> dl.exports.is_log2(dl.DCG.standard(3, 5)), dl.exports.is_log2(dl.DCG([0, 1], [1, 0.9, 0.1]))
+    (True, False)
+    """
     first = dcg.discounts[0]
     return bool(first > 0 and np.allclose(dcg.discounts / first, textbook_discounts("log2", dcg.depth), rtol=1e-9))
 
@@ -57,6 +68,16 @@ def integer_gains(dcg: DCGLike, scale: int | None = None) -> list[int]:
     ------
     InputError
         If a gain is below 0, gains fall from one grade to the next, or two different gains would become one number.
+
+    See Also
+    --------
+    exports.to_trec_eval : Uses them.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> dl.exports.integer_gains(dl.DCG([0, 0.5, 1], [1, 0.5]))
+    [0, 500, 1000]
     """
     dcg = carried(dcg, "trec_eval")
     refuse_gains_below_the_worst(dcg, "trec_eval", "evaluate with dcglearn or ir_measures, which take any gains")
@@ -86,6 +107,17 @@ def to_trec_eval(dcg: DCGLike, scale: int | None = None, *, lossy: bool = False)
     ------
     InputError
         If the discounts are not log2 and `lossy` is not set, or gains fall or are below 0.
+
+    See Also
+    --------
+    evaluate : Evaluate the DCG itself.
+    exports.ir_measure : In ir_measures, without loss.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> print(dl.exports.to_trec_eval(dl.DCG.standard(3, 5)))
+    {'relevance_of_grade': {0: 0, 1: 1, 2: 3}, 'measure': 'ndcg_cut.5', 'ranx': 'ndcg@5'}
     """
     dcg = carried(dcg, "trec_eval")
     _refuse_lost_discount(dcg, "trec_eval", "evaluate with dcglearn or ir_measures, which carry them", lossy=lossy)
@@ -103,6 +135,16 @@ def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
     ------
     InputError
         If the discounts are not log2 and `lossy` is not set, or a gain is below 0 or below the worst grade's.
+
+    See Also
+    --------
+    exports.lightgbm_callables : Carries discounts as well.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> dl.exports.to_lightgbm(dl.DCG.standard(3, 5))
+    {'label_gain': [0.0, 1.0, 3.0], 'eval_at': [5], 'lambdarank_truncation_level': 5}
     """
     dcg = carried(dcg, "LightGBM")
     refuse_gains_below_the_worst(dcg, "LightGBM's label_gain", "use lightgbm_callables, which carry any gains")
@@ -118,6 +160,16 @@ def cwl_continuation(dcg: DCGLike) -> list[float]:
     ------
     InputError
         If the discounts are not positive and decreasing, since a continuation probability is at most 1.
+
+    See Also
+    --------
+    exports.cwl_gains : The gains to go with it.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> dl.exports.cwl_continuation(dl.DCG([0, 1], [1, 0.5, 0.25]))
+    [0.5, 0.5, 0.0]
     """
     discounts = carried(dcg, "cwl_eval").discounts
     if (discounts <= 0).any() or (np.diff(discounts) > 1e-12 * discounts[0]).any():
@@ -132,6 +184,16 @@ def cwl_gains(dcg: DCGLike) -> list[float]:
     ------
     InputError
         If a gain is below 0 or below the worst grade's.
+
+    See Also
+    --------
+    exports.cwl_continuation : The discounts to go with it.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> dl.exports.cwl_gains(dl.DCG([0, 1, 4], [1, 0.5]))
+    [0.0, 0.25, 1.0]
     """
     known = carried(dcg, "cwl_eval")
     refuse_gains_below_the_worst(known, "cwl_eval", "evaluate with dcglearn, which takes any gains")

@@ -104,6 +104,10 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
     InputError
         If the best grade gains nothing, or a discount is below 0.
 
+    See Also
+    --------
+    exports.to_python : The same in Python.
+
     Examples
     --------
     >>> from dcglearn.metric.dcg import DCG

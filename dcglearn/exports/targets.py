@@ -105,6 +105,17 @@ def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False, scale: in
     ------
     InputError
         If the target cannot hold the metric.
+
+    See Also
+    --------
+    exports.to_lightgbm : One target.
+    exports.lightgbm_callables : The whole metric for LightGBM.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> print(dl.exports.exported(dl.DCG.standard(3, 5), "dcg.json", "sql").text[:2])
+    --
     """
     target = target_of(target)
     dcg = carried(dcg, target)

@@ -22,7 +22,21 @@ LARGEST = 1e15
 
 
 class InputError(ValueError):
-    """Input that cannot be used as it is; the message names the place, the value and the remedy."""
+    """Input that cannot be used as it is; the message names the place, the value and the remedy.
+
+    See Also
+    --------
+    ScaleWarning : Input that may be used, with doubt.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> try:
+    ...     dl.DCG(gains=[0, 1], discounts=[1, float("nan")])
+    ... except dl.InputError as problem:
+    ...     print(problem)
+    discounts[1]: nan is not a finite number
+    """
 
 
 def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = None) -> Grades:

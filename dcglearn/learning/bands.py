@@ -136,6 +136,12 @@ def bootstrap_bands(
     InputError
         If a setting is impossible, or the log cannot be resampled or learned from.
 
+    See Also
+    --------
+    consistent_ranges : What the log determines, without a model of noise.
+    DCGLearner : The learner.
+    plots.banded_figure : Draw them.
+
     Notes
     -----
     Percentile bands of the nonparametric bootstrap. The percentiles are moved outwards by ``sqrt(n / (n - p))`` for n

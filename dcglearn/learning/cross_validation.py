@@ -87,6 +87,19 @@ def choose_C(  # noqa: N802 - the parameter is called C
     ------
     InputError
         If there are fewer decided pairs (or raters, queries) than folds.
+
+    See Also
+    --------
+    UtilityLearner : The learner whose C is chosen.
+    ridge_path : The same for `DCGLearner`.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, lists="free", flip_rate=0.1, seed=0)
+    >>> chosen = dl.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0)
+    >>> chosen.C in (0.01, 1.0)
+    True
     """
     learner = UtilityLearner() if learner is None else learner
     if by == "pair":
@@ -170,6 +183,19 @@ def ridge_path(
     ------
     InputError
         If there are fewer pairs (or raters, queries) than folds.
+
+    See Also
+    --------
+    DCGLearner : The learner whose ridge is chosen.
+    choose_C : The same for `UtilityLearner`.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, lists="free", flip_rate=0.1, seed=0)
+    >>> path = dl.ridge_path(log, grid=[0.1, 10.0], folds=2)
+    >>> path.ridge.tolist(), path.mean.shape
+    ([0.1, 10.0], (2,))
     """
     model = DCGLearner() if learner is None else learner
     refuse_beyond_dcg(model, "ridge_path follows gains and discounts")

@@ -124,6 +124,14 @@ class DCGLearner(PairLearner):
     curves_ : Curves
         The fitted metric and judges.
 
+    See Also
+    --------
+    UtilityLearner : The paper's quadratic programme.
+    bootstrap_bands : How exactly the log determines the result.
+    ridge_path : Choose the strength of the prior.
+    suggest_pairs : Choose the next pairs to judge.
+    compare_learners : Compare learners on held-out pairs.
+
     Notes
     -----
     Case 1 of Zhou et al. 2008, section 5, with the likelihood in place of the margin. Pairs of the same few lists are

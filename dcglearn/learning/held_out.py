@@ -226,6 +226,11 @@ def compare_learners(
     InputError
         If the logs differ in shape, or one of them holds too little.
 
+    See Also
+    --------
+    bootstrap_bands : How exactly the parameters are known.
+    noise_ceiling : The share that any metric could reach.
+
     Examples
     --------
     >>> from dcglearn.simulate import ground_truth, preference_pairs

@@ -113,6 +113,11 @@ def suggest_pairs(
         If the candidates have another depth than the log, or all are judged or pairs of equal lists, or the fitted
         learner has fewer grades or another depth, or another form than the DCG.
 
+    See Also
+    --------
+    read_questions : Read candidates from a file.
+    DCGLearner : The learner that asks.
+
     Examples
     --------
     >>> from dcglearn.simulate import PAPER_LIST, ground_truth, permutations, preference_pairs

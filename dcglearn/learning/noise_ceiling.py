@@ -163,6 +163,11 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
     InputError
         If too few lists recur.
 
+    See Also
+    --------
+    compare_learners : How near the learners are to it.
+    rater_agreement : How far judges agree.
+
     Notes
     -----
     A list's worth is its mean rating (by ranks), or its worth in a Bradley-Terry model, shrunken to what a sum over

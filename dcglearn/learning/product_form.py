@@ -86,6 +86,11 @@ def position_dependence(
     InputError
         If no log of this shape can show a dependence (two grades or one position).
 
+    See Also
+    --------
+    DCGLearner : Assumes gains times discounts.
+    UtilityLearner : Does not.
+
     Notes
     -----
     A likelihood ratio test against logs simulated from the fitted product form (Zhou et al. 2008, section 5.2). Where

@@ -152,6 +152,11 @@ def rater_agreement(
     InputError
         If the log has no pair, or nothing can be learned from it; if the learner is not fitted by a likelihood.
 
+    See Also
+    --------
+    Preferences.reconciled : Decide what contradictory verdicts count.
+    plots.raters_figure : Draw it.
+
     Notes
     -----
     Error and position bias of each rater are estimated by maximum likelihood, given the utility differences z that the

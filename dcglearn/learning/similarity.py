@@ -28,6 +28,11 @@ def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLi
     InputError
         If the shapes differ, or one of the two is constant in every row, so that its T is zero.
 
+    See Also
+    --------
+    identifiable_similarity : Leaves out what a log cannot tell.
+    disagreement : Share of pairs of lists that are ordered differently.
+
     Examples
     --------
     >>> round(similarity(DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")), 4)
@@ -53,6 +58,19 @@ def identifiable_similarity(
     ------
     InputError
         If the shapes differ, or one of the two has no visible part.
+
+    See Also
+    --------
+    similarity : The paper's, which depends on what no log can tell.
+    Preferences.visible : What a log can tell.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> dcg = dl.DCG.standard(3, 2)
+    >>> visible = dl.Preferences([[2, 0], [1, 2]], [[0, 2], [2, 0]]).visible()
+    >>> round(dl.identifiable_similarity(dcg, dl.DCG(dcg.gains, 2 * dcg.discounts), visible), 6)
+    1.0
     """
     left, right = _matched_weights(first, second)
     return _cosine(visible.project(left), visible.project(right))
@@ -61,7 +79,12 @@ def identifiable_similarity(
 def gauge_free_similarity(
     first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike, visible: Visibility
 ) -> float:
-    """Old name of `identifiable_similarity`."""
+    """Old name of `identifiable_similarity`.
+
+    See Also
+    --------
+    identifiable_similarity : Its present name.
+    """
     warn_of_rename("gauge_free_similarity", "identifiable_similarity")
     return identifiable_similarity(first, second, visible)
 

@@ -152,6 +152,12 @@ class UtilityLearner(PairLearner):
     dropped_ : dict of str to int
         Number of pairs left out, by reason.
 
+    See Also
+    --------
+    DCGLearner : Gains and discounts directly; needs fewer judgements.
+    choose_C : Choose C by cross-validation.
+    identifiable_similarity : Compare two utilities by what a log can tell.
+
     Notes
     -----
     Zhou et al. 2008, eq. 1 (unit margin), 4 (Hamming margin), 6 (documents).

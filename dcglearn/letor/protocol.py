@@ -130,6 +130,11 @@ def letor_experiment(
     InputError
         If the folds cannot be used, a name is unknown, or `output` holds other results.
 
+    See Also
+    --------
+    letor_folds : Make folds of one file.
+    LinearRanker : Train one model.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory

@@ -106,6 +106,11 @@ class DaskLog(PartedLog):
     ClusterLost
         If the scheduler cannot be reached, or no worker for a minute.
 
+    See Also
+    --------
+    ParquetLog : Parts on one machine's disk.
+    Preferences : A log in memory.
+
     Examples
     --------
     >>> import dcglearn as dl

@@ -228,6 +228,11 @@ class ParquetLog(PartedLog):
     InputError
         Naming the file, and the row, that is bad; or if there is no room.
 
+    See Also
+    --------
+    DaskLog : Parts over a cluster.
+    Preferences : A log in memory.
+
     Examples
     --------
     >>> import tempfile, dcglearn as dl

@@ -75,6 +75,12 @@ class Preferences(Constructors):
     InputError
         If shapes differ, a grade is outside the scale, or a weight is not positive and finite.
 
+    See Also
+    --------
+    read_preferences : Read a file or a data frame.
+    ParquetLog : A log larger than memory.
+    DCGLearner : Learn a DCG from it.
+
     Examples
     --------
     >>> log = Preferences([[2, 1, 0], [1, 0, 0]], [[0, 1, 2], [0, 0, 1]])
@@ -380,6 +386,11 @@ def encode(lists: ArrayLike, n_grades: int) -> Grades:
     Returns
     -------
     ndarray of int8, shape (n, K, L) or (K, L)
+
+    See Also
+    --------
+    Preferences : Logs of lists.
+    Utility : What the encoding is multiplied by.
 
     Examples
     --------

@@ -51,6 +51,18 @@ def read_ratings(
     InputError
         If the file cannot be read, or a line is bad (the message names file, line, value and remedy); if no two lists
         of a group are rated differently, or there are more than `rated_lists.MAX_PAIRS` pairs.
+
+    See Also
+    --------
+    read_preferences : Side-by-side judgements.
+    Preferences.from_ratings : Arrays.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> log = dl.read_ratings([([2, 0], 5), ([0, 2], 3), ([0, 0], 3)])
+    >>> log.preferred.tolist(), log.other.tolist()
+    ([[2, 0], [2, 0]], [[0, 0], [0, 2]])
     """
     rules = Rules(n_grades, depth, pad, scale)
     return Preferences.of_columns(*rated_columns(path, rules, skip_bad, equal_groups=equal_groups))

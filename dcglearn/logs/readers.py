@@ -91,6 +91,23 @@ def read_preferences(
     ------
     InputError
         If the file cannot be read, or a line is bad; the message names file, line, value and remedy.
+
+    See Also
+    --------
+    read_ratings : Rated lists instead of pairs.
+    Preferences.from_frame : Data frames.
+    join_judgements : Documents whose grades stand elsewhere.
+    DCGLearner : Learn from it.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> lines = [{"a": [2, 0], "b": [0, 1], "winner": "a"}, {"a": [1, 0], "b": [0, 2], "winner": "b"}]
+    >>> log = dl.read_preferences(lines)                      # or a path, such as "log.jsonl", or a data frame
+    >>> log
+    Preferences(2 pairs, depth 2, 3 grades)
+    >>> log.preferred.tolist()
+    [[2, 0], [0, 2]]
     """
     rules = Rules(n_grades, depth, pad, scale, winner_words, positive)
     table, dropped, recognised = read_pairs(path, rules, skip_bad)
@@ -129,6 +146,22 @@ def read_questions(
     ------
     InputError
         If the file cannot be read, or a line is bad; the message names file, line, value and remedy.
+
+    See Also
+    --------
+    suggest_pairs : Choose the most informative of them.
+    read_preferences : Read answers.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import dcglearn as dl
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "candidates.jsonl")
+    ...     _ = path.write_text('{"a": [2, 0], "b": [0, 1]}')
+    ...     dl.read_questions(path).tolist()
+    [[[2, 0], [0, 1]]]
     """
     lists = {role: PREFERENCE[role] for role in ("a", "b")}
     table, *_ = read_columns(path, lists, Rules(n_grades, depth, pad, scale))

@@ -79,6 +79,13 @@ class ApproxNDCG(SoftRankObjective):
     normalise : bool
         Whether each query is divided by its ideal value; a query whose ideal is not positive then counts 0.
 
+    See Also
+    --------
+    SmoothNDCG : Smooth mixtures of documents at each position.
+    SHFSDCG : For poor starts.
+    LinearRanker : Train a linear model on it.
+    BoostedRanker : Train trees on it.
+
     Notes
     -----
     Qin, Liu, Li 2010, equations 12-16. Between whole ranks, and past the DCG's last position, D is `SmoothDiscount`. As
@@ -117,6 +124,11 @@ class SDCG(ApproxNDCG):
     dcg, alpha, k, beta, shift, normalise
         As in `ApproxNDCG`; ``shift=0`` is the paper's truncation.
 
+    See Also
+    --------
+    ApproxNDCG : A softer truncation.
+    SHFSDCG : Smoothed hinge ranks.
+
     Examples
     --------
     >>> from dcglearn import DCG
@@ -142,6 +154,11 @@ class ApproxAP(Objective):
         Sharpness of the comparison of two ranks, per rank.
     min_grade : int
         The lowest grade that is relevant.
+
+    See Also
+    --------
+    ApproxNDCG : The same ranks for graded judgements.
+    SmoothAP : Smooth mixtures instead of smooth ranks.
 
     Notes
     -----

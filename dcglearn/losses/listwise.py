@@ -23,6 +23,11 @@ class Regression(Objective):
     dcg : DCG, file or name
         Its gains are G.
 
+    See Also
+    --------
+    ListNet : Top-one probabilities.
+    RegSHFSDCG : A regression that turns into a metric.
+
     Examples
     --------
     >>> from dcglearn import DCG
@@ -59,6 +64,11 @@ class ListNet(Objective):
     dcg : DCG, file or name, optional
         The targets are its gains, rescaled linearly to the range 0..L-1 of its L grades (with linear gains: the
         paper's). Without it, the targets are the grades.
+
+    See Also
+    --------
+    Regression : Least squares on gains.
+    ApproxNDCG : A smooth form of the metric itself.
 
     Notes
     -----

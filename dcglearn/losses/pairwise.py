@@ -33,6 +33,11 @@ class RankHinge(Objective):
     normalise : bool
         Whether each query's sum is divided by its number of pairs.
 
+    See Also
+    --------
+    GBRank : Its square.
+    RankSVMRanker : The solver of RankSVM.
+
     Notes
     -----
     The loss of RankSVM (Joachims 2002). With documents sorted by grade and score, the time for n documents grows as
@@ -76,6 +81,11 @@ class GBRank(RankHinge):
     margin, normalise
         As in `RankHinge`.
 
+    See Also
+    --------
+    RankHinge : Its linear form.
+    LambdaRank : Pairs weighted by what they are worth.
+
     Notes
     -----
     Zheng et al. 2007, equation 1, with their tau as margin.
@@ -106,6 +116,12 @@ class LambdaRank(WholeRankObjective):
         Positions that count: a pair with neither document among them has weight 0.
     normalise : bool
         Whether each query is divided by its ideal value.
+
+    See Also
+    --------
+    RSRank : Pairs weighted alike, with a bound on the regret.
+    ApproxNDCG : A smooth form of the metric itself.
+    BoostedRanker : Train trees on it.
 
     Notes
     -----
@@ -152,6 +168,11 @@ class RSRank(LambdaRank):
     ----------
     dcg, alpha, k, normalise
         As in `LambdaRank`.
+
+    See Also
+    --------
+    LambdaRank : The logistic loss with the same weights.
+    SparseRanker : The ranker that uses it.
 
     Notes
     -----

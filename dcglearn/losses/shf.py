@@ -51,6 +51,11 @@ class SHFSDCG(SoftRankObjective):
     shift : float
         Added to k (or s) in the truncation; with 0, as in the paper, that rank has half of its weight.
 
+    See Also
+    --------
+    RegSHFSDCG : Begins as a regression.
+    SDCG : Logistic ranks.
+
     Notes
     -----
     Wu et al. 2009, equations 12-17, with ``A(x) = 1/2 - (alpha/4) x`` for x < 0 (with the printed sign, A would be
@@ -135,6 +140,11 @@ class RegSHFSDCG(SHFSDCG):
     tau : float
         Share of the regression, from 0 to 1. `at` sets it to ``1 / (1 + exp(gamma (m - M/2)))`` at iteration m of M,
         with gamma such that it begins at 0.999999.
+
+    See Also
+    --------
+    SHFSDCG : The same without the regression.
+    BoostedRanker : The trees for which it was made.
 
     Notes
     -----

@@ -42,6 +42,12 @@ class SmoothNDCG(WholeRankObjective):
     normalise : bool
         Whether each query is divided by its ideal value.
 
+    See Also
+    --------
+    ApproxNDCG : Smooth ranks; faster on long lists.
+    SoftRankNDCG : Expected NDCG of noisy scores.
+    LinearRanker : Anneals its sharpness.
+
     Notes
     -----
     Chapelle and Wu 2010, equations 7-8. Continuous, with a kink where scores tie. Tends to the DCG as sigma falls. The
@@ -90,6 +96,11 @@ class SmoothAP(Objective):
         Soft positions, or soft ranks.
     min_grade : int
         The lowest grade that is relevant.
+
+    See Also
+    --------
+    ApproxAP : Smooth ranks instead of smooth mixtures.
+    SmoothNDCG : The same for graded judgements.
 
     Notes
     -----

@@ -35,6 +35,11 @@ class SoftRankNDCG(WholeRankObjective):
     normalise : bool
         Whether each query is divided by its ideal value.
 
+    See Also
+    --------
+    SmoothNDCG : Faster, and as flexible.
+    ApproxNDCG : Fast on lists of any length.
+
     Notes
     -----
     Taylor et al. 2008, who take the rank of a document as a sum of independent comparisons with each other document.

@@ -45,6 +45,11 @@ class Utility(SavedMetric):
     InputError
         If the weights are not a finite (K, L) array or the names do not match it.
 
+    See Also
+    --------
+    DCG : Weights that are gains times discounts.
+    UtilityLearner : Learn one.
+
     Examples
     --------
     >>> Utility([[0, 2], [0, 1]]).score([[1, 0], [0, 1], [1, 1]])
@@ -139,6 +144,13 @@ class DCG(SavedMetric):
     ------
     InputError
         If gains or discounts are not finite one-dimensional arrays, or the names do not match them.
+
+    See Also
+    --------
+    Utility : Any weight for each grade at each position.
+    ListUtility : Lists whose utility is no sum.
+    textbook_dcgs : All textbook choices.
+    DCGLearner : Learn gains and discounts.
 
     Examples
     --------
@@ -436,6 +448,11 @@ def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:
     """Return the textbook DCGs by name, ``GAIN-DISCOUNT``: 6 gains x 6 discounts.
 
     A gain that is zero for every grade (``binary2`` on two grades) orders nothing and is left out.
+
+    See Also
+    --------
+    DCG.standard : One of them.
+    disagreement_matrix : How much they differ.
 
     Examples
     --------

@@ -54,6 +54,12 @@ class ListUtility(SavedMetric):
     InputError
         If a number is out of its range, shapes do not match, or both `stops` and `best` are given.
 
+    See Also
+    --------
+    DCG : The sum of gains times discounts.
+    textbook_list_metrics : ERR, RBP and others.
+    DCGLearner : Learn one with ``form=``.
+
     Examples
     --------
     After a result of grade 2 or 3, nothing else counts, so that one good answer is enough:

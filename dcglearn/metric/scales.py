@@ -22,6 +22,21 @@ class ScaleWarning(UserWarning):
         Number of grades of the data.
     fact : str
         What differs, without a remedy.
+
+    See Also
+    --------
+    DCG.map_grades : Say which grade stands for which.
+    InputError : Input that cannot be used.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import dcglearn as dl
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", dl.ScaleWarning)
+    ...     values = dl.evaluate({"q": {"a": 1.0}}, {"q": {"a": 2}}, dl.DCG.standard(5, 3))
+    >>> [warning.category.__name__ for warning in caught]
+    ['ScaleWarning']
     """
 
     def __init__(self, declared: Mapping[str, int], n_grades: int, data: str) -> None:

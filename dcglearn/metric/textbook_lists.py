@@ -214,6 +214,11 @@ def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, List
         - ``BestGrade``: the best grade in the list, wherever it stands; ``BestGradeRank``: the best grade and, among
           lists of one best grade, its first position.
 
+    See Also
+    --------
+    ListUtility : One of one's own.
+    textbook_dcgs : Sums of gains times discounts.
+
     Examples
     --------
     >>> families = textbook_list_metrics(n_grades=4, depth=10)

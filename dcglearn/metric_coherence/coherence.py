@@ -158,6 +158,13 @@ def coherence(
     ScaleWarning
         If a DCG or a file has more grades than the documents' scale.
 
+    See Also
+    --------
+    disagreement : How often two metrics disagree.
+    regret_curve : By how much, for clear preferences.
+    system_order : Whether it matters for systems.
+    is_compatible : Whether the best rankings are the same.
+
     Notes
     -----
     Zhou et al. 2008, section 4, asks when metrics agree on all rankings. Here: ``max <W_b, y - x>`` over pairs of
@@ -307,6 +314,11 @@ def regret_curve(
     names: tuple[str, str] = ("a", "b"),
 ) -> RegretCurve:
     """Return the largest regret at each of several margins; for parameters and errors see `coherence`.
+
+    See Also
+    --------
+    coherence : The largest regret, with its witness.
+    plots.regret_figure : Draw it.
 
     Examples
     --------

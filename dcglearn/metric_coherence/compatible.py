@@ -31,6 +31,12 @@ def is_compatible(a: DCGLike, b: DCGLike) -> bool:
     InputError
         If the numbers of grades differ.
 
+    See Also
+    --------
+    optimal_rankings : The best rankings of a metric.
+    two_grade_theorem : When compatible metrics are coherent.
+    coherence : Whether they ever disagree.
+
     Notes
     -----
     Zhou et al. 2008, section 4. Compatible gains with decreasing discounts have the same best rankings (rearrangement
@@ -72,6 +78,11 @@ class Theorem:
 
 def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
     """Return whether two DCGs are coherent by the theorem on two grades; if it does not apply, see `coherence`.
+
+    See Also
+    --------
+    is_compatible : Its condition on the gains.
+    coherence : The proof for any number of grades.
 
     Notes
     -----
@@ -116,6 +127,11 @@ def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Gr
     ------
     InputError
         If the documents do not fill the positions.
+
+    See Also
+    --------
+    is_compatible : Whether two metrics have the same.
+    coherence : Compare all rankings.
 
     Examples
     --------
@@ -170,6 +186,11 @@ def flip_points(
     ------
     InputError
         If the range is empty.
+
+    See Also
+    --------
+    coherence : Search all rankings for a disagreement.
+    is_compatible : Whether the best rankings are the same.
 
     Examples
     --------

@@ -100,6 +100,11 @@ def disagreement(
     InputError
         If the metrics cannot be compared (see `coherence`), or `n_pairs` is not a positive integer.
 
+    See Also
+    --------
+    disagreement_matrix : Many metrics.
+    coherence : Whether they disagree at all, with a witness.
+
     Notes
     -----
     The number of pairs ordered differently is Kendall's distance, counted by merge sort, O(n log n). Values closer than
@@ -254,6 +259,12 @@ def disagreement_matrix(
     ------
     InputError
         If there are fewer than two metrics, or they cannot be compared (see `coherence`).
+
+    See Also
+    --------
+    disagreement : Two metrics, with counts of ties.
+    textbook_dcgs : All textbook choices.
+    plots.disagreement_figure : Draw it.
 
     Examples
     --------

@@ -126,6 +126,11 @@ def dominance(
     InputError
         If x, y and the log have different depths, or no metric keeps within the budget.
 
+    See Also
+    --------
+    consistent_ranges : What a log determines of gains and discounts.
+    coherence : Compare two metrics.
+
     Notes
     -----
     A linear program over utilities ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B >= 0. All DCGs with increasing gains

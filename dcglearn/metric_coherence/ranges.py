@@ -70,6 +70,11 @@ def consistent_ranges(
     InputError
         If the log has no usable pair or no grades, or a setting is out of range.
 
+    See Also
+    --------
+    bootstrap_bands : Bands under a model of noise.
+    dominance : Which of two lists is better under all of these DCGs.
+
     Notes
     -----
     Linear programs over the utilities of `dominance`, which include every DCG with increasing gains and decreasing

@@ -159,9 +159,24 @@ def system_order(
     InputError
         As in `evaluate`, or if there are fewer than two systems.
 
+    See Also
+    --------
+    compare_systems : Paired tests of two or more systems.
+    disagreement : All pairs of rankings instead of systems.
+    plots.slope_figure : Draw it.
+
     Notes
     -----
     Tau_AP: Yilmaz, Aslam and Robertson 2008; a pair counts one half if one order ties it, and one if both do.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> judged = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "b": 2, "c": 1}}
+    >>> old, new = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"b": 1.0}}, {"q1": {"a": 2.0, "c": 1.0}, "q2": {"c": 1.0}}
+    >>> order = dl.system_order({"old": old, "new": new}, judged, ["linear-log2", "exponential-log2"], n_resamples=100)
+    >>> order.tau.round(1).tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
     """
     whole_number(n_resamples, "n_resamples", 1, MAX_RESAMPLES)
     whole_number(seed, "seed", 0)

@@ -56,6 +56,12 @@ class AdaRankRanker(Ranker):
     n_rounds_ : int
         Rounds that are used: with a validation set, up to the best value on it.
 
+    See Also
+    --------
+    LinearRanker : One weight a feature, on any loss.
+    BoostedRanker : Trees, where features interact.
+    letor_experiment : Compare the papers' methods under one protocol.
+
     Notes
     -----
     Xu and Li 2007, without their unlimited repetitions if `max_in_a_row` is set. Features are divided by their spread

@@ -44,6 +44,11 @@ class RidgeRanker(Ranker):
     intercept_ : float
     metric_ : DCG
 
+    See Also
+    --------
+    RankSVMRanker : Pairs in order, by a margin.
+    LinearRanker : Improve on either by a smooth metric.
+
     Notes
     -----
     Chapelle and Wu 2010, section 6.
@@ -128,6 +133,11 @@ class RankSVMRanker(Ranker):
         The objective, and an upper bound on its relative distance to the optimum.
     n_iter_ : int
     n_pairs_ : int
+
+    See Also
+    --------
+    RidgeRanker : Least squares on gains.
+    LinearRanker : Improve on either by a smooth metric.
 
     Notes
     -----

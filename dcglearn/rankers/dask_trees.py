@@ -62,6 +62,11 @@ class DaskBoostedRanker(BoostedRanker):
     shares_ : list of list
         The names of the queries that each worker held, workers by address.
 
+    See Also
+    --------
+    BoostedRanker : The same in one process.
+    DaskLog : A log of preferences over a cluster.
+
     Examples
     --------
     >>> from dcglearn import simulate

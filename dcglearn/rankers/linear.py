@@ -96,6 +96,13 @@ class LinearRanker(Ranker):
     best_ : dict
         Value of the model that was kept, what it is (validation or objective), restart and stage (0 is the start).
 
+    See Also
+    --------
+    SparseRanker : Few features.
+    BoostedRanker : Trees.
+    RidgeRanker : Its usual start.
+    load_ranker : Read a saved model.
+
     Notes
     -----
     Chapelle and Wu 2010, algorithm 1 (``solver="cg"``); Qin et al. 2010, algorithm 1 (``solver="sgd"``,

@@ -27,6 +27,23 @@ def load_ranker(path: str | os.PathLike[str], metric: DCG | None = None) -> Rank
     ------
     InputError
         If the folder is not a model, is damaged, of a later version, or of another metric.
+
+    See Also
+    --------
+    LinearRanker : Has `save`, as all rankers.
+    read_queries : Read what is to be ranked.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import dcglearn as dl
+    >>> queries = dl.simulate.letor_queries(n_queries=10, sizes=(10, 20), seed=0)
+    >>> ranker = dl.RidgeRanker(dl.DCG.standard(3, 10)).fit(queries)
+    >>> with TemporaryDirectory() as folder:
+    ...     ranker.save(f"{folder}/model")
+    ...     again = dl.load_ranker(f"{folder}/model")
+    >>> bool((again.predict(queries) == ranker.predict(queries)).all())
+    True
     """
     from dcglearn.rankers.adarank import AdaRankRanker
     from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker

@@ -65,6 +65,11 @@ class Queries:
         If a feature is not finite, a grade is not an integer of the scale, or the documents of a query are not next to
         each other; it names the row.
 
+    See Also
+    --------
+    read_queries : Read svmlight text.
+    simulate.letor_queries : Queries whose truth is known.
+
     Examples
     --------
     >>> queries = Queries([[0.1], [0.9], [0.4]], [0, 2, 1], qid=[7, 7, 8])

@@ -51,6 +51,11 @@ class PairwiseRanker(Ranker):
     learner_ : classifier
     metric_ : DCG
 
+    See Also
+    --------
+    RankSVMRanker : A linear classifier of pairs, solved directly.
+    SparseRanker : RSRank, with few features.
+
     Notes
     -----
     Sun, Qin, Tao and Wang 2009, procedures 1 and 2. The label of a pair and the decision on it do not fit together

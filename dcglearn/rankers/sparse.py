@@ -95,6 +95,11 @@ class SparseRanker(Ranker):
     chosen_ : PathPoint
     metric_ : DCG
 
+    See Also
+    --------
+    LinearRanker : All features, any loss.
+    RSRank : The loss that it uses.
+
     Notes
     -----
     Sun, Qin, Tao and Wang 2009, algorithm 1, with the absolute value of the weights: under a loss with a margin, the

@@ -55,6 +55,11 @@ def read_queries(
     InputError
         If the file cannot be read or a line is wrong; it names file, line and value.
 
+    See Also
+    --------
+    Queries : The result.
+    load_ranker : Read a model to rank them.
+
     Examples
     --------
     >>> from tempfile import TemporaryDirectory

@@ -63,6 +63,11 @@ def letor_queries(
     InputError
         If a number is out of range.
 
+    See Also
+    --------
+    simulate.nonlinear_queries : Queries that need trees.
+    read_queries : Real ones.
+
     Examples
     --------
     >>> letor_queries(seed=0).shape[1], len(letor_queries(seed=0))
@@ -122,6 +127,10 @@ def nonlinear_queries(
     ------
     InputError
         If a number is out of range.
+
+    See Also
+    --------
+    simulate.letor_queries : Queries for linear models.
 
     Examples
     --------

@@ -119,6 +119,12 @@ class BoostedRanker(Ranker):
     InputError
         If LightGBM is not installed, or does not know a parameter.
 
+    See Also
+    --------
+    DaskBoostedRanker : The same over a cluster.
+    LinearRanker : For few queries.
+    exports.lightgbm_callables : Train with LightGBM directly.
+
     Notes
     -----
     Wu et al. 2009. The first tree fits gains by least squares, since many losses are flat where all scores are equal.

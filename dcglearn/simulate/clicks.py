@@ -33,6 +33,17 @@ class ClickModel:
     stop : float
         Probability that a click ends the session (the cascade model: 1 in its first form). With 0 this is the
         position-based model, whose expected number of clicks on a list is the DCG with these gains and discounts.
+
+    See Also
+    --------
+    simulate.click_log : Impressions of such users.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> users = dl.simulate.ClickModel(attraction=[0.1, 0.5, 0.9], examination=[1.0, 0.6, 0.4])
+    >>> len(users.examination)
+    3
     """
 
     attraction: Floats
@@ -101,6 +112,11 @@ def click_log(
     ------
     InputError
         If a setting is impossible.
+
+    See Also
+    --------
+    preferences_from_interleaving : Turn clicks into preferences.
+    simulate.ClickModel : The users.
 
     Examples
     --------

@@ -55,6 +55,11 @@ def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
     InputError
         If the name is neither of the two, or a size is not a positive integer.
 
+    See Also
+    --------
+    DCG.standard : Textbook metrics.
+    simulate.preference_pairs : Judgements under it.
+
     Examples
     --------
     >>> ground_truth("D2", depth=3)
@@ -121,6 +126,10 @@ def judge(
     InputError
         If the arrays do not match, or a setting is impossible: more flips than decided pairs, a probability out of
         range, a negative temperature, a rater without an error rate.
+
+    See Also
+    --------
+    simulate.preference_pairs : Draw lists and judge them.
 
     Examples
     --------
@@ -189,6 +198,11 @@ def preference_pairs(
     InputError
         If a setting is impossible, or the truth ties all such lists.
 
+    See Also
+    --------
+    simulate.write_log : The same as a file.
+    read_preferences : Real judgements.
+
     Examples
     --------
     >>> log = preference_pairs(ground_truth("D1"), 200, seed=0)
@@ -231,6 +245,19 @@ def write_log(
     ------
     InputError
         If a setting is impossible, pyarrow is missing, or the file cannot be written.
+
+    See Also
+    --------
+    simulate.preference_pairs : The same in memory.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import dcglearn as dl
+    >>> with TemporaryDirectory() as folder:
+    ...     dl.simulate.write_log(f"{folder}/log.jsonl", dl.simulate.ground_truth("D1"), 20, seed=0)
+    ...     len(dl.read_preferences(f"{folder}/log.jsonl"))
+    20
     """
     try:
         import pyarrow as pa
@@ -279,6 +306,10 @@ def ungraded_pairs(
     ------
     InputError
         If a setting is impossible, or the truth ties all such rankings.
+
+    See Also
+    --------
+    Preferences.from_documents : Rankings of the same documents.
 
     Examples
     --------

@@ -49,6 +49,10 @@ def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed
     InputError
         If `depth` exceeds N, or the grades are not one list of grades.
 
+    See Also
+    --------
+    simulate.free_lists : Lists with their own mixes of grades.
+
     Examples
     --------
     >>> np.sort(permutations([2, 1, 0, 0], n=3, seed=0)).tolist()
@@ -75,6 +79,10 @@ def free_lists(n_grades: int, depth: int, n: int, seed: Seed = None, probabiliti
     ------
     InputError
         If the probabilities are not L numbers from 0 to 1 that add up to 1.
+
+    See Also
+    --------
+    simulate.permutations : Lists of the same documents.
 
     Examples
     --------
@@ -112,6 +120,10 @@ def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 
     InputError
         If `n_replaced` exceeds K.
 
+    See Also
+    --------
+    simulate.free_lists : Lists without common documents.
+
     Examples
     --------
     >>> lists = partial_overlap([2, 2, 2, 2], n=5, n_replaced=1, n_grades=3, seed=0)
@@ -128,6 +140,10 @@ def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 
 
 def permuted_documents(depth: int, n: int, seed: Seed = None) -> Grades:
     """Return n random rankings of the documents 0..K-1, shape (n, K), K <= 127 (Zhou et al. 2008, section 8).
+
+    See Also
+    --------
+    simulate.ungraded_pairs : Judge them.
 
     Examples
     --------
@@ -162,6 +178,10 @@ def optimal_pairs(
     ------
     InputError
         If `others` is neither of the two.
+
+    See Also
+    --------
+    simulate.permutations : Pairs at random.
 
     Examples
     --------
@@ -211,6 +231,10 @@ def noisy_grades(
     InputError
         If neither or both of `n_documents` and `rate` are given, `n_documents` exceeds the number of known grades, or
         the scale has only one grade.
+
+    See Also
+    --------
+    simulate.preference_pairs : Has wrong grades as an option.
 
     Examples
     --------
