@@ -152,7 +152,7 @@ def read_carefully(
     """
     if skip_bad is not None:
         refuse_existing(skip_bad, force=True)
-    good = _GoodLines(source, rules)
+    good = GoodLines(source, rules)
     bad: list[bytes] = []
     reasons: list[str] = []
     for number, item in source:
@@ -173,7 +173,7 @@ def read_carefully(
     return good.table(), {"bad lines": len(bad), **dict.fromkeys(reasons, 1)}
 
 
-class _GoodLines:
+class GoodLines:
     """The good lines so far, and the depth and columns that the first of them sets for all."""
 
     def __init__(self, source: Source, rules: Rules) -> None:

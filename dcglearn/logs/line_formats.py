@@ -78,7 +78,7 @@ class JsonLines(Source):
         self._decoder = _decoder(roles)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        return _lines(self.data)
+        return numbered_lines(self.data)
 
     @property
     def names(self) -> Sequence[str]:
@@ -117,7 +117,7 @@ class TextLines(Source):
 
     def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
         self.data, self.roles = data, roles
-        lines = _lines(data)
+        lines = numbered_lines(data)
         self.header_line, self.header = next(lines)
         excel = re.fullmatch(rb'"?sep=([,;|\t])"?\s*', self.header)
         if excel:
@@ -140,7 +140,7 @@ class TextLines(Source):
         return self._names
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        return ((number, line) for number, line in _lines(self.data) if number > self.header_line)
+        return ((number, line) for number, line in numbered_lines(self.data) if number > self.header_line)
 
     def record(self, item: bytes) -> dict[str, Any]:
         """Return the values by role."""
@@ -338,7 +338,7 @@ def decoded(line: bytes) -> str:
         raise InputError(f"byte 0x{line[error.start]:02x} is not UTF-8 text; save the file as UTF-8") from error
 
 
-def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that are not blank, with their numbers, without their ends."""
     for number, line in enumerate(io.BytesIO(data), 1):
         if line.strip():

@@ -141,8 +141,11 @@ def columns_of(
 ) -> tuple[Table, dict[str, int]]:
     """Return the columns of a source by role, and the counts of what was left out; messages call it `name`."""
     from dcglearn.logs.fast_pass import read_fast
+    from dcglearn.logs.first_fault import raise_first_fault
 
     fast = read_fast(source, rules)
+    if fast is None and skip_bad is None:
+        raise_first_fault(name, source, rules)
     table, dropped = (fast, {}) if fast is not None else read_carefully(name, source, rules, skip_bad)
     how = "in one pass" if fast is not None else "line by line, since something in it is unusual"
     _LOG.info("%s: read as %s %s", name, source.form, how)
