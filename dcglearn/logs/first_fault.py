@@ -34,6 +34,8 @@ def raise_first_fault(name: str, source: Source, rules: Rules) -> None:
     if not isinstance(source, JsonLines | TextLines) or len(source.data) < LEAST_BYTES:
         return
     number, first = next(iter(source), (0, b""))
+    if not first:  # nothing after the header
+        return
     good = GoodLines(source, rules)
     _add(name, good, source, number, first)
     begin, header_line = b"", 0

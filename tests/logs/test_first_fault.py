@@ -66,6 +66,11 @@ def test_winners_that_only_the_whole_log_explains_are_no_fault(monkeypatch):
     assert message_of(JsonLines, [*lines, lines[0].replace('"winner": 0', '"winner": 2')], Rules()) is None
 
 
+def test_nothing_but_blank_lines_after_a_header(monkeypatch):
+    monkeypatch.setattr(first_fault, "LEAST_BYTES", 0)
+    assert "nothing after the header" in message_of(TextLines, ["a,b,winner", *[" "] * 9], Rules())
+
+
 def test_few_lines_are_read_carefully(monkeypatch):
     monkeypatch.setattr(first_fault, "LEAST_BYTES", 0)
     read = []
