@@ -27,7 +27,7 @@ DAMAGE = [
 ]
 
 
-def log(kind, n=400):
+def log(kind, n=200):
     rows = [([*RNG.integers(0, 4, 3).tolist(), 4], [3, 4, 1, 0], "ab"[int(i)]) for i in RNG.integers(0, 2, n)]
     if kind is JsonLines:
         return [json.dumps({"a": a, "b": b, "winner": w, "rater": "r1"}) for a, b, w in rows]
@@ -49,7 +49,7 @@ def test_the_same_line_is_named_in_the_same_words(kind, monkeypatch):
     for _, damage in DAMAGE:
         for rules in (Rules(), Rules(n_grades=5, depth=3, pad=True)):
             lines = log(kind)
-            for place in RNG.integers(1, len(lines), 2):
+            for place in RNG.integers(1, len(lines), 1):
                 lines[place] = damage(lines[place])
             monkeypatch.setattr(first_fault, "LEAST_BYTES", 10**9)
             expected = message_of(kind, lines, rules)
