@@ -45,6 +45,9 @@ TOP_ERROR = -0.02
 THRESHOLD_SPREAD = 2.0
 """Prior standard deviation of the logs of the steps between thresholds; their mean is 0."""
 
+GROUP = 32
+"""Values are computed at this many points at once: more need more memory than is near the processor."""
+
 
 @dataclass(frozen=True)
 class Curves:
@@ -211,7 +214,8 @@ class Objective:
 
     def values(self, thetas: Floats) -> Floats:
         """Return the objective at parameters, shape (B, p)."""
-        values: Floats = self.at(thetas, VALUE).value
+        groups = [thetas[i : i + GROUP] for i in range(0, len(thetas), GROUP)]
+        values: Floats = np.concatenate([self.at(group, VALUE).value for group in groups])
         return values
 
     def at(self, thetas: Floats, order: int) -> Local:
