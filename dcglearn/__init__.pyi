@@ -25,10 +25,12 @@ from .learning.cross_validation import choose_C as choose_C
 from .learning.cross_validation import ridge_path as ridge_path
 from .learning.dcg_learner import DCGLearner as DCGLearner
 from .learning.held_out import compare_learners as compare_learners
+from .learning.lack_of_fit import lack_of_fit as lack_of_fit
 from .learning.next_pairs import suggest_pairs as suggest_pairs
 from .learning.noise_ceiling import noise_ceiling as noise_ceiling
 from .learning.product_form import position_dependence as position_dependence
 from .learning.rater_agreement import rater_agreement as rater_agreement
+from .learning.segment_test import segment_test as segment_test
 from .learning.similarity import gauge_free_similarity as gauge_free_similarity
 from .learning.similarity import identifiable_similarity as identifiable_similarity
 from .learning.similarity import similarity as similarity

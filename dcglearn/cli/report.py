@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.cli.log_options import describe, left_out, n_pairs
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.bands import Bands, bootstrap_bands
+from dcglearn.learning.closing_forms import ClosingForm, closing_forms
 from dcglearn.learning.cross_validation import ChosenC, choose_C
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.forms import scores_table
@@ -220,6 +221,8 @@ def learn_report(
             reference_C = learner.C if isinstance(learner, UtilityLearner) else C if C != 1.0 else "auto"
             metrics: dict[str, Any] = {"current": current, "utility": _beyond(learner)}
             comparison = compare_dcg(_dcg(learner)[0], train, test, C=reference_C, seed=seed, **metrics)
+            if comparison.below_ceiling:
+                comparison = replace(comparison, closing=_closing(train, comparison, learner, seed))
     if bands and method != "dcg":
         raise InputError('bands go with method="dcg"')
     checkpointing = {"checkpoint": checkpoint, "resume": resume}
@@ -299,6 +302,15 @@ def _form_lines(learner: DCGLearner) -> list[str]:
     if learner.form_ == "dcg":
         return lines
     return [*lines, "", f"list utility ({learner.form_}):", learner.utility_.table(), "", "the DCG that fits best:"]
+
+
+def _closing(
+    train: Preferences, comparison: Comparison, learner: DCGLearner | UtilityLearner, seed: int
+) -> tuple[ClosingForm, ...]:
+    """Return how far forms beyond the DCG close the gap to the ceiling; none for a learner that has such a form."""
+    if not isinstance(learner, DCGLearner) or learner.form_ != "dcg" or comparison.ceiling is None:
+        return ()
+    return closing_forms(train, comparison.ceiling.pairs, learner, comparison.by, seed)
 
 
 def _dcg(learner: DCGLearner | UtilityLearner) -> tuple[DCG, Factoring | None]:

@@ -21,6 +21,7 @@ from dcglearn.metric.textbook_lists import textbook_list_metrics
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dcglearn.learning.closing_forms import ClosingForm
     from dcglearn.logs.counting import Metric
     from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.dcg import DCGLike
@@ -90,6 +91,8 @@ class Comparison:
         Share of the ceiling's pairs that the learned metric respects.
     no_ceiling : str
         Why there is no ceiling.
+    closing : tuple of ClosingForm
+        Where the learned DCG is below the ceiling, how far utilities beyond it are ahead on the ceiling's pairs.
     """
 
     rows: tuple[Row, ...]
@@ -101,6 +104,7 @@ class Comparison:
     ceiling: NoiseCeiling | None = None
     reached: float | None = None
     no_ceiling: str = ""
+    closing: tuple[ClosingForm, ...] = ()
 
     def __getitem__(self, name: str) -> Row:
         """Return the row of this name, or else the first whose name begins with it."""
@@ -137,12 +141,31 @@ class Comparison:
         )
 
     @property
+    def below_ceiling(self) -> bool:
+        """Whether the noise ceiling is shown to lie above the learned metric."""
+        return self.ceiling is not None and self.reached is not None and self.ceiling.interval[0] > self.reached
+
+    @property
+    def closes(self) -> str:
+        """Which form closes part of the gap to the ceiling, in words; empty where none was tried."""
+        if not self.closing:
+            return ""
+        forms = [closing for closing in self.closing if closing.form is not None]
+        best = max(forms, key=lambda closing: closing.share)
+        if best.low <= 0:
+            return "no form beyond the DCG is shown to close the gap on these pairs"
+        return (
+            f"{best.name} closes {100 * best.lead:.1f} points of what gains times discounts cannot: learn with "
+            f"--form {best.form}"
+        )
+
+    @property
     def room(self) -> str:
         """How far the learned metric is from the noise ceiling, in words; why there is none, where there is none."""
         if self.ceiling is None or self.reached is None:
             return self.no_ceiling
-        share, low = self.ceiling.share, self.ceiling.interval[0]
-        if low <= self.reached:
+        share = self.ceiling.share
+        if not self.below_ceiling:
             return (
                 f"no function of the grades is shown to be better there than {self.learned} ({self.reached:.1%} of "
                 f"the preferences; the noise ceiling is about {share:.1%})"
@@ -156,7 +179,9 @@ class Comparison:
         """Return plain Python values."""
         ceiling = None if self.ceiling is None else {**self.ceiling.to_dict(), "room": self.room}
         rows = [vars(row) for row in self.rows]
-        return {**vars(self), "rows": rows, "ceiling": ceiling, "verdict": self.verdict}
+        closing = [vars(form) for form in self.closing]
+        words = {"verdict": self.verdict, "closes": self.closes}
+        return {**vars(self), "rows": rows, "ceiling": ceiling, "closing": closing, **words}
 
     def __str__(self) -> str:
         head = f"share of {self.n_held_out} held-out pairs respected, learned from {self.n_train} others"
@@ -175,6 +200,8 @@ class Comparison:
             f"  {ceiling.lower:.4f}  reached by the lists' own worth, on held-out {unit}s",
             f"  {ceiling.upper:.4f}  reached by the lists' own worth, on the same {unit}s (too high)",
             self.room,
+            *map(str, self.closing),
+            *([self.closes] if self.closes else []),
         ]
 
 

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from dcglearn.logs.counting import Metric
     from dcglearn.logs.rating_counts import RatingCounts
 
+OF_PAIRS = ("pairs", "rows", "right", "log_likelihood")
+"""Attributes of a ceiling with an entry for each pair."""
+
 LEVEL = 0.9
 """Level of the interval."""
 
@@ -99,6 +102,11 @@ class NoiseCeiling:
         What the folds divide.
     pairs : Preferences
         The covered pairs: `share` is to be compared with a metric's share of these.
+    rows : ndarray of int, shape (n,)
+        Their rows in the log.
+    right, log_likelihood : ndarray, shape (n,)
+        How far the cross-fitted order respects each covered pair, from 0 to 1, and the log probability that it gives to
+        the preference, in the mean over the pair's held-out ratings or judgements.
     """
 
     share: float
@@ -111,14 +119,17 @@ class NoiseCeiling:
     n_units: int
     unit: str
     pairs: Preferences
+    rows: NDArray[np.intp]
+    right: Floats
+    log_likelihood: Floats
 
     def share_of(self, metric: Metric) -> float:
         """Return the share of the covered pairs that a metric respects; its ties count half."""
         return self.pairs.agreement(metric).share
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, without the pairs."""
-        values = {name: value for name, value in vars(self).items() if name != "pairs"}
+        """Return plain Python values, without those of each pair."""
+        values = {name: value for name, value in vars(self).items() if name not in OF_PAIRS}
         return {**values, "interval": list(self.interval), "level": LEVEL}
 
     def __str__(self) -> str:
@@ -189,13 +200,13 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
     given = as_preferences(log)
     if fewest is not None:
         whole_number(fewest, "fewest", 2)
-    decided = given[given.differing].decided
-    if not len(decided):
+    if not len(given[given.differing].decided):
         raise InputError("no noise ceiling: the log holds no preference between two different lists")
     rng = np.random.default_rng(seed)
-    sample = decided
-    if len(decided) > MOST_PAIRS:
-        sample = decided[np.sort(rng.choice(len(decided), MOST_PAIRS, replace=False))]
+    rows = np.flatnonzero(given.differing if given.tie is None else given.differing & ~given.tie)
+    if len(rows) > MOST_PAIRS:
+        rows = np.sort(rng.choice(rows, MOST_PAIRS, replace=False))
+    sample = given[rows]
     with one_blas_thread():
         units = _Ratings(sample, fewest) if sample.ratings is not None else _Judgements(sample, fewest)
         covered = units.covered
@@ -206,23 +217,28 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
                 f"such lists make up {share:.1%} of the log (it takes {FEWEST_LISTS} lists, {FEWEST_UNITS} "
                 f"{units.unit}s and {LEAST_COVERED:.0%}): collect more {units.unit}s of the same lists"
             )
-        return _estimated(units, share, rng)
+        return _estimated(units, share, rows, rng)
 
 
-def _estimated(units: _Ratings | _Judgements, covered: float, rng: np.random.Generator) -> NoiseCeiling:
-    """Return the ceiling of lists of which enough recur."""
+def _estimated(
+    units: _Ratings | _Judgements, covered: float, rows: NDArray[np.intp], rng: np.random.Generator
+) -> NoiseCeiling:
+    """Return the ceiling of lists of which enough recur; `rows` are those of the units' log."""
     first, second, weight = units.first, units.second, units.weight[units.covered]
     ahead, behind = np.zeros(len(first)), np.zeros(len(first))
-    held_out: list[tuple[Floats, Floats, Floats]] = []
+    held_out: list[tuple[Floats, Floats, Floats, NDArray[np.intp]]] = []
     for worth, held_weight in units.splits(rng):
         difference, variance = worth.difference(first, second)
         ahead += held_weight * (np.sign(difference) + 1) / 2
         behind += held_weight * (1 - np.sign(difference)) / 2
-        seen = held_weight > 0
-        held_out.append((difference[seen], variance[seen], held_weight[seen]))
+        seen = np.flatnonzero(held_weight)
+        held_out.append((difference[seen], variance[seen], held_weight[seen], seen))
     total = float((ahead + behind).sum())
     lower = float(ahead.sum()) / total
-    slope = _slope(*map(np.concatenate, zip(*held_out, strict=True)))
+    *evidence, pair = map(np.concatenate, zip(*held_out, strict=True))
+    slope = _slope(*evidence)
+    log_likelihood = np.bincount(pair, -evidence[2] * _losses(slope, *evidence[:2]), len(first))
+    held = np.maximum(ahead + behind, np.finfo(float).tiny)
     lost = []
     for theta in units.fitted.draws(int(np.clip(MOST_TERMS // len(first), DRAWS // 4, DRAWS)), rng):
         lead = np.tanh(slope * (theta[first] - theta[second]) / 2)  # P(first preferred) - P(second preferred)
@@ -244,6 +260,9 @@ def _estimated(units: _Ratings | _Judgements, covered: float, rng: np.random.Gen
         n_units=units.n_units,
         unit=units.unit,
         pairs=units.log[units.covered],
+        rows=rows[units.covered],
+        right=ahead / held,
+        log_likelihood=log_likelihood / held,
     )
 
 
@@ -255,10 +274,14 @@ def _slope(difference: Floats, variance: Floats, weight: Floats) -> float:
     unit = max(float(np.sqrt(np.average(difference**2 + variance, weights=weight))), 1e-12)
 
     def loss(log_slope: float) -> float:
-        slope = np.exp(log_slope) / unit
-        return float(weight @ np.logaddexp(0, -slope * difference / np.sqrt(1 + np.pi * slope**2 * variance / 8)))
+        return float(weight @ _losses(np.exp(log_slope) / unit, difference, variance))
 
     return float(np.exp(minimize_scalar(loss, bounds=(-6, 6), method="bounded").x)) / unit
+
+
+def _losses(slope: float, difference: Floats, variance: Floats) -> Floats:
+    """Return minus the log probability of preferences for what is better by a difference with this variance."""
+    return np.logaddexp(0, -slope * difference / np.sqrt(1 + np.pi * slope**2 * variance / 8))
 
 
 def _folds_of(weight: Floats, rng: np.random.Generator) -> Floats:

@@ -128,6 +128,26 @@ def position_dependence(
     )
 
 
+def free_utility(log: Preferences) -> Utility:
+    """Return the logistic fit of weights free at each grade and position, in units of the judges' noise.
+
+    Weights rise with the grade and fall with the position. Ties are left out; where lists recur, the log counts as no
+    more judgements than it has lists.
+    """
+    log = log[log.differing].decided
+    with one_blas_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        judgements = _judgements(log, _effective_share(log))
+        shape = (log.n_grades - 1, log.depth)
+
+        def cost(flat: Floats) -> tuple[float, Floats]:
+            value, slope = _cost(judgements, flat.reshape(shape))
+            return value, slope.ravel()
+
+        free = _minimised(cost, np.full(shape, 1e-2).ravel()).x
+    return Utility(weights_of_increments(free.reshape(shape)), log.grade_names)
+
+
 def _degrees_of_freedom(log: Preferences) -> int:
     if not log.graded:
         raise InputError("a log of documents has no grades, so no gains to test")

@@ -1,0 +1,128 @@
+"""What a DCG cannot express of a log, in parts; and whether segments need DCGs of their own."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.learning.held_out_values import folds_of, held_out_values
+from dcglearn.learning.lack_of_fit import CEILING_NAME, LackOfFit, Part, lack_of_fit, meaning
+from dcglearn.learning.segment_test import segment_test
+from dcglearn.logs.preferences import Preferences
+from dcglearn.metric.dcg import DCG
+from dcglearn.metric.list_utility import ListUtility
+from dcglearn.simulate import preference_pairs
+from tests.makers import random_log
+
+ENOUGH = ListUtility([0, 0.5, 0.6], [1, 0.95, 0.9, 0.85, 0.8], stops=[0, 0, 1])
+LOOKERS = DCG([0, 0.1, 0.2, 0.6, 1], 1 / np.arange(1.0, 6))
+READERS = DCG([0, 0.8, 0.9, 0.95, 1], np.ones(5))
+
+
+@pytest.fixture(scope="module")
+def of_enough():
+    """The parts of a log of 400 judgements by people for whom one good answer is enough."""
+    rng = np.random.default_rng(0)
+    pairs = rng.choice(3, (400, 2, 5), p=[0.4, 0.3, 0.3])
+    first, second = ENOUGH.score(pairs[:, 0]), ENOUGH.score(pairs[:, 1])
+    swap = rng.random(400) > expit(30 * (first - second))
+    pairs[swap] = pairs[swap, ::-1]
+    return lack_of_fit(Preferences(pairs, n_grades=3), n_resamples=50)
+
+
+def test_saturation_is_found_where_one_good_answer_is_enough(of_enough):
+    assert of_enough.form == "saturation" and of_enough.utility.stops[-1] > 0.5
+    part = of_enough["saturation"]
+    assert part.shown and part.ahead > 0 and part.likelihood_ahead > 0
+    assert "two good results are rated hardly better than one: a DCG cannot express this" in str(of_enough)
+    assert "--form saturation" in str(of_enough)
+
+
+def test_all_parts_are_measured_on_the_pairs_of_the_ceiling(of_enough):
+    assert [part.name for part in of_enough.parts][-1] == CEILING_NAME
+    assert of_enough.n_pairs == len(of_enough.ceiling.pairs)
+    assert of_enough[CEILING_NAME].share == of_enough.ceiling.share
+    plain = of_enough.to_dict()
+    assert plain["form"] == "saturation" and plain["parts"][0]["ahead"] == 0 and plain["utility"]["stops"]
+
+
+def test_logs_without_lists_that_recur_have_no_ceiling_and_a_dcg_is_not_refused():
+    result = lack_of_fit(random_log(60, noise=0.1), n_resamples=30)
+    assert result.ceiling is None and result.form is None
+    assert "neither saturation nor a share of the best result is shown" in str(result)
+    assert "no noise ceiling: only 0 lists recur" in str(result)
+
+
+def test_a_part_is_shown_by_share_or_by_likelihood_but_not_against_the_share():
+    def part(ahead, likelihood):
+        return Part("x", 0.7, -0.5, ahead, 0.01, likelihood, 0.01)
+
+    assert part(0.03, 0.0).shown and part(0.0, 0.03).shown and part(-0.01, 0.03).shown
+    assert not part(0.02, 0.02).shown and not part(-0.03, 0.03).shown
+
+
+def test_meanings():
+    assert meaning(ListUtility([0, 1], [1, 1], best=0.25)).startswith("the best result alone counts for 25%")
+    assert "counts 50% less" in meaning(ListUtility([0, 1], [1, 1], stops=[0, 0.5]))
+    assert isinstance(LackOfFit((), ("a sentence",), None, None, None, 0, "pair").to_dict(), dict)
+
+
+@pytest.mark.parametrize("unit", ["pair", "list", "rater"])
+def test_each_pair_is_held_out_once_and_never_trained_on(unit):
+    rng = np.random.default_rng(0)
+    log = Preferences(rng.integers(0, 2, (200, 2, 3)), rater=rng.integers(0, 12, 200))
+    log = log[log.differing]
+    first, second = log.clusters(unit)
+    held_out = []
+    for train, test in folds_of(log, unit, seed=1):
+        seen = np.concatenate([first[train], second[train]])
+        assert not np.isin(np.concatenate([first[test], second[test]]), seen).any()
+        held_out += test.tolist()
+    assert len(held_out) == len(set(held_out)) > 0.9 * len(log)
+
+
+def test_the_link_is_fitted_to_the_training_pairs():
+    train, test = (preference_pairs(LOOKERS, 2000, lists="free", temperature=0.2, seed=s) for s in (0, 1))
+    right, log_likelihood = held_out_values(LOOKERS, train, test)
+    chance = expit((LOOKERS.score(test.preferred) - LOOKERS.score(test.other)) / (0.2 * LOOKERS.gains[-1]))
+    assert right.mean() == test.agreement(LOOKERS).share
+    assert log_likelihood.mean() == pytest.approx(np.log(chance).mean(), abs=0.02)
+
+
+def two_segments(second, n=150, column="segment"):
+    parts = [preference_pairs(d, n, lists="free", temperature=0.1, seed=s) for s, d in enumerate((LOOKERS, second))]
+    preferred, other = (np.vstack([getattr(part, name) for part in parts]) for name in ("preferred", "other"))
+    return Preferences(preferred, other, n_grades=5, **{column: np.repeat(["one", "two"], n)})
+
+
+def test_two_populations_are_found_and_one_is_not():
+    found = segment_test(two_segments(READERS), n_resamples=50)
+    assert found.found and found.gain > 0 and "learn one for each" in str(found)
+    assert [part.name for part in found.segments] == ["one", "two"]
+    assert all(part.own > part.common for part in found.segments)
+    by_rater = segment_test(two_segments(READERS, column="rater"), "rater", n_resamples=50)
+    assert by_rater.found and by_rater.unit == "pair"
+    one = segment_test(two_segments(LOOKERS), n_resamples=50)
+    assert not one.found and one.to_dict()["found"] is False and "one DCG for all is" in one.sentence
+
+
+def test_segments_that_cannot_be_compared_are_refused_in_words():
+    log = two_segments(READERS, n=30)
+    with pytest.raises(InputError, match="all pairs are of one segment, 'one'"):
+        segment_test(log[log.segment == "one"])
+    few = log[np.r_[0:30, 30:33]]
+    with pytest.raises(InputError, match=r"1 of 2 segment\(s\) have at least 20 decided pairs \(the largest, 'one'"):
+        segment_test(few)
+    with pytest.raises(InputError, match="the log has no column 'query'"):
+        segment_test(log, "query")
+    with pytest.raises(InputError, match="by='colour' is not one of"):
+        segment_test(log, "colour")
+
+
+def test_a_segment_of_three_judgements_keeps_the_common_dcg():
+    log = two_segments(READERS, n=40)
+    segment = log.segment.astype("<U5")
+    segment[:3] = "three"
+    result = segment_test(Preferences(log.preferred, log.other, n_grades=5, segment=segment), n_resamples=30)
+    small = result.segments[-1]
+    assert (small.name, small.n_pairs, small.own) == ("three", 3, None) and "too few: the common DCG" in str(result)
