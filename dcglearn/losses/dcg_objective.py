@@ -49,6 +49,9 @@ class DCGObjective(Objective):
     k: int | Literal["depth"] | None
     normalise: bool
 
+    log2_share: ClassVar[float] = 0.5
+    """Share of ``1 / log2(rank + 1)`` in the discounts that weigh swaps; the rest is the DCG's own."""
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.dcg, str):
@@ -84,18 +87,32 @@ class DCGObjective(Objective):
         """Return each query's weight over its ideal value, or 0 unless that is positive, shape (n_queries,)."""
         raise NotImplementedError
 
-    def _swap_lambdas(self, batch: Batch, discounts: Floats, step: int) -> tuple[Floats, Floats]:
+    def swap_discounts(self, longest: int) -> Floats:
+        """Return the discounts at ranks 1..longest by which `lambdas` weighs a swap, shape (longest,).
+
+        The order of expected gains is best under every discount, so all pairs teach it. Discounts that are nearly flat,
+        or nearly all at the first rank, would leave most pairs without a weight: half of the weight is that of log2.
+        """
+        own = self._tailed(longest)
+        textbook = np.abs(own).max(initial=0.0) / np.log2(np.arange(2.0, longest + 2))
+        return (1 - self.log2_share) * own + self.log2_share * textbook
+
+    def _tailed(self, longest: int) -> Floats:
+        """Return the DCG's discounts at ranks 1..longest, past the last one those of its smooth tail."""
+        raise NotImplementedError
+
+    def _swap_lambdas(self, batch: Batch, step: int) -> tuple[Floats, Floats]:
         """Return the lambdas and their curvature, see `Objective.lambdas`.
 
         Parameters
         ----------
         batch : Batch
-        discounts : ndarray, shape (longest,)
         step : int
             The slope of a pair's comparison: a constant of `swap_kernel`.
         """
         classes, n_classes = self._classes
-        arrays = batch.scores, classes[batch.grades], n_classes, self.dcg.gains[batch.grades], batch.offsets, discounts
+        gains, discounts = self.dcg.gains[batch.grades], self.swap_discounts(batch.longest)
+        arrays = batch.scores, classes[batch.grades], n_classes, gains, batch.offsets, discounts
         how = self.per_score, step, self.normalise, self._factors(batch, np.ones(batch.n_queries))
         out = np.empty(len(batch.scores)), np.empty(len(batch.scores))
         n_chunks = min(n_chunks_of(SWAP_COST * batch.n_pairs()), batch.n_queries)
@@ -114,6 +131,9 @@ class WholeRankObjective(DCGObjective):
         own = len(self.dcg.discounts)
         k = int(min(depth_of(self.k, self.dcg), max(longest, own)))
         return self.dcg.discounts[:k] if k <= own else self._continued(k)
+
+    def _tailed(self, longest: int) -> Floats:
+        return self._continued(longest)
 
     def _continued(self, depth: int) -> Floats:
         """Return the discounts at ranks 1..depth: the DCG's own, then the tail of the smooth discount."""
@@ -157,4 +177,7 @@ class SoftRankObjective(DCGObjective):
         return dcg_kernel.dcg_of_ranks(ranks, *gains, *how, slope), slope
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
-        return self._swap_lambdas(batch, self._discount.vector(batch.longest), self._step)
+        return self._swap_lambdas(batch, self._step)
+
+    def _tailed(self, longest: int) -> Floats:
+        return self._discount.vector(longest)

@@ -131,7 +131,8 @@ class Objective:
         """Return LambdaMART's lambdas and their curvature, to which boosted trees are fitted in place of the gradient.
 
         Objectives of soft ranks, and LambdaRank, weigh a pair of documents a, b with gains G, scores f, and discounts D
-        at their ranks by the change of the DCG if the two are swapped::
+        at their ranks (`DCGObjective.swap_discounts`: the mean of the DCG's own and of log2's) by the change of the DCG
+        if the two are swapped::
 
             lambda_ab = |(G_a - G_b) (D_a - D_b)| step(alpha (f_a - f_b)) / (|f_a - f_b| + 0.001 / alpha)
             curvature_ab = lambda_ab / (|f_a - f_b| + 1.5 / alpha)

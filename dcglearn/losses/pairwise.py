@@ -155,7 +155,7 @@ class LambdaRank(WholeRankObjective):
         return value, unsorted(order, slopes.sum(axis=0))
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
-        return self._swap_lambdas(batch, self._continued(batch.longest), LOGISTIC)
+        return self._swap_lambdas(batch, LOGISTIC)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,8 @@ def twin(loss, f, y, offsets):
     gains = loss.dcg.gains[y]
     for q, (start, stop) in enumerate(pairwise(offsets)):
         order = sorted(range(start, stop), key=lambda i: (-f[i], gains[i]))
-        c = loss._continued(stop - start) if isinstance(loss, LambdaRank) else loss._discount.vector(stop - start)
+        own = loss._continued(stop - start) if isinstance(loss, LambdaRank) else loss._discount.vector(stop - start)
+        c = [d / 2 + max(own) / 2 / math.log2(r + 2) for r, d in enumerate(own)]
         factor = loss._factors(_batch(loss, f, y, offsets), np.ones(len(offsets) - 1))[q]
         total, sums, curve = 0.0, np.zeros(len(f)), np.zeros(len(f))
         for p, i in enumerate(order):
@@ -124,6 +125,18 @@ def test_what_must_not_matter(kind):
     # Scores in another unit, seen with the sharpness in that unit: lambdas per unit of score.
     scaled = loss.for_scale(10.0).lambdas(10 * f, y, offsets)
     np.testing.assert_allclose(scaled, (direction / 10, bend / 100), rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_swaps_are_weighed_by_log2_too(kind):
+    loss = kind(DCG([0, 1], [3.0, 0.3]))
+    own = kind(loss.dcg)._tailed(4)
+    np.testing.assert_allclose(own[:2], [3.0, 0.3])
+    np.testing.assert_allclose(loss.swap_discounts(4), own / 2 + 1.5 / np.log2([2, 3, 4, 5]))
+    textbook = kind(DCG.standard(3, 10))
+    np.testing.assert_allclose(textbook.swap_discounts(30), 1 / np.log2(np.arange(2, 32)))
+    alone = type("Alone", (kind,), {"log2_share": 0.0})(loss.dcg)
+    np.testing.assert_array_equal(alone.swap_discounts(4), own)
 
 
 @pytest.mark.parametrize("kind", KINDS)

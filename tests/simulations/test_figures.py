@@ -184,6 +184,19 @@ class TestTheStudies:
         assert (table["harm_far"] >= table["harm"]).all()
         assert (table["non_inferior_far"] >= table["non_inferior"]).all()
 
+    def test_p_trees_are_compared_where_validation_stops_them(self, quick):
+        pytest.importorskip("lightgbm")
+        module = importlib.import_module("simulations.study_p_trees_against_lambdarank")
+        table = quick("study_p_trees_against_lambdarank")
+        assert set(table["method"].unique()) == {"lambdarank", *module.LOSSES}
+        assert table["ndcg"].is_between(0.4, 1).all()
+        stopped, whole = (table.filter(stop=stop)["trees"] for stop in ("validation", "all trees"))
+        assert (whole == module.QUICK_TREES).all() and (stopped <= whole).all() and (stopped < whole).any()
+        textbook = table.filter(metric="textbook")
+        for name in ("own discounts, with a tail", "log2 alone"):  # three names of one loss: its discounts are log2's
+            found, error = module.difference(textbook, name)
+            assert (found, error) == pytest.approx(module.difference(textbook, module.DEFAULT), abs=1e-9)
+
     def test_the_training_metric_matters(self, quick):
         table = quick("train_metric_matrix")
         for name, other in (("binary1-log2", "true"), ("true", "binary1-log2")):
