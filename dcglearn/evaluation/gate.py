@@ -78,7 +78,7 @@ class Gate:
         return f"{self.min_difference:+.4f}" if self.min_difference else "0"
 
     def _sentence(self, row: Verdict) -> str:
-        interval = f"{self.level:.0%} interval {row.low:+.4f} to {row.high:+.4f}"
+        interval = f"{100 * self.level:g}% interval {row.low:+.4f} to {row.high:+.4f}"
         words = f"{row.run}: {row.verdict} than {row.baseline} under {row.measure}"
         if row.verdict == "undecided":
             words = f"{row.run}: undecided against {row.baseline} under {row.measure}"
@@ -90,7 +90,7 @@ class Gate:
         side, outcome = ("upper", "below") if self.rule == "harm" else ("lower", "above")
         what = "fails if" if self.rule == "harm" else "passes only if"
         return (
-            f"{self.rule}, one-sided: a run {what} the {side} limit of its {self.level:.0%} interval is {outcome} "
+            f"{self.rule}, one-sided: a run {what} the {side} limit of its {100 * self.level:g}% interval is {outcome} "
             f"{self._margin}; at a true difference of {self._margin} that happens with a "
             f"probability of {self.error:.2g}"
         )
@@ -102,7 +102,7 @@ class Gate:
 
     def _power(self, row: Verdict) -> str:
         loss = row.detectable - self.min_difference
-        shown = f"a loss of {loss:.4f}" if loss > 0 else f"a true difference of {-loss:+.4f} to be worse"
+        shown = f"a loss of {loss:.4f}" if loss >= 0 else f"a true difference of {-loss:+.4f} to be worse"
         if self.rule == "non-inferior":
             shown = f"a true difference of {self.min_difference + row.detectable:+.4f} to be not worse"
         return one_line(f"these {row.n_topics} topics can show {shown} four times in five ({row.run}, {row.measure})")
@@ -111,7 +111,8 @@ class Gate:
         lines = [f"gate: {'passed' if self.passed else 'failed'}"]
         lines += [f"  {self._sentence(row)}" for row in self.verdicts]
         lines += [
-            f"  {row.run}: only {row.n_shared} of {row.n_topics} topics are in both runs" for row in self._partial
+            f"  {one_line(row.run)}: only {row.n_shared} of {row.n_topics} topics are in both runs"
+            for row in self._partial
         ]
         return "\n".join([*lines, f"rule: {self.rule_in_words}", *(f"power: {words}" for words in self.power_in_words)])
 
