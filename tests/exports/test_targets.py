@@ -1,6 +1,7 @@
 """The targets of exports by name: what they refuse, what is written, what is listed."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -114,6 +115,7 @@ class TestOnTheCommandLine:
     def test_the_list(self, dcglearn):
         status, out, _ = dcglearn("export", "--list")
         assert status == 0 and all(f"{name} " in out for name in TARGETS) and "--rank-eval" in out
+        assert out in (Path(__file__).parents[2] / "docs" / "exports.md").read_text()
 
     def test_refusals(self, dcglearn):
         status, out, err = dcglearn("export", "dcg.json", "--to", "quepit")
