@@ -16,7 +16,7 @@ QUERY = Template("""\
 -- $title.
 -- Change the first two parts to your tables:
 --   runs:  one row for each ranked document: run, query_id, doc_id, score (the higher, the better)
---   qrels: one row for each judged document: query_id, doc_id, grade ($lowest to $highest; below 0 counts as 0)
+--   qrels: one row for each judged document: query_id, doc_id, grade (0 to $highest; below 0 counts as 0)
 -- Each document once for a query. Documents of equal scores are ranked in descending order of doc_id. A document
 -- without a judgement counts as the worst grade. The ideal ranking is made from the judgements$filled.
 -- A judged query that a run lacks has the value 0; a grade above $highest makes the values of its query NULL.
@@ -120,7 +120,6 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
     fills = filler > 0 or known.gains.min() < 0
     return QUERY.substitute(
         title=title(known, name),
-        lowest=0,
         highest=known.n_grades - 1,
         filled=", followed by unjudged\n-- documents" if fills else "",
         discounts=_weights(known),
