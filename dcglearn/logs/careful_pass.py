@@ -265,6 +265,8 @@ def _winner_counts(source: Source) -> Counter[str]:
 
 
 def _label(value: Any, role: str, _: str) -> str | None:
+    if role == "tie_kind" and isinstance(value, bool):
+        return None  # whether it is a tie, which the winner says
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise InputError(f"{role} is {shown(value)}; use text or an integer")
     try:

@@ -30,10 +30,11 @@ PAIR_COLUMNS = (
     "swapped",
     "docs",
     "segment",
+    "tie_kind",
 )
 """The columns with one entry a pair; all but the first two may be None."""
 
-MISSING = {"weight": 1.0, "tie": False, "strength": 1.0, "rater": "", "query": "", "segment": ""}
+MISSING = {"weight": 1.0, "tie": False, "strength": 1.0, "rater": "", "query": "", "segment": "", "tie_kind": ""}
 """The values of pairs that lack a column which other pairs have; margins, sides and documents have none."""
 
 
@@ -52,7 +53,8 @@ class Columns:
     query: NDArray[np.str_] | None = None
     swapped: NDArray[np.bool_] | None = None
     docs: NDArray[np.object_] | None = None  # shape (n, 2): names of the documents of both lists, joined by tabs
-    segment: NDArray[np.str_] | None = None  # shape (n,)
+    segment: NDArray[np.str_] | None = None  # shape (n,), as the next
+    tie_kind: NDArray[np.str_] | None = None
     ratings: RatingCounts | None = None  # what the pairs were made of; a subset shares it
     grade_names: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
@@ -87,6 +89,7 @@ def checked_columns(
     swapped: ArrayLike | None = None,
     docs: ArrayLike | None = None,
     segment: ArrayLike | None = None,
+    tie_kind: ArrayLike | None = None,
 ) -> Columns:
     """Return the columns of a log after the checks of `Preferences`, whose parameters these are."""
     lists = _checked_lists(preferred, other, n_grades, grade_names)
@@ -103,6 +106,7 @@ def checked_columns(
         swapped=None if swapped is None else _flags(swapped, "swapped", n),
         docs=None if docs is None else documents_text(docs, n),
         segment=None if segment is None else _labels(segment, "segment", n),
+        tie_kind=None if tie_kind is None else _labels(tie_kind, "tie_kind", n),
     )
 
 

@@ -58,6 +58,8 @@ class Preferences(Constructors):
         Names of the documents of both lists of each pair, `preferred` first.
     segment : array_like of str, shape (n,), optional
         Kind of the query or of the rater, such as "navigational"; see `segment_test`.
+    tie_kind : array_like of str, shape (n,), optional
+        Kind of the tie, such as "both good" or "both bad"; empty for a pair with a winner. Learners do not use it.
 
     Attributes
     ----------
@@ -105,6 +107,7 @@ class Preferences(Constructors):
         swapped: ArrayLike | None = None,
         docs: ArrayLike | None = None,
         segment: ArrayLike | None = None,
+        tie_kind: ArrayLike | None = None,
     ) -> None:
         if isinstance(preferred, Columns):  # checked before: the parts of a log come this way
             columns = preferred
@@ -112,6 +115,7 @@ class Preferences(Constructors):
             columns = checked_columns(
                 *(preferred, other, n_grades, weight, tie, strength, margin, rater, query, grade_names, swapped, docs),
                 segment=segment,
+                tie_kind=tie_kind,
             )
         self._columns = columns
         self.preferred, self.other, self.n_grades = columns.preferred, columns.other, columns.n_grades
@@ -119,6 +123,7 @@ class Preferences(Constructors):
         self.tie, self.rater, self.query = columns.tie, columns.rater, columns.query
         self.grade_names, self.documents = columns.grade_names, columns.documents
         self.swapped, self.docs, self.segment = columns.swapped, columns.docs, columns.segment
+        self.tie_kind = columns.tie_kind
         self.dropped: dict[str, int] = {}
         self.counted: dict[str, int] = {}
         self.recognised: Recognised | None = None
@@ -331,6 +336,7 @@ class Preferences(Constructors):
             "b": pl.Series(self.other.tolist(), dtype=grades),
             "winner": np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a"),
             **{name: getattr(self, name) for name in ("strength", "margin", "weight", "rater", "swapped", "segment")},
+            "tie": self.tie_kind,
         }
         if self.docs is not None:
             docs = pl.DataFrame(self.docs.astype(str), schema=["docs_a", "docs_b"], orient="row")

@@ -48,7 +48,8 @@ def read_preferences(
     - query: query_id, qid, q_id; rater: user, judge, assessor, annotator;
     - swapped: whether b was shown first (on the left), true or false; or shown_left, holding a or b;
     - docs_a, docs_b: the names of the documents of both lists (`rater_agreement` tells by them what was judged);
-    - segment: the kind of query or rater (`segment_test` compares them).
+    - segment: the kind of query or rater (`segment_test` compares them);
+    - tie: the kind of a tie, such as "both good" or "both bad" (kept in the log, not used by learners).
 
     In a log with a column `supersedes`, as ``dcglearn judge`` writes it, a verdict whose `id` a line supersedes is
     left out, and an id counts once. Case does not matter, and other columns are ignored. A missing weight or strength

@@ -45,12 +45,13 @@ PREFERENCE = {
     "docs_a": Role("documents", ("docs_a", "documents_a"), uniform=True),
     "docs_b": Role("documents", ("docs_b", "documents_b"), uniform=True),
     "segment": Role("label", ("segment",)),
+    "tie_kind": Role("label", ("tie", "tie_kind")),
     "ratings_a": Role("counts", ("ratings_a",), uniform=True),
     "ratings_b": Role("counts", ("ratings_b",), uniform=True),
 }
 """The columns of a log of preferences."""
 
-NOT_LEARNED = ("id", "supersedes", "swapped", "docs_a", "docs_b", "segment", "ratings_a", "ratings_b")
+NOT_LEARNED = ("id", "supersedes", "swapped", "docs_a", "docs_b", "segment", "tie_kind", "ratings_a", "ratings_b")
 """The columns that learners do not use: logs in parts do without them."""
 
 RATING = {

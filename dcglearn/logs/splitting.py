@@ -73,7 +73,7 @@ def merged(log: Columns) -> Columns:
     order = np.argsort(index)
     weight = np.bincount(number, log.weight)
     distinct = replace(log[index[order]], weight=weight[order].astype(np.float64))
-    return replace(distinct, rater=None, query=None, swapped=None, docs=None, segment=None, ratings=None)
+    return replace(distinct, rater=None, query=None, swapped=None, docs=None, segment=None, tie_kind=None, ratings=None)
 
 
 def reweighted(log: Columns, weight: ArrayLike) -> Columns:

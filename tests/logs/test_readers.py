@@ -347,3 +347,22 @@ def test_missing_values(tmp_path):
     assert (log.weight.tolist(), log.strength.tolist(), log.query.tolist()) == ([2, 1, 1], [1, 3, 1], ["5", "", ""])
     assert log.rater is None
     assert log.margin is None
+
+
+def test_the_kind_of_a_tie_stays_in_the_log(tmp_path):
+    lines = [
+        {"a": [1, 0], "b": [0, 1], "winner": "a"},
+        {"a": [1, 1], "b": [1, 0], "winner": "tie", "tie": "both good"},
+        {"a": [0, 0], "b": [0, 1], "winner": "tie", "tie": "both bad"},
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    log = read_preferences(path)
+    assert log.tie_kind.tolist() == ["", "both good", "both bad"] and log.tie.tolist() == [False, True, True]
+    assert log[log.tie_kind == "both bad"].tie_kind.tolist() == ["both bad"]
+    for name in ("again.jsonl", "again.parquet"):
+        log.save(tmp_path / name)
+        assert read_preferences(tmp_path / name).tie_kind.tolist() == log.tie_kind.tolist()
+    assert log.merged().tie_kind is None
+    yes_or_no = read_preferences([{**line, "tie": line["winner"] == "tie"} for line in lines])
+    assert len(yes_or_no.ties) == 2 and yes_or_no.tie_kind is None
