@@ -2,7 +2,8 @@
 
 Each form is fitted to a part of the judgements and scored on another by the log likelihood. The form with the best mean
 is left for the DCG if the mean of that is lower by no more than two standard errors of the difference. One standard
-error (Breiman et al. 1984, section 3.4.3) is too few: it left the DCG on 12 of 39 simulated logs of 300 judgements by a DCG.
+error (Breiman et al. 1984, section 3.4.3) is too few: by that rule, 12 of 39 simulated logs of 300 judgements by a true
+DCG were given another form.
 """
 
 from __future__ import annotations
