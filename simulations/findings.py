@@ -70,7 +70,7 @@ FINDINGS = (
         "of the judgements are wrong.",
         "study_i_active",
         "precision with chosen and with random pairs",
-        [("chosen pairs teach more than random ones, 40 to 100 judgements, 10%", HOLDS)],
+        [("chosen pairs teach more than random ones, 40 to 140 judgements, 10%", HOLDS)],
     ),
     Finding(
         "Wrong judgements cost precision: {points[0]:.0f} points of 100 if 40 of 200 are wrong. More judgements "

@@ -1,16 +1,17 @@
-"""Study i: how much faster does learning from actively chosen pairs go than from random pairs?"""
+"""Study i: how many judgements are needed, actively chosen or random, by how often the judges are wrong?"""
 
 import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import Claim
-from simulations.run import MEASURES, TRUTHS, curves, legend, main, repeated, share_scale
+from simulations.claims import CLOSE, Claim
+from simulations.run import DASHES, MEASURES, TRUTHS, curves, legend, main, repeated, share_scale
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_i_active", 20, 2, (8.5, 3.4)
-SIZES = (20, 40, 60, 80, 100)
+STEM, REPEATS, PANELS, FIGSIZE = "study_i_active", 20, (2, 2), (8.5, 6.6)
+SIZES = (20, 40, 60, 80, 100, 140)
 BATCH = 10
-RATES = (0.0, 0.1)
+RATES = (0.0, 0.1, 0.2, 0.3)
+GOAL = 0.95
 CHOICES = {"asked": "actively chosen", "random": "random"}
 """Labels of the ways to choose pairs, by their names in the table."""
 
@@ -24,7 +25,7 @@ def judged(pairs, true, flip_rate, rng):
 
 
 def trial(rng, truth, how, flip_rate, sizes, n_test):
-    """Ask for judgements in batches, and record the precision at each size."""
+    """Ask for judgements in batches; record the precision and the estimated error rate of the judges at each size."""
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
 
@@ -34,13 +35,14 @@ def trial(rng, truth, how, flip_rate, sizes, n_test):
     pairs, records = judged(candidates(BATCH), true, flip_rate, rng), []
     while True:
         log = dl.Preferences(pairs, n_grades=5)
+        learner = dl.DCGLearner().fit(log) if how == "asked" or len(pairs) in sizes else None
         if len(pairs) in sizes:
-            precision = test.agreement(dl.DCGLearner().fit(log).dcg_).precision
-            records.append({"n": len(pairs), "precision": precision})
+            precision = test.agreement(learner.dcg_).precision
+            records.append({"n": len(pairs), "precision": precision, "estimated": learner.error_rate_})
         if len(pairs) >= max(sizes):
             return records
         pool = candidates(300)
-        new = dl.suggest_pairs(log, pool, BATCH).pairs if how == "asked" else pool[:BATCH]
+        new = dl.suggest_pairs(log, pool, BATCH, learner=learner).pairs if how == "asked" else pool[:BATCH]
         answers = judged(new, true, flip_rate, rng)
         while len(answers) < BATCH:  # replace tied pairs
             answers = np.concatenate([answers, judged(candidates(1), true, flip_rate, rng)])
@@ -49,34 +51,71 @@ def trial(rng, truth, how, flip_rate, sizes, n_test):
 
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield one record per true DCG, way of choosing, share of wrong judgements, number of pairs and repeat."""
-    sizes, n_test = ((20, 40), 1000) if quick else (SIZES, 5000)
+    sizes, rates, n_test = ((20, 40), RATES[:2], 1000) if quick else (SIZES, RATES, 5000)
     settings = [
         {"truth": t, "how": how, "flip_rate": rate, "sizes": sizes, "n_test": n_test}
         for t in TRUTHS
         for how in CHOICES
-        for rate in RATES
+        for rate in rates
     ]
     for record in repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress):
         yield {name: value for name, value in record.items() if name != "sizes"}
 
 
+def needed(table):
+    """Return the judgements at which each run first reaches the goal, or infinity, by linear interpolation."""
+    records = []
+    for key, run in table.group_by("truth", "how", "flip_rate", "repeat", maintain_order=True):
+        n, precision = run.sort("n")["n"].to_numpy(), run.sort("n")["precision"].to_numpy()
+        above = np.flatnonzero(precision >= GOAL)
+        count = np.inf
+        if len(above):
+            i = above[0]
+            count = n[0] if i == 0 else np.interp(GOAL, precision[i - 1 : i + 1], n[i - 1 : i + 1])
+        records.append((*key, float(count)))
+    return pl.DataFrame(records, schema=["truth", "how", "flip_rate", "repeat", "needed"], orient="row")
+
+
 def plot(table, axes):
-    """Draw precision against the number of judgements; dash is the way of choosing."""
-    titles = ("No judgement wrong: chosen pairs help", "10% wrong: they help more")
-    for ax, rate, title in zip(axes, RATES, titles, strict=True):
+    """Draw precision against judgements, the judgements needed, and the estimated against the true error rate."""
+    titles = ("No judgement wrong: chosen pairs help", "10% wrong: chosen pairs help")
+    for ax, rate, title in zip(axes[0], RATES, titles, strict=False):
         curves(table.filter(pl.col("flip_rate") == rate), ax, "n", "precision", dashes="how", labels=CHOICES)
         ax.set(xlabel="number of judgements", ylabel=MEASURES["precision"], title=title)
-    share_scale(axes)
-    legend(axes[1], "true DCG, pairs")
+    share_scale(axes[0])
+    legend(axes[0][1], "true DCG, pairs", fontsize=7)
+    count, estimate = axes[1]
+    first = table["n"].min()
+    medians = needed(table).group_by("how", "flip_rate").agg(pl.median("needed")).sort("flip_rate")
+    for (how, label), dash in zip(CHOICES.items(), DASHES, strict=False):
+        points = medians.filter(pl.col("how") == how, pl.col("needed").is_between(1.01 * first, 1e9))
+        count.plot(100 * points["flip_rate"], points["needed"], color="0.2", marker="o", label=label, **dash)
+    count.set_xticks(sorted(100 * table["flip_rate"].unique()))
+    outside = f"missing: at most {first}, or over {table['n'].max()}"
+    count.set(
+        xlabel=f"% of judgements wrong ({outside})", ylabel=f"judgements needed for {GOAL:g} (median)", ylim=(0, None)
+    )
+    count.set_title("Worse judges need more judgements")
+    count.legend(fontsize=8)
+    last = table.filter(n=table["n"].max(), how="random").with_columns(pl.col("flip_rate", "estimated") * 100)
+    curves(last, estimate, "flip_rate", "estimated")
+    ends = [0, 100 * max(table["flip_rate"])]
+    estimate.plot(ends, ends, color="0.4", lw=0.9, ls=(0, (4, 3)), label="as often as they are")
+    estimate.set(xlabel="% of judgements wrong", ylabel="estimated %")
+    estimate.set_title(f"Errors of judges are underestimated, {table['n'].max()} pairs")
+    legend(estimate, fontsize=7)
 
 
 def claims(table):
-    """Yield our claims on the paper's open question, on both true DCGs together."""
+    """Yield our claims on the paper's open question, and on the estimated error rate, on both true DCGs together."""
     sizes = tuple(n for n in sorted(table["n"].unique()) if n >= 40)
-    for rate, noise in zip(RATES, ("no judgement wrong", "10% wrong"), strict=True):
+    off = table.with_columns(off=pl.col("estimated") - pl.col("flip_rate"))
+    for rate in sorted(table["flip_rate"].unique()):
         chosen, random = ({"how": how, "flip_rate": rate, "n": sizes} for how in CHOICES)
-        text = f"chosen pairs teach more than random ones, {sizes[0]} to {sizes[-1]} judgements, {noise}"
+        text = f"chosen pairs teach more than random ones, {sizes[0]} to {sizes[-1]} judgements, {rate:.0%} wrong"
         yield Claim(table, "zhou", "section 6.5 (open question)", text, "precision", chosen, random, low=0.0)
+        text = f"`DCGLearner` estimates close to {rate:.0%} of wrong judgements, {sizes[-1]} random pairs"
+        yield Claim(off, "ours", "study i", text, "off", {**random, "n": sizes[-1]}, low=-CLOSE, high=CLOSE)
 
 
 if __name__ == "__main__":

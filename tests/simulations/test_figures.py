@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -159,6 +160,12 @@ class TestTheStudies:
         table = quick("study_i_active")
         active, random = (mean(table, "precision", how=how, n=40, flip_rate=0.0) for how in ("asked", "random"))
         assert active > random - 0.005
+        assert table["estimated"].is_between(0, 0.5).all()
+        needed = importlib.import_module("simulations.study_i_active").needed
+        run_of = {"truth": "D1", "how": "asked", "flip_rate": 0.0}
+        rising = [{**run_of, "repeat": 0, "n": n, "precision": p} for n, p in ((20, 0.9), (40, 0.93), (60, 0.97))]
+        never = [{**run_of, "repeat": 1, "n": 20, "precision": 0.9}]
+        assert needed(pl.DataFrame(rising + never))["needed"].to_list() == pytest.approx([50, float("inf")])
         assert active > 0.97
 
     def test_j_p_values_are_shares(self, quick):
