@@ -100,10 +100,10 @@ FINDINGS = (
         "train_metric_matrix",
         "differences between training on the learned and on other metrics",
         [
-            ("LETOR-shaped, steep truth: training on the learned DCG beats binary1", HOLDS),
-            ("LETOR-shaped, flat truth: training on the learned DCG beats exponential", HOLDS),
+            ("LETOR-shaped, steep truth: the learned DCG beats binary1", HOLDS),
+            ("LETOR-shaped, flat truth: the learned DCG beats exponential", HOLDS),
             (
-                "LightGBM example, flat truth: training on the learned DCG beats linear",
+                "LightGBM example, flat truth: the learned DCG beats linear",
                 UNDECIDED,
             ),
         ],

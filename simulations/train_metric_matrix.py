@@ -94,7 +94,7 @@ def claims(table):
             rows = part.filter(truth=truth)
             for name in (*TEXTBOOK, *PLAIN):
                 learned, other = ({"judge": "true", "trained": trained} for trained in ("learned", name))
-                text = f"{data}, {SHORT[truth]}: training on the learned DCG beats {name}"
+                text = f"{data}, {SHORT[truth]}: the learned DCG beats {name}"
                 yield claim(rows, text=text, value="ndcg", rows=learned, minus=other)
         learned, true = ({"judge": "true", "trained": trained} for trained in ("learned", "true"))
         text = f"{data}: training on the learned DCG is no worse than on the true one"
