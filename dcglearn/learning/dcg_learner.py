@@ -87,7 +87,7 @@ class DCGLearner(PairLearner):
     form : {"dcg", "saturation", "best", "auto"}
         What a list is worth: the sum of gains times discounts, or a `ListUtility` with stop probabilities, or with a
         share of the best result, each of which contains DCG. "auto" chooses by the cross-validated likelihood, and
-        leaves the DCG only for one that is better by more than two standard errors.
+        leaves the DCG only for one that is better by more than 2.5 standard errors.
 
     Attributes
     ----------

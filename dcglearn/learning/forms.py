@@ -1,9 +1,9 @@
 """The choice of a form: what a list is worth as a DCG, with saturation, or with a share of its best result.
 
 Each form is fitted to a part of the judgements and scored on another by the log likelihood. The form with the best mean
-is left for the DCG if the mean of that is lower by no more than two standard errors of the difference. One standard
-error (Breiman et al. 1984, section 3.4.3) is too few: by that rule, 12 of 39 simulated logs of 300 judgements by a true
-DCG were given another form.
+is left for the DCG if the mean of that is lower by no more than 2.5 standard errors of the difference. One standard
+error (Breiman et al. 1984, section 3.4.3) is too few: of 80 simulated logs of 300 judgements by a true DCG, at least 19
+were given another form by that rule, 5 by two standard errors, none by 2.5.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FORMS = ("dcg", "saturation", "best")
 N_FOLDS, N_HALVINGS = 5, 3
 """Number of folds of judgements; how often lists are halved instead, where each is in many judgements."""
 
-N_ERRORS = 2.0
+N_ERRORS = 2.5
 """By how many standard errors a form must be ahead of the DCG."""
 
 FEWEST_UNITS = 10
