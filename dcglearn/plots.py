@@ -181,9 +181,11 @@ def add_shares(figure: Figure, comparison: Comparison) -> None:
         figure.set_size_inches(width, height + SHARES_HEIGHT)
         grid = figure.add_gridspec(2, 1, height_ratios=[height, SHARES_HEIGHT])
         places = [axes.get_subplotspec() for axes in figure.axes]
+        outer = {place.get_gridspec() for place in places if place is not None}
+        inners = {old: grid[0].subgridspec(*old.get_geometry()) for old in outer}  # one each: panels share a layout
         for axes, place in zip(figure.axes, places, strict=True):
             if place is not None:  # the bar of colours has no place of its own
-                inner = grid[0].subgridspec(*place.get_gridspec().get_geometry())
+                inner = inners[place.get_gridspec()]
                 axes.set_subplotspec(inner[place.rowspan.start, place.colspan.start])
         plot_shares(comparison, figure.add_subplot(grid[1]))
 
