@@ -168,6 +168,12 @@ def lack_of_fit(
     InputError
         If the log lacks the column, or is too small to hold anything out.
 
+    See Also
+    --------
+    noise_ceiling : The share that any metric could reach.
+    position_dependence : A test of gains times discounts.
+    segment_test : Whether segments need metrics of their own.
+
     Notes
     -----
     Every utility is learned from four fifths of the units and predicts the pairs of the last fifth, five times. Of

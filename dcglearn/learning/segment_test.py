@@ -144,6 +144,11 @@ def segment_test(
     InputError
         If the log lacks the column, or fewer than two segments have enough decided pairs.
 
+    See Also
+    --------
+    lack_of_fit : Whether one DCG fits the log.
+    noise_ceiling : The share that any metric could reach.
+
     Notes
     -----
     In each fold, a common DCG is learned from the training pairs, and a DCG for each segment from its own, with the
