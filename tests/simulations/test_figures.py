@@ -185,6 +185,16 @@ class TestTheStudies:
             assert small < large + 0.02
             assert large > mean(table, "share", kind=kind, learner="QP + SVD, C = 0.1", n=100) - 0.02
 
+    def test_m_the_true_ceiling_lies_between_the_values(self, quick):
+        table = quick("study_m_noise_ceiling")
+        assert (table["lower_error"] <= table["error"]).all() and (table["error"] <= table["upper_error"]).all()
+        assert abs(table["error"].mean()) < 0.03 and table["covered"].mean() > 0.6
+        assert mean(table, "width", kind="ratings", n=400) < mean(table, "width", kind="ratings", n=200)
+
+    def test_o_segments_gain_only_in_two_populations(self, quick):
+        table = quick("study_o_segments")
+        assert mean(table, "gain", kind="one population", n=50) < mean(table, "gain", kind="two populations", n=50)
+
     def test_q_a_run_is_not_worse_and_not_worse_at_once(self, quick):
         table = quick("study_q_gate")
         assert (table["harm"] + table["non_inferior"] <= 1).all()
