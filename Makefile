@@ -52,7 +52,7 @@ fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000); ki
 peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, ranx, cwl_eval, PyTorch (CPU)
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check xgboost ranx cwl-eval
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check torch --index-url https://download.pytorch.org/whl/cpu
-	$(BIN)/python -m pytest tests/test_exports.py tests/test_docs.py -k "exports or torch or docstrings or pages"
+	$(BIN)/python -m pytest tests/exports tests/metric/test_textbook_lists.py tests/test_docs.py -k "exports or textbook or torch or docstrings or pages"
 
 oldest newest:   ## run the tests with the lowest versions of all dependencies that pyproject.toml allows, or with the newest
 	$(PYTHON) -m venv --clear $(VENV)-$@

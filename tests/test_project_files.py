@@ -58,3 +58,8 @@ def test_renamed_words_are_in_the_upgrade_guide():
     old += re.findall(r'current_word\([^)]*?\{"([^"]+)"', code, re.DOTALL)
     assert len(old) >= 3
     assert [word for word in old if word not in guide] == []
+
+
+def test_targets_of_the_makefile_name_tests_that_exist():
+    for name in re.findall(r"\btests/[\w./]+", (ROOT / "Makefile").read_text()):
+        assert (ROOT / name).exists(), name

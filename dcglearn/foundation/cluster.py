@@ -71,7 +71,8 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
     elif isinstance(engine, int) and not isinstance(engine, bool) and engine >= 1:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Port .* is already in use")
-            with safe_import_paths(), _safe_restarts():
+            closing.enter_context(safe_import_paths())  # until the cluster is closed, since Dask sets it and leaves it
+            with _safe_restarts():
                 cluster = LocalCluster(
                     n_workers=engine,
                     threads_per_worker=1,

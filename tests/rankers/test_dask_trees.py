@@ -144,7 +144,9 @@ def test_with_shares_of_9_to_1_the_trees_are_the_local_ones(client, monkeypatch,
     rng = np.random.default_rng(0)
     how = {"query_weight": np.linspace(1, 3, len(FEW)), "sample_weight": rng.choice([1, 1.25], FEW.shape[0])}
     start = dl.RidgeRanker(STEEP).fit(FEW)
-    same_as_local(client, RegSHFSDCG(STEEP), how, start=start, follow=follow, curvature=curvature)
+    # One document, of weight 7 to 13, may count as none in LightGBM's estimate: leaves hold more.
+    least = {"min_sum_hessian_in_leaf": 30} if curvature == "constant" else {}
+    same_as_local(client, RegSHFSDCG(STEEP), how, start=start, follow=follow, curvature=curvature, **least)
 
 
 def test_every_loss_grows_the_local_trees(client):
