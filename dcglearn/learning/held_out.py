@@ -122,9 +122,16 @@ class Comparison:
     def verdict(self) -> str:
         """Whether the learned metric is better than the one used now, in words.
 
-        First of all it says so if the best textbook DCG is as good: if the interval of the difference reaches 0.
+        First of all it says so if the best textbook DCG is as good: if the interval of the difference reaches 0; and if
+        any other metric of the table is better.
         """
         row, best = self[self.current], self[self.textbook]
+        others = [other for other in self.rows[1:] if other.high < 0 and other not in (row, best)]
+        if others:
+            ahead = min(others, key=lambda other: other.difference)
+            first = f"{ahead.name} is ahead of {self.learned} on held-out pairs ({_difference(ahead)}); "
+        else:
+            first = ""
         if row.low > 0:
             how = f"{self.learned} orders held-out pairs better than {self.current}"
         elif row.high < 0:
@@ -133,10 +140,10 @@ class Comparison:
             how = f"these pairs cannot tell whether {self.learned} is better than {self.current}"
         sentence = f"{how} ({_difference(row)})"
         if self.textbook == self.current or best.low > 0:
-            return sentence
+            return first + sentence
         place = "ahead of" if best.high < 0 else "level with"
         return (
-            f"{self.textbook}, the best textbook DCG in training, is {place} {self.learned} on held-out pairs "
+            f"{first}{self.textbook}, the best textbook DCG in training, is {place} {self.learned} on held-out pairs "
             f"({_difference(best)}); {sentence}"
         )
 

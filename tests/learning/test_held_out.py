@@ -49,6 +49,17 @@ def test_a_textbook_dcg_that_is_as_good_is_named_first():
     assert verdict(0.0, 0.0, textbook="exponential-log2@5").startswith(usual)  # one metric, one sentence
 
 
+def test_a_metric_that_is_no_dcg_is_named_if_it_is_better():
+    def verdict(high):
+        usual = Row("exponential-log2@5 (best textbook DCG in training)", 0.7, 0.7, 0.1, 0.05, 0.15)
+        rows = (Row(LEARNED, 0.8, 0.8, 0.0, 0.0, 0.0), usual, Row("BestGrade@5", 0.83, 0.83, -0.03, -0.05, high))
+        return Comparison(rows, "exponential-log2@5", "exponential-log2@5", 100, 50, "list").verdict
+
+    assert verdict(-0.01).startswith("BestGrade@5 is ahead of the learned DCG on held-out pairs (by -0.0300")
+    assert "; the learned DCG orders held-out pairs better than exponential-log2@5" in verdict(-0.01)
+    assert verdict(0.01).startswith("the learned DCG orders")
+
+
 def test_the_metric_used_now_is_a_name_or_a_file(tmp_path):
     DCG.standard(5, 3).save(tmp_path / "now.json")
     log = random_log(120, seed=2)
