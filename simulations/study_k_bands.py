@@ -46,7 +46,7 @@ def plot(table, axes):
     axes.axhspan(0.85, 0.95, color="0.5", alpha=0.15, lw=0)
     for i, (style, noise) in enumerate(zip(STYLES, NOISES, strict=False)):
         part = means.filter(pl.col("noise") == noise).with_row_index("x").with_columns(pl.col("x") + 0.15 * (i - 1))
-        draw_means(axes, part, "x", "covered", style, label=noise, lw=0, elinewidth=1)
+        draw_means(axes, part, "x", "covered", style, label=noise, linestyle="none", elinewidth=1)
     names = [
         name.replace("gain of grade ", "g").replace("discount at ", "c")
         for name in means.filter(pl.col("noise") == NOISES[0])["parameter"]
