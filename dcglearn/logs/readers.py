@@ -42,9 +42,9 @@ def read_preferences(
     recognised by content. Columns may also be called
 
     - a: left, list_a, grades_a; b: right, list_b, grades_b; weight: count;
-    - winner: preferred, preference, label, choice, holding a or left, b or right, tie or draw or equal or same, or both
-      good or both bad, which are ties; or 1, 2 and, for a tie, 0, if all winners are exactly these; open: a question
-      that is not answered yet, left out and counted;
+    - winner: preferred, preference, label, choice, verdict, holding a or left, b or right, tie or draw or equal or
+      same, or both good or both bad, which are ties; or 1, 2 and, for a tie, 0, if all winners are exactly these;
+      open: a question that is not answered yet, left out and counted;
     - query: query_id, qid, q_id; rater: user, judge, assessor, annotator;
     - swapped: whether b was shown first (on the left), true or false; or shown_left, holding a or b;
     - docs_a, docs_b: the names of the documents of both lists (`rater_agreement` tells by them what was judged);

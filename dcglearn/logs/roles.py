@@ -33,7 +33,7 @@ class Role:
 PREFERENCE = {
     "a": Role("grades", ("a", "left", "list_a", "grades_a"), required=True, marks=("a", "left", "l")),
     "b": Role("grades", ("b", "right", "list_b", "grades_b"), required=True, marks=("b", "right", "r")),
-    "winner": Role("winner", ("winner", "preferred", "preference", "label", "choice"), required=True),
+    "winner": Role("winner", ("winner", "preferred", "preference", "label", "choice", "verdict"), required=True),
     "query": Role("label", ("query", "query_id", "qid", "q_id")),
     "rater": Role("label", ("rater", "user", "judge", "assessor", "annotator")),
     "weight": Role("positive", ("weight", "count")),

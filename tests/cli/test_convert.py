@@ -70,3 +70,9 @@ def test_refusals_name_the_option(dcglearn, tmp_path):
         status, out, err = dcglearn(*arguments)
         assert (status, out) == (2, ""), arguments
         assert words in err
+
+
+def test_a_column_of_verdicts_is_the_winner(dcglearn, tmp_path):
+    path = write(tmp_path, "sheet.csv", WIDE)
+    status, _, err = dcglearn("convert", path, "--winner-words", WORDS)
+    assert status == 0 and "winners: Both = tie (1), Left = a (1), Right = b (1), open (1)" in err
