@@ -70,14 +70,16 @@ def refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
         raise InputError(f"{tool} counts from the worst grade's gain, but grade {grade} gains less; {remedy}")
 
 
-def refuse_negative_discounts(dcg: DCG, tool: str) -> None:
-    """Raise InputError, with the rank, if a discount is below 0."""
+def carried_into_program(metric: DCGLike | ListUtility | Utility, tool: str) -> DCG:
+    """Return the DCG to carry into a program, as `carried`; raise InputError for discounts below 0 too."""
+    dcg = carried(metric, tool)
     if dcg.discounts.min() < 0:
         rank = int(dcg.discounts.argmin())
         raise InputError(
             f"{tool}: rank {rank + 1} has the discount {dcg.discounts[rank]:g}, and programs are written for discounts "
             "of 0 or more alone; evaluate with dcglearn, which takes any"
         )
+    return dcg
 
 
 def title(dcg: DCG, name: str) -> str:

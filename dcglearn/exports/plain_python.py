@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import Template
 from typing import TYPE_CHECKING
 
-from dcglearn.exports.carried import carried, numbers, refuse_negative_discounts, title
+from dcglearn.exports.carried import carried_into_program, numbers, title
 
 if TYPE_CHECKING:
     from dcglearn.metric.dcg import DCGLike
@@ -63,6 +63,5 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
     >>> round(names["ndcg"]({"a": 2.0, "b": 1.0}, {"a": 1, "b": 2}), 4)
     0.697
     """
-    known = carried(dcg, "python")
-    refuse_negative_discounts(known, "python")
+    known = carried_into_program(dcg, "python")
     return PROGRAM.substitute(title=title(known, name), gains=numbers(known.gains), discounts=numbers(known.discounts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import Template
 from typing import TYPE_CHECKING
 
-from dcglearn.exports.carried import carried, numbers, refuse_negative_discounts, title
+from dcglearn.exports.carried import carried_into_program, numbers, title
 
 if TYPE_CHECKING:
     from dcglearn.metric.dcg import DCGLike
@@ -70,8 +70,7 @@ def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
     >>> print(to_quepid(DCG([0, 0.5, 3], [1, 0.6])).splitlines()[6].strip())
     var gains = [0.0, 0.5, 3.0];
     """
-    known = carried(dcg, "quepid")
-    refuse_negative_discounts(known, "quepid")
+    known = carried_into_program(dcg, "quepid")
     return SCORER.substitute(
         title=title(known, name),
         scale=",".join(map(str, range(known.n_grades))),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.exports.carried import carried, refuse_negative_discounts, title
+from dcglearn.exports.carried import carried_into_program, title
 
 if TYPE_CHECKING:
     from dcglearn.metric.dcg import DCG, DCGLike
@@ -114,8 +114,7 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
     >>> print(to_sql(DCG([0, 0.5, 3], [1, 0.6])).splitlines()[19].strip())
     CASE grade WHEN 0 THEN 0e0 WHEN 1 THEN 0.5e0 WHEN 2 THEN 3e0 END AS gain
     """
-    known = carried(dcg, "sql")
-    refuse_negative_discounts(known, "sql")
+    known = carried_into_program(dcg, "sql")
     filler = max(float(known.gains[0]), 0.0)
     fills = filler > 0 or known.gains.min() < 0
     return QUERY.substitute(

@@ -270,3 +270,15 @@ class TestPictures:
         (tmp_path / "runs").write_text("\n".join(runs))
         leaderboard.main([str(tmp_path / "qrels"), str(tmp_path / "runs"), "--every", "1", "--folder", str(tmp_path)])
         assert all((tmp_path / name).stat().st_size > 1000 for name in ("leaderboard.png", "systems.png"))
+
+
+def test_the_readme_shows_the_figures_of_the_claims_page():
+    root = Path(__file__).parents[2]
+    rows = re.findall(
+        r"^\| beats .* \| ([-+][.\d]+) \(.*\) \| (.+) \|$", (root / "README.md").read_text(), re.MULTILINE
+    )
+    page = (root / "docs" / "claims.md").read_text()
+    claims = re.findall(r"`DCGLearner` beats .*\[(-?[.\d]+) \(.*\*\*(.+)\*\*", page)
+    known = {(round(float(mean), 3), verdict) for mean, verdict in claims}
+    assert len(rows) == 3
+    assert {(float(mean), verdict) for mean, verdict in rows} <= known
