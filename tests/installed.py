@@ -22,7 +22,7 @@ def main(log: str) -> None:
     metric = dcglearn.DCG.load("dcg.json")
     queries = dcglearn.simulate.letor_queries(n_queries=2, seed=0)
     try:
-        dcglearn.BoostedRanker(metric).fit(queries)
+        dcglearn.BoostedRanker(dcglearn.losses.RegSHFSDCG(metric)).fit(queries)
     except dcglearn.InputError as error:
         assert "dcglearn[trees]" in str(error), error
     else:
