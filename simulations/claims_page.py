@@ -34,8 +34,8 @@ RULE = f"""
 ## The rule
 
 A claim states beforehand what is compared, in which direction, and by how much. Each experiment is repeated with
-new random data; both sides of a comparison see the same data, so that every repeat gives one difference. From these
-we take the mean and its {LEVEL:.0%} interval (Student's t over repeats).
+new random data, the same for both sides, so that every repeat gives one difference. From these come the mean and its
+{LEVEL:.0%} interval (Student's t).
 
 - **holds**: the whole interval lies where the claim says;
 - **does not hold**: the whole interval lies elsewhere;
@@ -43,9 +43,9 @@ we take the mean and its {LEVEL:.0%} interval (Student's t over repeats).
 - **holds with a condition**: the claim holds where the stated condition is met and does not hold elsewhere. Both
   are tested, and the row below shows the second test.
 
-"Close" means within {CLOSE}, "no" difference at most {NEGLIGIBLE}. One row is one comparison; among a hundred rows
-a few verdicts are wrong by chance. The rule is [one function](../simulations/claims.py), and the tests show with
-made-up tables that every row can come out each way. All numbers: [claims.csv](../figures/claims.csv).
+"Close" means within {CLOSE}, "level" and "no worse" within {NEGLIGIBLE}. Of a hundred verdicts a few are wrong by
+chance. The rule is [one function](../simulations/claims.py); tests on made-up tables show that every row can come out
+each way. All numbers: [claims.csv](../figures/claims.csv).
 
 ## The words
 
@@ -53,14 +53,13 @@ made-up tables that every row can come out each way. All numbers: [claims.csv](.
   1); the gains of the grades are 1, 2, 3, 4, 5 in D1 and 1, 3, 7, 15, 31 in D2. Rows take both together unless they
   name one. [Picture](../figures/truths.png).
 - **pair, flip**: two lists of which the true DCG prefers the first; a flipped pair is recorded the wrong way round.
-- **permutations, free lists**: lists that order the same ten documents (two of each grade), or have any grade at
-  any rank.
+- **permutations, free lists**: orders of the same ten documents (two of each grade), or any grade at any rank.
 - **utility**: a worth for each grade at each position (K x L numbers); **QP**: the paper's way to learn it, where
   **C** weighs errors against size; **QP + SVD**: gains and discounts split from it; **`DCGLearner`**: ours, which
   learns gains and discounts directly.
 - **precision**: share of new clean pairs that the learned metric orders correctly. **Similarity**: cosine of the
-  learned and the true utility. **Identifiable similarity** leaves out what pairs cannot show: permutations of one
-  list, for example, never show whether a constant is added to all discounts.
+  learned and the true utility. **Identifiable similarity** leaves out what pairs cannot show: permutations, for
+  example, hide a constant added to all discounts.
 - **LETOR-shaped**: simulated queries of the size of the LETOR collections. **LightGBM example**: its 251 real
   queries, split anew in each repeat. **Nonlinear queries**: simulated queries that only trees can rank.
 - **flat, steep truth**: a users' DCG by which any relevant result will do, or only the best count.
@@ -78,13 +77,12 @@ MISSING = """
 ## Claims that we do not test
 
 - **Qin et al., tables 3 and 4; Chapelle and Wu, figures 3 and 4, table 2; Wu et al., tables 1 and 2; Sun et al.,
-  figures 1 and 2, NDCG and MAP on LETOR.** Those collections may not be copied here. `dcglearn train` reads them,
-  and `tests/letor` compares with the published numbers where a folder with them is named.
+  figures 1 and 2 on LETOR.** Those collections may not be copied here. `dcglearn train` reads them, and `tests/letor`
+  compares with the published numbers where a folder is named.
 - **Qin et al., table 6, and section 5.4 (SoftRank is slower).** A time, not a difference over repeats: see
   [benchmarks](benchmarks.md).
 - **Chapelle and Wu, figure 5.** Compares with a Gaussian process for an older collection; neither is available.
-- **Wu et al., figure 2, on a commercial engine's queries.** Not public. The same comparisons on simulated queries
-  and on LightGBM's example are above.
+- **Wu et al., figure 2, on a commercial engine's queries.** Not public; the same comparisons on others are above.
 """
 
 ERRORS = """

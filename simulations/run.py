@@ -39,7 +39,9 @@ CLEAR: tuple[dict[str, Any], ...] = (
     {"color": "#8C8C8C", "marker": "s", "markerfacecolor": "white"},
 )
 """Looks of a difference that is clearly positive, clearly negative, or undecided."""
-TRUTH_STYLES: dict[str, Any] = dict(zip(TRUTHS, STYLES, strict=False))
+TRUTH_STYLES: dict[str, Any] = {
+    truth: {"color": style["color"], "marker": style["marker"]} for truth, style in zip(TRUTHS, STYLES, strict=False)
+}
 """Colours and markers of the true DCGs in every picture."""
 
 MEASURES = {

@@ -62,9 +62,9 @@ def claims(table):
     claim = partial(Claim, table, "ours", "study k", value="covered", low=0.85)
     for noise in NOISES:
         words = {"clean": "clean logs", "10% flipped": "logs with 10% flips", "logistic": "logs with logistic noise"}
-        yield claim(f"90% bands cover the truth in over 85%: {words[noise]}", rows={"noise": noise})
+        yield claim(f"90% bands cover over 85%: {words[noise]}", rows={"noise": noise})
     for parameter, words in (("discount at 2", "discount at rank 2"), ("gain of grade 1", "gain of grade 1")):
-        text = f"90% bands cover the truth in over 85%: {words}, clean logs"
+        text = f"90% bands cover over 85%: {words}, clean logs"
         yield claim(text, rows={"noise": "clean", "parameter": parameter})
 
 

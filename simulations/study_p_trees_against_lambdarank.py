@@ -12,11 +12,11 @@ import numpy as np
 
 import dcglearn as dl
 from simulations.claims import NEGLIGIBLE, Claim
-from simulations.ranking_data import lambdarank_folder, leave_empty, split
+from simulations.ranking_data import REAL, lambdarank_folder, leave_empty, split
 from simulations.run import STYLES, legend, main, paired, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_p_trees_against_lambdarank", 20, 3, (11.5, 3.8)
-DATA = {"conflict": "LETOR-shaped, linear", "needs trees": "nonlinear", "lambdarank": "LightGBM's example"}
+DATA = {"conflict": "LETOR-shaped", "needs trees": "Nonlinear queries", REAL: REAL}
 """Labels of the data sets, by their names in the table."""
 METRICS = {
     "textbook": (lambda g: 2.0**g - 1, 1 / np.log2(np.arange(2, 12))),
@@ -60,7 +60,7 @@ LOSSES = {
 
 def queries(rng, data, quick):
     """Return training, validation and test queries."""
-    if data == "lambdarank":
+    if data == REAL:
         return split(rng, data, quick)
     counts = QUICK_COUNTS if quick else COUNTS
     if data == "conflict":
@@ -104,7 +104,7 @@ def trial(rng, data, metric, quick):
 
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield one record per data set, metric, method, stop and repeat."""
-    names = ["needs trees"] if quick else [data for data in DATA if data != "lambdarank" or lambdarank_folder()]
+    names = ["needs trees"] if quick else [data for data in DATA if data != REAL or lambdarank_folder()]
     settings = [{"data": data, "metric": metric, "quick": quick} for data in names for metric in METRICS]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
 
@@ -138,7 +138,7 @@ def _finding(part):
     found = [difference(part.filter(metric=metric), DEFAULT) for metric in METRICS]
     ahead, behind = (sum(sign * mean > 2 * error for mean, error in found) for sign in (1, -1))
     if not ahead and not behind:
-        return "level"
+        return "undecided"
     return ", ".join(f"{word} on {n} of {len(found)}" for word, n in (("ahead", ahead), ("behind", behind)) if n)
 
 
@@ -155,7 +155,7 @@ def claims(table):
             sides = ({**rows, "method": method} for method in (DEFAULT, "lambdarank"))
             yield Claim(table, "ours", "study p", f"{label}: {text}, {metric}", "ndcg", *sides, low=low)
         sides = ({**of_others, "method": method} for method in (DEFAULT, "own discounts, with a tail"))
-        text = f"{label}: log2 in swaps helps trees, two other metrics"
+        text = f"{label}: log2 in swaps helps, two other metrics"
         yield Claim(table, "ours", "study p", text, "ndcg", *sides, low=0.0)
 
 

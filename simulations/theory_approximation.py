@@ -79,8 +79,8 @@ def plot(table, axes):
         ax.text(30, 0.053, "95% accurate", fontsize=7, color="0.3", ha="right", va="bottom")
         ax.set(yscale="log", xlabel="passes of algorithm 1", ylabel="mean absolute error")
         ax.set_title(f"{metric} is close (Qin et al., {figures[metric]})")
-        ax.set_ylim(bottom=4e-5)
-        ax.legend(fontsize=6.5, ncols=2, loc="lower center", columnspacing=0.8, handlelength=1.6)
+        ax.set_ylim(bottom=3e-5)
+        ax.legend(fontsize=6.5, loc="lower left", handlelength=1.6, labelspacing=0.25)
     share_scale(axes)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim
+from simulations.claims import NEGLIGIBLE, Claim, interval
 from simulations.ranking_data import DATA, available, leave_empty, split
 from simulations.run import forest, main, repeated
 
@@ -78,12 +78,19 @@ def plot(table, axes):
         learned = part.filter(trained="learned").sort("repeat")["ndcg"].to_numpy()
         leads = [learned - part.filter(trained=name).sort("repeat")["ndcg"].to_numpy() for name in others]
         forest(ax, ["the true DCG", *(f"{name}" for name in others[1:])], leads)
-        ax.set_title(f"{data}:\n{truth}")
+        ax.set_title(f"{data}: {_standing(leads[1:])}\n(users: {truth})")
         ax.set_xlabel("NDCG@10 by the true DCG:\ntrained on the learned DCG minus trained on ...")
     drawn = [ax for ax in np.ravel(axes) if ax.axison]
     ends = np.array([ax.get_xlim() for ax in drawn])
     for ax in drawn:
         ax.set_xlim(ends[:, 0].min(), ends[:, 1].max())
+
+
+def _standing(leads):
+    """Return in words how many of several differences are clear."""
+    found = [interval(lead) for lead in leads]
+    ahead, behind = sum(each.low > 0 for each in found), sum(each.high < 0 for each in found)
+    return f"ahead of {ahead} of {len(found)}" + (f", behind {behind}" if behind else "")
 
 
 def claims(table):
@@ -94,16 +101,16 @@ def claims(table):
             rows = part.filter(truth=truth)
             for name in (*TEXTBOOK, *PLAIN):
                 learned, other = ({"judge": "true", "trained": trained} for trained in ("learned", name))
-                text = f"{data}, {SHORT[truth]}: the learned DCG beats {name}"
+                text = f"{data}, {SHORT[truth]}: learned DCG beats {name}"
                 yield claim(rows, text=text, value="ndcg", rows=learned, minus=other)
         learned, true = ({"judge": "true", "trained": trained} for trained in ("learned", "true"))
-        text = f"{data}: training on the learned DCG is no worse than on the true one"
+        text = f"{data}: learned DCG is no worse than the true one"
         yield Claim(part, "ours", "matrix", text, "ndcg", learned, true, low=-NEGLIGIBLE)
         own = part.with_columns(own=pl.col("trained") == pl.col("judge"), ahead=pl.col("ndcg") - pl.col("start"))
-        text = f"{data}: by each metric, training on it beats least squares"
+        text = f"{data}: by each metric, it beats least squares"
         yield claim(own, text=text, value="ahead", rows={"own": True})
         rows, minus = ({"judge": TEXTBOOK, "trained": TEXTBOOK, "own": is_own} for is_own in (True, False))
-        text = f"{data}: by each textbook DCG, training on it beats training on others"
+        text = f"{data}: by each textbook DCG, it beats the others"
         yield claim(own, text=text, value="ndcg", rows=rows, minus=minus)
 
 

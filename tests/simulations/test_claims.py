@@ -194,6 +194,7 @@ class TestPage:
         assert len(FINDINGS) == 10
         for finding in FINDINGS:
             for beginning, needed in finding.rests_on:
+                assert needed in (HOLDS, FAILS, CONDITION)
                 named = [claim for claim in all_rows() if claim.text.startswith(beginning)]
                 assert named, beginning
                 inside, outside = targets(named[0])

@@ -229,6 +229,24 @@ class TestTheStudies:
             assert first < last < 1
             assert mean(table, "ndcg", trees=20, follow="gradient", **where) < last + 0.02
 
+    def test_the_mixture_crosses_between_recorded_trees(self):
+        module = importlib.import_module("simulations.train_transition")
+        sizes = {(0, "gradient"): (0.01, 0.1, 10, 1), (1, "gradient"): (0.25, 0.5, 4, 8), (0, "exchange"): (2, 3, 4, 5)}
+        rows = [
+            {
+                "loss": "REG-SHF-SDCG",
+                "follow": follow,
+                "repeat": repeat,
+                "tree": tree,
+                "regression": 1.0,
+                "listwise": size,
+            }
+            for (repeat, follow), all_sizes in sizes.items()
+            for tree, size in zip((1, 10, 20, 40), all_sizes, strict=True)
+        ]
+        crossed = module.crossings(pl.DataFrame(rows[::-1], strict=False)).sort("follow", "repeat")
+        np.testing.assert_allclose(crossed["crossing"] * 40, [1, 15, 10 + 10 / 3])
+
     def test_the_mixture_moves_from_pointwise_to_listwise(self, quick):
         pytest.importorskip("lightgbm")
         table = quick("train_transition")
