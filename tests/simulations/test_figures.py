@@ -2,6 +2,8 @@
 
 import importlib
 import json
+import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -465,6 +467,16 @@ def test_bad_settings_end_with_status_2(arguments, message, tmp_path):
     assert done.returncode == 2
     assert message in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_the_kernels_of_linear_algebra_are_fixed_before_numpy_is_loaded():
+    code = "import os, simulations, sys; print('numpy' in sys.modules, os.environ.get('OPENBLAS_CORETYPE'))"
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=environment, check=True
+    )
+    expected = "Haswell" if platform.machine() in ("x86_64", "AMD64") else None
+    assert done.stdout.split() == ["False", str(expected)]
 
 
 def test_impossible_experiments_are_refused():
