@@ -10,16 +10,16 @@ charges bends by a smooth Huber loss, so a few sharp bends stay cheap and a step
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
-from dcglearn.foundation.validation import frozen
+from dcglearn.learning.curve_kernel import add_derivatives_in_parameters
 from dcglearn.learning.curve_prior import CurvePrior, CurveShape, curve_prior
 from dcglearn.learning.judgement_costs import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
-from dcglearn.learning.pair_loss import JudgementSource, LossSums, Points
+from dcglearn.learning.pair_loss import JudgementSource, Points
 from dcglearn.learning.trust_region import Local
 
 if TYPE_CHECKING:
@@ -107,6 +107,12 @@ class Model:
         raters = self.n_raters if self.with_errors and self.n_raters > 1 else 0
         ends = np.cumsum([self.n_grades - 1, self.depth - 1, 1, error, thresholds, raters])
         return [slice(end - size, end) for end, size in zip(ends.tolist(), np.diff(ends, prepend=0), strict=True)]
+
+    @cached_property
+    def layout(self) -> tuple[int, ...]:
+        """Sizes of the parts without the log sharpness, and the first threshold that is a parameter."""
+        alpha, delta, _, *others = (part.stop - part.start for part in self.parts)
+        return alpha, delta, *others, 1 if self.ties else 2
 
     @cached_property
     def bounds(self) -> tuple[Floats, Floats]:
@@ -229,129 +235,9 @@ class Objective:
         value = value + self.share * sums.loss
         if order == VALUE:
             return Local(value, gradient, dense, np.zeros((n, n_tips, d)), np.zeros((n, n_tips)))
-        at = _Derivatives(model, thetas, points, sums)
-        gradient += self.share * at.gradient
+        gradient = gradient.copy()
         cross, tips = np.zeros((n, n_tips, d)), np.tile(model.prior.precision[d:], (n, 1))
-        if order == CURVATURE:
-            dense += self.share * at.dense
-            if n_tips:
-                cross += self.share * at.of_judges
-                tips += self.share * at.of_logits
+        slopes = sums.moment, sums.thresholds, sums.errors, sums.joint, sums.crossed, sums.bends
+        local = gradient, dense, cross, tips
+        add_derivatives_in_parameters(model.layout, self.share, order, thetas, points.arrays, slopes, local)
         return Local(value, gradient, dense, cross, tips)
-
-
-class _Derivatives:
-    """Derivatives of a loss in the parameters, from those in gains, discounts, thresholds and errors.
-
-    `gradient` has shape (B, p). Of the second derivatives, those within the first d parameters are `dense`, shape (B,
-    d, d); those in a judge's own logit and the first d are `of_judges`, shape (B, R, d), and in that logit alone
-    `of_logits`, shape (B, R).
-    """
-
-    def __init__(self, model: Model, thetas: Floats, points: Points, sums: LossSums) -> None:
-        self.model, self.points, self.sums = model, points, sums
-        self.n, self.d = len(thetas), model.parts[4].stop
-        alpha, delta, sharp, error, thresholds, raters = model.parts
-        self.gradient = np.zeros(thetas.shape)
-        of_gains = (points.discounts[:, None, :] @ sums.moment)[:, 0]
-        of_discounts = (sums.moment @ points.gains[:, :, None])[:, :, 0]
-        self.steps = np.diff(points.gains, axis=1)
-        of_steps = _sums_beyond(of_gains)
-        self.off_gains = of_steps - (self.steps * of_steps).sum(axis=1, keepdims=True)
-        self.gradient[:, alpha] = self.steps * self.off_gains
-        size = points.discounts.sum(axis=1, keepdims=True)
-        of_logs = points.discounts * of_discounts
-        self.gradient[:, sharp] = of_logs.sum(axis=1, keepdims=True)
-        self.of_logs = of_logs - points.discounts / size * self.gradient[:, sharp]
-        self.gradient[:, delta] = -_sums_beyond(self.of_logs)
-        self.rises = np.exp(thetas[:, thresholds])
-        if self.rises.shape[1]:  # threshold j moves with every step up to j
-            later = _sums_beyond(sums.thresholds[:, :-1])
-            self.gradient[:, thresholds] = later[:, 0 if model.ties else 1 :] * self.rises
-        if model.with_errors:
-            self.moves = points.errors * (1 - points.errors)
-            self.of_errors = sums.errors * self.moves
-            self.gradient[:, error.start] = self.of_errors.sum(axis=1)
-            self.gradient[:, raters] = self.of_errors[:, : raters.stop - raters.start]
-
-    @cached_property
-    def jacobian(self) -> Floats:
-        """Derivatives of gains, discounts and thresholds in the first d parameters, shape (B, m, d)."""
-        model, gains, discounts = self.model, self.points.gains, self.points.discounts
-        alpha, delta, sharp, _, thresholds, _ = model.parts
-        n_gains, n_curves = gains.shape[1], gains.shape[1] + discounts.shape[1]
-        jacobian = np.zeros((self.n, n_curves + self.points.thresholds.shape[1], self.d))
-        reached = _below(n_gains)
-        jacobian[:, :n_gains, alpha] = self.steps[:, None, :] * (reached - gains[:, :, None])
-        rest = _sums_beyond(discounts) / discounts.sum(axis=1, keepdims=True)
-        fallen = _below(discounts.shape[1])
-        jacobian[:, n_gains:n_curves, delta] = -discounts[:, :, None] * (fallen - rest[:, None, :])
-        jacobian[:, n_gains:n_curves, sharp] = discounts[:, :, None]
-        n_rises = self.rises.shape[1]
-        if n_rises:
-            first = n_curves + (1 if model.ties else 2)
-            jacobian[:, first:-1, thresholds] = np.tri(n_rises) * self.rises[:, None, :]
-        return jacobian
-
-    @cached_property
-    def dense(self) -> Floats:
-        """Second derivatives within the first d parameters: those of the curves, then of what the curves depend on."""
-        n_gains, depth = self.points.gains.shape[1], self.points.discounts.shape[1]
-        joint = self.sums.joint.copy()
-        joint[:, :n_gains, n_gains : n_gains + depth] += self.sums.moment.transpose(0, 2, 1)
-        joint[:, n_gains : n_gains + depth, :n_gains] += self.sums.moment
-        dense: Floats = self.jacobian.transpose(0, 2, 1) @ joint @ self.jacobian
-        alpha, delta, sharp, error, thresholds, _ = self.model.parts
-        dense[:, alpha, alpha] += _softmax_bends(self.steps, self.steps * self.off_gains)
-        share = self.points.discounts / self.points.discounts.sum(axis=1, keepdims=True)
-        beyond = _below(depth)
-        dense[:, delta, delta] += beyond.T @ _softmax_bends(share, self.of_logs) @ beyond
-        size = sharp.start
-        dense[:, size, size] += self.gradient[:, size]
-        dense[:, delta, size] += self.gradient[:, delta]
-        dense[:, size, delta] += self.gradient[:, delta]
-        at = np.arange(thresholds.start, thresholds.stop)
-        dense[:, at, at] += self.gradient[:, thresholds]
-        if self.model.with_errors:
-            common = self.of_judges.sum(axis=1) - np.eye(self.d)[error.start] * self.of_logits.sum(axis=1)[:, None]
-            dense[:, error.start, :] += common
-            dense[:, :, error.start] += common
-            dense[:, error.start, error.start] += self.of_logits.sum(axis=1)
-        return dense
-
-    @cached_property
-    def of_logits(self) -> Floats:
-        """Second derivatives in each judge's logit, shape (B, R)."""
-        logits: Floats = self.sums.bends * self.moves**2 + self.of_errors * (1 - 2 * self.points.errors)
-        return logits
-
-    @cached_property
-    def of_judges(self) -> Floats:
-        """Second derivatives in each judge's logit and the first d parameters, shape (B, R, d)."""
-        cross: Floats = self.moves[:, :, None] * (self.sums.crossed @ self.jacobian)
-        cross[:, :, self.model.parts[3].start] += self.of_logits
-        return cross
-
-
-@cache
-def _below(n: int) -> Floats:
-    """Return ones below the diagonal, shape (n, n - 1)."""
-    return frozen(np.tri(n, n - 1, -1))
-
-
-def _sums_beyond(values: Floats) -> Floats:
-    """Return for all entries but the last the sum of those after it, along rows."""
-    sums: Floats = np.cumsum(values[:, :0:-1], axis=1)[:, ::-1]
-    return sums
-
-
-def _softmax_bends(share: Floats, slopes: Floats) -> Floats:
-    """Return the part of second derivatives in the logs of shares that comes from their bends, shape (B, k, k).
-
-    `slopes` are the derivatives in the logs, shape (B, k).
-    """
-    bends = -share[:, :, None] * slopes[:, None, :]
-    bends += bends.transpose(0, 2, 1).copy()
-    at = np.arange(share.shape[1])
-    bends[:, at, at] += slopes
-    return bends

@@ -38,18 +38,15 @@ class Costs:
     ----------
     loss : ndarray, shape (B, n)
         Losses.
-    near : tuple of ndarray, shape (A,) each, optional
-        Point and judgement of those whose slopes in z, low and high are not negligible.
-    slopes : dict of str to ndarray, shape (A,)
-        Slopes of those in "z", "low" and "high", as far as they are not zero.
-    bends : dict of str to ndarray, shape (A,)
-        Their second derivatives, by the names of two variables, such as "z low", as far as they are not zero.
+    slopes : dict of str to ndarray, shape (B, n)
+        Slopes in "z", "low" and "high", as far as they are not zero throughout.
+    bends : dict of str to ndarray, shape (B, n)
+        Second derivatives, by the names of two variables, such as "z low", as far as they are not zero throughout.
     of_error : ndarray, shape (B, n), optional
         Slope of all losses in e. The second derivative in e is its square.
     """
 
     loss: Floats
-    near: tuple[NDArray[np.intp], ...] = ()
     slopes: dict[str, Floats] = field(default_factory=dict)
     bends: dict[str, Floats] = field(default_factory=dict)
     of_error: Floats | None = None
@@ -60,10 +57,8 @@ def sigmoid_costs(z: Floats, order: int) -> Costs:
     loss = expit(-z)
     if order == VALUE:
         return Costs(loss)
-    near = _where(np.abs(z) < TAIL)
-    cost = loss[near]
-    slope = -cost * (1 - cost)
-    return Costs(loss, near, {"z": slope}, {"z z": -slope * (1 - 2 * cost)})
+    slope = np.where(np.abs(z) < TAIL, loss * (loss - 1), 0.0)
+    return Costs(loss, {"z": slope}, {"z z": slope * (2 * loss - 1)})
 
 
 def hinge_costs(z: Floats, margin: Floats, order: int) -> Costs:
@@ -71,38 +66,8 @@ def hinge_costs(z: Floats, margin: Floats, order: int) -> Costs:
     short = np.maximum(margin - z, 0.0)
     if order == VALUE:
         return Costs(short * short)
-    near = _where(short > 0)
-    slope, two = 2 * short[near], np.full(len(near[0]), 2.0)
-    return Costs(short * short, near, {"z": -slope, "low": slope}, {"z z": two, "z low": -two, "low low": two})
-
-
-def preference_costs(z: Floats, error: Floats, order: int) -> Costs:
-    """Return minus the log probabilities of preferences without strengths, in a log without ties.
-
-    `error`, which broadcasts to z, shape (B, n), is positive throughout or zero throughout: then it is no variable.
-    """
-    fall = np.exp(-np.abs(z))
-    ahead = 1 / (1 + fall)
-    behind = fall * ahead
-    forward = z >= 0
-    if not error.any():
-        loss = np.log1p(fall) - np.minimum(z, 0.0)
-        if order == VALUE:
-            return Costs(loss)
-        near = _where(z < TAIL)
-        slope = -np.where(forward, behind, ahead)[near]
-        return Costs(loss, near, {"z": slope}, {"z z": (ahead * behind)[near]})
-    right = np.where(forward, ahead, behind)
-    chance = error + (1 - 2 * error) * right
-    loss = -np.log(chance)
-    if order == VALUE:
-        return Costs(loss)
-    of_error = (2 * right - 1) / chance
-    near = _where(fall > LEAST)
-    bell = (ahead * behind)[near] / chance[near]
-    slope = (2 * _at(error, near) - 1) * bell
-    bends = {"z z": slope * (slope + 1 - 2 * right[near]), "z e": 2 * bell + slope * of_error[near]}
-    return Costs(loss, near, {"z": slope}, bends, of_error)
+    slope, two = 2 * short, np.where(short > 0, 2.0, 0.0)
+    return Costs(short * short, {"z": -slope, "low": slope}, {"z z": two, "z low": -two, "low low": two})
 
 
 def verdict_costs(z: Floats, low: Floats, high: Floats, tie: NDArray[np.bool_], error: Floats, order: int) -> Costs:
@@ -151,7 +116,15 @@ def verdict_costs(z: Floats, low: Floats, high: Floats, tie: NDArray[np.bool_], 
         "high e": g_high * g_e + share_w * down_w - share * down,
     }
     of_error[near] = -g_e
-    return Costs(loss, near, slopes, bends, of_error)
+    slopes, bends = ({name: _spread(x, near, loss.shape) for name, x in of.items()} for of in (slopes, bends))
+    return Costs(loss, slopes, bends, of_error)
+
+
+def _spread(values: Floats, near: tuple[NDArray[np.intp], NDArray[np.intp]], shape: tuple[int, ...]) -> Floats:
+    """Return the values at points and judgements among zeros."""
+    whole = np.zeros(shape)
+    whole[near] = values
+    return whole
 
 
 def _where(mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

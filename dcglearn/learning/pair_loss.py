@@ -30,11 +30,10 @@ from dcglearn.learning.judgement_costs import (
     VALUE,
     Costs,
     hinge_costs,
-    preference_costs,
     sigmoid_costs,
     verdict_costs,
 )
-from dcglearn.learning.judgement_kernel import add_bends, add_differences, add_slopes
+from dcglearn.learning.judgement_kernel import add_derivatives, add_differences, add_preferences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -251,6 +250,11 @@ class _Totals:
         first, second, level, rater, weight = (x[block] if len(x) > 1 else x for x in judgements.arrays)
         first, second = first.view(), second.view()
         first.flags.writeable = second.flags.writeable = False  # one compiled kernel serves all
+        if self.kind == LIKELIHOOD and self.n_thresholds == 3 and not at.thresholds[:, 1].any():
+            judges = at.tables, at.gains, at.discounts, at.errors
+            sums = self.loss, self.moment, self.of_errors, self.bends, self.curved
+            add_preferences((first, second, rater, weight), judges, self.order, sums)
+            return
         z = np.zeros((len(self.loss), len(first)))
         add_differences(first, second, at.tables, z)
         low = np.maximum(level, 1).astype(np.intp)
@@ -258,20 +262,16 @@ class _Totals:
         self.loss += (weight * costs.loss).sum(axis=1)
         if self.order == VALUE:
             return
-        point, pair = costs.near
-        low, weight_near = (x[pair] if len(x) > 1 else x for x in (low, weight))
-        slopes = {name: weight_near * slope for name, slope in costs.slopes.items()}
-        add_slopes((first, second, point, pair), slopes.pop("z"), self.moment)
-        for name, slope in slopes.items():
-            self.of_thresholds += _binned((point, low + PLACES[name]), slope, self.of_thresholds.shape)
+        slopes = {name: weight * slope for name, slope in costs.slopes.items()}
+        bends = {name: weight * bend for name, bend in costs.bends.items()} if self.order == CURVATURE else {}
+        rows = {"low": low, "high": low + 1, "e": self.n_thresholds + rater}
+        self._add_near((first, second), rows, slopes["z"], bends)
+        for name in slopes.keys() & PLACES.keys():
+            self.of_thresholds += _binned((low + PLACES[name],), slopes[name], self.of_thresholds.shape)
         if costs.of_error is not None:
-            self.of_errors += _of_raters(weight * costs.of_error, rater, self.of_errors.shape)
+            self.of_errors += _binned((rater,), weight * costs.of_error, self.of_errors.shape)
             if self.order == CURVATURE:
-                self.bends += _of_raters(weight * costs.of_error**2, rater, self.bends.shape)
-        if self.order == CURVATURE:
-            rows = {"low": low, "high": low + 1, "e": self.n_thresholds + (rater[pair] if len(rater) > 1 else rater)}
-            bends = {name: weight_near * bend for name, bend in costs.bends.items()}
-            self._add_bends((first, second, point, pair), rows, bends)
+                self.bends += _binned((rater,), weight * costs.of_error**2, self.bends.shape)
 
     def _costs(self, z: Floats, level: Grades, low: NDArray[np.intp], error: Floats) -> Costs:
         thresholds = self.at.thresholds
@@ -279,25 +279,24 @@ class _Totals:
             return sigmoid_costs(z, self.order)
         if self.kind == HINGE:
             return hinge_costs(z, thresholds[:, low], self.order)
-        simple = self.n_thresholds == 3 and not thresholds[:, 1].any()
-        if simple and ((error > 0).all() or not error.any()):
-            return preference_costs(z, error, self.order)
         return verdict_costs(z, thresholds[:, low], thresholds[:, low + 1], level == 0, error, self.order)
 
-    def _add_bends(self, pairs: Any, rows: dict[str, NDArray[np.intp]], bends: dict[str, Floats]) -> None:
-        """Add second derivatives named by two variables, which have the `rows` after gains and discounts."""
-        shape = pairs[2].shape
+    def _add_near(self, pairs: Any, rows: dict[str, NDArray[Any]], slope: Floats, bends: dict[str, Floats]) -> None:
+        """Add slopes in z, and second derivatives named by two variables, which have the `rows` after these in z."""
+        at, (n, n_pairs) = self.at, slope.shape
         of_z = [name for name in bends if name.startswith("z ") and name != "z z"]
-        at = [np.broadcast_to(self.size + rows[name[2:]], shape) for name in of_z]
-        along = np.array([bends[name] for name in of_z]).reshape(len(of_z), *shape)
-        factors = self.at.gains, self.at.discounts
-        add_bends(pairs, factors, bends["z z"], np.array(at, np.intp).reshape(along.shape), along, self.curved)
+        places = np.empty((len(of_z), n_pairs), np.intp)
+        along = np.empty((len(of_z), n, n_pairs))
+        for q, name in enumerate(of_z):
+            places[q], along[q] = self.size + rows[name[2:]], bends[name]
+        costs = slope, bends.get("z z", np.empty((n, 0))), along
+        add_derivatives(pairs, (at.gains, at.discounts), costs, places, self.moment, self.curved)
         for name, bend in bends.items():
             one, other = (rows.get(x) for x in name.split())
             if one is not None and other is not None:
-                places = ((other, one),) if one is other or name.endswith("e") else ((one, other), (other, one))
-                for row, column in places:
-                    self.of_judges += _binned((pairs[2], row, column), bend, self.of_judges.shape)
+                cells = ((other, one),) if one is other or name.endswith("e") else ((one, other), (other, one))
+                for row, column in cells:
+                    self.of_judges += _binned((row, column), bend, self.of_judges.shape)
 
     def sums(self) -> LossSums:
         """Return the sums, without what belongs to -1."""
@@ -311,28 +310,17 @@ class _Totals:
             joint[:, :size, size:] = self.curved[:, size:m].transpose(0, 2, 1)
             joint[:, size:, size:] = self.of_judges[:, :n_thresholds]
         crossed = np.concatenate([self.curved[:, m:], self.of_judges[:, n_thresholds:]], axis=2)
-        return LossSums(
-            loss=self.loss,
-            moment=self.moment[:, :, 1:],
-            thresholds=self.of_thresholds,
-            errors=self.of_errors,
-            joint=joint[:, 1:, 1:],
-            crossed=crossed[:, :, 1:],
-            bends=self.bends,
-        )
-
-
-def _of_raters(values: Floats, rater: NDArray[np.int32], shape: tuple[int, int]) -> Floats:
-    """Return the sums of values, shape (B, n), over the judgements of each rater, shape (B, R)."""
-    if len(rater) > 1:
-        return _binned((np.arange(shape[0])[:, None], rater), values, shape)
-    sums = np.zeros(shape)
-    sums[:, rater[0]] = values.sum(axis=1)
-    return sums
+        known = (np.ascontiguousarray(x) for x in (self.moment[:, :, 1:], joint[:, 1:, 1:], crossed[:, :, 1:]))
+        moment, joint, crossed = known
+        return LossSums(self.loss, moment, self.of_thresholds, self.of_errors, joint, crossed, self.bends)
 
 
 def _binned(cells: tuple[NDArray[Any], ...], values: Floats, shape: tuple[int, ...]) -> Floats:
-    """Return the sums of values in the cells of an array, whose indices broadcast to the values."""
-    flat = np.ravel_multi_index(tuple(np.broadcast_arrays(*cells)), shape)
+    """Return the sums of values, shape (B, n), at each point in the cells, shape (n,) or (1,), of arrays of a shape."""
+    if all(len(cell) == 1 for cell in cells):
+        sums = np.zeros(shape)
+        sums[:, *(cell[0] for cell in cells)] = values.sum(axis=1)
+        return sums
+    flat = np.ravel_multi_index((np.arange(shape[0])[:, None], *cells), shape)
     sums = np.bincount(np.broadcast_to(flat, values.shape).ravel(), values.ravel(), int(np.prod(shape)))
     return sums.astype(np.float64).reshape(shape)
