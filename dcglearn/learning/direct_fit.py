@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from dcglearn.learning.curve_kernel import add_derivatives_in_parameters
+from dcglearn.learning.curve_kernel import add_in_parameters
 from dcglearn.learning.curve_prior import CurvePrior, CurveShape, curve_prior
 from dcglearn.learning.judgement_costs import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
-from dcglearn.learning.pair_loss import JudgementSource, Points
+from dcglearn.learning.pair_loss import JudgementSource, LossSums, Points
 from dcglearn.learning.trust_region import Local
 
 if TYPE_CHECKING:
@@ -110,9 +110,9 @@ class Model:
 
     @cached_property
     def layout(self) -> tuple[int, ...]:
-        """Sizes of the parts without the log sharpness, and the first threshold that is a parameter."""
-        alpha, delta, _, *others = (part.stop - part.start for part in self.parts)
-        return alpha, delta, *others, 1 if self.ties else 2
+        """Sizes of the parts as `add_in_parameters` counts them."""
+        alpha, delta, sharp, error, thresholds, _ = (part.stop - part.start for part in self.parts)
+        return alpha, delta + sharp, error, thresholds, 1 if self.ties else 2
 
     @cached_property
     def bounds(self) -> tuple[Floats, Floats]:
@@ -232,12 +232,41 @@ class Objective:
         value, gradient, dense = model.prior.at(thetas)
         n, d = dense.shape[:2]
         n_tips = thetas.shape[1] - d
-        value = value + self.share * sums.loss
-        if order == VALUE:
-            return Local(value, gradient, dense, np.zeros((n, n_tips, d)), np.zeros((n, n_tips)))
-        gradient = gradient.copy()
         cross, tips = np.zeros((n, n_tips, d)), np.tile(model.prior.precision[d:], (n, 1))
-        slopes = sums.moment, sums.thresholds, sums.errors, sums.joint, sums.crossed, sums.bends
-        local = gradient, dense, cross, tips
-        add_derivatives_in_parameters(model.layout, self.share, order, thetas, points.arrays, slopes, local)
-        return Local(value, gradient, dense, cross, tips)
+        local = Local(value + self.share * sums.loss, gradient, dense, cross, tips)
+        if order > VALUE:
+            _add_loss(model, thetas, self.share, points, sums, local)
+        return local
+
+
+def _add_loss(model: Model, thetas: Floats, share: float, points: Points, sums: LossSums, local: Local) -> None:
+    """Add `share` times the derivatives of the loss at parameters, shape (B, p), to those of the prior."""
+    n, d = local.dense.shape[:2]
+    gains, discounts, errors = points.gains, points.discounts, points.errors
+    n_curves = gains.shape[1] + discounts.shape[1]
+    slopes = np.zeros((n, n_curves + sums.thresholds.shape[1] + 1))
+    slopes[:, : gains.shape[1]] = (discounts[:, None, :] @ sums.moment)[:, 0]
+    slopes[:, gains.shape[1] : n_curves] = (sums.moment @ gains[:, :, None])[:, :, 0]
+    slopes[:, n_curves:-1] = sums.thresholds
+    size = slopes.shape[1] if sums.joint.shape[1] else 0
+    joint, jacobian = np.zeros((n, size, size)), np.zeros((*slopes.shape, d))
+    if model.with_errors:
+        moves = errors * (1 - errors)
+        of_logits = sums.errors * moves
+        slopes[:, -1] = of_logits.sum(axis=1)
+        local.gradient[:, d:] += share * of_logits[:, : thetas.shape[1] - d]
+    if size:
+        joint[:, :-1, :-1] = sums.joint
+        joint[:, : gains.shape[1], gains.shape[1] : n_curves] += sums.moment.transpose(0, 2, 1)
+        joint[:, gains.shape[1] : n_curves, : gains.shape[1]] += sums.moment
+        if model.with_errors:
+            bends = sums.bends * moves**2 + of_logits * (1 - 2 * errors)
+            joint[:, -1, :-1] = joint[:, :-1, -1] = (moves[:, None, :] @ sums.crossed)[:, 0]
+            joint[:, -1, -1] = bends.sum(axis=1)
+    curves = thetas, gains, discounts
+    add_in_parameters(model.layout, share, *curves, slopes, joint, jacobian, local.gradient, local.dense)
+    if size and local.tips.shape[1]:
+        of_judges = moves[:, :, None] * (sums.crossed @ jacobian[:, :-1])
+        of_judges[:, :, model.parts[3].start] += bends
+        local.cross[...] += share * of_judges
+        local.tips[...] += share * bends

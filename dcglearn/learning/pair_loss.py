@@ -243,6 +243,7 @@ class _Totals:
         self.curved = np.zeros((n, self.size + n_judges, self.size) if bent else (n, 0, 1))
         self.of_judges = np.zeros((n, n_judges, self.n_thresholds) if bent else (n, 0, 0))
         self.bends = np.zeros((n, n_errors if bent else 0))
+        self.far = np.zeros((n, n_errors, 2))
 
     def add(self, judgements: Judgements, block: slice) -> None:
         """Add a block of judgements."""
@@ -250,13 +251,15 @@ class _Totals:
         first, second, level, rater, weight = (x[block] if len(x) > 1 else x for x in judgements.arrays)
         first, second = first.view(), second.view()
         first.flags.writeable = second.flags.writeable = False  # one compiled kernel serves all
+        of_tables = self.moment.reshape(len(self.loss), -1)
+        tables = at.tables.reshape(len(self.loss), -1)
         if self.kind == LIKELIHOOD and self.n_thresholds == 3 and not at.thresholds[:, 1].any():
-            judges = at.tables, at.gains, at.discounts, at.errors
-            sums = self.loss, self.moment, self.of_errors, self.bends, self.curved
-            add_preferences((first, second, rater, weight), judges, self.order, sums)
+            judged = first, second, rater, weight
+            sums = self.loss, of_tables, self.of_errors, self.bends, self.curved
+            add_preferences(*judged, tables, at.gains, at.discounts, at.errors, self.order, sums, self.far)
             return
         z = np.zeros((len(self.loss), len(first)))
-        add_differences(first, second, at.tables, z)
+        add_differences(first, second, tables, z)
         low = np.maximum(level, 1).astype(np.intp)
         costs = self._costs(z, level, low, at.errors[:, rater])
         self.loss += (weight * costs.loss).sum(axis=1)
@@ -265,7 +268,7 @@ class _Totals:
         slopes = {name: weight * slope for name, slope in costs.slopes.items()}
         bends = {name: weight * bend for name, bend in costs.bends.items()} if self.order == CURVATURE else {}
         rows = {"low": low, "high": low + 1, "e": self.n_thresholds + rater}
-        self._add_near((first, second), rows, slopes["z"], bends)
+        self._add_near(first, second, rows, slopes["z"], bends)
         for name in slopes.keys() & PLACES.keys():
             self.of_thresholds += _binned((low + PLACES[name],), slopes[name], self.of_thresholds.shape)
         if costs.of_error is not None:
@@ -281,7 +284,9 @@ class _Totals:
             return hinge_costs(z, thresholds[:, low], self.order)
         return verdict_costs(z, thresholds[:, low], thresholds[:, low + 1], level == 0, error, self.order)
 
-    def _add_near(self, pairs: Any, rows: dict[str, NDArray[Any]], slope: Floats, bends: dict[str, Floats]) -> None:
+    def _add_near(
+        self, first: Grades, second: Grades, rows: dict[str, NDArray[Any]], slope: Floats, bends: dict[str, Floats]
+    ) -> None:
         """Add slopes in z, and second derivatives named by two variables, which have the `rows` after these in z."""
         at, (n, n_pairs) = self.at, slope.shape
         of_z = [name for name in bends if name.startswith("z ") and name != "z z"]
@@ -289,8 +294,9 @@ class _Totals:
         along = np.empty((len(of_z), n, n_pairs))
         for q, name in enumerate(of_z):
             places[q], along[q] = self.size + rows[name[2:]], bends[name]
-        costs = slope, bends.get("z z", np.empty((n, 0))), along
-        add_derivatives(pairs, (at.gains, at.discounts), costs, places, self.moment, self.curved)
+        bend = bends.get("z z", np.empty((n, 0)))
+        of_tables = self.moment.reshape(n, -1)
+        add_derivatives(first, second, at.gains, at.discounts, slope, bend, along, places, of_tables, self.curved)
         for name, bend in bends.items():
             one, other = (rows.get(x) for x in name.split())
             if one is not None and other is not None:
@@ -298,8 +304,19 @@ class _Totals:
                 for row, column in cells:
                     self.of_judges += _binned((row, column), bend, self.of_judges.shape)
 
+    def _add_far(self) -> None:
+        """Add the preferences that are so far from a tie that they depend on the error rates alone."""
+        wrong, right = self.far[:, :, 0], self.far[:, :, 1]
+        error = np.where(wrong > 0, self.at.errors, 0.5)
+        self.loss -= (wrong * np.log(error) + right * np.log1p(-self.at.errors)).sum(axis=1)
+        if self.order > VALUE:
+            self.of_errors += right / (1 - self.at.errors) - wrong / error
+        if self.order == CURVATURE:
+            self.bends += right / (1 - self.at.errors) ** 2 + wrong / error**2
+
     def sums(self) -> LossSums:
         """Return the sums, without what belongs to -1."""
+        self._add_far()
         size, n_thresholds = self.size, self.n_thresholds
         n, m = len(self.loss), size + n_thresholds if self.order == CURVATURE else 0
         joint = np.zeros((n, m, m))
