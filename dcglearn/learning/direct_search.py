@@ -34,6 +34,9 @@ SWEPT = 1 << 8
 ROUGH, EXACT = 1e-5, 1e-9
 """Least relative fall of the objective that a step must promise while basins are compared, and on the whole log."""
 
+FIRST, KEPT = 8, 5
+"""After so many steps of all descents, so many of the lowest go on, beside those from around the lowest."""
+
 SHARPER = (-0.7, 0.7, -2.0, 2.0)
 """Changes of the log sharpness that are tried from the lowest end."""
 
@@ -170,19 +173,18 @@ def _searched(objective: Objective, thetas: Floats, max_iter: int, *, several: b
         thetas[:, model.parts[2]] = blunt.centre
         thetas = descend(replace(objective, model=blunt), thetas, blunt.bounds, max_iter=max_iter, tol=ROUGH).theta
     if several:
-        ends = descend(
-            objective, np.clip(thetas, *model.bounds), model.bounds, max_iter=max_iter, tol=ROUGH, to_beat=np.inf
-        )
+        first = min(FIRST, max_iter)
+        thetas = np.clip(thetas, *model.bounds)
+        ends = descend(objective, thetas, model.bounds, max_iter=first, tol=ROUGH, to_beat=np.inf)
+        kept = ends.theta[np.argsort(ends.local.value, kind="stable")[:KEPT]]
         kicks = _kicks(model, len(objective.judgements))
         for _ in range(ROUNDS):
-            lowest = float(ends.local.value[ends.best])
-            around = np.clip(ends.theta[ends.best] + kicks, *model.bounds)
-            again = descend(objective, around, model.bounds, max_iter=max_iter, tol=ROUGH, to_beat=lowest)
-            if not again.local.value[again.best] < (1 - 10 * ROUGH) * ends.local.value[ends.best]:
+            thetas = np.concatenate([kept, np.clip(ends.theta[ends.best] + kicks, *model.bounds)])
+            ends = descend(objective, thetas, model.bounds, max_iter=max_iter, tol=ROUGH, to_beat=np.inf)
+            if ends.led_from(0) == ends.best:
                 break
-            ends = again
-        best = [ends, again][int(again.local.value[again.best] < ends.local.value[ends.best])]
-        thetas = best.theta[_distinct(best)]
+            kept = ends.theta[[ends.best]]
+        thetas = ends.theta[_distinct(ends)]
     return descend(objective, np.clip(thetas, *model.bounds), model.bounds, max_iter=max_iter, tol=EXACT)
 
 

@@ -44,20 +44,13 @@ def add_preferences(first, second, rater, weight, tables, gains, discounts, erro
                 if z > TAIL or (z < -TAIL and e > 0.0):
                     far[b, r, int(z > 0.0)] += v
                     continue
-                fall = math.exp(-min(abs(z), 700.0))
-                ahead = 1.0 / (1.0 + fall)
-                right = ahead if z >= 0.0 else fall * ahead
-                chance = e + (1.0 - 2.0 * e) * right
-                loss -= v * (math.log(chance) if e > 0.0 else math.log(ahead) + min(z, 0.0))
+                log_chance, slope, bend, of_error, across = _preference(z, e)
+                loss -= v * log_chance
                 if order == VALUE:
                     continue
-                lead = 2.0 * right - 1.0
-                bell = fall * ahead * ahead / chance
-                slope = (2.0 * e - 1.0) * bell
-                across = v * (2.0 * bell + slope * lead / chance)
-                of_errors[b, r] += v * lead / chance
+                of_errors[b, r] += v * of_error
                 if order == CURVATURE:
-                    of_errors_twice[b, r] += v * (lead / chance) ** 2
+                    of_errors_twice[b, r] += v * of_error * of_error
                 u[:width, m] = 0.0
                 for k in range(depth):
                     better, worse = np.uint64(first[i, k] + 1), np.uint64(second[i, k] + 1)
@@ -68,13 +61,54 @@ def add_preferences(first, second, rater, weight, tables, gains, discounts, erro
                     u[width + k, m] = gains[b, better] - gains[b, worse]
                 if order == CURVATURE:
                     for x in range(len(u)):
-                        bent[x, m] = v * slope * (slope - lead) * u[x, m]
-                        curved[b, of_judges + r, x] += across * u[x, m]
+                        bent[x, m] = v * bend * u[x, m]
+                        curved[b, of_judges + r, x] += v * across * u[x, m]
                     m += 1
             losses[b] += loss
             for x in range(len(u) if m else 0):
                 for y in range(x + 1):
                     curved[b, x, y] += _product(bent, x, u, y, m)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_listed_preferences(first, second, weight, worths, factors, errors, order, sums, far):
+    """Add what `add_preferences` does for one judge and pairs of m lists, given by their numbers, shape (n,) each.
+
+    `worths` are the lists' utilities, shape (B, m), and `factors` their slopes in gains and discounts, (B, m, S). The
+    derivatives in z are added up by list, (B, m) each: the first, those with the error rate, and the second. Of these
+    ``curved``, (B, S, S), holds the products of one list's factors and another's, once for each pair.
+    """
+    losses, of_lists, of_errors, of_errors_twice, across_lists, bends, curved = sums
+    others = np.zeros(factors.shape[2])
+    for b in range(len(worths)):
+        loss, e = 0.0, errors[b, 0]
+        for p in range(len(first)):
+            i, j = np.uint64(first[p]), np.uint64(second[p])
+            z, v = worths[b, i] - worths[b, j], weight[p if len(weight) > 1 else 0]
+            if z > TAIL or (z < -TAIL and e > 0.0):
+                far[b, 0, int(z > 0.0)] += v
+            else:
+                log_chance, slope, bend, of_error, across = _preference(z, e)
+                loss -= v * log_chance
+                of_errors[b, 0] += v * of_error
+                of_lists[b, i] += v * slope
+                of_lists[b, j] -= v * slope
+                if order == CURVATURE:
+                    of_errors_twice[b, 0] += v * of_error * of_error
+                    across_lists[b, i] += v * across
+                    across_lists[b, j] -= v * across
+                    bends[b, i] += v * bend
+                    bends[b, j] += v * bend
+                    for x in range(len(others)):
+                        others[x] += v * bend * factors[b, j, x]
+            if p % RUN == RUN - 1 or p == len(first) - 1:
+                losses[b] += loss
+                loss = 0.0
+            if order == CURVATURE and (p == len(first) - 1 or first[p + 1] != first[p]):
+                for x in range(len(others)):
+                    for y in range(len(others)):
+                        curved[b, x, y] += factors[b, i, x] * others[y]
+                others[:] = 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -139,3 +173,16 @@ def _product(one, x, other, y, m):
     for i in range(m):
         total += one[x, i] * other[y, i]
     return total
+
+
+@njit(nogil=True, error_model="numpy")
+def _preference(z, e):
+    """Return a preference's log probability and, of its loss, slope and bend in z, slope in e, and bend in both."""
+    fall = math.exp(-min(abs(z), 700.0))
+    ahead = 1.0 / (1.0 + fall)
+    right = ahead if z >= 0.0 else fall * ahead
+    chance = e + (1.0 - 2.0 * e) * right
+    log_chance = math.log(chance) if e > 0.0 else math.log(ahead) + min(z, 0.0)
+    lead, bell = 2.0 * right - 1.0, fall * ahead * ahead / chance
+    slope, of_error = (2.0 * e - 1.0) * bell, lead / chance
+    return log_chance, slope, slope * (slope - lead), of_error, 2.0 * bell + slope * of_error

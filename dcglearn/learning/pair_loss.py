@@ -130,8 +130,8 @@ class Judgements:
         Linear in n, without temporary memory; the bytes depend neither on the number of threads nor on the other
         points.
         """
-        tables = _with_unknown(points.discounts[:, :, None] * points.gains[:, None, :])
-        gains = _with_unknown(points.gains)
+        tables = with_unknown(points.discounts[:, :, None] * points.gains[:, None, :])
+        gains = with_unknown(points.gains)
         return _sums(self, _Utilities(tables, gains, points.discounts, points.thresholds, points.errors), kind, order)
 
     @property
@@ -186,13 +186,13 @@ def pair_loss(
     `thresholds`, shape (M + 2,), and `errors`, shape (R,), are those of one of the `Points`; `kind` is LIKELIHOOD,
     SIGMOID or HINGE. The sums have no axis of points; there is no curvature, for want of gains and discounts.
     """
-    table = _with_unknown(weights[None])
+    table = with_unknown(weights[None])
     at = _Utilities(table, np.zeros(table[:, 0].shape), np.zeros(table[:, :, 0].shape), thresholds[None], errors[None])
     sums = _sums(judgements, at, kind, SLOPES)
     return LossSums(*(getattr(sums, x.name)[0] for x in fields(sums)))
 
 
-def _with_unknown(values: Floats) -> Floats:
+def with_unknown(values: Floats) -> Floats:
     """Return values of the L grades after a zero for -1, the grade that is not known."""
     padded = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
     padded[..., 1:] = values
@@ -304,19 +304,9 @@ class _Totals:
                 for row, column in cells:
                     self.of_judges += _binned((row, column), bend, self.of_judges.shape)
 
-    def _add_far(self) -> None:
-        """Add the preferences that are so far from a tie that they depend on the error rates alone."""
-        wrong, right = self.far[:, :, 0], self.far[:, :, 1]
-        error = np.where(wrong > 0, self.at.errors, 0.5)
-        self.loss -= (wrong * np.log(error) + right * np.log1p(-self.at.errors)).sum(axis=1)
-        if self.order > VALUE:
-            self.of_errors += right / (1 - self.at.errors) - wrong / error
-        if self.order == CURVATURE:
-            self.bends += right / (1 - self.at.errors) ** 2 + wrong / error**2
-
     def sums(self) -> LossSums:
         """Return the sums, without what belongs to -1."""
-        self._add_far()
+        add_far(self.far, self.at.errors, self.loss, self.of_errors, self.bends)
         size, n_thresholds = self.size, self.n_thresholds
         n, m = len(self.loss), size + n_thresholds if self.order == CURVATURE else 0
         joint = np.zeros((n, m, m))
@@ -330,6 +320,21 @@ class _Totals:
         known = (np.ascontiguousarray(x) for x in (self.moment[:, :, 1:], joint[:, 1:, 1:], crossed[:, :, 1:]))
         moment, joint, crossed = known
         return LossSums(self.loss, moment, self.of_thresholds, self.of_errors, joint, crossed, self.bends)
+
+
+def add_far(far: Floats, errors: Floats, loss: Floats, of_errors: Floats, bends: Floats) -> None:
+    """Add preferences that depend on the error rates alone, so clear is the pair, given by their weights.
+
+    `far`, shape (B, R, 2), holds first the weights of those that the model contradicts. Sums without columns are left
+    out.
+    """
+    wrong, right = far[:, :, 0], far[:, :, 1]
+    error = np.where(wrong > 0, errors, 0.5)
+    loss -= (wrong * np.log(error) + right * np.log1p(-errors)).sum(axis=1)
+    if of_errors.shape[1]:
+        of_errors += right / (1 - errors) - wrong / error
+    if bends.shape[1]:
+        bends += right / (1 - errors) ** 2 + wrong / error**2
 
 
 def _binned(cells: tuple[NDArray[Any], ...], values: Floats, shape: tuple[int, ...]) -> Floats:

@@ -67,6 +67,7 @@ class Descents:
     n_iter: NDArray[np.intp]
     converged: NDArray[np.bool_]
     stopped: NDArray[np.bool_]
+    leader: NDArray[np.intp]
 
     @classmethod
     def at(cls, theta: Floats, local: Local) -> Self:
@@ -74,7 +75,7 @@ class Descents:
         n = len(theta)
         stopped = ~np.isfinite(local.value)
         numbers = np.full(n, RADIUS), np.zeros(n), np.zeros(n, np.intp), np.zeros(n, np.bool_)
-        return cls(theta.copy(), local, *numbers, stopped)
+        return cls(theta.copy(), local, *numbers, stopped, np.arange(n))
 
     @property
     def rank(self) -> NDArray[np.intp]:
@@ -86,6 +87,12 @@ class Descents:
         self.theta[index] = theta
         for x in fields(local):
             getattr(self.local, x.name)[index] = getattr(local, x.name)
+
+    def led_from(self, i: int) -> int:
+        """Return the descent that descent i, and those that it followed, came near to."""
+        while self.leader[i] != i:
+            i = int(self.leader[i])
+        return i
 
     @property
     def best(self) -> int:
@@ -157,10 +164,13 @@ def _radius(radius: Floats, length: Floats, fell: Floats, promise: Floats, taken
 
 
 def _leave_followers(go: Descents) -> None:
-    """Stop descents that come near a lower one."""
+    """Stop descents that come near a lower one, and note which."""
     rank = go.rank
-    apart = np.abs(go.theta[:, None, :] - go.theta).max(axis=2)
-    go.stopped |= ((apart < CLOSE) & (rank < rank[:, None])).any(axis=1)
+    near = np.abs(go.theta[:, None, :] - go.theta).max(axis=2) < CLOSE
+    lowest = np.argmin(np.where(near, rank, len(rank)), axis=1)
+    follows = (lowest != np.arange(len(rank))) & ~go.stopped
+    go.leader[follows] = lowest[follows]
+    go.stopped |= follows
 
 
 def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floats) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.judgement_costs import HINGE, LIKELIHOOD, SIGMOID
+from dcglearn.learning.listed_judgements import SHARED, ListedJudgements
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.logs.open_log import dropped_of, without_equal_lists
@@ -28,6 +29,9 @@ MOST_STRENGTHS = 7
 
 MOST_MARGINS = 100
 """The same for the squared hinge, whose margins are no parameters."""
+
+FEW = 1 << 12
+"""Fewer judgements than this are summed as they are, however few their lists."""
 
 SMALL = 1 << 15
 """Fewer judgements than this are gathered into memory."""
@@ -65,7 +69,11 @@ class Verdicts:
         rater = np.zeros(1, np.int32)
         if not one_rater and log.rater is not None:
             rater = np.searchsorted(self.raters, log.rater).astype(np.int32)
-        return Judgements(log.preferred, log.other, self.level, rater, _weights(log))
+        judgements = Judgements(log.preferred, log.other, self.level, rater, _weights(log))
+        plain = self.kind == LIKELIHOOD and not self.has_ties and self.n_levels == 1 and len(rater) == 1
+        if plain and len(log) >= max(SHARED * log.n_lists, FEW):
+            return ListedJudgements.of(judgements, log.n_grades)
+        return judgements
 
     def sample(self, size: int) -> Preferences:
         """Return about `size` of the pairs that count, evenly spread."""

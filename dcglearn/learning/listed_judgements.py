@@ -1,0 +1,124 @@
+"""Judgements that share few lists, such as all pairs of rated lists: what a list is worth is computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from dcglearn.foundation.threads import over_chunks
+from dcglearn.learning.judgement_costs import CURVATURE
+from dcglearn.learning.judgement_kernel import add_listed_preferences
+from dcglearn.learning.pair_loss import Judgements, LossSums, add_far, with_unknown
+from dcglearn.logs.unique_rows import list_numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dcglearn.foundation.arrays import Floats, Grades
+    from dcglearn.learning.pair_loss import Points
+
+
+SHARED = 8
+"""Lists are worth numbering where there are at least so many judgements to a list."""
+
+
+@dataclass(frozen=True)
+class ListedJudgements(Judgements):
+    """Preferences of one judge without strengths, in a log without ties, and the numbers of their lists.
+
+    `lists` are the m distinct lists, shape (m, K), of `n_grades` grades, `numbers` those of the first and the second
+    list, int32, shape (2, n).
+    """
+
+    lists: Grades
+    numbers: NDArray[np.int32]
+    n_grades: int
+
+    @classmethod
+    def of(cls, judgements: Judgements, n_grades: int) -> ListedJudgements:
+        """Return the judgements with the numbers of their lists."""
+        numbers = np.stack(list_numbers(judgements.first, judgements.second)).astype(np.int32)
+        lists = np.empty((int(numbers.max()) + 1, judgements.first.shape[1]), np.int8)
+        lists[numbers[0]], lists[numbers[1]] = judgements.first, judgements.second
+        return cls(*judgements.arrays, lists, numbers, n_grades)
+
+    def every(self, step: int, first: int = 0) -> Judgements:
+        """Return every `step`-th pair, from `first` on, copied."""
+        plain = super().every(step, first)
+        if len(plain) < SHARED * len(self.lists):
+            return plain
+        return ListedJudgements(*plain.arrays, self.lists, self.numbers[:, first::step].copy(), self.n_grades)
+
+    @cached_property
+    def cells(self) -> Floats:
+        """One for each list's grade at each position, shape (m, K, L)."""
+        return (self.lists[:, :, None] == np.arange(self.n_grades)).astype(np.float64)
+
+    @cached_property
+    def cells_by_position(self) -> Floats:
+        """The same, shape (K, m L)."""
+        return self.cells.transpose(1, 0, 2).reshape(self.lists.shape[1], -1)
+
+    def sums(self, points: Points, kind: int, order: int) -> LossSums:
+        """Return the losses at the points, which are likelihoods, with their derivatives; see `Judgements.sums`."""
+        n, m = len(points), len(self.lists)
+        of_discounts = with_unknown(points.gains)[:, self.lists + 1]
+        worths = np.ascontiguousarray((of_discounts @ points.discounts[:, :, None])[:, :, 0])
+        of_gains = (points.discounts[:, None, :] @ self.cells_by_position).reshape(n, m, -1)
+        factors = np.concatenate([of_gains, of_discounts], axis=2)
+
+        def part(start: int, stop: int) -> _ListSums:
+            sums = _ListSums.zeros(n, *factors.shape[1:])
+            weight = self.weight[start:stop] if len(self.weight) > 1 else self.weight
+            pairs = *self.numbers[:, start:stop], weight
+            add_listed_preferences(*pairs, worths, factors, points.errors, order, sums.arrays, sums.far)
+            return sums
+
+        total = reduce(_ListSums.__add__, over_chunks(part, len(self)))
+        return self._of_lists(total, factors, points, order)
+
+    def _of_lists(self, total: _ListSums, factors: Floats, points: Points, order: int) -> LossSums:
+        """Return the sums over judgements from those by list."""
+        n, size, n_thresholds = len(factors), factors.shape[2], points.thresholds.shape[1]
+        add_far(total.far, points.errors, total.loss, total.errors, total.errors_twice)
+        moment = (total.lists[:, None, :] @ self.cells.reshape(len(self.lists), -1)).reshape(n, *self.cells.shape[1:])
+        n_all = size + n_thresholds if order == CURVATURE else 0
+        joint, crossed = np.zeros((n, n_all, n_all)), np.zeros((n, 1, n_all))
+        if order == CURVATURE:
+            turned = factors.transpose(0, 2, 1)
+            joint[:, :size, :size] = turned @ (total.bends[:, :, None] * factors)
+            joint[:, :size, :size] -= total.products + total.products.transpose(0, 2, 1)
+            crossed[:, 0, :size] = (turned @ total.across[:, :, None])[:, :, 0]
+        of_thresholds = np.zeros((n, n_thresholds))
+        return LossSums(total.loss, moment, of_thresholds, total.errors, joint, crossed, total.errors_twice)
+
+
+@dataclass(frozen=True)
+class _ListSums:
+    """The sums of `add_listed_preferences`; parts add with ``+``."""
+
+    loss: Floats
+    lists: Floats
+    errors: Floats
+    errors_twice: Floats
+    across: Floats
+    bends: Floats
+    products: Floats
+    far: Floats
+
+    @classmethod
+    def zeros(cls, n: int, m: int, size: int) -> Self:
+        """Return sums over nothing at n points for m lists with so many factors."""
+        shapes: list[tuple[int, ...]] = [(n,), (n, m), (n, 1), (n, 1), (n, m), (n, m), (n, size, size), (n, 1, 2)]
+        return cls(*map(np.zeros, shapes))
+
+    @property
+    def arrays(self) -> tuple[Floats, ...]:
+        """All but the pairs that are far from a tie."""
+        return self.loss, self.lists, self.errors, self.errors_twice, self.across, self.bends, self.products
+
+    def __add__(self, other: _ListSums) -> _ListSums:
+        return _ListSums(*(getattr(self, x.name) + getattr(other, x.name) for x in fields(self)))
