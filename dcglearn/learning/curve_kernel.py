@@ -14,7 +14,9 @@ from dcglearn.foundation.compiled import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_in_parameters(layout, share, thetas, gains, discounts, slopes, joint, jacobian, gradients, dense):
+def add_in_parameters(  # noqa: PLR0912
+    layout, share, thetas, gains, discounts, slopes, joint, jacobian, gradients, dense
+):
     """Add derivatives of a loss at B points, times `share`, to the gradients, shape (B, p), and to `dense`, (B, d, d).
 
     `slopes`, shape (B, m), and `joint`, shape (B, m, m) or (B, 0, 0), are the first and second derivatives in gains,

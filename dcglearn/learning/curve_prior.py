@@ -44,18 +44,24 @@ class CurvePrior:
 
     def at(self, thetas: Floats) -> tuple[Floats, Floats, Floats]:
         """Return values (B,), gradients (B, p) and, of the first d parameters, the Hessians (B, d, d)."""
-        d = self.rows.shape[1]
-        curves = thetas[:, :d]
-        bends = curves @ self.rows.T - self.bent
+        d, n_bends = self.rows.shape[1], len(self.rows)
+        slopes = thetas[:, :d] @ self._linear.T
+        bends = slopes[:, :n_bends]
+        bends -= self.bent
         root = np.sqrt(1 + (bends / KNEE) ** 2)
-        along = curves @ self.functionals.T
         smooth = self.precision * thetas
-        value = 0.5 * (smooth * thetas).sum(axis=1) - thetas @ self.pull + self.level
-        value += 0.5 * (along**2).sum(axis=1) + self.ridge * KNEE**2 * (root - 1).sum(axis=1)
         gradient = smooth - self.pull
-        gradient[:, :d] += along @ self.functionals + self.ridge * (bends / root) @ self.rows
+        value = 0.5 * ((gradient - self.pull) * thetas).sum(axis=1) + self.level
+        value += self.ridge * KNEE**2 * (root - 1).sum(axis=1) + 0.5 * (slopes[:, n_bends:] ** 2).sum(axis=1)
+        bends *= self.ridge / root
+        gradient[:, :d] += slopes @ self._linear
         hessian = (self.ridge / root**3)[:, None, :] * self.rows.T @ self.rows
         return value, gradient, hessian + self._of_normals
+
+    @cached_property
+    def _linear(self) -> Floats:
+        """The linear functions that are charged, bends first."""
+        return np.concatenate([self.rows, self.functionals])
 
     @cached_property
     def _of_normals(self) -> Floats:

@@ -149,11 +149,11 @@ class Model:
         """Return gains, discounts times sharpness, and judges at parameters, shape (B, p)."""
         alpha, delta, sharp, error, thresholds, raters = (thetas[:, part] for part in self.parts)
         n = len(thetas)
-        steps = np.exp(alpha - alpha.max(axis=1, keepdims=True))
-        gains, logs = np.zeros((n, self.n_grades)), np.zeros((n, self.depth))
-        np.cumsum(steps / steps.sum(axis=1, keepdims=True), axis=1, out=gains[:, 1:])
-        np.cumsum(-delta, axis=1, out=logs[:, 1:])
-        discounts = np.exp(logs)
+        gains, discounts = np.zeros((n, self.n_grades)), np.zeros((n, self.depth))
+        np.cumsum(np.exp(alpha), axis=1, out=gains[:, 1:])
+        gains /= gains[:, -1:]
+        np.cumsum(delta, axis=1, out=discounts[:, 1:])
+        np.exp(-discounts, out=discounts)
         discounts *= np.exp(sharp) / discounts.sum(axis=1, keepdims=True)
         errors = np.zeros((n, self.n_raters))
         if self.with_errors:

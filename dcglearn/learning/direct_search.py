@@ -7,6 +7,7 @@ side by side, and from around the lowest end again.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,8 +35,11 @@ SWEPT = 1 << 8
 ROUGH, EXACT = 1e-5, 1e-9
 """Least relative fall of the objective that a step must promise while basins are compared, and on the whole log."""
 
-FIRST, KEPT = 8, 5
-"""After so many steps of all descents, so many of the lowest go on, beside those from around the lowest."""
+FIRST, KEPT = 14, 2
+"""After so many steps of all starts, so many of the lowest go on, beside others from around the lowest."""
+
+RUNGS, RUNGS_AROUND = {8: 12, 12: 8}, {12: 10}
+"""Of these descents, and of those, so many of the lowest go on after so many steps."""
 
 SHARPER = (-0.7, 0.7, -2.0, 2.0)
 """Changes of the log sharpness that are tried from the lowest end."""
@@ -44,7 +48,7 @@ SHAKEN = (0.5, 1.0, 0.3, 0.7)
 """Standard deviations, in turn, of random changes of all curves' parameters that are tried from the lowest end."""
 
 SHAKES, FEWEST, MOST, ROUNDS = 4000, 4, 16, 4
-"""Pairs times random changes, the fewest and the most of these, and how often they are tried from ever lower ends."""
+"""Pairs times random changes, the fewest and the most of these, and how often others are tried from ever lower ends."""
 
 SOFTENED = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 """By how much the log sharpness of a sample's optimum may be lowered to start on a larger sample."""
@@ -166,35 +170,36 @@ def _fit_of(model: Model, ends: Descents) -> Fit:
 
 
 def _searched(objective: Objective, thetas: Floats, max_iter: int, *, several: bool) -> Descents:
-    """Descend, roughly at first, then from around the lowest end as long as that leads lower; then to the end."""
+    """Descend, roughly at first, then from around the lowest as long as that leads lower; then to the end."""
     model = objective.model
     for softer in (3.0, 1.5) if model.kind == SIGMOID else ():  # flat far from the optimum
         blunt = replace(model, centre=model.centre - softer)
         thetas[:, model.parts[2]] = blunt.centre
         thetas = descend(replace(objective, model=blunt), thetas, blunt.bounds, max_iter=max_iter, tol=ROUGH).theta
     if several:
-        first = min(FIRST, max_iter)
-        thetas = np.clip(thetas, *model.bounds)
-        ends = descend(objective, thetas, model.bounds, max_iter=first, tol=ROUGH, to_beat=np.inf)
+        competing = partial(descend, objective, bounds=model.bounds, tol=ROUGH, to_beat=np.inf)
+        ends = competing(np.clip(thetas, *model.bounds), max_iter=min(FIRST, max_iter), rungs=RUNGS)
         kept = ends.theta[np.argsort(ends.local.value, kind="stable")[:KEPT]]
-        kicks = _kicks(model, len(objective.judgements))
+        rng = np.random.default_rng(0)
         for _ in range(ROUNDS):
-            thetas = np.concatenate([kept, np.clip(ends.theta[ends.best] + kicks, *model.bounds)])
-            ends = descend(objective, thetas, model.bounds, max_iter=max_iter, tol=ROUGH, to_beat=np.inf)
-            if ends.led_from(0) == ends.best:
+            around = ends.theta[ends.best] + _kicks(model, len(objective.judgements), rng)
+            thetas = np.concatenate([kept, np.clip(around, *model.bounds)])
+            ends = competing(thetas, max_iter=max_iter, rungs=RUNGS_AROUND, spared=1)
+            value = ends.local.value
+            if ends.led_from(0) == ends.best or not value[ends.best] < (1 - 10 * ROUGH) * value[0]:
                 break
             kept = ends.theta[[ends.best]]
         thetas = ends.theta[_distinct(ends)]
     return descend(objective, np.clip(thetas, *model.bounds), model.bounds, max_iter=max_iter, tol=EXACT)
 
 
-def _kicks(model: Model, n: int) -> Floats:
+def _kicks(model: Model, n: int, rng: np.random.Generator) -> Floats:
     """Return changes of the parameters to search around an end with, the more the fewer pairs there are."""
     n_shaken = min(max(SHAKES // max(n, 1), FEWEST), MOST)
     kicks = np.zeros((len(SHARPER) + n_shaken, model.parts[-1].stop))
     kicks[: len(SHARPER), model.parts[2].start] = SHARPER
     shaken = kicks[len(SHARPER) :, : model.parts[2].stop]
-    shaken[:] = np.random.default_rng(0).normal(size=shaken.shape) * np.resize(SHAKEN, n_shaken)[:, None]
+    shaken[:] = rng.normal(size=shaken.shape) * np.resize(SHAKEN, n_shaken)[:, None]
     return kicks
 
 

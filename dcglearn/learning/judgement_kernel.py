@@ -68,6 +68,7 @@ def add_preferences(first, second, rater, weight, tables, gains, discounts, erro
             for x in range(len(u) if m else 0):
                 for y in range(x + 1):
                     curved[b, x, y] += _product(bent, x, u, y, m)
+                    curved[b, y, x] = curved[b, x, y]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -112,6 +113,35 @@ def add_listed_preferences(first, second, weight, worths, factors, errors, order
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def fill_factors(lists, gains, discounts, worths, factors):
+    """Set the worths of m lists, shape (B, m), and their slopes in gains and discounts, (B, m, L + K), zero so far."""
+    for b in range(len(gains)):
+        for i in range(len(lists)):
+            worth = 0.0
+            for k in range(lists.shape[1]):
+                g = lists[i, k]
+                if g >= 0:
+                    worth += discounts[b, k] * gains[b, g]
+                    factors[b, i, g] += discounts[b, k]
+                    factors[b, i, gains.shape[1] + k] = gains[b, g]
+            worths[b, i] = worth
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_lists(lists, of_lists, across_lists, bends, factors, moment, crossed, joint):
+    """Add derivatives by list to those in the utilities, (B, K, L), and second ones to those in gains and discounts."""
+    for b in range(len(factors)):
+        for i in range(len(lists)):
+            for k in range(lists.shape[1]):
+                if lists[i, k] >= 0:
+                    moment[b, k, lists[i, k]] += of_lists[b, i]
+            for x in range(factors.shape[2] if joint.shape[1] else 0):
+                crossed[b, 0, x] += across_lists[b, i] * factors[b, i, x]
+                for y in range(factors.shape[2]):
+                    joint[b, x, y] += bends[b, i] * factors[b, i, x] * factors[b, i, y]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def add_differences(first, second, tables, out):
     """Add to `out`, shape (B, n), the utility of each pair's first list minus that of its second at B points.
 
@@ -133,9 +163,8 @@ def add_derivatives(first, second, gains, discounts, slopes, bends, along, rows,
 
     `first` and `second` are the lists, shape (n, K) each, `slopes` those in z, shape (B, n), `bends` the second
     derivatives in z, of the same shape or without columns, and `along` those in z and another parameter, (q, B, n). The
-    first are added to `of_tables`, shape (B, K (L + 1)), the second to the lower triangle of the first rows of
-    `curved`, shape (B, L + 1 + K + ..., L + 1 + K), the others to its `rows`, shape (q, n). Judgements whose
-    derivatives are all zero are passed over.
+    first are added to `of_tables`, shape (B, K (L + 1)), the second to the first L + 1 + K rows and columns of
+    `curved`, and the others to its `rows`, shape (q, n). Judgements whose derivatives are all zero are passed over.
     """
     width, depth = gains.shape[1], discounts.shape[1]
     u, bent = np.empty((width + depth, RUN)), np.empty((width + depth, RUN))
@@ -164,6 +193,7 @@ def add_derivatives(first, second, gains, discounts, slopes, bends, along, rows,
             for x in range(len(u) if m else 0):
                 for y in range(x + 1):
                     curved[b, x, y] += _product(bent, x, u, y, m)
+                    curved[b, y, x] = curved[b, x, y]
 
 
 @njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})

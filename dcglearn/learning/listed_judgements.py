@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property, reduce
+from functools import reduce
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from dcglearn.foundation.threads import over_chunks
 from dcglearn.learning.judgement_costs import CURVATURE
-from dcglearn.learning.judgement_kernel import add_listed_preferences
-from dcglearn.learning.pair_loss import Judgements, LossSums, add_far, with_unknown
+from dcglearn.learning.judgement_kernel import add_listed_preferences, add_lists, fill_factors
+from dcglearn.learning.pair_loss import Judgements, LossSums, add_far
 from dcglearn.logs.unique_rows import list_numbers
 
 if TYPE_CHECKING:
@@ -29,46 +29,33 @@ SHARED = 8
 class ListedJudgements(Judgements):
     """Preferences of one judge without strengths, in a log without ties, and the numbers of their lists.
 
-    `lists` are the m distinct lists, shape (m, K), of `n_grades` grades, `numbers` those of the first and the second
-    list, int32, shape (2, n).
+    `lists` are the m distinct lists, shape (m, K), `numbers` those of the first and the second list, int32, shape
+    (2, n).
     """
 
     lists: Grades
     numbers: NDArray[np.int32]
-    n_grades: int
 
     @classmethod
-    def of(cls, judgements: Judgements, n_grades: int) -> ListedJudgements:
+    def of(cls, judgements: Judgements) -> ListedJudgements:
         """Return the judgements with the numbers of their lists."""
         numbers = np.stack(list_numbers(judgements.first, judgements.second)).astype(np.int32)
         lists = np.empty((int(numbers.max()) + 1, judgements.first.shape[1]), np.int8)
         lists[numbers[0]], lists[numbers[1]] = judgements.first, judgements.second
-        return cls(*judgements.arrays, lists, numbers, n_grades)
+        return cls(*judgements.arrays, lists=lists, numbers=numbers)
 
     def every(self, step: int, first: int = 0) -> Judgements:
         """Return every `step`-th pair, from `first` on, copied."""
         plain = super().every(step, first)
         if len(plain) < SHARED * len(self.lists):
             return plain
-        return ListedJudgements(*plain.arrays, self.lists, self.numbers[:, first::step].copy(), self.n_grades)
-
-    @cached_property
-    def cells(self) -> Floats:
-        """One for each list's grade at each position, shape (m, K, L)."""
-        return (self.lists[:, :, None] == np.arange(self.n_grades)).astype(np.float64)
-
-    @cached_property
-    def cells_by_position(self) -> Floats:
-        """The same, shape (K, m L)."""
-        return self.cells.transpose(1, 0, 2).reshape(self.lists.shape[1], -1)
+        return ListedJudgements(*plain.arrays, lists=self.lists, numbers=self.numbers[:, first::step].copy())
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points, which are likelihoods, with their derivatives; see `Judgements.sums`."""
         n, m = len(points), len(self.lists)
-        of_discounts = with_unknown(points.gains)[:, self.lists + 1]
-        worths = np.ascontiguousarray((of_discounts @ points.discounts[:, :, None])[:, :, 0])
-        of_gains = (points.discounts[:, None, :] @ self.cells_by_position).reshape(n, m, -1)
-        factors = np.concatenate([of_gains, of_discounts], axis=2)
+        worths, factors = np.empty((n, m)), np.zeros((n, m, points.gains.shape[1] + self.lists.shape[1]))
+        fill_factors(self.lists, points.gains, points.discounts, worths, factors)
 
         def part(start: int, stop: int) -> _ListSums:
             sums = _ListSums.zeros(n, *factors.shape[1:])
@@ -84,14 +71,12 @@ class ListedJudgements(Judgements):
         """Return the sums over judgements from those by list."""
         n, size, n_thresholds = len(factors), factors.shape[2], points.thresholds.shape[1]
         add_far(total.far, points.errors, total.loss, total.errors, total.errors_twice)
-        moment = (total.lists[:, None, :] @ self.cells.reshape(len(self.lists), -1)).reshape(n, *self.cells.shape[1:])
         n_all = size + n_thresholds if order == CURVATURE else 0
         joint, crossed = np.zeros((n, n_all, n_all)), np.zeros((n, 1, n_all))
-        if order == CURVATURE:
-            turned = factors.transpose(0, 2, 1)
-            joint[:, :size, :size] = turned @ (total.bends[:, :, None] * factors)
+        moment = np.zeros((n, points.discounts.shape[1], points.gains.shape[1]))
+        add_lists(self.lists, total.lists, total.across, total.bends, factors, moment, crossed, joint)
+        if n_all:
             joint[:, :size, :size] -= total.products + total.products.transpose(0, 2, 1)
-            crossed[:, 0, :size] = (turned @ total.across[:, :, None])[:, :, 0]
         of_thresholds = np.zeros((n, n_thresholds))
         return LossSums(total.loss, moment, of_thresholds, total.errors, joint, crossed, total.errors_twice)
 

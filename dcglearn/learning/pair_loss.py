@@ -226,8 +226,8 @@ def _sums(judgements: Judgements, at: _Utilities, kind: int, order: int) -> Loss
 class _Totals:
     """Sums at B points that grow block by block.
 
-    The second derivatives with gains (and -1) and discounts are `curved`: the rows are these, the thresholds and the
-    errors. Those of the last two with the thresholds are `of_judges`.
+    The second derivatives with gains (and -1), discounts and thresholds are `curved`: the rows are these and the
+    errors. In the columns of the thresholds, only the last rows are filled.
     """
 
     def __init__(self, at: _Utilities, kind: int, order: int) -> None:
@@ -239,9 +239,8 @@ class _Totals:
         self.moment = np.zeros((*at.tables.shape[:2], at.tables.shape[2] if sloped else 1))
         self.of_thresholds = np.zeros((n, self.n_thresholds if sloped else 0))
         self.of_errors = np.zeros((n, n_errors if sloped else 0))
-        n_judges = self.n_thresholds + n_errors
-        self.curved = np.zeros((n, self.size + n_judges, self.size) if bent else (n, 0, 1))
-        self.of_judges = np.zeros((n, n_judges, self.n_thresholds) if bent else (n, 0, 0))
+        n_columns = self.size + self.n_thresholds
+        self.curved = np.zeros((n, n_columns + n_errors, n_columns) if bent else (n, 0, 0))
         self.bends = np.zeros((n, n_errors if bent else 0))
         self.far = np.zeros((n, n_errors, 2))
 
@@ -267,7 +266,7 @@ class _Totals:
             return
         slopes = {name: weight * slope for name, slope in costs.slopes.items()}
         bends = {name: weight * bend for name, bend in costs.bends.items()} if self.order == CURVATURE else {}
-        rows = {"low": low, "high": low + 1, "e": self.n_thresholds + rater}
+        rows = {"low": self.size + low, "high": self.size + low + 1, "e": self.size + self.n_thresholds + rater}
         self._add_near(first, second, rows, slopes["z"], bends)
         for name in slopes.keys() & PLACES.keys():
             self.of_thresholds += _binned((low + PLACES[name],), slopes[name], self.of_thresholds.shape)
@@ -287,13 +286,13 @@ class _Totals:
     def _add_near(
         self, first: Grades, second: Grades, rows: dict[str, NDArray[Any]], slope: Floats, bends: dict[str, Floats]
     ) -> None:
-        """Add slopes in z, and second derivatives named by two variables, which have the `rows` after these in z."""
+        """Add slopes in z, and second derivatives named by two variables, of which those but z have `rows`."""
         at, (n, n_pairs) = self.at, slope.shape
         of_z = [name for name in bends if name.startswith("z ") and name != "z z"]
         places = np.empty((len(of_z), n_pairs), np.intp)
         along = np.empty((len(of_z), n, n_pairs))
         for q, name in enumerate(of_z):
-            places[q], along[q] = self.size + rows[name[2:]], bends[name]
+            places[q], along[q] = rows[name[2:]], bends[name]
         bend = bends.get("z z", np.empty((n, 0)))
         of_tables = self.moment.reshape(n, -1)
         add_derivatives(first, second, at.gains, at.discounts, slope, bend, along, places, of_tables, self.curved)
@@ -302,23 +301,16 @@ class _Totals:
             if one is not None and other is not None:
                 cells = ((other, one),) if one is other or name.endswith("e") else ((one, other), (other, one))
                 for row, column in cells:
-                    self.of_judges += _binned((row, column), bend, self.of_judges.shape)
+                    self.curved += _binned((row, column), bend, self.curved.shape)
 
     def sums(self) -> LossSums:
         """Return the sums, without what belongs to -1."""
         add_far(self.far, self.at.errors, self.loss, self.of_errors, self.bends)
-        size, n_thresholds = self.size, self.n_thresholds
-        n, m = len(self.loss), size + n_thresholds if self.order == CURVATURE else 0
-        joint = np.zeros((n, m, m))
+        size, m = self.size, self.curved.shape[2]
         if m:
-            joint[:, :, :size] = self.curved[:, :m]
-            joint[:, :size, :size] += self.curved[:, :size].transpose(0, 2, 1)  # only the lower triangle is filled
-            joint[:, np.arange(size), np.arange(size)] *= 0.5
-            joint[:, :size, size:] = self.curved[:, size:m].transpose(0, 2, 1)
-            joint[:, size:, size:] = self.of_judges[:, :n_thresholds]
-        crossed = np.concatenate([self.curved[:, m:], self.of_judges[:, n_thresholds:]], axis=2)
-        known = (np.ascontiguousarray(x) for x in (self.moment[:, :, 1:], joint[:, 1:, 1:], crossed[:, :, 1:]))
-        moment, joint, crossed = known
+            self.curved[:, :size, size:] = self.curved[:, size:m, :size].transpose(0, 2, 1)
+        known = self.moment[:, :, 1:], self.curved[:, 1:m, 1:], self.curved[:, m:, 1:]
+        moment, joint, crossed = map(np.ascontiguousarray, known)
         return LossSums(self.loss, moment, self.of_thresholds, self.of_errors, joint, crossed, self.bends)
 
 
@@ -328,13 +320,13 @@ def add_far(far: Floats, errors: Floats, loss: Floats, of_errors: Floats, bends:
     `far`, shape (B, R, 2), holds first the weights of those that the model contradicts. Sums without columns are left
     out.
     """
-    wrong, right = far[:, :, 0], far[:, :, 1]
-    error = np.where(wrong > 0, errors, 0.5)
-    loss -= (wrong * np.log(error) + right * np.log1p(-errors)).sum(axis=1)
+    rates = np.maximum(np.stack([errors, 1 - errors], axis=2), 1e-300)
+    loss -= (far * np.log(rates)).sum(axis=(1, 2))
     if of_errors.shape[1]:
-        of_errors += right / (1 - errors) - wrong / error
-    if bends.shape[1]:
-        bends += right / (1 - errors) ** 2 + wrong / error**2
+        slopes = far / rates
+        of_errors += slopes[:, :, 1] - slopes[:, :, 0]
+        if bends.shape[1]:
+            bends += (slopes / rates).sum(axis=2)
 
 
 def _binned(cells: tuple[NDArray[Any], ...], values: Floats, shape: tuple[int, ...]) -> Floats:
@@ -344,5 +336,5 @@ def _binned(cells: tuple[NDArray[Any], ...], values: Floats, shape: tuple[int, .
         sums[:, *(cell[0] for cell in cells)] = values.sum(axis=1)
         return sums
     flat = np.ravel_multi_index((np.arange(shape[0])[:, None], *cells), shape)
-    sums = np.bincount(np.broadcast_to(flat, values.shape).ravel(), values.ravel(), int(np.prod(shape)))
-    return sums.astype(np.float64).reshape(shape)
+    counts = np.bincount(np.broadcast_to(flat, values.shape).ravel(), values.ravel(), int(np.prod(shape)))
+    return counts.astype(np.float64).reshape(shape)

@@ -8,8 +8,9 @@ costs O(p d^2).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -48,9 +49,6 @@ class Local:
 
 REACH, FAIR = 50.0, 8
 """After this many steps, a descent is expected to fall by at most this many times what its next step promises."""
-
-TRIED, KEPT = 10, 6
-"""After this many steps of descents that compete, so many of the lowest go on."""
 
 Function = Callable[["Floats"], Local]
 """From points, shape (B, p), to the function near them."""
@@ -108,11 +106,14 @@ def descend(
     max_iter: int,
     tol: float = 1e-9,
     to_beat: float | None = None,
+    spared: int = 0,
+    rungs: Mapping[int, int] = MappingProxyType({}),
 ) -> Descents:
     """Descend from every row of `theta`, shape (B, p), between lower and upper bounds, shape (p,) each.
 
     A descent has converged if the quadratic that it steps to the minimum of promised less than `tol` of the value. With
-    a value `to_beat`, descents stop that are not likely to fall below it and the lowest of them.
+    a value `to_beat`, descents stop that are not likely to fall below it and the lowest of them. After the numbers of
+    steps in `rungs`, only the lowest so many descents go on, and the first few that are `spared`.
     """
     low, high = bounds
     go = Descents.at(theta, function(theta))
@@ -138,8 +139,8 @@ def descend(
         if to_beat is not None:
             behind = go.local.value[active] - min(to_beat, go.local.value[go.best])
             ended |= (behind > REACH * np.maximum(promise, fell)) & (go.n_iter[active] >= FAIR)
-            if go.n_iter.max() == TRIED:
-                ended |= go.rank[active] >= KEPT
+        if (steps_made := int(go.n_iter.max())) in rungs:
+            ended |= (go.rank[active] >= rungs[steps_made]) & (active >= spared)
         go.stopped[active] = ended | (go.n_iter[active] >= max_iter)
         if len(theta) > 1:
             _leave_followers(go)

@@ -72,7 +72,7 @@ class Verdicts:
         judgements = Judgements(log.preferred, log.other, self.level, rater, _weights(log))
         plain = self.kind == LIKELIHOOD and not self.has_ties and self.n_levels == 1 and len(rater) == 1
         if plain and len(log) >= max(SHARED * log.n_lists, FEW):
-            return ListedJudgements.of(judgements, log.n_grades)
+            return ListedJudgements.of(judgements)
         return judgements
 
     def sample(self, size: int) -> Preferences:

@@ -1,5 +1,7 @@
 """The direct learner's kernel against a slow NumPy twin, finite differences, and probabilities that add to one."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,8 +9,9 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from dcglearn.foundation import threads as chunks
-from dcglearn.learning.judgement_costs import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, preference_costs, verdict_costs
-from dcglearn.learning.pair_loss import Judgements, pair_loss
+from dcglearn.learning.judgement_costs import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE, verdict_costs
+from dcglearn.learning.listed_judgements import ListedJudgements
+from dcglearn.learning.pair_loss import Judgements, Points, pair_loss
 from dcglearn.logs.preferences import encode
 
 
@@ -139,37 +142,112 @@ def test_a_weight_of_two_is_the_pair_twice():
     np.testing.assert_allclose(left.moment, right.moment, atol=1e-9)
 
 
+def along_a_line(z):
+    """Return judgements whose utilities differ by z at one position, and the Points that say so."""
+    first, second = np.ones((len(z), 1), np.int8), np.zeros((len(z), 1), np.int8)
+    return [
+        (
+            Judgements(first[i : i + 1], second[i : i + 1], np.ones(1, np.int8), np.zeros(1, np.int32), np.ones(1)),
+            np.array([[0.0, 1.0]]),
+            np.array([[z[i]]]),
+        )
+        for i in range(len(z))
+    ]
+
+
+def preference_sums(z, error):
+    """Return loss, slope and bend in z, slope in the error rate, and second derivatives with it, from the kernel."""
+    rows = []
+    for judged, gains, discounts in along_a_line(z):
+        points = Points(gains, discounts, np.array([[0.0, 0.0, np.inf]]), np.full((1, 1), error))
+        sums = judged.sums(points, LIKELIHOOD, CURVATURE)
+        in_z = sums.joint[0, 2, 2], sums.crossed[0, 0, 2]  # the discount's own, whose slope is 1
+        rows.append([sums.loss[0], sums.moment[0, 0, 1], in_z[0], sums.errors[0, 0], sums.bends[0, 0], in_z[1]])
+    return np.array(rows).T
+
+
 @pytest.mark.parametrize("error", [0.0, 1e-4, 0.1, 0.45])
 def test_preferences_without_strengths_are_a_case_of_all_verdicts(error):
-    z = np.concatenate([np.linspace(-60, 60, 601), [-1e3, -39.9, 39.9, 1e3]])[None]
+    z = np.concatenate([np.linspace(-60, 60, 61), [-1e3, -39.9, 39.9, 1e3]])
+    loss, slope, bend, of_error, twice, across = preference_sums(z, error)
     errors, no = np.full((1, 1), error), np.zeros(1, bool)
-    short = preference_costs(z, errors, CURVATURE)
-    whole = verdict_costs(z, np.zeros((1, 1)), np.full((1, 1), np.inf), no, errors, CURVATURE)
-    np.testing.assert_allclose(short.loss, whole.loss, rtol=1e-12, atol=1e-15)
-
-    def spread(costs, values):
-        dense = np.zeros(z.shape)
-        dense[costs.near] = values
-        return dense
-
-    for of_short, of_whole in ((short.slopes, whole.slopes), (short.bends, whole.bends)):
-        for name, values in of_short.items():
-            tiny = 1e-15 / error**2 if error else 1e-13  # curvature in e is up to 1 / e^2
-            np.testing.assert_allclose(spread(short, values), spread(whole, of_whole[name]), rtol=1e-9, atol=tiny)
+    whole = verdict_costs(z[None], np.zeros((1, 1)), np.full((1, 1), np.inf), no, errors, CURVATURE)
+    np.testing.assert_allclose(loss, whole.loss[0], rtol=1e-12, atol=1e-15)
+    tiny = 1e-15 / error**2 if error else 1e-13  # curvature in e is up to 1 / e^2
+    np.testing.assert_allclose(slope, whole.slopes["z"][0], rtol=1e-9, atol=tiny)
+    np.testing.assert_allclose(bend, whole.bends["z z"][0], rtol=1e-9, atol=tiny)
     if error:
-        np.testing.assert_allclose(short.of_error, whole.of_error, rtol=1e-9)
+        np.testing.assert_allclose(across, whole.bends["z e"][0], rtol=1e-9, atol=tiny)
+        np.testing.assert_allclose(of_error, whole.of_error[0], rtol=1e-9)
+        np.testing.assert_allclose(twice, whole.of_error[0] ** 2, rtol=1e-9)
 
 
 @pytest.mark.parametrize("error", [0.0, 0.1])
 def test_what_is_left_out_far_away_is_negligible(error):
-    z = np.array([[-45.0, -41.0, 41.0, 45.0]])
-    for cost in (preference_costs, lambda z, e, order: verdict_costs(z, *END, e, order)):
-        costs = cost(z, np.full((1, 1), error), CURVATURE)
-        far = z[0, np.setdiff1d(np.arange(4), costs.near[1])]
-        assert far.tolist() == ([41.0, 45.0] if error == 0 else [-45.0, -41.0, 41.0, 45.0])
-        ends = [cost(z + step, np.full((1, 1), error), CURVATURE).loss for step in (-1e-3, 1e-3)]
-        slopes = np.diff(ends, axis=0)[0, 0] / 2e-3
-        assert np.abs(slopes[np.isin(z[0], far)]).max() < 1e-12
+    z = np.array([-45.0, -41.0, 41.0, 45.0])
+    near = z - 1e-3, z, z + 1e-3
+    whole = [verdict_costs(x[None], *END, np.full((1, 1), error), CURVATURE) for x in near]
+    plain = [preference_sums(x, error) for x in near]
+    for losses, slope in (
+        ([costs.loss[0] for costs in (whole[0], whole[2])], whole[1].slopes["z"][0]),
+        ([plain[0][0], plain[2][0]], plain[1][1]),
+    ):
+        far = slope == 0
+        assert z[far].tolist() == ([41.0, 45.0] if error == 0 else z.tolist())
+        assert np.abs((losses[1] - losses[0])[far] / 2e-3).max() < 1e-12
+
+
+def few_lists(rng, n, n_lists, depth=4, n_grades=3):
+    """Return plain judgements of few lists, some without a grade, by one judge."""
+    lists = rng.integers(-1, n_grades, (n_lists, depth)).astype(np.int8)
+    first, second = rng.integers(0, n_lists, (2, n))
+    weight = rng.exponential(1, n)
+    return Judgements(lists[np.sort(first)], lists[second], np.ones(1, np.int8), np.zeros(1, np.int32), weight)
+
+
+def points_of(rng, n, depth=4, n_grades=3, error=0.1):
+    gains = np.cumsum(rng.exponential(1, (n, n_grades)), axis=1)
+    discounts = np.sort(rng.exponential(10, (n, depth)), axis=1)[:, ::-1].copy()
+    return Points(gains, discounts, np.tile([0.0, 0.0, np.inf], (n, 1)), np.full((n, 1), error))
+
+
+@pytest.mark.parametrize("error", [0.0, 0.1])
+@pytest.mark.parametrize("order", [VALUE, SLOPES, CURVATURE])
+def test_judgements_of_few_lists_have_the_sums_of_the_same_judgements(order, error):
+    rng = np.random.default_rng(0)
+    judged, points = few_lists(rng, 500, 20), points_of(rng, 3, error=error)
+    listed = ListedJudgements.of(judged)
+    plain, by_list = judged.sums(points, LIKELIHOOD, order), listed.sums(points, LIKELIHOOD, order)
+    names = ["loss"] + ["moment", "errors"] * (order > VALUE) + ["joint", "crossed", "bends"] * (order == CURVATURE)
+    for name in names:
+        if error or name not in ("errors", "crossed", "bends"):  # error rates of zero are no variables
+            expected = getattr(plain, name)
+            np.testing.assert_allclose(getattr(by_list, name), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+def test_every_other_judgement_of_few_lists_is_that_judgement():
+    judged = few_lists(np.random.default_rng(1), 400, 10)
+    listed = ListedJudgements.of(judged)
+    some = listed.every(2)
+    assert isinstance(some, ListedJudgements) and not isinstance(listed.every(20), ListedJudgements)
+    for one, other in zip(some.arrays, judged.every(2).arrays, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(some.lists[some.numbers[0]], some.first)
+    np.testing.assert_array_equal(some.lists[some.numbers[1]], some.second)
+
+
+def test_bytes_of_judgements_of_few_lists_do_not_depend_on_threads_or_other_points(monkeypatch):
+    rng = np.random.default_rng(2)
+    listed, points = ListedJudgements.of(few_lists(rng, 3 * chunks.CHUNK, 50)), points_of(rng, 3)
+    results = []
+    for threads in (1, 2, 5):
+        monkeypatch.setattr(chunks, "threads", lambda threads=threads: threads)
+        sums = listed.sums(points, LIKELIHOOD, CURVATURE)
+        results.append([getattr(sums, x.name).tobytes() for x in fields(sums)])
+    assert results[0] == results[1] == results[2]
+    alone = listed.sums(Points(*(x[:1].copy() for x in points.arrays)), LIKELIHOOD, CURVATURE)
+    for x in fields(alone):
+        assert getattr(alone, x.name)[0].tobytes() == getattr(sums, x.name)[0].tobytes()
 
 
 END = np.zeros((1, 1)), np.full((1, 1), np.inf), np.zeros(1, bool)
