@@ -14,35 +14,17 @@ from dcglearn.foundation.compiled import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_in_parameters(  # noqa: PLR0912
-    layout, share, thetas, gains, discounts, slopes, joint, jacobian, gradients, dense
-):
+def add_in_parameters(layout, share, thetas, gains, discounts, slopes, joint, jacobian, gradients, dense):
     """Add derivatives of a loss at B points, times `share`, to the gradients, shape (B, p), and to `dense`, (B, d, d).
 
     `slopes`, shape (B, m), and `joint`, shape (B, m, m) or (B, 0, 0), are the first and second derivatives in gains,
     discounts, thresholds and, last, the common logit of error. `jacobian`, shape (B, m, d), is zero, and becomes that
     of these m in the first d parameters.
     """
-    n_alpha, n_falls, n_error, n_rises, first = layout
-    n_grades, n_curves, sharp, d = n_alpha + 1, n_alpha + 1 + n_falls, n_alpha + n_falls - 1, dense.shape[1]
-    n_all = slopes.shape[1]
-    whole, slope, beyond = np.empty((n_all, d)), np.empty(d), np.zeros(n_falls)
+    n_all, d = slopes.shape[1], dense.shape[2]
+    whole, slope, beyond = np.empty((n_all, d)), np.empty(d), np.zeros(discounts.shape[1])
     for b in range(len(thetas)):
-        for j in range(n_alpha):
-            for g in range(n_grades):
-                jacobian[b, g, j] = (gains[b, j + 1] - gains[b, j]) * (int(g > j) - gains[b, g])
-        size = math.exp(thetas[b, sharp])  # the sum of the discounts
-        for k in range(n_falls - 1, -1, -1):
-            for r in range(n_falls):
-                fallen = int(r > k) - beyond[k]
-                jacobian[b, n_grades + r, n_alpha + k] = -discounts[b, r] * (fallen if k < n_falls - 1 else -1.0)
-            if k:
-                beyond[k - 1] = beyond[k] + discounts[b, k] / size
-        for j in range(n_rises):  # threshold j moves with every step up to j
-            for i in range(n_curves + first + j, n_all - 2):
-                jacobian[b, i, d - n_rises + j] = math.exp(thetas[b, d - n_rises + j])
-        if n_error:
-            jacobian[b, n_all - 1, sharp + 1] = 1.0
+        _fill_jacobian(layout, b, thetas, gains, discounts, beyond, jacobian)
         for x in range(d):
             slope[x] = 0.0
             for z in range(n_all):
@@ -61,14 +43,44 @@ def add_in_parameters(  # noqa: PLR0912
                 if jacobian[b, z, x] != 0.0:
                     for y in range(d):
                         dense[b, x, y] += jacobian[b, z, x] * whole[z, y]
-        for x in range(d):
-            for y in range(d):
-                if x < n_alpha and y < n_alpha:  # the steps of the gains are shares
-                    dense[b, x, y] -= slope[x] * (gains[b, y + 1] - gains[b, y])
-                    dense[b, x, y] -= slope[y] * (gains[b, x + 1] - gains[b, x])
-                elif n_alpha <= x < sharp and n_alpha <= y < sharp:  # and so are the discounts
-                    dense[b, x, y] += beyond[x - n_alpha] * slope[y] + beyond[y - n_alpha] * slope[x] - slope[max(x, y)]
-                elif max(x, y) == sharp and min(x, y) >= n_alpha:
-                    dense[b, x, y] += slope[min(x, y)]
-            if x < n_alpha or x > sharp + n_error:
-                dense[b, x, x] += slope[x]
+        _add_bends_of_curves(layout, b, gains, beyond, slope, dense)
+
+
+@njit(nogil=True, error_model="numpy")
+def _fill_jacobian(layout, b, thetas, gains, discounts, beyond, jacobian):
+    """Set the Jacobian of point b, and the share of the discounts beyond each position."""
+    n_alpha, n_falls, n_error, n_rises, first = layout
+    n_grades, sharp, n_all, d = n_alpha + 1, n_alpha + n_falls - 1, jacobian.shape[1], jacobian.shape[2]
+    for j in range(n_alpha):
+        for g in range(n_grades):
+            jacobian[b, g, j] = (gains[b, j + 1] - gains[b, j]) * (int(g > j) - gains[b, g])
+    size = math.exp(thetas[b, sharp])  # the sum of the discounts
+    for k in range(n_falls - 1, -1, -1):
+        for r in range(n_falls):
+            fallen = int(r > k) - beyond[k]
+            jacobian[b, n_grades + r, n_alpha + k] = -discounts[b, r] * (fallen if k < n_falls - 1 else -1.0)
+        if k:
+            beyond[k - 1] = beyond[k] + discounts[b, k] / size
+    for j in range(n_rises):  # threshold j moves with every step up to j
+        for i in range(n_grades + n_falls + first + j, n_all - 2):
+            jacobian[b, i, d - n_rises + j] = math.exp(thetas[b, d - n_rises + j])
+    if n_error:
+        jacobian[b, n_all - 1, sharp + 1] = 1.0
+
+
+@njit(nogil=True, error_model="numpy")
+def _add_bends_of_curves(layout, b, gains, beyond, slope, dense):
+    """Add the loss's slopes in the parameters of point b times the curvature of what they make."""
+    n_alpha, n_falls, n_error, _, _ = layout
+    sharp = n_alpha + n_falls - 1
+    for x in range(len(slope)):
+        for y in range(len(slope)):
+            if x < n_alpha and y < n_alpha:  # the steps of the gains are shares
+                dense[b, x, y] -= slope[x] * (gains[b, y + 1] - gains[b, y])
+                dense[b, x, y] -= slope[y] * (gains[b, x + 1] - gains[b, x])
+            elif n_alpha <= x < sharp and n_alpha <= y < sharp:  # and so are the discounts
+                dense[b, x, y] += beyond[x - n_alpha] * slope[y] + beyond[y - n_alpha] * slope[x] - slope[max(x, y)]
+            elif max(x, y) == sharp and min(x, y) >= n_alpha:
+                dense[b, x, y] += slope[min(x, y)]
+        if x < n_alpha or x > sharp + n_error:
+            dense[b, x, x] += slope[x]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import reduce
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -42,14 +42,16 @@ class ListedJudgements(Judgements):
         numbers = np.stack(list_numbers(judgements.first, judgements.second)).astype(np.int32)
         lists = np.empty((int(numbers.max()) + 1, judgements.first.shape[1]), np.int8)
         lists[numbers[0]], lists[numbers[1]] = judgements.first, judgements.second
-        return cls(*judgements.arrays, lists=lists, numbers=numbers)
+        columns: list[Any] = [*judgements.arrays, lists, numbers]
+        return cls(*columns)
 
     def every(self, step: int, first: int = 0) -> Judgements:
         """Return every `step`-th pair, from `first` on, copied."""
         plain = super().every(step, first)
         if len(plain) < SHARED * len(self.lists):
             return plain
-        return ListedJudgements(*plain.arrays, lists=self.lists, numbers=self.numbers[:, first::step].copy())
+        columns: list[Any] = [*plain.arrays, self.lists, self.numbers[:, first::step].copy()]
+        return ListedJudgements(*columns)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points, which are likelihoods, with their derivatives; see `Judgements.sums`."""

@@ -69,11 +69,11 @@ class Verdicts:
         rater = np.zeros(1, np.int32)
         if not one_rater and log.rater is not None:
             rater = np.searchsorted(self.raters, log.rater).astype(np.int32)
-        judgements = Judgements(log.preferred, log.other, self.level, rater, _weights(log))
+        pairs = Judgements(log.preferred, log.other, self.level, rater, _weights(log))
         plain = self.kind == LIKELIHOOD and not self.has_ties and self.n_levels == 1 and len(rater) == 1
         if plain and len(log) >= max(SHARED * log.n_lists, FEW):
-            return ListedJudgements.of(judgements)
-        return judgements
+            return ListedJudgements.of(pairs)
+        return pairs
 
     def sample(self, size: int) -> Preferences:
         """Return about `size` of the pairs that count, evenly spread."""
