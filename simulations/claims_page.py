@@ -88,14 +88,14 @@ MISSING = """
 ERRORS = """
 ## Errors in the papers, and what this package does
 
-- **Zhou et al., theorem on two grades.** It needs the *same* discounts in both metrics. With different ones two
-  grades can disagree: (1,0,0) against (0,1,1) under log2 and under 1/rank.
+- **Zhou et al., theorem on two grades.** It needs the *same* discounts in both metrics. Otherwise two grades
+  can disagree: (1,0,0) against (0,1,1) under log2 and under 1/rank.
 - **Wu et al., equation 13.** The branch of A for wrongly ordered pairs must be 1/2 - (alpha/4) x: as printed, A is
   negative and its slope jumps. Their k in the soft truncation halves the weight at rank k; k + 1/2 does not.
 - **Chapelle and Wu, equation 9.** As printed, a perfect list with one relevant document has an average precision of
   1/2; the self term must be 1.
 - **Sun et al., theorem 1.** It fails for random labels and for cyclic classifiers; it holds in expectation for
-  decisions derived from scores, with increasing gains and decreasing discounts. With a margin loss, their signed
+  decisions derived from scores. With a margin loss, their signed
   pair weight pushes correctly ordered pairs the wrong way; its absolute value does not.
 """
 

@@ -57,7 +57,7 @@ def claims(table):
         "precision",
         *({**of, "tested": "precision"} for of in (optimal, random)),
         high=0.0,
-        condition="if tested on permutations of one list (on free lists they teach more)",
+        condition="if tested on permutations, not on free lists",
         otherwise=tuple({**of, "tested": "precision_free"} for of in (optimal, random)),
     )
 

@@ -48,7 +48,7 @@ def claims(table):
     most = table["flip_rate"].max()
     clean, noisy, noisiest = ({"flip_rate": rate} for rate in (0.0, 0.3, most))
     text = "validation chooses a smaller C as noise grows: log10 of C"
-    words = f"if at most 30% are flipped (from there to {most:.0%} C grows again)"
+    words = f"if at most 30% are flipped, not from there to {most:.0%}"
     branches = {"condition": words, "otherwise": (noisiest, noisy)}
     yield Claim(table, "ours", "study a", text, "log10_C", noisy, clean, high=0.0, **branches)
     better = table.with_columns(gain=pl.col("chosen") - pl.col("C_1"))

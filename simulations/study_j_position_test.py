@@ -54,11 +54,11 @@ def plot(table, axes):
 def claims(table):
     """Yield our claims, on both true DCGs together."""
     claim = partial(Claim, table, "zhou", "section 5.2")
-    text = "a test of position-dependent gains at 5% rejects at most 8% of the logs of true DCGs"
+    text = "a test of position-dependent gains at 5% rejects at most 8% of logs of true DCGs"
     yield claim(text, "rejected", {"kind": "product"}, high=0.08)
-    halved = "gains that are halved from rank 4 on"
+    halved = "gains halved from rank 4 on"
     for n in (500, 200):
-        text = f"it detects {halved} in more than 80% of the logs of {n} pairs"
+        text = f"it detects {halved} in over 80% of logs of {n} pairs"
         yield claim(text, "rejected", {"kind": "dependent", "n": n}, low=0.8)
 
 

@@ -107,7 +107,7 @@ def claims(table):
         rows = {"what": f"{metric} bounds", "x": x}
         text = f"{metric}, {setting}: share of queries within the bound"
         yield claim(theorem, text, "kept", rows, low=1.0, high=1.0)
-        text = f"{metric}, {setting}: the bound is below .05, which would show it accurate"
+        text = f"{metric}, {setting}: the bound is below .05"
         yield claim(theorem, text, "printed", rows, high=0.05)
 
 

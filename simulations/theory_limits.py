@@ -177,7 +177,7 @@ def claims(table):
         "distance",
         {"way": "steps"},
         high=1e-6,
-        condition="if both sides take corresponding steps; a line search ends in other minima",
+        condition="if both sides take corresponding steps, not by line searches",
         otherwise=({"way": "L-BFGS"}, None),
     )
     sharp, smooth = ({"what": "gap", "x": x} for x in (gaps["x"].min(), gaps["x"].max()))
@@ -187,7 +187,7 @@ def claims(table):
     few, many = ({**sharp, "line": line} for line in (lines[0], lines[-1]))
     text = f"more queries overfit less: gap with {few['line']} minus with {many['line']}"
     yield claim("section 5.2", text, "value", few, many, low=0.0)
-    text = "the bound says something: it is below 1, the largest possible gap, at the largest sigma"
+    text = "the bound is below 1, the largest possible gap, at the largest sigma"
     yield claim("section 5.2", text, "bound", smooth, high=1.0)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 import dcglearn as dl
-from simulations.claims import NEGLIGIBLE, Claim
+from simulations.claims import NEGLIGIBLE, Claim, interval
 from simulations.ranking_data import REAL, WAYS, lambdarank_folder, leave_empty, split
 from simulations.run import STYLES, draw_means, forest, legend, main, repeated, summary
 
@@ -128,12 +128,14 @@ def plot(table, axes):
         def values(method, follow, final=final):
             return final.filter(method=method, follow=follow).sort("repeat")["ndcg"].to_numpy()
 
-        ways = ("gradient", "gradients (Wu et al., figure 2)"), ("exchange", "lambdas (ours)")
-        for ax, (follow, words) in zip(line[:2], ways, strict=True):
+        ways = ("gradient", "gradients", "figure 2"), ("exchange", "lambdas", "ours")
+        for ax, (follow, words, whose) in zip(line[:2], ways, strict=True):
             leads = [values(better, follow) - values(worse, follow) for better, worse in LEADS]
             forest(ax, [f"{better}\nminus {worse}" for better, worse in LEADS], leads)
             ax.locator_params(axis="x", nbins=5)
-            ax.set(xlabel=f"NDCG@5 after {last} trees", title=f"{label}: {words}")
+            hold = sum(interval(lead).low > 0 for lead in leads)
+            title = f"{label}, {words}: {hold} of {len(leads)} leads hold ({whose})"
+            ax.set(xlabel=f"NDCG@5 after {last} trees", title=title)
         for style, name in zip(STYLES, CURVES, strict=True):
             of = part.filter(pl.col("method") == name, pl.col("follow") != "gradient")
             curve = summary(of.group_by("trees", "repeat").agg(pl.mean("ndcg")), ["trees"], ["ndcg"])
