@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,10 @@ from dcglearn.foundation.validation import InputError, frozen, whole_number
 from dcglearn.learning.checkpoint import Checkpoint
 from dcglearn.learning.direct_fit import SHARPNESS, Curves, Model, family, log_curves
 from dcglearn.learning.direct_search import Fit, fit, lowest_objective, warm_fit
-from dcglearn.learning.forms import FORMS, cross_validated_forms, form_of
+from dcglearn.learning.form_test import FittedDCG, p_value
+from dcglearn.learning.forms import FORMS, FormScore, candidate, cross_validated_forms, form_of, with_gains
 from dcglearn.learning.judgement_costs import HINGE, LIKELIHOOD, SIGMOID
-from dcglearn.learning.list_utility_fit import ListPairs, bases_near, fit_form, parameters_of
+from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.saved_learner import BEYOND, Beyond, SavedLearner
 from dcglearn.learning.utility_learner import PairLearner, UtilityLearner
@@ -86,8 +88,8 @@ class DCGLearner(PairLearner):
         Maximum iterations of each descent.
     form : {"dcg", "saturation", "best", "auto"}
         What a list is worth: the sum of gains times discounts, or a `ListUtility` with stop probabilities, or with a
-        share of the best result, each of which contains DCG. "auto" chooses by the cross-validated likelihood, and
-        leaves the DCG only for one that is better by more than 2.5 standard errors.
+        share of the best result, each of which contains DCG. "auto" leaves the DCG only for a form that fits the log
+        better than it fits nearly all logs simulated from the DCG, and predicts held-out judgements no worse.
 
     Attributes
     ----------
@@ -98,7 +100,7 @@ class DCGLearner(PairLearner):
     form_ : str
         The form chosen.
     form_scores_ : dict of str to FormScore
-        With ``form="auto"`` the cross-validated log likelihood of each form; else empty.
+        With ``form="auto"`` how well each form fits and predicts; else empty.
     scale_ : float
         Size of a difference of 1 in `dcg_`, in units of the judges' noise.
     error_rate_ : float
@@ -225,12 +227,14 @@ class DCGLearner(PairLearner):
             self.visible_ = log.visible()
             gains, discounts = self.curves_.gains, self.curves_.discounts
             self.dcg_ = DCG(gains / gains[-1], discounts / discounts[0], log.grade_names, _notes(self.visible_))
-            self.form_, self.form_scores_, self._utility = self.form, {}, None
-            if self.form == "auto" and isinstance(log, Preferences):
-                self.form_scores_ = cross_validated_forms(self, log)
-                self.form_ = form_of(self.form_scores_)
-            if self.form_ != "dcg" and isinstance(judgements, Judgements):
-                self._fit_form(model, ListPairs.of(judgements), theta, beyond)
+            self.form_, self._utility = self.form, None
+            self.form_scores_: dict[str, FormScore] = {}
+            if self.form != "dcg" and isinstance(log, Preferences) and isinstance(judgements, Judgements):
+                share = self.n_effective_ / judgements.total_weight
+                known = _known_curves(log.n_grades, log.depth)
+                starts = [model.starts(known, softer) for softer in SOFTER]
+                objective, search = self.objective_, (starts, self.n_starts, self.max_iter)
+                self._fit_form(log, FittedDCG(model, judgements, share, theta, objective, *search), beyond)
         level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
         words = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
         _LOG.log(level, words, self.loss_, self.objective_, self.n_iter_, self.n_effective_)
@@ -412,16 +416,25 @@ class DCGLearner(PairLearner):
         self._warn_of(result)
         return model, judgements, result.theta
 
-    def _fit_form(self, model: Model, pairs: ListPairs, theta: Floats, beyond: DCGLearner | None) -> None:
-        """Fit the form, from the parameters of the DCG or from those of the learner to start from."""
-        raters, share = tuple(self.rater_error_), self.n_effective_ / pairs.total_weight
-        start = None
+    def _fit_form(self, log: Preferences, dcg: FittedDCG, beyond: DCGLearner | None) -> None:
+        """Fit the form, from the DCG or from the learner to start from; or choose it."""
+        raters, start = tuple(self.rater_error_), None
         if beyond is not None:
-            curves = WarmStart.of(beyond).parameters(model, raters)[0]
+            curves = WarmStart.of(beyond).parameters(dcg.model, raters)[0]
             start = np.append(curves, parameters_of(beyond.utility_, self.form_))
-        bases = bases_near(model, theta)
-        result = fit_form(self.form_, model, pairs, share, bases, start=start, max_iter=self.max_iter)
-        self._keep(result.curves, raters, ties=model.ties)
+        fits = {form: dcg.with_form(form, start) for form in (FORMS[1:] if self.form == "auto" else [self.form])}
+        if self.form == "auto":
+            gains = {form: dcg.objective - result.objective for form, result in fits.items()}
+            scores = with_gains(cross_validated_forms(self, log), gains)
+            best = candidate(scores)
+            if best != "dcg":
+                found = p_value(gains[best], list(fits), dcg, log[log.differing])
+                scores[best] = replace(scores[best], p_value=found)
+            self.form_scores_, self.form_ = scores, form_of(scores)
+        if self.form_ == "dcg":
+            return
+        result = fits[self.form_]
+        self._keep(result.curves, raters, ties=dcg.model.ties)
         self.objective_, self.n_iter_, self.warm_ = result.objective, result.n_iter, start is not None
         self._utility = result.utility(self.dcg_.grade_names, self.dcg_.notes)
         if not result.converged:

@@ -9,8 +9,9 @@ from sklearn.base import clone
 
 import dcglearn as dl
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning import dcg_learner
 from dcglearn.learning.direct_fit import Model
-from dcglearn.learning.forms import FORMS, FormScore, _folds, _mean, form_of
+from dcglearn.learning.forms import FORMS, FormScore, _folds, _mean, candidate, form_of
 from dcglearn.learning.list_kernel import HINGE, LIKELIHOOD, SIGMOID, add_costs, fill_values, spread_slopes
 from dcglearn.learning.list_utility_fit import ListModel, ListPairs
 from dcglearn.learning.pair_loss import Judgements, pair_loss
@@ -152,7 +153,7 @@ def test_a_fit_starts_from_a_fitted_one(saturated, tmp_path):
 
 def test_files_hold_the_form(saturated, tmp_path):
     _, log, learner = saturated
-    learner.form_scores_ = {"dcg": FormScore(-0.5, 0.1, 0.7, 0.0, 0.0)}
+    learner.form_scores_ = {"dcg": FormScore(-0.5, 0.1, 0.7, 0.0, 0.0), "best": FormScore(-1, 0.1, 0.7, 1, 1, 2, 0.1)}
     learner.save(tmp_path / "learner.json")
     again = dl.DCGLearner.load(tmp_path / "learner.json")
     assert (again.form, again.form_, again.utility_) == ("saturation", "saturation", learner.utility_)
@@ -194,22 +195,27 @@ def test_other_losses_have_the_forms(loss):
     assert learner.score(log) > 0.75
 
 
-def test_the_form_is_chosen_by_held_out_likelihood(saturated):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        additive = dl.DCGLearner(form="auto").fit(judged(dl.DCG.standard(4, 6), 300, seed=3))
-        beyond = dl.DCGLearner(form="auto").fit(saturated[1])
-    assert (additive.form_, beyond.form_) == ("dcg", "saturation") and additive.metric_ is additive.dcg_
-    scores = beyond.form_scores_
-    assert list(scores) == list(FORMS) and scores["dcg"].ahead == 0 and scores["saturation"].ahead_error > 0
-    assert form_of(scores) == "saturation"
+def test_the_form_with_the_largest_gain_is_chosen_if_it_is_significant(saturated, monkeypatch):
+    asked = []
+    monkeypatch.setattr(dcg_learner, "p_value", lambda *arguments: asked.append(arguments) or 0.025)
+    learner = dl.DCGLearner(form="auto", n_starts=1).fit(saturated[1][:200])
+    (gain, forms, dcg, log), scores = asked[0], learner.form_scores_
+    assert learner.form_ == "saturation" and list(scores) == list(FORMS) and list(forms) == list(FORMS[1:])
+    assert gain == scores["saturation"].gain > scores["best"].gain and scores["saturation"].p_value == 0.025
+    assert scores["dcg"].ahead == scores["dcg"].gain == 0 and scores["saturation"].ahead_error > 0
+    assert learner.objective_ == pytest.approx(dcg.objective - gain) and len(log) == 200
 
 
-def test_the_dcg_is_left_only_by_a_clear_lead():
-    means = {"dcg": -0.50, "best": -0.45, "saturation": -0.48}
-    for error, form in ((0.021, "dcg"), (0.019, "best")):
-        scores = {name: FormScore(mean, 0.1, 0.5, mean + 0.5, error) for name, mean in means.items()}
-        assert form_of(scores) == form
+def test_the_dcg_is_left_for_a_significant_gain_that_held_out_judgements_do_not_contradict():
+    def chosen(ahead, p_value, gain=8.0):
+        scores = {"best": FormScore(-0.5, 0.1, 0.5, 0.1, 0.01, 7.0), "dcg": FormScore(-0.5, 0.1, 0.5, 0, 0)}
+        scores["saturation"] = FormScore(-0.5, 0.1, 0.5, ahead, 0.02, gain, p_value)
+        return candidate(scores), form_of(scores)
+
+    assert chosen(-0.01, 0.05) == ("saturation", "saturation")
+    assert chosen(-0.01, 0.051) == chosen(-0.01, None) == ("saturation", "dcg")
+    assert chosen(-0.03, 0.01) == ("dcg", "dcg")
+    assert chosen(0.03, 0.01, gain=6.0) == ("best", "dcg")  # no value was asked for
 
 
 def test_errors_are_those_of_dependent_pairs():
