@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.factoring import Factoring
     from dcglearn.learning.held_out import Comparison
+    from dcglearn.learning.lack_of_fit import LackOfFit
     from dcglearn.learning.rater_agreement import RaterAgreement
+    from dcglearn.learning.segment_test import SegmentTest
     from dcglearn.metric.dcg import DCG
     from dcglearn.metric_coherence.coherence import Coherence, RegretCurve, Witness
     from dcglearn.metric_coherence.disagreement import DisagreementMatrix
@@ -39,6 +41,9 @@ LINE_STYLES = (
     {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
 )
 """Okabe and Ito's colour-blind safe colours, each with a marker and a dash for print in black and white."""
+
+INTERVAL = 1.645
+"""Standard errors on each side of a 90% interval."""
 
 SHARES_HEIGHT = 2.4
 """Height of the panel of held-out shares, in inches."""
@@ -372,6 +377,47 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
         panels[0].set_yticks(range(n), [rater.rater for rater in agreement.raters])
         panels[0].set_ylim(n - 0.4, -0.6)
         figure.suptitle(f"Agreement of raters (ordinal alpha): {agreement.ordinal}", fontsize=9)
+    return figure
+
+
+def fit_figure(fit: LackOfFit) -> Figure:
+    """Return a figure of a lack of fit: how far utilities are ahead of the DCG, and their place below the ceiling."""
+    names, look = [part.name for part in fit.parts], LINE_STYLES[0]
+    with _printed(7.0, 2.2) as figure:
+        panels = figure.subplots(1, 1 if fit.ceiling is None else 2, sharey=True, squeeze=False)[0]
+        for place, part in enumerate(fit.parts):
+            panels[0].errorbar(part.ahead, place, xerr=INTERVAL * part.ahead_error, fmt="o", color=look["color"], ms=4)
+        panels[0].axvline(0.0, color="0.4", lw=0.8)
+        panels[0].set_xlabel("share of held-out preferences respected,\nahead of the DCG (90% interval)")
+        if fit.ceiling is not None:
+            shares = [part.covered_share for part in fit.parts]
+            panels[1].plot(shares, range(len(names)), "o", color=look["color"], ms=4)
+            panels[1].plot(fit.ceiling.interval, [len(names)] * 2, color="0.3", lw=1.3)
+            panels[1].plot(fit.ceiling.share, len(names), "D", color="0.3", ms=4)
+            panels[1].set_xlabel("share where lists recur,\nbelow the noise ceiling (90% interval)")
+            names.append("noise ceiling")
+        panels[0].set_yticks(range(len(names)), names)
+        panels[0].set_ylim(len(names) - 0.5, -0.5)
+    return figure
+
+
+def segments_figure(test: SegmentTest) -> Figure:
+    """Return a figure of a segment test: the share that each segment's own DCG respects, beside the common one's."""
+    drawn = [segment for segment in test.segments if segment.own is not None]
+    with _printed(5.0, max(1.8, 0.22 * len(drawn) + 1.0)) as figure:
+        axes, places = figure.subplots(), range(len(drawn))
+        own, common = LINE_STYLES[:2]
+        for style, name, shares in (
+            (common, "common DCG", [segment.common for segment in drawn]),
+            (own, f"DCG of the {test.by}", [segment.own for segment in drawn]),
+        ):
+            axes.plot(shares, places, label=name, **{**style, "linestyle": "", "markersize": 4})
+        axes.set_yticks(places, [f"{segment.name or '(none)'} ({segment.n_pairs:,} pairs)" for segment in drawn])
+        axes.set_ylim(len(drawn) - 0.4, -0.6)
+        axes.set_xlabel("share of held-out preferences respected")
+        gain = f"gain of own DCGs {test.gain:+.4f} ({test.interval[0]:+.4f} to {test.interval[1]:+.4f})"
+        axes.set_title(gain, fontsize=9)
+        axes.legend()
     return figure
 
 

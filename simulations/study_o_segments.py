@@ -8,7 +8,7 @@ import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import curves, legend, main, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_o_segments", 20, 1, (5.0, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_o_segments", 80, 1, (5.0, 3.4)
 SIZES = (50, 150)
 LISTS, DEPTH, TEMPERATURE = "free", 5, 0.1
 FIRST = dl.DCG([0, 0.1, 0.2, 0.6, 1], 1 / np.arange(1, DEPTH + 1))
@@ -29,7 +29,7 @@ def trial(rng, kind, n):
     ]
     preferred, other = (np.concatenate([getattr(part, name) for part in parts]) for name in ("preferred", "other"))
     log = dl.Preferences(preferred, other, n_grades=FIRST.n_grades, segment=np.repeat(["first", "second"], n))
-    result = dl.segment_test(log, n_resamples=100, seed=int(rng.integers(2**31)))
+    result = dl.segment_test(log, seed=int(rng.integers(2**31)))
     return {"gain": result.gain, "error": result.error, "found": int(result.found)}
 
 

@@ -10,11 +10,11 @@ from dcglearn.cli.log_options import describe, left_out, n_pairs
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.bands import Bands, bootstrap_bands
-from dcglearn.learning.closing_forms import ClosingForm, closing_forms
 from dcglearn.learning.cross_validation import ChosenC, choose_C
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.forms import scores_table
 from dcglearn.learning.held_out import CURRENT, Comparison, compare_dcg
+from dcglearn.learning.lack_of_fit import LackOfFit, lack_of_fit
 from dcglearn.learning.rater_agreement import RaterAgreement, rater_agreement
 from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.parts import PartedLog
@@ -221,8 +221,8 @@ def learn_report(
             reference_C = learner.C if isinstance(learner, UtilityLearner) else C if C != 1.0 else "auto"
             metrics: dict[str, Any] = {"current": current, "utility": _beyond(learner)}
             comparison = compare_dcg(_dcg(learner)[0], train, test, C=reference_C, seed=seed, **metrics)
-            if comparison.below_ceiling:
-                comparison = replace(comparison, closing=_closing(train, comparison, learner, seed))
+        if comparison.below_ceiling:
+            comparison = replace(comparison, lack_of_fit=_lack_of_fit(log, learner, seed, progress))
     if bands and method != "dcg":
         raise InputError('bands go with method="dcg"')
     checkpointing = {"checkpoint": checkpoint, "resume": resume}
@@ -304,13 +304,14 @@ def _form_lines(learner: DCGLearner) -> list[str]:
     return [*lines, "", f"list utility ({learner.form_}):", learner.utility_.table(), "", "the DCG that fits best:"]
 
 
-def _closing(
-    train: Preferences, comparison: Comparison, learner: DCGLearner | UtilityLearner, seed: int
-) -> tuple[ClosingForm, ...]:
-    """Return how far forms beyond the DCG close the gap to the ceiling; none for a learner that has such a form."""
-    if not isinstance(learner, DCGLearner) or learner.form_ != "dcg" or comparison.ceiling is None:
-        return ()
-    return closing_forms(train, comparison.ceiling.pairs, learner, comparison.by, seed)
+def _lack_of_fit(log: Preferences, learner: DCGLearner | UtilityLearner, seed: int, progress: bool) -> LackOfFit | None:
+    """Return what a DCG cannot express of a log; None for a learner beyond it, or if too little can be held out."""
+    if not isinstance(learner, DCGLearner) or learner.form != "dcg":
+        return None
+    try:
+        return lack_of_fit(log, learner=learner, seed=seed, progress=progress)
+    except InputError:
+        return None
 
 
 def _dcg(learner: DCGLearner | UtilityLearner) -> tuple[DCG, Factoring | None]:

@@ -11,7 +11,7 @@ from dcglearn.foundation.progress import counted, in_stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.cross_validation import choose_C
 from dcglearn.learning.dcg_learner import DCGLearner
-from dcglearn.learning.noise_ceiling import NoiseCeiling, noise_ceiling
+from dcglearn.learning.noise_ceiling import NoiseCeiling, ceiling_of
 from dcglearn.learning.resampling import natural_unit, resampled_weights
 from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.metric.dcg import DCG, as_dcg, is_metric_file, textbook_dcgs
@@ -21,7 +21,7 @@ from dcglearn.metric.textbook_lists import textbook_list_metrics
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dcglearn.learning.closing_forms import ClosingForm
+    from dcglearn.learning.lack_of_fit import LackOfFit
     from dcglearn.logs.counting import Metric
     from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.dcg import DCGLike
@@ -39,6 +39,9 @@ LEVEL = 0.9
 
 MANY = 50_000
 """Logs of more pairs than this have 200 rather than 1,000 bootstrap samples by default."""
+
+ROUGH = 1e-5
+"""Relative duality gap of the QP while C is chosen."""
 
 FEWEST_PAIRS = 10
 """On fewer distinct pairs of lists, C is 1 rather than chosen by cross-validation."""
@@ -91,8 +94,8 @@ class Comparison:
         Share of the ceiling's pairs that the learned metric respects.
     no_ceiling : str
         Why there is no ceiling.
-    closing : tuple of ClosingForm
-        Where the learned DCG is below the ceiling, how far utilities beyond it are ahead on the ceiling's pairs.
+    lack_of_fit : LackOfFit or None
+        Where the learned DCG is shown to be below the ceiling, what a DCG cannot express of the whole log.
     """
 
     rows: tuple[Row, ...]
@@ -104,7 +107,7 @@ class Comparison:
     ceiling: NoiseCeiling | None = None
     reached: float | None = None
     no_ceiling: str = ""
-    closing: tuple[ClosingForm, ...] = ()
+    lack_of_fit: LackOfFit | None = None
 
     def __getitem__(self, name: str) -> Row:
         """Return the row of this name, or else the first whose name begins with it."""
@@ -153,20 +156,6 @@ class Comparison:
         return self.ceiling is not None and self.reached is not None and self.ceiling.interval[0] > self.reached
 
     @property
-    def closes(self) -> str:
-        """Which form closes part of the gap to the ceiling, in words; empty where none was tried."""
-        if not self.closing:
-            return ""
-        forms = [closing for closing in self.closing if closing.form is not None]
-        best = max(forms, key=lambda closing: closing.share)
-        if best.low <= 0:
-            return "no form beyond the DCG is shown to close the gap on these pairs"
-        return (
-            f"{best.name} closes {100 * best.lead:.1f} points of what gains times discounts cannot: learn with "
-            f"--form {best.form}"
-        )
-
-    @property
     def room(self) -> str:
         """How far the learned metric is from the noise ceiling, in words; why there is none, where there is none."""
         if self.ceiling is None or self.reached is None:
@@ -186,9 +175,8 @@ class Comparison:
         """Return plain Python values."""
         ceiling = None if self.ceiling is None else {**self.ceiling.to_dict(), "room": self.room}
         rows = [vars(row) for row in self.rows]
-        closing = [vars(form) for form in self.closing]
-        words = {"verdict": self.verdict, "closes": self.closes}
-        return {**vars(self), "rows": rows, "ceiling": ceiling, "closing": closing, **words}
+        lack = None if self.lack_of_fit is None else self.lack_of_fit.to_dict()
+        return {**vars(self), "rows": rows, "ceiling": ceiling, "lack_of_fit": lack, "verdict": self.verdict}
 
     def __str__(self) -> str:
         head = f"share of {self.n_held_out} held-out pairs respected, learned from {self.n_train} others"
@@ -207,8 +195,7 @@ class Comparison:
             f"  {ceiling.lower:.4f}  reached by the lists' own worth, on held-out {unit}s",
             f"  {ceiling.upper:.4f}  reached by the lists' own worth, on the same {unit}s (too high)",
             self.room,
-            *map(str, self.closing),
-            *([self.closes] if self.closes else []),
+            *([] if self.lack_of_fit is None else ["", f"is a DCG enough? {self.lack_of_fit}"]),
         ]
 
 
@@ -307,7 +294,9 @@ def compare_dcg(
         counted(textbook, len(textbook), "textbook DCGs"), key=lambda name: train.agreement(textbook[name]).share
     )
     if C == "auto":
-        C = choose_C(train, seed=seed, progress=in_stage()).C if len(train.merged()) >= FEWEST_PAIRS else 1.0
+        enough = len(train.merged()) >= FEWEST_PAIRS
+        rough = UtilityLearner(tol=ROUGH)
+        C = choose_C(train, rough, seed=seed, progress=in_stage()).C if enough else 1.0
     qp = UtilityLearner(C=float(C)).fit(train)
     factored = qp.factor().dcg
     metrics: dict[str, Metric] = {
@@ -321,7 +310,7 @@ def compare_dcg(
     metrics |= _of_lists(train)
     intervals = _intervals(held_out, metrics, unit, n_resamples, seed)
     agreements = {name: held_out.agreement(metric) for name, metric in metrics.items()}
-    ceiling, no_ceiling = _ceiling(held_out, seed)
+    ceiling, no_ceiling = ceiling_of(held_out, seed)
     reached = None if ceiling is None else ceiling.share_of(learned if utility is None else utility)
     first = next(iter(agreements.values())).share
     rows = tuple(
@@ -330,14 +319,6 @@ def compare_dcg(
     )
     sizes = len(train.decided), len(held_out)
     return Comparison(rows, current_name, best, *sizes, unit, ceiling, reached, no_ceiling)
-
-
-def _ceiling(log: Preferences, seed: int) -> tuple[NoiseCeiling | None, str]:
-    """Return the noise ceiling of a log, or why there is none."""
-    try:
-        return noise_ceiling(log, seed=seed), ""
-    except InputError as error:
-        return None, str(error)
 
 
 def _of_lists(train: Preferences) -> dict[str, Metric]:

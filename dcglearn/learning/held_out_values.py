@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
+from dcglearn.logs.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats
     from dcglearn.logs.counting import Metric
-    from dcglearn.logs.preferences import Preferences
 
 N_FOLDS = 5
 """Number of folds of raters, queries or pairs."""
@@ -28,6 +33,27 @@ FEWEST_PAIRS = 30
 
 LEAST_ERROR = 0.01
 """Smallest error rate of the link, so that no preference is predicted with certainty."""
+
+
+SAMPLE = 4_000
+"""Utilities are learned from a random sample of this many judgements, drawn by weight, where there are more."""
+
+
+def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
+    """Return the preferences between two different lists; raise InputError if there are none."""
+    given = as_preferences(log)
+    given = given[given.differing].decided
+    if not len(given):
+        raise InputError("the log holds no preference between two different lists")
+    return given
+
+
+@contextlib.contextmanager
+def quiet_stage(name: str | None) -> Iterator[None]:
+    """Show the bars of `counted` with the stage's name, none for None, and no warnings of the many fits."""
+    with stage(name), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
 
 
 def folds_of(log: Preferences, unit: str, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -57,6 +83,14 @@ def folds_of(log: Preferences, unit: str, seed: int) -> list[tuple[NDArray[np.in
     return folds
 
 
+def sampled(log: Preferences, rng: np.random.Generator) -> Preferences:
+    """Return a log of at most `SAMPLE` judgements, drawn by weight."""
+    if len(log) <= SAMPLE:
+        return log
+    chance = None if log.weight is None else log.weight / log.weight.sum()
+    return log.reweighted(np.bincount(rng.choice(len(log), SAMPLE, p=chance), minlength=len(log)))
+
+
 def held_out_values(metric: Metric, train: Preferences, test: Preferences) -> Floats:
     """Return how far a metric respects each held-out pair, and its log probability of the preference, shape (2, n).
 
@@ -65,15 +99,20 @@ def held_out_values(metric: Metric, train: Preferences, test: Preferences) -> Fl
     right = (test.verdicts(metric) + 1) / 2
     trained = metric.score(train.preferred) - metric.score(train.other)
     weight = np.ones(len(train)) if train.weight is None else train.weight
+    weight = weight / weight.sum()
     unit = max(float(np.sqrt(np.average(trained**2, weights=weight))), 1e-12)
 
-    def chance(parameters: Floats, difference: Floats) -> Floats:
-        slope, error = np.exp(parameters[0]), LEAST_ERROR + (0.5 - LEAST_ERROR) * expit(parameters[1])
-        return error + (1 - 2 * error) * expit(slope * difference / unit)
+    def chances(link: Floats, difference: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the error of the link, and each pair's probability with and without it."""
+        error, sure = LEAST_ERROR + (0.5 - LEAST_ERROR) * expit(link[1]), expit(np.exp(link[0]) * difference / unit)
+        return error, error + (1 - 2 * error) * sure, sure
 
-    def loss(parameters: Floats) -> float:
-        return -float(weight @ np.log(chance(parameters, trained)))
+    def loss(link: Floats) -> tuple[float, Floats]:
+        error, chance, sure = chances(link, trained)
+        of_slope = (1 - 2 * error) * sure * (1 - sure) * np.exp(link[0]) * trained / unit
+        of_error = (1 - 2 * sure) * (error - LEAST_ERROR) * (1 - expit(link[1]))
+        return -float(weight @ np.log(chance)), -np.array([(of / chance) @ weight for of in (of_slope, of_error)])
 
-    link = minimize(loss, np.array([0.0, -2.0]), method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-6}).x
+    link = minimize(loss, np.array([0.0, -2.0]), jac=True, method="L-BFGS-B", bounds=[(-10, 10), (-10, 10)]).x
     held_out = metric.score(test.preferred) - metric.score(test.other)
-    return np.stack([right, np.log(chance(link, held_out))])
+    return np.stack([right, np.log(chances(link, held_out)[1])])

@@ -1,4 +1,4 @@
-"""What a DCG cannot express of a log, in parts: from the learned DCG to the noise ceiling, on the same held-out pairs.
+"""What a DCG cannot express of a log, in parts: from the learned DCG to the noise ceiling, on held-out pairs.
 
 The parts are weights free at each grade and position (a sum still), list utilities in which the results of a list
 interact, and any function of the grades at all.
@@ -6,40 +6,40 @@ interact, and any function of the grades at all.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
-from dcglearn.foundation.progress import counted, stage
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.progress import counted
 from dcglearn.learning.dcg_learner import DCGLearner
-from dcglearn.learning.held_out_values import folds_of, held_out_values
-from dcglearn.learning.noise_ceiling import NoiseCeiling, noise_ceiling
+from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values, quiet_stage, sampled
+from dcglearn.learning.noise_ceiling import NoiseCeiling, ceiling_of
 from dcglearn.learning.product_form import free_utility
-from dcglearn.learning.resampling import natural_unit, resampled_weights
-from dcglearn.logs.preferences import Preferences, as_preferences
+from dcglearn.learning.resampling import mean_and_error, natural_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats
     from dcglearn.logs.counting import Metric
+    from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.list_utility import ListUtility
 
 DCG_NAME = "gains times discounts (DCG)"
 FREE_NAME = "weights free at each grade and position"
 FORM_NAMES = {"best": "share of the best result", "saturation": "saturation"}
-CEILING_NAME = "any function of the grades"
+CEILING_NAME = "any function of the grades, at most"
 
-STANDARD_ERRORS = 2.5
-"""A part counts as shown where it is larger than this many standard errors; several parts are looked at."""
+N_ERRORS = 1.64
+"""A part is ahead of the DCG if its lead is more than this many standard errors: its 90% interval lies above 0."""
 
 STOPS = 0.8
 """From this stop probability of the top grade on, two good results are called hardly better than one."""
+
+N_PARTITIONS = 3
+"""How often the log is divided into folds; a pair's values are means over them."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,11 @@ class Part:
     share, log_likelihood : float
         Share of the preferences respected (ties of the utility count half), and mean log probability of a preference.
     ahead, ahead_error : float
-        The share minus that of the DCG, and its bootstrap standard error.
+        The share minus that of the DCG, and its standard error.
     likelihood_ahead, likelihood_error : float
         The same for the log likelihood.
+    covered_share : float or None
+        Share of the preferences between lists that recur, which can be compared with the noise ceiling.
     """
 
     name: str
@@ -65,18 +67,25 @@ class Part:
     ahead_error: float
     likelihood_ahead: float
     likelihood_error: float
+    covered_share: float | None = None
 
     @property
     def shown(self) -> bool:
-        """Whether the part is ahead of the DCG by more than 2.5 standard errors, in share or in log likelihood."""
-        by_share = self.ahead > STANDARD_ERRORS * self.ahead_error
-        by_likelihood = self.likelihood_ahead > STANDARD_ERRORS * self.likelihood_error
-        return by_share or (by_likelihood and self.ahead > -STANDARD_ERRORS * self.ahead_error)
+        """Whether the utility respects more preferences than the DCG, beyond error, and makes them more likely."""
+        return self.ahead > N_ERRORS * self.ahead_error and self.more_likely
+
+    @property
+    def more_likely(self) -> bool:
+        """Whether preferences are more likely under it than under the DCG, beyond error."""
+        return self.likelihood_ahead > N_ERRORS * self.likelihood_error
 
     def __str__(self) -> str:
-        lead = "" if self.name == DCG_NAME else f"{self.ahead:+.4f} ± {self.ahead_error:.4f}"
-        likelihood = "" if self.name == DCG_NAME else f"{self.likelihood_ahead:+.4f} ± {self.likelihood_error:.4f}"
-        return f"  {self.share:.4f}  {self.name:<42}{lead:<18}  {self.log_likelihood:.4f}  {likelihood}".rstrip()
+        first = self.name == DCG_NAME
+        lead = "" if first else f"{self.ahead:+.4f} ± {self.ahead_error:.4f}"
+        likelihood = "" if first else f"{self.likelihood_ahead:+.4f} ± {self.likelihood_error:.4f}"
+        covered = "" if self.covered_share is None else f"{self.covered_share:.4f}"
+        row = f"  {self.share:.4f}  {covered:<6}  {self.name:<40}{lead:<16}  {self.log_likelihood:.4f}  {likelihood}"
+        return row.rstrip()
 
 
 @dataclass(frozen=True)
@@ -86,8 +95,7 @@ class LackOfFit:
     Attributes
     ----------
     parts : tuple of Part
-        The DCG, weights free at each grade and position, the list utilities, and the noise ceiling, where there is one.
-        The ceiling's log likelihood is that of the lists' own worth, estimated from other ratings.
+        The DCG, weights free at each grade and position, and the list utilities.
     sentences : tuple of str
         What the parts mean.
     form : str or None
@@ -97,9 +105,9 @@ class LackOfFit:
     ceiling : NoiseCeiling or None
         The noise ceiling of the held-out pairs; None where too few lists recur.
     n_pairs : int
-        Number of held-out pairs that all parts are compared on.
+        Number of held-out pairs.
     by : str
-        Unit that was held out and drawn by the bootstrap.
+        Unit that was held out, and that standard errors are by.
     """
 
     parts: tuple[Part, ...]
@@ -127,18 +135,24 @@ class LackOfFit:
         }
 
     def __str__(self) -> str:
-        head = (
-            f"share of {self.n_pairs:,} held-out pairs respected, and mean log likelihood (differences from the DCG ± "
-            f"bootstrap standard error by {self.by})"
-        )
-        return "\n".join([head, *map(str, self.parts), *self.sentences])
+        lines = [f"{self.n_pairs:,} pairs of the log, held out by {self.by}"]
+        recur = ""
+        if self.ceiling is not None:
+            recur = "recur"
+            lines.append(f"recur: {self.ceiling.about}")
+        columns = f"{'ahead of the DCG':<18}log likelihood, ahead of the DCG"
+        lines.append(f"   share  {recur:<6}  {'learned without the pair':<40}{columns}")
+        lines += map(str, self.parts)
+        if self.ceiling is not None:
+            lines.append(f"  {'':<6}  {self.ceiling.share:.4f}  {CEILING_NAME}")
+        return "\n".join([*lines, *self.sentences])
 
 
 def lack_of_fit(
     log: Preferences | ArrayLike,
     *,
     by: str | None = None,
-    n_resamples: int = 200,
+    learner: DCGLearner | None = None,
     seed: int = 0,
     progress: bool = False,
 ) -> LackOfFit:
@@ -149,12 +163,12 @@ def lack_of_fit(
     log : Preferences, or array_like of int, shape (n, 2, K)
         The log; ties are left out.
     by : {"pair", "rater", "query", "list"}, optional
-        Unit that is held out and drawn by the bootstrap; by default the independent one of the log: raters, else
+        Unit that is held out, and that standard errors are by; by default the independent one of the log: raters, else
         queries, else lists where they recur, else pairs.
-    n_resamples : int
-        Number of bootstrap samples.
+    learner : DCGLearner, optional
+        Learner whose settings are used; by default ``DCGLearner()``.
     seed : int
-        Seed of folds and bootstrap.
+        Seed of folds and samples.
     progress : bool
         Whether to show a bar.
 
@@ -177,43 +191,40 @@ def lack_of_fit(
     Notes
     -----
     Every utility is learned from four fifths of the units and predicts the pairs of the last fifth, five times. Of
-    lists, which are in many pairs, two quarters at a time are held out, so that every pair is held out once. All
-    utilities have the same link from utility to probability, ``e + (1 - 2 e) sigma(b d)``, whose two parameters are
-    fitted to the training pairs. Where there is a ceiling, all are compared on the pairs that it speaks for.
+    lists, which are in many pairs, two quarters at a time are held out, so that every pair is held out once. This is
+    repeated for three random divisions, and a pair's values are means over them. Fits start from that to the whole log,
+    and use at most 4,000 judgements, drawn by weight. All utilities have the same link from utility to probability,
+    ``e + (1 - 2 e) sigma(b d)``, whose two parameters are fitted to the training pairs.
+
+    Standard errors allow for any dependence of pairs that share a unit; for lists, they are those of dyadic data
+    (Aronow, Samii and Assenova 2015). A bootstrap that draws lists would count what is particular to a pair three times
+    (Owen 2007).
 
     Examples
     --------
     >>> from dcglearn.simulate import ground_truth, preference_pairs
     >>> log = preference_pairs(ground_truth("D1"), 60, lists="free", temperature=0.3, seed=0)
-    >>> lack_of_fit(log, n_resamples=50).form is None
+    >>> lack_of_fit(log).form is None
     True
     """
-    given = as_preferences(log)
-    given = given[given.differing].decided
-    whole_number(n_resamples, "n_resamples", 2)
-    if not len(given):
-        raise InputError("the log holds no preference between two different lists")
+    given = decided_pairs(log)
     unit = natural_unit(given) if by is None else by
-    with stage("lack of fit" if progress else None), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        held_out = _held_out(given, unit, seed)
-        ceiling, no_ceiling = _ceiling(given[held_out.rows], seed)
-        if ceiling is not None:
-            kept = ceiling.rows
-            held_out = _HeldOut(
-                [*held_out.names, CEILING_NAME],
-                np.vstack([held_out.right[:, kept], ceiling.right]),
-                np.vstack([held_out.log_likelihood[:, kept], ceiling.log_likelihood]),
-                held_out.rows[kept],
-            )
-        parts = _parts(held_out, resampled_weights(given[held_out.rows], unit, n_resamples, seed), given)
-        if ceiling is not None:
-            parts[-1] = _at_most(parts[-1], ceiling)
-        form = _form(parts)
-        utility = None if form is None else DCGLearner(form=form).fit(given).utility_
-        if utility is not None and utility.form == "dcg":  # the whole log's fit uses nothing of the form
-            form = utility = None
-    sentences = [*_sentences(parts, form, utility), *([no_ceiling] if no_ceiling else [])]
+    model = DCGLearner() if learner is None else learner
+    with quiet_stage("lack of fit" if progress else None):
+        held_out, whole = _held_out(given, unit, model, seed)
+        ceiling, no_ceiling = ceiling_of(given[held_out.rows], seed)
+        parts = _parts(held_out, given[held_out.rows], unit, ceiling)
+        form = max(
+            (form for form in FORM_NAMES if _part(parts, form).shown),
+            key=lambda form: _part(parts, form).ahead,
+            default=None,
+        )
+        utility = None
+        if form is not None:
+            utility = clone(model).set_params(form=form).fit(given, start=whole[form]).utility_
+            if utility.form == "dcg":  # the whole log's fit uses nothing of the form
+                form = utility = None
+    sentences = [*_sentences(parts, form, utility, ceiling), *([no_ceiling] if no_ceiling else [])]
     return LackOfFit(tuple(parts), tuple(sentences), form, utility, ceiling, len(held_out.rows), unit)
 
 
@@ -221,97 +232,89 @@ def lack_of_fit(
 class _HeldOut:
     """M utilities on n held-out pairs: how far each respects them and the log probability that it gives to them.
 
-    `right`, `log_likelihood` have the shape (M, n); `rows`, shape (n,), are the pairs' rows in the log.
+    `values` has the shape (2, M, n); `rows`, shape (n,), are the pairs' rows in the log.
     """
 
-    names: list[str]
-    right: Floats
-    log_likelihood: Floats
+    values: Floats
     rows: NDArray[np.intp]
 
 
-def _held_out(log: Preferences, unit: str, seed: int) -> _HeldOut:
-    """Return the utilities learned without the units of the pairs that they are held out for."""
-    values, rows = [], []
-    folds = folds_of(log, unit, seed)
-    names: list[str] = []
+def _held_out(log: Preferences, unit: str, model: DCGLearner, seed: int) -> tuple[_HeldOut, dict[str, DCGLearner]]:
+    """Return the utilities learned without the units of the pairs that they are held out for, and the whole log's."""
+    rng = np.random.default_rng(seed)
+    whole = _learners(sampled(log, rng), model)
+    sums, times = np.zeros((2, len(whole) + 1, len(log))), np.zeros(len(log))
+    folds = [fold for i in range(N_PARTITIONS) for fold in folds_of(log, unit, N_PARTITIONS * seed + i)]
     for train, test in counted(folds, len(folds), "folds"):
-        utilities = fitted_utilities(log[train])
-        names = list(utilities)
-        values.append(
-            np.stack([held_out_values(metric, log[train], log[test]) for metric in utilities.values()], axis=1)
-        )
-        rows.append(test)
-    right, log_likelihood = np.concatenate(values, axis=2)
-    return _HeldOut(names, right, log_likelihood, np.concatenate(rows))
+        sample, held_out = sampled(log[train], rng), log[test]
+        learned = _learners(sample, model, whole)
+        metrics: list[Metric] = [learner.metric_ for learner in learned.values()]
+        metrics.insert(1, free_utility(sample))
+        sums[..., test] += np.stack([held_out_values(metric, sample, held_out) for metric in metrics], axis=1)
+        times[test] += 1
+    rows = np.flatnonzero(times)
+    return _HeldOut(sums[..., rows] / times[rows], rows), whole
 
 
-def fitted_utilities(log: Preferences) -> dict[str, Metric]:
-    """Return the DCG, the free weights and the list utilities that fit a log, by name."""
-    dcg = DCGLearner().fit(log)
-    forms = {name: DCGLearner(form=form).fit(log, start=dcg).utility_ for form, name in FORM_NAMES.items()}
-    return {DCG_NAME: dcg.dcg_, FREE_NAME: free_utility(log), **forms}
+def _learners(log: Preferences, model: DCGLearner, start: dict[str, DCGLearner] | None = None) -> dict[str, DCGLearner]:
+    """Return learners of the DCG and of all forms, fitted, each from that of the same form in `start`."""
+    dcg = clone(model).set_params(form="dcg").fit(log, start=None if start is None else start["dcg"])
+    learners = {"dcg": dcg}
+    for form in FORM_NAMES:
+        learners[form] = clone(model).set_params(form=form).fit(log, start=dcg if start is None else start[form])
+    return learners
 
 
-def _ceiling(log: Preferences, seed: int) -> tuple[NoiseCeiling | None, str]:
-    try:
-        return noise_ceiling(log, seed=seed), ""
-    except InputError as error:
-        return None, str(error)
-
-
-def _parts(held_out: _HeldOut, samples: Iterable[Floats], log: Preferences) -> list[Part]:
-    """Return the parts; the first utility is the DCG. `samples` are the weights of bootstrap samples."""
-    weight = np.ones(len(held_out.rows)) if log.weight is None else log.weight[held_out.rows]
-    values = np.stack([held_out.right, held_out.log_likelihood])  # (2, M, n)
-
-    def leads_of(weight: Floats) -> Floats:
-        means = values @ weight / weight.sum()
-        return means - means[:, :1]
-
-    leads, means = leads_of(weight), values @ weight / weight.sum()
-    errors = np.std([leads_of(drawn) for drawn in samples if drawn.sum() > 0], axis=0, ddof=1)
-    numbers = np.concatenate([means, leads[:1], errors[:1], leads[1:], errors[1:]]).T.tolist()
-    return [Part(name, *row) for name, row in zip(held_out.names, numbers, strict=True)]
-
-
-def _at_most(reached: Part, ceiling: NoiseCeiling) -> Part:
-    """Return the ceiling's part: what its cross-fitted order reaches, and what that order still loses."""
-    lost = ceiling.share - ceiling.lower
-    values = {**vars(reached), "share": ceiling.share, "ahead": reached.ahead + lost}
-    return Part(**values)
-
-
-def _form(parts: list[Part]) -> str | None:
-    """Return the form with the largest log likelihood among those shown to be ahead of the DCG."""
-    shown = {form: part for form, name in FORM_NAMES.items() for part in parts if part.name == name and part.shown}
-    return max(shown, key=lambda form: shown[form].log_likelihood, default=None)
-
-
-def _sentences(parts: list[Part], form: str | None, utility: ListUtility | None) -> list[str]:
-    """Return what the parts mean in words."""
-    named = {part.name: part for part in parts}
-    free, ceiling = named[FREE_NAME], named.get(CEILING_NAME)
-    if ceiling is not None and ceiling.ahead <= STANDARD_ERRORS * ceiling.ahead_error and form is None:
-        return ["a DCG is all one needs here: no function of the grades is shown to respect more of the preferences"]
-    sentences = []
+def _parts(held_out: _HeldOut, log: Preferences, unit: str, ceiling: NoiseCeiling | None) -> list[Part]:
+    """Return the parts; the first utility is the DCG. `log` holds the held-out pairs."""
+    values, weight = held_out.values, np.ones(len(log)) if log.weight is None else log.weight
+    means = values @ weight / weight.sum()
+    leads, errors = mean_and_error(values - values[:, :1], weight, log.clusters(unit))
+    numbers = [*means, leads[0], errors[0], leads[1], errors[1]]
     if ceiling is not None:
+        rows = ceiling.rows
+        numbers.append(values[0][:, rows] @ weight[rows] / weight[rows].sum())
+    names = [DCG_NAME, FREE_NAME, *FORM_NAMES.values()]
+    return [Part(name, *row) for name, row in zip(names, np.transpose(numbers).tolist(), strict=True)]
+
+
+def _part(parts: list[Part], form: str) -> Part:
+    return next(part for part in parts if part.name == FORM_NAMES[form])
+
+
+def _sentences(
+    parts: list[Part], form: str | None, utility: ListUtility | None, ceiling: NoiseCeiling | None
+) -> list[str]:
+    """Return what the parts mean in words."""
+    dcg, free, *forms = parts
+    sentences = []
+    if ceiling is not None and dcg.covered_share is not None:
+        left = ceiling.share - dcg.covered_share
         sentences.append(
-            f"the learned DCG respects {named[DCG_NAME].share:.1%}, and any function of the grades at most about "
-            f"{ceiling.share:.1%}: {100 * ceiling.ahead:.1f} points are left"
+            f"where lists recur, the learned DCG respects {dcg.covered_share:.1%} of the preferences, and any function "
+            f"of the grades at most about {ceiling.share:.1%}: "
+            + (f"{100 * left:.1f} points are left" if ceiling.interval[0] > dcg.covered_share else "level within error")
         )
     if free.shown:
         sentences.append(
-            f"weights free at each grade and position close {100 * free.ahead:.1f} points: what a grade is worth "
-            "depends on its position by more than a common discount"
+            f"weights free at each grade and position respect {100 * free.ahead:.1f} points more: what a grade is "
+            "worth depends on its position by more than a common discount"
         )
-    if form is None or utility is None:
-        return [*sentences, "neither saturation nor a share of the best result is shown to be better than a DCG"]
-    part = named[FORM_NAMES[form]]
-    sentences.append(f"{meaning(utility)}: a DCG cannot express this")
-    closes = f"closes {100 * part.ahead:.1f} points" if part.ahead > 0 else "explains the preferences better"
-    rest = "" if ceiling is None else f"; {100 * max(ceiling.ahead - part.ahead, 0):.1f} points are left to other forms"
-    return [*sentences, f'form="{form}" (--form {form}) {closes} of what the sum of gains times discounts cannot{rest}']
+    if form is not None and utility is not None:
+        part = _part(parts, form)
+        sentences.append(f"{meaning(utility)}: a DCG cannot express this")
+        return [
+            *sentences,
+            f'form="{form}" (--form {form}) respects {100 * part.ahead:.1f} points more of all held-out preferences '
+            "than the DCG: learn with it",
+        ]
+    if not free.shown:
+        sentences.append("a DCG is all one needs here: no form beyond it is shown to respect more of the preferences")
+    likely = [part for part in forms if part.more_likely]
+    if likely:
+        name = max(likely, key=lambda part: part.log_likelihood).name
+        sentences.append(f"{name} tells better how sure a preference is, but not which list is preferred")
+    return sentences
 
 
 def meaning(utility: ListUtility) -> str:

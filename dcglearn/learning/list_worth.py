@@ -1,7 +1,8 @@
 """The worth of each list that recurs, as a shrunken estimate with its error: from ratings, or from judged pairs.
 
 Both models say that a list is worth what the sum over its grades and positions says, plus something of its own:
-``theta ~ N(X beta, tau^2 I)``. How large the second part is, is estimated from the log (empirical Bayes).
+``theta ~ N(X beta, tau^2 I)``. How large the second part is, the log says only roughly, if its lists are few: draws of
+the worth of lists are over the likely sizes.
 """
 
 from __future__ import annotations
@@ -10,15 +11,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
+from scipy.linalg import solve_triangular
+from scipy.special import expit, softmax
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats, Grades
 
 STEPS = 20
-"""Iterations of the variances of rated lists, and of Newton's method for judged ones."""
+"""Largest number of Newton steps for judged lists."""
 
 ROUNDS = 5
 """Rounds in which the levels of groups and the worth of lists are estimated in turn."""
@@ -29,19 +33,27 @@ SHRINK = 1e-3
 TOLERANCE = 1e-8
 """Newton's method ends where no entry of a step is larger."""
 
+OWN_RATIOS = np.geomspace(0.03, 3.0, 14)
+"""Standard deviations of what a rated list is worth beyond the sum, over that of ratings, among which is averaged."""
+
 OWN_SCALES = (0.1, 0.3, 0.9)
-"""Standard deviations of what a judged list is worth beyond the sum, in logits, among which the evidence chooses."""
+"""Standard deviations of what a judged list is worth beyond the sum, in logits, among which is averaged."""
 
 SUM_SCALES = (0.5, 2.0)
-"""Standard deviations of the entries of the sum, in logits, among which the evidence chooses."""
+"""Standard deviations of the entries of the sum, in logits, among which is averaged."""
 
 
 @dataclass(frozen=True, eq=False)
 class Worth:
-    """Estimated worth of L lists: `mean`, shape (L,), and `covariance`, shape (L, L), or (L,) where it is diagonal."""
+    """Estimated worth of L lists: its mean, and its error.
+
+    `mean` has shape (L,), `covariance` (L, L), or (L,) where it is diagonal; `shared`, shape (L, q), adds errors that
+    lists have in common: ``shared shared^T``.
+    """
 
     mean: Floats
     covariance: Floats
+    shared: Floats | None = None
 
     def difference(self, first: NDArray[np.intp], second: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return the mean and the variance of the difference of lists, shape (n,) each."""
@@ -50,15 +62,33 @@ class Worth:
         total = variance[first] + variance[second]
         if covariance.ndim == 2:
             total = np.maximum(total - 2 * covariance[first, second], 0)
+        if self.shared is not None:
+            total = total + ((self.shared[first] - self.shared[second]) ** 2).sum(axis=1)
         return self.mean[first] - self.mean[second], total
 
     def draws(self, n: int, rng: np.random.Generator) -> Floats:
         """Return n draws of the worth of all lists, shape (n, L)."""
         noise = rng.standard_normal((n, len(self.mean)))
         if self.covariance.ndim == 1:
-            return self.mean + noise * np.sqrt(self.covariance)
+            drawn = self.mean + noise * np.sqrt(self.covariance)
+            if self.shared is None:
+                return drawn
+            return drawn + rng.standard_normal((n, self.shared.shape[1])) @ self.shared.T
         values, vectors = np.linalg.eigh(self.covariance)
         return self.mean + (noise * np.sqrt(np.maximum(values, 0))) @ vectors.T
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The worth of lists under several settings of the model, with their probabilities, shape (m,)."""
+
+    worths: Sequence[Worth]
+    chances: Floats
+
+    def draws(self, n: int, rng: np.random.Generator) -> Floats:
+        """Return n draws of the worth of all lists, shape (n, L)."""
+        times = rng.multinomial(n, self.chances)
+        return np.vstack([worth.draws(int(k), rng) for worth, k in zip(self.worths, times, strict=True) if k])
 
 
 def indicators(lists: Grades) -> Floats:
@@ -90,51 +120,74 @@ class RatedLists:
     score: Floats
     indicators: Floats
 
-    def worth(self, counts: Floats, variances: Variances | None = None) -> tuple[Worth, Variances]:
-        """Return the shrunken mean score of each list, and the variances, which are estimated if not given.
+    def posterior(self, counts: Floats) -> tuple[Posterior, Variances]:
+        """Return the worth of lists under several variances between lists, and the expected variances.
 
-        `counts` says how often each rated list got each rating, shape (N, R). Scores count from the level of their
-        group, and a rating in a group of m tells as much as 1 - 1/m ratings whose group is known.
+        `counts` says how often each rated list got each rating, shape (N, R). The standard deviation between lists has
+        a flat prior.
+        """
+        y, n, variances = self._mean_scores(counts, None)
+        choices, chances = self._variances_between(y, n, variances.within)
+        worths = [self._shrunken(y, n, Variances(variances.within, between)) for between in choices]
+        return Posterior(worths, chances), variances
+
+    def worth(self, counts: Floats, variances: Variances) -> Worth:
+        """Return the shrunken mean score of each list."""
+        return self._shrunken(*self._mean_scores(counts, variances)[:2], variances)
+
+    def _mean_scores(self, counts: Floats, variances: Variances | None) -> tuple[Floats, Floats, Variances]:
+        """Return the mean score of each list, of how many ratings it tells as much, and the variances.
+
+        Scores count from the level of their group, and a rating in a group of m tells as much as 1 - 1/m ratings whose
+        group is known. Levels and the worth of lists are estimated in turn, and the variances if not given.
         """
         number, n_lists = counts.sum(axis=1), len(self.indicators)
         row_mean = counts @ self.score / np.maximum(number, 1e-12)
         size = np.bincount(self.group, number)
         informed = number * (1 - 1 / np.maximum(size, 1))[self.group]
         n = np.bincount(self.list, informed, n_lists).astype(np.float64)
-        worth = Worth(np.zeros(n_lists), np.zeros(n_lists))
+        mean, found = np.zeros(n_lists), variances
         for _ in range(ROUNDS if len(size) > 1 else 1):
-            above = number * (row_mean - worth.mean[self.list])
+            above = number * (row_mean - mean[self.list])
             level = np.bincount(self.group, above) / np.maximum(size, 1e-12)
             own = informed * (row_mean - level[self.group])
             y = np.bincount(self.list, own, n_lists) / np.maximum(n, 1e-12)
             if variances is None:
                 residual = self.score - (level[self.group] + y[self.list])[:, None]
                 freedom = max(counts.sum() - (n > 0).sum() - len(level) + 1, 1.0)
-                variances = self._variances(y, n, max(float((counts * residual**2).sum() / freedom), 1e-12))
-            worth = self._shrunken(y, n, variances)
-        assert variances is not None
-        return worth, variances
+                within = max(float((counts * residual**2).sum() / freedom), 1e-12)
+                choices, chances = self._variances_between(y, n, within)
+                found = Variances(within, float(chances @ np.sqrt(choices)) ** 2)
+            assert found is not None
+            mean = self._shrunken(y, n, found).mean
+        assert found is not None
+        return y, n, found
 
     def _shrunken(self, y: Floats, n: Floats, variances: Variances) -> Worth:
-        """Shrink the means of n scores to their regression on the indicators."""
+        """Shrink the means of n scores to their regression on the indicators, of which all lists share the error."""
         precision = n / (variances.between * n + variances.within)
         kept = variances.between * precision
-        expected = self._expected(y, precision)
-        return Worth(expected + kept * (y - expected), variances.between * (1 - kept))
+        expected, lower = self._expected(y, precision)
+        shared = solve_triangular(lower, ((1 - kept)[:, None] * self.indicators).T, lower=True).T
+        return Worth(expected + kept * (y - expected), variances.between * (1 - kept), shared)
 
-    def _expected(self, y: Floats, precision: Floats) -> Floats:
+    def _expected(self, y: Floats, precision: Floats) -> tuple[Floats, Floats]:
+        """Return the regression's value for each list, and the Cholesky factor of the coefficients' precision."""
         gram = (self.indicators * precision[:, None]).T @ self.indicators
         gram += SHRINK * np.trace(gram) / len(gram) * np.eye(len(gram))
-        return self.indicators @ np.linalg.solve(gram, self.indicators.T @ (precision * y))
+        return self.indicators @ np.linalg.solve(gram, self.indicators.T @ (precision * y)), np.linalg.cholesky(gram)
 
-    def _variances(self, y: Floats, n: Floats, within: float) -> Variances:
-        """Estimate the variance between lists by EM."""
-        seen, between = n > 0, within
-        for _ in range(STEPS):
-            worth = self._shrunken(y, n, Variances(within, between))
-            own = worth.mean - self._expected(y, n / (between * n + within))
-            between = max(float((own**2 + worth.covariance)[seen].mean()), 1e-9 * within)
-        return Variances(within, between)
+    def _variances_between(self, y: Floats, n: Floats, within: float) -> tuple[Floats, Floats]:
+        """Return possible variances between lists, and their probabilities by the restricted likelihood."""
+        choices, seen = within * OWN_RATIOS**2, n > 0
+        evidence = []
+        for between in choices:
+            precision = n / (between * n + within)
+            expected, lower = self._expected(y, precision)
+            fit = np.log(precision[seen]).sum() - precision @ (y - expected) ** 2
+            evidence.append(fit / 2 - np.log(np.diag(lower)).sum())
+        chances: Floats = softmax(np.array(evidence) + np.log(OWN_RATIOS))  # the grid is even on the logarithmic scale
+        return choices, chances
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,24 +201,25 @@ class JudgedLists:
     worse: NDArray[np.intp]
     indicators: Floats
 
-    def worth(self, weight: Floats, scales: tuple[float, float] | None = None) -> tuple[Worth, tuple[float, float]]:
-        """Return the worth of each list under the prior with these standard deviations: of the sum, of lists.
+    def posterior(self, weight: Floats) -> tuple[Posterior, tuple[float, float]]:
+        """Return the worth of lists under several priors, and the best prior's standard deviations: of sum, of lists.
 
-        Without `scales` those with the largest evidence (by Laplace's approximation) are taken. `weight` says how
-        often each pair was judged so, shape (n,).
+        `weight` says how often each pair was judged so, shape (n,). The chances of priors are their evidence, by
+        Laplace's approximation.
         """
-        if scales is not None:
-            return self._posterior(weight, *scales)[0], scales
         choices = [(of_sum, own) for of_sum in SUM_SCALES for own in OWN_SCALES]
-        fits = [self._posterior(weight, *choice) for choice in choices]
-        best = int(np.argmax([evidence for _, evidence in fits]))
-        return fits[best][0], choices[best]
+        worths, evidence = zip(*(self._posterior(weight, *choice) for choice in choices), strict=True)
+        return Posterior(worths, softmax(np.array(evidence))), choices[int(np.argmax(evidence))]
 
-    def _posterior(self, weight: Floats, of_sum: float, own: float) -> tuple[Worth, float]:
+    def worth(self, weight: Floats, scales: tuple[float, float], start: Floats | None = None) -> Worth:
+        """Return the worth of each list under the prior with these standard deviations: of the sum, of lists."""
+        return self._posterior(weight, *scales, start)[0]
+
+    def _posterior(self, weight: Floats, of_sum: float, own: float, start: Floats | None = None) -> tuple[Worth, float]:
         """Return the posterior of the worth of lists by Laplace's approximation, and the logarithm of its evidence."""
         n_lists = len(self.indicators)
         prior = of_sum**2 * self.indicators @ self.indicators.T + own**2 * np.eye(n_lists)
-        mean = np.zeros(n_lists)
+        mean = np.zeros(n_lists) if start is None else start
         for _ in range(STEPS):
             wrong = expit(mean[self.worse] - mean[self.better])
             slope = self._sums(weight * wrong, -weight * wrong)

@@ -7,8 +7,7 @@ how often: the best any function can do is to order the lists by what they are w
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,30 +16,23 @@ from scipy.special import expit, ndtri
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.learning.list_worth import JudgedLists, RatedLists, Variances, Worth, indicators
+from dcglearn.learning.recurring_lists import BANDS, FEWEST_LISTS, Judgements, Ratings
 from dcglearn.logs.preferences import Preferences, as_preferences
-from dcglearn.logs.unique_rows import list_numbers, packed, unique_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats
     from dcglearn.logs.counting import Metric
-    from dcglearn.logs.rating_counts import RatingCounts
 
-OF_PAIRS = ("pairs", "rows", "right", "log_likelihood")
+OF_PAIRS = ("pairs", "rows")
 """Attributes of a ceiling with an entry for each pair."""
 
 LEVEL = 0.9
 """Level of the interval."""
 
-FOLDS = 5
-"""Number of folds of the ratings or judgements."""
-
-FEWEST_LISTS = 10
-"""With fewer lists that recur there is no ceiling."""
+PARTITIONS, FOR_PARTITIONS = 8, 2000
+"""Largest number of random divisions into folds; there are as many as this number of ratings or judgements allows."""
 
 FEWEST_UNITS = 50
 """With fewer ratings or judgements of such lists there is no ceiling."""
@@ -48,14 +40,8 @@ FEWEST_UNITS = 50
 LEAST_COVERED = 0.05
 """If less of the log's weight is between such lists, there is no ceiling."""
 
-MOST_JUDGED_LISTS = 500
-"""Of judged pairs, the lists that were judged most often, up to this many, are used: the fit solves dense systems."""
-
 MOST_PAIRS = 300_000
 """Of a log of more pairs, a random sample of this many is used."""
-
-MOST_RATINGS = 50
-"""More distinct ratings than this are binned by rank."""
 
 DRAWS = 200
 """Number of draws of the worth of lists behind the interval."""
@@ -63,17 +49,11 @@ DRAWS = 200
 MOST_TERMS = 20_000_000
 """About this many pairs, counted once for each draw, are used at most."""
 
-HARDLY = 1e6
-"""Memorised means are shrunken as if lists differed by this many times the variance of ratings."""
+SLOPE_SPREAD = 0.3
+"""Prior standard deviation of the logarithm of the slope from worth to preference."""
 
-FREE = (3.0, 10.0)
-"""Standard deviations, in logits, of the sum and of lists beyond it, for the memorised worth of judged lists."""
-
-BANDS = (2, 5, 10, 20, 50)
-"""How often a list is rated, at least, in each band that is searched for copies."""
-
-COPIES = 3.0
-"""A band of lists holds copies of ratings if its ratings agree by this many standard errors more than those above."""
+STEP = 0.05
+"""Step of the logarithm of the slope in its curvature."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +84,6 @@ class NoiseCeiling:
         The covered pairs: `share` is to be compared with a metric's share of these.
     rows : ndarray of int, shape (n,)
         Their rows in the log.
-    right, log_likelihood : ndarray, shape (n,)
-        How far the cross-fitted order respects each covered pair, from 0 to 1, and the log probability that it gives to
-        the preference, in the mean over the pair's held-out ratings or judgements.
     """
 
     share: float
@@ -120,8 +97,6 @@ class NoiseCeiling:
     unit: str
     pairs: Preferences
     rows: NDArray[np.intp]
-    right: Floats
-    log_likelihood: Floats
 
     def share_of(self, metric: Metric) -> float:
         """Return the share of the covered pairs that a metric respects; its ties count half."""
@@ -183,9 +158,10 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
     -----
     A list's worth is its mean rating (by ranks), or its worth in a Bradley-Terry model, shrunken to what a sum over
     positions and grades says. Folds are over ratings or judgements: each pair of ratings is predicted without the folds
-    of both. `share` is `lower` plus what the cross-fitted order loses to the true one, as expected over draws from the
-    posterior; the slope from worth to preference is fitted to held-out preferences. The interval has the sampling error
-    of ratings around their list (of judgements around their pair of lists) and the spread of the posterior.
+    of both; if there are few, over several divisions into folds. `share` is `lower` plus what the cross-fitted order
+    loses to the true one, as expected over draws from the posterior of the worth of lists, of how far they differ
+    beyond the sum, and of the slope from worth to preference, which is fitted to held-out preferences. The interval has
+    the sampling error of ratings around their list (of judgements around their pair of lists) and the spread of draws.
 
     Examples
     --------
@@ -208,7 +184,7 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
         rows = np.sort(rng.choice(rows, MOST_PAIRS, replace=False))
     sample = given[rows]
     with one_blas_thread():
-        units = _Ratings(sample, fewest) if sample.ratings is not None else _Judgements(sample, fewest)
+        units = Ratings(sample, fewest) if sample.ratings is not None else Judgements(sample, fewest)
         covered = units.covered
         share = float(units.weight[covered].sum() / units.weight.sum())
         if units.n_lists < FEWEST_LISTS or units.n_units < FEWEST_UNITS or share < LEAST_COVERED:
@@ -220,30 +196,38 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
         return _estimated(units, share, rows, rng)
 
 
+def ceiling_of(log: Preferences, seed: int) -> tuple[NoiseCeiling | None, str]:
+    """Return the noise ceiling of a log, or why there is none."""
+    try:
+        return noise_ceiling(log, seed=seed), ""
+    except InputError as error:
+        return None, str(error)
+
+
 def _estimated(
-    units: _Ratings | _Judgements, covered: float, rows: NDArray[np.intp], rng: np.random.Generator
+    units: Ratings | Judgements, covered: float, rows: NDArray[np.intp], rng: np.random.Generator
 ) -> NoiseCeiling:
     """Return the ceiling of lists of which enough recur; `rows` are those of the units' log."""
     first, second, weight = units.first, units.second, units.weight[units.covered]
     ahead, behind = np.zeros(len(first)), np.zeros(len(first))
-    held_out: list[tuple[Floats, Floats, Floats, NDArray[np.intp]]] = []
-    for worth, held_weight in units.splits(rng):
+    held_out: list[tuple[Floats, Floats, Floats]] = []
+    n_partitions = int(np.clip(FOR_PARTITIONS // units.n_units, 1, PARTITIONS))
+    for worth, held_weight in chain.from_iterable(units.splits(rng) for _ in range(n_partitions)):
         difference, variance = worth.difference(first, second)
         ahead += held_weight * (np.sign(difference) + 1) / 2
         behind += held_weight * (1 - np.sign(difference)) / 2
         seen = np.flatnonzero(held_weight)
-        held_out.append((difference[seen], variance[seen], held_weight[seen], seen))
+        held_out.append((difference[seen], variance[seen], held_weight[seen]))
     total = float((ahead + behind).sum())
     lower = float(ahead.sum()) / total
-    *evidence, pair = map(np.concatenate, zip(*held_out, strict=True))
-    slope = _slope(*evidence)
-    log_likelihood = np.bincount(pair, -evidence[2] * _losses(slope, *evidence[:2]), len(first))
-    held = np.maximum(ahead + behind, np.finfo(float).tiny)
+    evidence = map(np.concatenate, zip(*held_out, strict=True))
+    slope, slope_error = _slope(*evidence, units.typical_slope, units.n_units)
     lost = []
-    for theta in units.fitted.draws(int(np.clip(MOST_TERMS // len(first), DRAWS // 4, DRAWS)), rng):
-        lead = np.tanh(slope * (theta[first] - theta[second]) / 2)  # P(first preferred) - P(second preferred)
+    for theta in units.posterior.draws(int(np.clip(MOST_TERMS // len(first), DRAWS // 4, DRAWS)), rng):
+        drawn = slope * np.exp(slope_error * rng.standard_normal())
+        lead = np.tanh(drawn * (theta[first] - theta[second]) / 2)  # P(first preferred) - P(second preferred)
         lost.append((ahead @ np.maximum(-lead, 0) + behind @ np.maximum(lead, 0)) / total)
-    lead = units.fitted.difference(first, second)[0]
+    lead = units.fitted().difference(first, second)[0]
     error = np.sqrt(units.sampling_variance((np.sign(lead) + 1) / 2, expit(slope * np.abs(lead))) + np.var(lost))
     half_width = float(ndtri((1 + LEVEL) / 2) * error)
     memorised = units.memorised().difference(first, second)[0]
@@ -261,212 +245,26 @@ def _estimated(
         unit=units.unit,
         pairs=units.log[units.covered],
         rows=rows[units.covered],
-        right=ahead / held,
-        log_likelihood=log_likelihood / held,
     )
 
 
-def _slope(difference: Floats, variance: Floats, weight: Floats) -> float:
-    """Return b of ``P(preferred) = sigma(b d)`` that fits held-out preferences, d being known up to a variance.
+def _slope(difference: Floats, variance: Floats, weight: Floats, typical: float, n: int) -> tuple[float, float]:
+    """Return b of ``P(preferred) = sigma(b d)`` that fits held-out preferences, and its logarithm's standard error.
 
-    The mean of ``sigma(b d)`` over a normal d is about ``sigma(b m / sqrt(1 + pi b^2 v / 8))`` (MacKay 1992).
+    The preferences count as `n` observations, and the d are known up to a variance; b is typically near `typical`. The
+    mean of ``sigma(b d)`` over a normal d is about ``sigma(b m / sqrt(1 + pi b^2 v / 8))`` (MacKay 1992).
     """
-    unit = max(float(np.sqrt(np.average(difference**2 + variance, weights=weight))), 1e-12)
+    weight = weight * (n / weight.sum())
 
     def loss(log_slope: float) -> float:
-        return float(weight @ _losses(np.exp(log_slope) / unit, difference, variance))
+        prior = (log_slope - np.log(typical)) ** 2 / (2 * SLOPE_SPREAD**2)
+        return float(prior + weight @ _losses(np.exp(log_slope), difference, variance))
 
-    return float(np.exp(minimize_scalar(loss, bounds=(-6, 6), method="bounded").x)) / unit
+    best = float(minimize_scalar(loss, bounds=np.log(typical) + np.array([-3.0, 3.0]), method="bounded").x)
+    curvature = (loss(best + STEP) - 2 * loss(best) + loss(best - STEP)) / STEP**2
+    return float(np.exp(best)), 1 / max(curvature, 1 / SLOPE_SPREAD**2) ** 0.5
 
 
 def _losses(slope: float, difference: Floats, variance: Floats) -> Floats:
     """Return minus the log probability of preferences for what is better by a difference with this variance."""
     return np.logaddexp(0, -slope * difference / np.sqrt(1 + np.pi * slope**2 * variance / 8))
-
-
-def _folds_of(weight: Floats, rng: np.random.Generator) -> Floats:
-    """Return how much of each weight is in each fold, shape (FOLDS, n).
-
-    A whole number counts ratings or judgements, each of which falls into a fold of its own; any other weight stays
-    together.
-    """
-    whole = bool((weight == np.round(weight)).all())
-    counts = weight.astype(np.int64) if whole else np.ones(len(weight), dtype=np.int64)
-    parts = rng.multinomial(counts, np.full(FOLDS, 1 / FOLDS)).T.astype(np.float64)
-    return parts if whole else parts * weight
-
-
-class _Ratings:
-    """The lists of a log that were rated often enough, and the pairs between them.
-
-    `first`, `second`, shape (n,), number the lists of each covered pair.
-    """
-
-    unit = "rating"
-
-    def __init__(self, log: Preferences, fewest: int | None) -> None:
-        counts = log.ratings
-        assert counts is not None
-        self.log = log
-        self.weight = np.ones(len(log)) if log.weight is None else log.weight
-        better, worse, own = counts.rows_of(log.columns)
-        rank, score = _ranked(counts.rating, counts.weight)
-        table = np.zeros((int(max(better.max(), worse.max(), own.max())) + 1, len(score)))
-        np.add.at(table, (own, rank), counts.weight)
-        group, lists = (np.zeros(len(table), dtype=np.intp) for _ in range(2))
-        group[own], lists[own] = counts.group, counts.list
-        self.fewest = _without_copies(log.columns.ratings or counts) if fewest is None else fewest
-        recurs = np.bincount(counts.list, counts.weight) >= self.fewest
-        rows = np.flatnonzero(recurs[lists] & (table.sum(axis=1) > 0))
-        kept = np.isin(np.arange(len(table)), rows)
-        self.covered = kept[better] & kept[worse]
-        place = np.cumsum(kept) - 1
-        self._better, self._worse = place[better[self.covered]], place[worse[self.covered]]
-        number = np.unique(lists[rows], return_inverse=True)[1]
-        self.first, self.second = number[self._better], number[self._worse]
-        self._counts = table[rows]
-        self._group = np.unique(group[rows], return_inverse=True)[1]
-        self.n_lists, self.n_units = int(recurs.sum()), round(float(self._counts.sum()))
-        self._rated = RatedLists(self._group, number, score, indicators(counts.lists[recurs]))
-
-    @cached_property
-    def _fit(self) -> tuple[Worth, Any]:
-        return self._rated.worth(self._counts)
-
-    @property
-    def fitted(self) -> Worth:
-        """The worth of the lists, from all ratings."""
-        return self._fit[0]
-
-    def memorised(self) -> Worth:
-        """Return the lists' mean scores, hardly shrunken."""
-        within = self._fit[1].within
-        return self._rated.worth(self._counts, Variances(within, HARDLY * within))[0]
-
-    def splits(self, rng: np.random.Generator) -> Iterator[tuple[Worth, Floats]]:
-        """Yield the worth of the lists without two folds of the ratings, and the weight of the pairs between these."""
-        cells = np.nonzero(self._counts)
-        parts = np.zeros((FOLDS, *self._counts.shape))
-        parts[:, cells[0], cells[1]] = _folds_of(self._counts[cells], rng)
-        below = np.cumsum(parts, axis=2) - parts
-        whole = self._weights(parts.sum(axis=0), below.sum(axis=0))
-        scale = np.divide(self.weight[self.covered], whole, out=np.zeros(len(whole)), where=whole > 0)
-        for i in range(FOLDS):
-            for j in range(i, FOLDS):
-                held = self._weights(parts[i], below[j])
-                held += self._weights(parts[j], below[i]) if j != i else 0
-                train = self._counts - (parts[i] if i == j else parts[i] + parts[j])
-                yield self._rated.worth(train, self._fit[1])[0], scale * held
-
-    def sampling_variance(self, right: Floats, chance: Floats) -> float:
-        """Return the variance of the share of pairs that a fixed order gets right, over ratings of the same lists.
-
-        `right`, shape (n,), is 1 where the order agrees with the covered pair, else 0 (1/2 for none). A rating's
-        influence on the share is the sum over its pairs; what counts is how it varies within a list.
-        """
-        weight, counts = self.weight[self.covered], self._counts
-        below = np.cumsum(counts, axis=1) - counts
-        above = counts.sum(axis=1, keepdims=True) - below - counts
-        whole = self._weights(counts, below)
-        share = weight @ right / weight.sum()
-        each = np.divide(weight, whole, out=np.zeros(len(whole)), where=whole > 0) * (right - share) / weight.sum()
-        influence = np.zeros(counts.shape)
-        for rank in range(counts.shape[1]):
-            influence[:, rank] += np.bincount(self._better, each * below[self._worse, rank], len(counts))
-            influence[:, rank] += np.bincount(self._worse, each * above[self._better, rank], len(counts))
-        number = counts.sum(axis=1, keepdims=True)
-        within = influence - (counts * influence).sum(axis=1, keepdims=True) / number
-        return float((counts * within**2 * number / np.maximum(number - 1, 1)).sum())
-
-    def _weights(self, counts: Floats, below: Floats) -> Floats:
-        """Return, for each covered pair, how often a rating of the first list lies above one of the second."""
-        total = np.zeros(len(self._better))
-        for rank in range(1, counts.shape[1]):
-            total += counts[self._better, rank] * below[self._worse, rank]
-        return total
-
-
-class _Judgements:
-    """The lists of a log that were judged often enough, and the pairs between them; see `_Ratings`."""
-
-    unit = "judgement"
-
-    def __init__(self, log: Preferences, fewest: int | None) -> None:
-        self.log, self.fewest = log, fewest or BANDS[0]
-        self.weight = np.ones(len(log)) if log.weight is None else log.weight
-        better, worse = list_numbers(log.preferred, log.other)
-        both = np.concatenate([better, worse])
-        times = np.bincount(both, np.maximum(np.tile(self.weight, 2), 1))
-        kept = times >= self.fewest
-        most = np.argsort(-times, kind="stable")[:MOST_JUDGED_LISTS]
-        kept &= np.isin(np.arange(len(times)), most)
-        self.covered = kept[better] & kept[worse]
-        self._weight = self.weight[self.covered]
-        names, number = np.unique(np.concatenate([better[self.covered], worse[self.covered]]), return_inverse=True)
-        self.first, self.second = np.split(number, 2)
-        lists = unique_rows(packed(np.concatenate([log.preferred, log.other])))[1][names]
-        self.n_lists, self.n_units = len(names), round(float(np.maximum(self._weight, 1).sum()))
-        table = np.concatenate([log.preferred, log.other])[lists]
-        self._judged = JudgedLists(self.first, self.second, indicators(table))
-
-    @cached_property
-    def _fit(self) -> tuple[Worth, Any]:
-        return self._judged.worth(self._weight)
-
-    @property
-    def fitted(self) -> Worth:
-        """The worth of the lists, from all judgements."""
-        return self._fit[0]
-
-    def memorised(self) -> Worth:
-        """Return the worth of the lists, hardly shrunken."""
-        return self._judged.worth(self._weight, FREE)[0]
-
-    def splits(self, rng: np.random.Generator) -> Iterator[tuple[Worth, Floats]]:
-        """Yield the worth of the lists without a fold of the judgements, and the weight of the pairs in this fold."""
-        for held in _folds_of(self._weight, rng):
-            yield self._judged.worth(self._weight - held, self._fit[1])[0], held
-
-    def sampling_variance(self, right: Floats, chance: Floats) -> float:
-        """Return the variance of the share of pairs that a fixed order gets right, over judgements of the same pairs.
-
-        `right`, shape (n,), is 1 where the order agrees with the covered pair, else 0 (1/2 for none), `chance` how
-        probable that is.
-        """
-        weight = self._weight
-        squared = weight if (weight == np.round(weight)).all() else weight**2
-        return float(squared @ (right - chance) ** 2) / float(weight.sum()) ** 2
-
-
-def _ranked(rating: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Return the rank of each rating, and the score of each rank: the share of all ratings below it, ties half.
-
-    More than `MOST_RATINGS` distinct ratings are binned by their share.
-    """
-    values, rank = np.unique(rating, return_inverse=True)
-    share = np.bincount(rank, weight) / weight.sum()
-    if len(values) > MOST_RATINGS:
-        bins = np.unique(np.floor((np.cumsum(share) - share / 2) * MOST_RATINGS), return_inverse=True)[1]
-        rank, share = bins[rank], np.bincount(bins, share)
-    return rank, np.cumsum(share) - share / 2
-
-
-def _without_copies(counts: RatingCounts) -> int:
-    """Return the smallest of `BANDS` from which on rare lists agree with themselves no better than frequent ones.
-
-    In a log drawn with replacement, a rare list's ratings are copies of one rating: they agree, and would be predicted
-    by each other.
-    """
-    rank, score = _ranked(counts.rating, counts.weight)
-    table = np.bincount(counts.list * len(score) + rank, counts.weight, len(counts.lists) * len(score))
-    table = table.reshape(-1, len(score))
-    n = table.sum(axis=1)
-    agree = (table * (table - 1)).sum(axis=1) / np.maximum(n * (n - 1), 1)
-    for low, high in pairwise(BANDS):
-        rare, frequent = agree[(n >= low) & (n < high)], agree[n >= high]
-        if min(len(rare), len(frequent)) < FEWEST_LISTS:
-            return low
-        error = np.hypot(*(part.std(ddof=1) / np.sqrt(len(part)) for part in (rare, frequent)))
-        if rare.mean() - frequent.mean() <= COPIES * error:
-            return low
-    return BANDS[-1]

@@ -1,4 +1,4 @@
-"""Bootstrap weights for logs: by pair, rater, query, or list."""
+"""Standard errors and bootstrap weights for logs: by pair, rater, query, or list."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats, Seed
     from dcglearn.logs.preferences import Preferences
@@ -40,3 +42,27 @@ def resampled_weights(log: Preferences, by: str, n_resamples: int, seed: Seed) -
     for _ in range(n_resamples):
         drawn = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
         yield weight * (drawn[first] * drawn[second] if by == "list" else drawn[first])
+
+
+def mean_and_error(
+    values: Floats, weight: Floats, clusters: tuple[NDArray[np.intp], NDArray[np.intp]]
+) -> tuple[Floats, Floats]:
+    """Return the weighted means of values of pairs, and their standard errors where pairs of a cluster are dependent.
+
+    `values` has the shape (..., n), `weight` (n,), and `clusters` number those of the two lists of each pair. For
+    clusters of lists the variance is that of dyadic data (Aronow, Samii and Assenova 2015).
+    """
+    share = weight / weight.sum()
+    means = values @ share
+    off = share * (values - means[..., None])
+    first, second = clusters
+    n = int(max(first.max(), second.max())) + 1
+
+    def squares(part: Floats) -> float:
+        if np.array_equal(first, second):
+            return float((np.bincount(first, part, n) ** 2).sum())
+        of_lists = np.bincount(first, part, n) + np.bincount(second, part, n)
+        own = float((part**2).sum())
+        return max(float((of_lists**2).sum()) - own, own)
+
+    return means, np.sqrt(np.apply_along_axis(squares, -1, off))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from dcglearn.foundation.progress import counted, stage
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.progress import counted
+from dcglearn.foundation.validation import InputError
 from dcglearn.learning.dcg_learner import DCGLearner
-from dcglearn.learning.held_out_values import folds_of, held_out_values
-from dcglearn.learning.resampling import natural_unit, resampled_weights
-from dcglearn.logs.preferences import Preferences, as_preferences
+from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values, quiet_stage, sampled
+from dcglearn.learning.resampling import mean_and_error, natural_unit
+from dcglearn.logs.preferences import Preferences
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -65,7 +64,7 @@ class SegmentTest:
     segments : tuple of Segment
         The segments, the largest first.
     by, unit : str
-        The column, and the unit that was held out and drawn by the bootstrap.
+        The column, and the unit that was held out and that standard errors are by.
     n_pairs : int
         Number of held-out pairs of segments that have a DCG of their own.
     """
@@ -115,7 +114,6 @@ def segment_test(
     log: Preferences | ArrayLike,
     by: str = "segment",
     *,
-    n_resamples: int = 200,
     seed: int = 0,
     progress: bool = False,
 ) -> SegmentTest:
@@ -127,12 +125,8 @@ def segment_test(
         The log; ties are left out.
     by : {"segment", "rater", "query"}
         The column whose values are the segments.
-    n_resamples : int
-        Number of bootstrap samples.
-    seed : int
-        Seed of folds and bootstrap.
-    progress : bool
-        Whether to show a bar.
+    seed, progress
+        As in `lack_of_fit`.
 
     Returns
     -------
@@ -152,8 +146,9 @@ def segment_test(
     Notes
     -----
     In each fold, a common DCG is learned from the training pairs, and a DCG for each segment from its own, with the
-    common one as the prior: it departs from it only as far as the segment's pairs ask for. A segment of fewer than 20
-    pairs, or beyond the 30 largest, keeps the common DCG.
+    common one as the prior: it departs from it only as far as the segment's pairs ask for. Each is learned from at most
+    4,000 judgements, drawn by weight. A segment of fewer than 20 pairs, or beyond the 30 largest, keeps the common DCG.
+    Standard errors are those of `lack_of_fit`.
 
     Examples
     --------
@@ -161,12 +156,10 @@ def segment_test(
     >>> from dcglearn.simulate import ground_truth, preference_pairs
     >>> log = preference_pairs(ground_truth("D1"), 200, lists="free", seed=0)
     >>> halves = Preferences(log.preferred, log.other, segment=np.repeat(["new", "old"], 100))
-    >>> segment_test(halves, n_resamples=50).found
+    >>> segment_test(halves).found
     False
     """
-    given = as_preferences(log)
-    given = given[given.differing].decided
-    whole_number(n_resamples, "n_resamples", 2)
+    given = decided_pairs(log)
     labels = _labels(given, by)
     names, number, size = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(-size, kind="stable")
@@ -177,15 +170,11 @@ def segment_test(
             f"{str(names[order[0]])!r}, has {size[order[0]]}); it takes two: get more judgements, or merge segments"
         )
     unit = _unit(given, by)
-    with stage("segments" if progress else None), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with quiet_stage("segments" if progress else None):
         rows, values = _held_out(given, number, large, unit, seed)
     held_out, of = given[rows], number[rows]
     weight = np.ones(len(rows)) if held_out.weight is None else held_out.weight
-    gains = values[0] - values[1]  # (2, n): own minus common, of share and log likelihood
-    mean = gains @ weight / weight.sum()
-    samples = [gains @ w / w.sum() for w in resampled_weights(held_out, unit, n_resamples, seed) if w.sum() > 0]
-    error = np.std(samples, axis=0, ddof=1)
+    mean, error = mean_and_error(values[0] - values[1], weight, held_out.clusters(unit))
     reach = float(ndtri((1 + LEVEL) / 2) * error[0])
 
     def segment(s: int) -> Segment:
@@ -214,8 +203,6 @@ def _labels(log: Preferences, by: str) -> NDArray[np.str_]:
     labels = getattr(log, by)
     if labels is None:
         raise InputError(f"the log has no column {by!r}: give it on each line, or test by another column")
-    if not len(log):
-        raise InputError("the log holds no preference between two different lists")
     if len(np.unique(labels)) == 1:
         raise InputError(f"by={by!r}: all pairs are of one segment, {str(labels[0])!r}: there is nothing to compare")
     return labels
@@ -238,15 +225,15 @@ def _held_out(
 
     The second axis is that of `held_out_values`.
     """
-    rows, values = [], []
+    rows, values, rng = [], [], np.random.default_rng(seed)
     folds = folds_of(log, unit, seed)
     for train, test in counted(folds, len(folds), "folds"):
-        common = DCGLearner().fit(log[train])
+        common = DCGLearner().fit(sampled(log[train], rng))
         for s in large:
             own_train, own_test = train[number[train] == s], test[number[test] == s]
             if len(own_train) < FEWEST // 2 or not len(own_test):
                 continue
-            part, held_out = log[own_train], log[own_test]
+            part, held_out = sampled(log[own_train], rng), log[own_test]
             own = DCGLearner(prior=common.dcg_).fit(part, start=common.dcg_)
             rows.append(own_test)
             values.append([held_out_values(metric, part, held_out) for metric in (own.dcg_, common.dcg_)])

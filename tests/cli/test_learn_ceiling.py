@@ -24,14 +24,15 @@ def ratings(tmp_path):
 def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_path):
     options = ("--ratings", ratings, "--holdout", 0.5, "-o", tmp_path / "dcg.json", "--plot", tmp_path / "dcg.png")
     status, report, out = dcglearn("learn", *options, "--json")
-    assert "weights free at each grade and position" in out and "(--form saturation)" in out
+    assert "is a DCG enough?" in out and "(--form saturation)" in out
     assert status == 0 and "noise ceiling, on the 100% of the pairs between the" in out
     assert "any function of the grades, at most" in out and "the learned DCG respects" in out
     held_out = json.loads(report)["held_out"]
     ceiling = held_out["ceiling"]
-    forms = {closing["form"]: closing for closing in held_out["closing"]}
-    assert set(forms) == {None, "best", "saturation"} and held_out["closes"]
-    assert forms["best"]["share"] == pytest.approx(held_out["reached"] + forms["best"]["lead"])
+    lack = held_out["lack_of_fit"]
+    assert lack["form"] == "saturation" and len(lack["parts"]) == 4 and lack["by"] == "list"
+    dcg, *others = lack["parts"]
+    assert all(part["share"] == pytest.approx(dcg["share"] + part["ahead"]) for part in others)
     low, high = ceiling["interval"]
     assert low < ceiling["share"] < high and ceiling["lower"] <= ceiling["share"] <= ceiling["upper"]
     assert ceiling["unit"] == "rating" and held_out["reached"] < 1 and not held_out["no_ceiling"]

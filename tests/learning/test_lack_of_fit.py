@@ -6,11 +6,13 @@ from scipy.special import expit
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.held_out_values import folds_of, held_out_values
-from dcglearn.learning.lack_of_fit import CEILING_NAME, LackOfFit, Part, lack_of_fit, meaning
+from dcglearn.learning.lack_of_fit import LackOfFit, Part, lack_of_fit, meaning
+from dcglearn.learning.resampling import mean_and_error
 from dcglearn.learning.segment_test import segment_test
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
+from dcglearn.plots import fit_figure, segments_figure
 from dcglearn.simulate import preference_pairs
 from tests.makers import random_log
 
@@ -27,7 +29,7 @@ def of_enough():
     first, second = ENOUGH.score(pairs[:, 0]), ENOUGH.score(pairs[:, 1])
     swap = rng.random(400) > expit(30 * (first - second))
     pairs[swap] = pairs[swap, ::-1]
-    return lack_of_fit(Preferences(pairs, n_grades=3), n_resamples=50)
+    return lack_of_fit(Preferences(pairs, n_grades=3))
 
 
 def test_saturation_is_found_where_one_good_answer_is_enough(of_enough):
@@ -38,27 +40,53 @@ def test_saturation_is_found_where_one_good_answer_is_enough(of_enough):
     assert "--form saturation" in str(of_enough)
 
 
-def test_all_parts_are_measured_on_the_pairs_of_the_ceiling(of_enough):
-    assert [part.name for part in of_enough.parts][-1] == CEILING_NAME
-    assert of_enough.n_pairs == len(of_enough.ceiling.pairs)
-    assert of_enough[CEILING_NAME].share == of_enough.ceiling.share
+def test_the_ceiling_is_compared_with_shares_of_the_same_pairs(of_enough):
+    ceiling, dcg = of_enough.ceiling, of_enough["gains times"]
+    assert of_enough.n_pairs > len(ceiling.pairs) and "any function of the grades, at most" in str(of_enough)
+    assert dcg.covered_share < ceiling.share and "points are left" in str(of_enough)
     plain = of_enough.to_dict()
     assert plain["form"] == "saturation" and plain["parts"][0]["ahead"] == 0 and plain["utility"]["stops"]
 
 
 def test_logs_without_lists_that_recur_have_no_ceiling_and_a_dcg_is_not_refused():
-    result = lack_of_fit(random_log(60, noise=0.1), n_resamples=30)
+    result = lack_of_fit(random_log(60, noise=0.1))
     assert result.ceiling is None and result.form is None
-    assert "neither saturation nor a share of the best result is shown" in str(result)
+    assert "a DCG is all one needs here" in str(result)
     assert "no noise ceiling: only 0 lists recur" in str(result)
 
 
-def test_a_part_is_shown_by_share_or_by_likelihood_but_not_against_the_share():
+def test_a_part_is_shown_only_if_it_orders_more_pairs_right_and_is_more_likely():
     def part(ahead, likelihood):
         return Part("x", 0.7, -0.5, ahead, 0.01, likelihood, 0.01)
 
-    assert part(0.03, 0.0).shown and part(0.0, 0.03).shown and part(-0.01, 0.03).shown
-    assert not part(0.02, 0.02).shown and not part(-0.03, 0.03).shown
+    assert part(0.03, 0.03).shown
+    assert not part(0.03, 0.0).shown and not part(0.0, 0.03).shown and not part(0.01, 0.03).shown
+
+
+def test_standard_errors_of_clusters_are_those_of_simulated_logs():
+    rng = np.random.default_rng(0)
+    first, second = np.triu_indices(30, 1)
+    clusters = {"list": (first, second), "pair": (np.arange(len(first)),) * 2, "query": (first, first)}
+    for unit, (one, two) in clusters.items():
+        means, errors = [], []
+        for _ in range(400):
+            own = rng.normal(size=(2, len(first)))
+            shared = own if unit == "pair" else rng.normal(size=(2, 30))
+            values = shared[:, one] + (shared[:, two] if unit == "list" else 0) + 0.3 * own
+            mean, error = mean_and_error(values, np.ones(len(first)), (one, two))
+            means.append(mean)
+            errors.append(error)
+        assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(means), rel=0.15)
+    assert np.array(errors).shape == (400, 2)
+
+
+def test_the_parts_are_drawn_with_their_intervals_and_the_ceiling(of_enough):
+    figure = fit_figure(of_enough)
+    left, right = figure.axes
+    names = [text.get_text() for text in left.get_yticklabels()]
+    assert names == [*(part.name for part in of_enough.parts), "noise ceiling"]
+    assert of_enough.ceiling.share in right.lines[-1].get_xdata()
+    assert len(fit_figure(LackOfFit(of_enough.parts, (), None, None, None, 1, "pair")).axes) == 1
 
 
 def test_meanings():
@@ -96,13 +124,15 @@ def two_segments(second, n=150, column="segment"):
 
 
 def test_two_populations_are_found_and_one_is_not():
-    found = segment_test(two_segments(READERS), n_resamples=50)
+    found = segment_test(two_segments(READERS))
     assert found.found and found.gain > 0 and "learn one for each" in str(found)
     assert [part.name for part in found.segments] == ["one", "two"]
+    drawn = [text.get_text() for text in segments_figure(found).axes[0].get_yticklabels()]
+    assert drawn == ["one (150 pairs)", "two (150 pairs)"]
     assert all(part.own > part.common for part in found.segments)
-    by_rater = segment_test(two_segments(READERS, column="rater"), "rater", n_resamples=50)
+    by_rater = segment_test(two_segments(READERS, column="rater"), "rater")
     assert by_rater.found and by_rater.unit == "pair"
-    one = segment_test(two_segments(LOOKERS), n_resamples=50)
+    one = segment_test(two_segments(LOOKERS))
     assert not one.found and one.to_dict()["found"] is False and "one DCG for all is" in one.sentence
 
 
@@ -123,6 +153,6 @@ def test_a_segment_of_three_judgements_keeps_the_common_dcg():
     log = two_segments(READERS, n=40)
     segment = log.segment.astype("<U5")
     segment[:3] = "three"
-    result = segment_test(Preferences(log.preferred, log.other, n_grades=5, segment=segment), n_resamples=30)
+    result = segment_test(Preferences(log.preferred, log.other, n_grades=5, segment=segment))
     small = result.segments[-1]
     assert (small.name, small.n_pairs, small.own) == ("three", 3, None) and "too few: the common DCG" in str(result)

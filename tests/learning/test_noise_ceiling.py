@@ -11,6 +11,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.learning import noise_ceiling as module
 from dcglearn.learning.list_worth import JudgedLists, RatedLists, Variances, indicators
 from dcglearn.learning.noise_ceiling import noise_ceiling
+from dcglearn.learning.recurring_lists import Judgements, Ratings
 from dcglearn.logs.preferences import Preferences
 from tests.makers import random_log
 
@@ -101,10 +102,10 @@ def test_more_ratings_bring_the_lower_and_the_upper_value_together():
 
 def test_each_pair_of_ratings_is_held_out_once():
     log, _ = rated_log(np.random.default_rng(2), 150, groups=4)
-    ratings = module._Ratings(log, 2)
+    ratings = Ratings(log, 2)
     held = sum(weight for _, weight in ratings.splits(np.random.default_rng(0)))
     assert np.allclose(held, log.weight[ratings.covered])
-    judged = module._Judgements(judged_log(np.random.default_rng(0), 80)[0], 2)
+    judged = Judgements(judged_log(np.random.default_rng(0), 80)[0], 2)
     assert np.allclose(sum(w for _, w in judged.splits(np.random.default_rng(0))), judged.weight[judged.covered])
 
 
@@ -114,7 +115,7 @@ def test_the_shrunken_means_are_those_of_the_mixed_model():
     lists, score = POOL[:12], np.arange(4.0)
     table = indicators(lists)
     model = RatedLists(np.zeros(12, np.intp), np.arange(12), score, table)
-    worth, _ = model.worth(counts, Variances(0.8, 0.3))
+    worth = model.worth(counts, Variances(0.8, 0.3))
     # The same by one solve: y = X b + u + e with u ~ N(0, .3), e ~ N(0, .8 / n), b with the ridge of the estimate.
     n = counts.sum() and counts.sum(axis=1) * (1 - 1 / counts.sum())
     y = counts @ score / counts.sum(axis=1) - (counts @ score).sum() / counts.sum()
@@ -125,6 +126,11 @@ def test_the_shrunken_means_are_those_of_the_mixed_model():
     u = 0.3 * precision * (y - table @ b)
     assert np.allclose(worth.mean, table @ b + u)
     assert np.allclose(worth.covariance, 1 / (1 / 0.3 + n / 0.8))
+    of_b = (1 - 0.3 * precision)[:, None] * table  # the share of the regression in each list's worth
+    assert np.allclose(worth.shared @ worth.shared.T, of_b @ np.linalg.inv(gram) @ of_b.T)
+    variance = worth.difference(np.array([0]), np.array([5]))[1]
+    drawn = worth.draws(40_000, np.random.default_rng(0))
+    assert np.var(drawn[:, 0] - drawn[:, 5]) == pytest.approx(variance[0], rel=0.03)
 
 
 def test_the_worth_of_judged_lists_is_the_mode_and_its_covariance_the_inverse_hessian():
@@ -132,7 +138,7 @@ def test_the_worth_of_judged_lists_is_the_mode_and_its_covariance_the_inverse_he
     first, second = place(log.preferred), place(log.other)
     table = indicators(POOL)
     model = JudgedLists(first, second, table)
-    worth, _ = model.worth(np.ones(len(log)), (1.0, 0.5))
+    worth = model.worth(np.ones(len(log)), (1.0, 0.5))
     prior = np.linalg.inv(table @ table.T + 0.25 * np.eye(len(POOL)))
 
     def loss(theta):
@@ -146,6 +152,20 @@ def test_the_worth_of_judged_lists_is_the_mode_and_its_covariance_the_inverse_he
         m = worth.mean
         curvature = (loss(m + e_i + e_j) - loss(m + e_i - e_j) - loss(m - e_i + e_j) + loss(m - e_i - e_j)) / 4e-6
         assert inverse[i, j] == pytest.approx(curvature, abs=2e-3)
+
+
+def test_the_variance_between_lists_is_found_the_better_the_more_ratings_there_are():
+    rng, score = np.random.default_rng(8), np.linspace(0, 1, 40)
+    worth = 0.3 + POOL @ np.full(5, 0.05) + rng.normal(0, 0.1, 32)
+    model = RatedLists(np.zeros(32, np.intp), np.arange(32), score, indicators(POOL))
+    doubt = []
+    for n in (3, 60):
+        ratings = np.round(39 * np.clip(worth[:, None] + rng.normal(0, 0.1, (32, n)), 0, 1)).astype(int)
+        posterior, variances = model.posterior(np.array([np.bincount(row, minlength=40) for row in ratings], float))
+        assert posterior.chances.sum() == pytest.approx(1) and len(posterior.draws(50, rng)) == 50
+        logs = np.arange(len(posterior.chances))  # the grid is even on the logarithmic scale
+        doubt.append(posterior.chances @ logs**2 - (posterior.chances @ logs) ** 2)
+    assert np.sqrt(variances.between) == pytest.approx(0.1, rel=0.3) and doubt[1] < doubt[0]
 
 
 def test_copies_of_ratings_are_noticed():
