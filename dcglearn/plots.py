@@ -388,13 +388,13 @@ def fit_figure(fit: LackOfFit) -> Figure:
         for place, part in enumerate(fit.parts):
             panels[0].errorbar(part.ahead, place, xerr=INTERVAL * part.ahead_error, fmt="o", color=look["color"], ms=4)
         panels[0].axvline(0.0, color="0.4", lw=0.8)
-        panels[0].set_xlabel("share of held-out preferences respected,\nahead of the DCG (90% interval)")
+        panels[0].set_xlabel("share respected, ahead\nof the DCG (90% interval)")
         if fit.ceiling is not None:
-            shares = [part.covered_share for part in fit.parts]
+            shares = np.array([part.covered_share for part in fit.parts], dtype=float)
             panels[1].plot(shares, range(len(names)), "o", color=look["color"], ms=4)
             panels[1].plot(fit.ceiling.interval, [len(names)] * 2, color="0.3", lw=1.3)
             panels[1].plot(fit.ceiling.share, len(names), "D", color="0.3", ms=4)
-            panels[1].set_xlabel("share where lists recur,\nbelow the noise ceiling (90% interval)")
+            panels[1].set_xlabel("share where lists recur\n(ceiling with 90% interval)")
             names.append("noise ceiling")
         panels[0].set_yticks(range(len(names)), names)
         panels[0].set_ylim(len(names) - 0.5, -0.5)
@@ -406,18 +406,16 @@ def segments_figure(test: SegmentTest) -> Figure:
     drawn = [segment for segment in test.segments if segment.own is not None]
     with _printed(5.0, max(1.8, 0.22 * len(drawn) + 1.0)) as figure:
         axes, places = figure.subplots(), range(len(drawn))
-        own, common = LINE_STYLES[:2]
-        for style, name, shares in (
-            (common, "common DCG", [segment.common for segment in drawn]),
-            (own, f"DCG of the {test.by}", [segment.own for segment in drawn]),
-        ):
-            axes.plot(shares, places, label=name, **{**style, "linestyle": "", "markersize": 4})
+        names = f"DCG of the {test.by}", "common DCG"
+        shares = [[part.own for part in drawn], [part.common for part in drawn]]
+        for style, name, values in zip(_styles(2), names, shares, strict=True):
+            axes.plot(np.array(values, dtype=float), places, label=name, **{**style, "linestyle": ""})
         axes.set_yticks(places, [f"{segment.name or '(none)'} ({segment.n_pairs:,} pairs)" for segment in drawn])
         axes.set_ylim(len(drawn) - 0.4, -0.6)
         axes.set_xlabel("share of held-out preferences respected")
         gain = f"gain of own DCGs {test.gain:+.4f} ({test.interval[0]:+.4f} to {test.interval[1]:+.4f})"
         axes.set_title(gain, fontsize=9)
-        axes.legend()
+        figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 

@@ -175,11 +175,14 @@ class RatedLists:
         """Return the regression's value for each list, and the Cholesky factor of the coefficients' precision."""
         gram = (self.indicators * precision[:, None]).T @ self.indicators
         gram += SHRINK * np.trace(gram) / len(gram) * np.eye(len(gram))
-        return self.indicators @ np.linalg.solve(gram, self.indicators.T @ (precision * y)), np.linalg.cholesky(gram)
+        expected: Floats = self.indicators @ np.linalg.solve(gram, self.indicators.T @ (precision * y))
+        lower = np.linalg.cholesky(gram).astype(np.float64, copy=False)
+        return expected, lower
 
     def _variances_between(self, y: Floats, n: Floats, within: float) -> tuple[Floats, Floats]:
         """Return possible variances between lists, and their probabilities by the restricted likelihood."""
-        choices, seen = within * OWN_RATIOS**2, n > 0
+        choices: Floats = within * OWN_RATIOS**2
+        seen = n > 0
         evidence = []
         for between in choices:
             precision = n / (between * n + within)

@@ -220,8 +220,8 @@ def _estimated(
         held_out.append((difference[seen], variance[seen], held_weight[seen]))
     total = float((ahead + behind).sum())
     lower = float(ahead.sum()) / total
-    evidence = map(np.concatenate, zip(*held_out, strict=True))
-    slope, slope_error = _slope(*evidence, units.typical_slope, units.n_units)
+    leads, variances, weights = (np.concatenate(values) for values in zip(*held_out, strict=True))
+    slope, slope_error = _slope(leads, variances, weights, units.typical_slope, units.n_units)
     lost = []
     for theta in units.posterior.draws(int(np.clip(MOST_TERMS // len(first), DRAWS // 4, DRAWS)), rng):
         drawn = slope * np.exp(slope_error * rng.standard_normal())
