@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from dcglearn.foundation.files import is_path, read_json_object
 from dcglearn.foundation.renamed import current_word, warn_of_rename
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError, frozen, whole_number
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.checkpoint import Checkpoint
-from dcglearn.learning.direct_fit import SHARPNESS, Curves, Model, family, log_curves
+from dcglearn.learning.cold_starts import cold_starts, known_starts, log_sharpness
+from dcglearn.learning.direct_fit import Curves, Model, log_curves
 from dcglearn.learning.direct_search import Fit, fit, lowest_objective, warm_fit
 from dcglearn.learning.form_test import FittedDCG, p_value
 from dcglearn.learning.forms import FORMS, FormScore, candidate, cross_validated_forms, form_of, with_gains
@@ -26,13 +27,13 @@ from dcglearn.learning.judgement_costs import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.saved_learner import BEYOND, Beyond, SavedLearner
-from dcglearn.learning.utility_learner import PairLearner, UtilityLearner
+from dcglearn.learning.utility_learner import PairLearner
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
-from dcglearn.learning.warm_start import SOFTER, WarmStart
+from dcglearn.learning.warm_start import WarmStart
 from dcglearn.logs.open_log import opened_log
 from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences
-from dcglearn.metric.dcg import DCG, as_dcg, textbook_dcgs
+from dcglearn.metric.dcg import DCG, as_dcg
 from dcglearn.metric.list_utility import ListUtility
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
     from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.pair_loss import JudgementSource
-    from dcglearn.learning.verdicts import Verdicts
     from dcglearn.logs.open_log import Log
     from dcglearn.logs.visibility import Visibility
     from dcglearn.metric.dcg import DCGLike
@@ -56,9 +56,6 @@ REFITS = ("never", "if_worse")
 
 LEAST_WEIGHT = 0.01
 """Smallest sum of the weights of a log."""
-
-HUGE_WEIGHT = 1e9
-"""Sum of weights above which the QP of the start has a smaller C."""
 
 LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squared_hinge": HINGE}
 """Losses by name, and the kernel of each."""
@@ -231,9 +228,7 @@ class DCGLearner(PairLearner):
             self.form_scores_: dict[str, FormScore] = {}
             if self.form != "dcg" and isinstance(log, Preferences) and isinstance(judgements, Judgements):
                 share = self.n_effective_ / judgements.total_weight
-                known = _known_curves(log.n_grades, log.depth)
-                starts = [model.starts(known, softer) for softer in SOFTER]
-                objective, search = self.objective_, (starts, self.n_starts, self.max_iter)
+                objective, search = self.objective_, (known_starts(model), self.n_starts, self.max_iter)
                 self._fit_form(log, FittedDCG(model, judgements, share, theta, objective, *search), beyond)
         level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
         words = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
@@ -388,7 +383,7 @@ class DCGLearner(PairLearner):
             n_levels=verdicts.n_levels,
             ties=verdicts.has_ties,
             ridge=float(self.ridge),
-            centre=_log_sharpness(verdicts.sample(4096), prior),
+            centre=log_sharpness(verdicts.sample(4096), prior),
             target=None if prior is None else log_curves(prior.gains, prior.discounts),
             margins=verdicts.margins,
         )
@@ -409,8 +404,8 @@ class DCGLearner(PairLearner):
             )
         raters = tuple(map(str, verdicts.raters)) if n_raters > 1 else ()
         near = None if warm is None else warm.parameters(model, raters)
-        cold_starts = partial(self._cold_starts, model, verdicts)
-        result = self._descended(model, kept.pairs(judgements), near, cold_starts, refit)
+        starts_of = partial(cold_starts, model, verdicts, prior)
+        result = self._descended(model, kept.pairs(judgements), near, starts_of, refit)
         self._keep(result.curves, raters, ties=model.ties)
         self.objective_, self.n_iter_ = result.objective, result.n_iter
         self._warn_of(result)
@@ -445,7 +440,7 @@ class DCGLearner(PairLearner):
         model: Model,
         judgements: JudgementSource,
         near: Sequence[Floats] | None,
-        cold_starts: Callable[[], list[Floats]],
+        starts_of: Callable[[], list[Floats]],
         refit: str,
     ) -> Fit:
         """Return the fit from the parameters `near`, or from all starts where there are none or they are worse."""
@@ -454,25 +449,12 @@ class DCGLearner(PairLearner):
         warm = None if near is None else warm_fit(model, judgements, share, near, max_iter=self.max_iter)
         if warm is not None and refit == "never":
             return warm
-        starts = cold_starts()
+        starts = starts_of()
         if warm is not None and warm.objective <= lowest_objective(model, judgements, share, starts):
             return warm
         cold = fit(model, judgements, share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
         self.warm_ = warm is not None and warm.objective <= cold.objective
         return warm if warm is not None and self.warm_ else cold
-
-    def _cold_starts(self, model: Model, verdicts: Verdicts) -> list[Floats]:
-        """Return the parameters of all starts, shape (S, p) for each softness of the judges.
-
-        The metrics are a family of curves, the textbook DCGs, the prior, and the factored QP of a sample.
-        """
-        sample = verdicts.sample(20_000).decided
-        C = 0.1 / max(1.0, sample.total_weight / HUGE_WEIGHT)
-        factored = UtilityLearner(C, tol=1e-3).fit(sample).factor().dcg
-        dcgs = [dcg for dcg in (self._prior(model.n_grades, model.depth), factored) if dcg is not None]
-        of_log = [np.concatenate(log_curves(dcg.gains, dcg.discounts)) for dcg in dcgs]
-        metrics = np.vstack([_known_curves(model.n_grades, model.depth), *of_log])
-        return [model.starts(metrics, softer) for softer in SOFTER]
 
     def _keep(self, curves: Curves, raters: Sequence[str], *, ties: bool) -> None:
         """Set the attributes that follow from the curves; `raters` names several judges."""
@@ -506,14 +488,6 @@ def _warn_of_descent(n_iter: int, stacklevel: int) -> None:
     )
 
 
-@cache
-def _known_curves(n_grades: int, depth: int) -> Floats:
-    """Return alpha and delta of a family of curves and of the textbook DCGs, shape (S, L + K - 2)."""
-    dcgs = textbook_dcgs(n_grades, depth).values()
-    metrics = family(n_grades, depth) + [(dcg.gains, dcg.discounts) for dcg in dcgs]
-    return frozen(np.array([np.concatenate(log_curves(*metric)) for metric in metrics]))
-
-
 def _notes(visible: Visibility) -> tuple[str, ...]:
     """Return notes on the parts of the curves that pairs of such lists cannot show."""
     notes = []
@@ -526,11 +500,3 @@ def _notes(visible: Visibility) -> tuple[str, ...]:
             "only; their level is that of the smoothest curve"
         )
     return tuple(notes)
-
-
-def _log_sharpness(sample: Preferences, prior: DCG | None) -> float:
-    """Return the log sharpness at which a typical pair differs by 100 times the judges' noise."""
-    reference = prior if prior is not None else DCG.standard(sample.n_grades, sample.depth)
-    size = float(reference.discounts.sum() * np.ptp(reference.gains))
-    typical = np.sqrt(np.mean((reference.score(sample.preferred) - reference.score(sample.other)) ** 2)) / size
-    return float(SHARPNESS - np.log(typical if typical > 0 else 0.1))

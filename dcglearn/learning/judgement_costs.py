@@ -1,6 +1,7 @@
 """The losses of judgements, with their slopes and second derivatives, as formulas on arrays.
 
-`pair_loss` describes the losses. A judgement depends on the difference z of two utilities, the thresholds ``t_j`` and
+`pair_loss` describes the losses. Those of preferences without strengths, in logs without ties, are in
+`judgement_kernel` too. A judgement depends on the difference z of two utilities, the thresholds ``t_j`` and
 ``t_(j+1)`` around its level j, named low and high here (of a tie, low is ``t_1``), and its judge's error rate e.
 """
 
@@ -25,9 +26,6 @@ VALUE, SLOPES, CURVATURE = 0, 1, 2
 
 TAIL = 40.0
 """Slopes in z that fall as ``exp(-|z|)`` are left out beyond this |z|, where they are below 1e-17."""
-
-LEAST = float(np.exp(-TAIL))
-"""What ``exp(-|z|)`` is there."""
 
 
 @dataclass(frozen=True)
