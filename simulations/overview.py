@@ -83,7 +83,8 @@ def forest(claims: pl.DataFrame) -> Figure:
     ticks = (-1, -0.1, -0.01, 0, 0.01, 0.1, 1)
     axes.set_xticks(ticks, [f"{x:g}" for x in ticks])
     axes.tick_params(axis="x", top=True, labeltop=True)
-    names = [f"{row['claim'][:84]}{'…' if len(row['claim']) > 84 else ''}" for row in rows.iter_rows(named=True)]
+    words = [row["claim"].replace("`", "") for row in rows.iter_rows(named=True)]
+    names = [f"{text[:84]}{'…' if len(text) > 84 else ''}" for text in words]
     axes.set_yticks(range(len(rows)), names, fontsize=5.5)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")

@@ -18,11 +18,15 @@ metrics = {"exponential-log2@10": dl.DCG.standard(3, 10), "theirs": patient}
 rankers = [dl.LinearRanker(dl.ApproxNDCG(metric)).fit(train) for metric in metrics.values()]
 table = np.array([[ranker.evaluate(test, metric=metric).mean() for metric in metrics.values()] for ranker in rankers])
 
-figure, axes = plt.subplots()
+figure, axes = plt.subplots(layout="constrained")
 axes.imshow(table, cmap="cividis", vmin=0.3, vmax=0.9)
 axes.set_xticks(range(2), metrics)
 axes.set_yticks(range(2), metrics)
-axes.set(xlabel="measured by", ylabel="trained on", title="NDCG@10 on test queries")
+axes.set(
+    xlabel="measured by",
+    ylabel="trained on",
+    title="Each metric favours the ranker trained on it\n(NDCG@10 on test queries)",
+)
 for (row, column), value in np.ndenumerate(table):
     axes.text(column, row, f"{value:.3f}", ha="center", va="center", color="white", fontsize=14)
 plt.show()
