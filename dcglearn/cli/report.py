@@ -74,7 +74,8 @@ class Report:
         others = {f"{CURRENT}@{self.log.depth}": DCG.standard(self.log.n_grades, self.log.depth)}
         bands = None if self.bands is None else (self.bands.gain_band, self.bands.discount_band)
         learned = None if self.factoring is None else learned_figure(self.factoring, others)
-        figure = learned or banded_figure(self.dcg, others, bands)
+        beyond = self.bands is not None and self.bands.utility is not None
+        figure = learned or banded_figure(self.bands.dcg if self.bands and beyond else self.dcg, others, bands)
         if self.comparison is not None:
             add_shares(figure, self.comparison)
         return figure

@@ -16,8 +16,9 @@ from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.dcg_learner import DCGLearner
-from dcglearn.learning.forms import refuse_beyond_dcg
+from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.learning.resampling import natural_unit, resampled_weights
+from dcglearn.metric.list_utility import ListUtility
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -38,9 +39,11 @@ class Bands:
     """Bootstrap bands of gains and discounts; prints as a table of parameters.
 
     `dcg` is learned from the whole log (gains from 0 to 1, first discount 1), `gains`, shape (B, L), and `discounts`,
-    shape (B, K), from each bootstrap sample, on the same scale. `level` is the share of the samples within a band, `by`
-    the unit that was drawn with replacement, `n_units` their number in the log, and `failed` the number of samples left
-    out because nothing could be learned from them.
+    shape (B, K), from each bootstrap sample, on the same scale. In a form beyond the DCG, `utility` is learned from the
+    whole log, `dcg` has its gains and discounts, and `further` holds the stop probabilities, shape (B, L), or the share
+    of the best result, shape (B, 1), from each sample. `level` is the share of the samples within a band, `by` the unit
+    that was drawn with replacement, `n_units` their number in the log, and `failed` the number of samples left out
+    because nothing could be learned from them.
     """
 
     dcg: DCG
@@ -50,6 +53,8 @@ class Bands:
     by: str
     n_units: int
     failed: int = 0
+    utility: ListUtility | None = None
+    further: Floats | None = None
 
     @property
     def gain_band(self) -> Floats:
@@ -61,6 +66,11 @@ class Bands:
         """Lower and upper ends for every position, shape (2, K)."""
         return self._band(self.discounts)
 
+    @property
+    def further_band(self) -> Floats:
+        """Lower and upper ends for the stop probabilities, shape (2, L), or for the share of the best, shape (2, 1)."""
+        return self._band(np.zeros((len(self.gains), 0)) if self.further is None else self.further)
+
     def _band(self, samples: Floats) -> Floats:
         ends: Floats = np.percentile(samples, (100 * self.tail, 100 - 100 * self.tail), axis=0)
         return ends
@@ -70,7 +80,7 @@ class Bands:
         """Share of the samples beyond either end: less than (1 - level) / 2 on short logs; see `bootstrap_bands`."""
         from scipy.special import ndtr, ndtri
 
-        spare = self.n_units - len(self.dcg.gains) - len(self.dcg.discounts) + 2
+        spare = self.n_units - sum(map(len, self._estimates)) + 2
         if spare <= 0:
             return 0.0
         return float(ndtr(np.sqrt(self.n_units / spare) * ndtri((1 - self.level) / 2)))
@@ -79,12 +89,22 @@ class Bands:
         """Return one row per parameter: name, estimate, standard error, ends of the band."""
         names = [f"gain of grade {g}" for g in range(len(self.dcg.gains))]
         names += [f"discount at {r}" for r in range(1, len(self.dcg.discounts) + 1)]
-        samples = np.hstack([self.gains, self.discounts])
-        estimates = np.concatenate([self.dcg.gains, self.dcg.discounts])
-        errors = [column.std(ddof=1) for column in samples.T]
+        samples, estimates = [self.gains, self.discounts], self._estimates
+        if self.further is not None:
+            n = self.further.shape[1]
+            names += ["share of the best"] if n == 1 else [f"stop at grade {g}" for g in range(n)]
+            samples.append(self.further)
+        every = np.hstack(samples)
+        errors = [column.std(ddof=1) for column in every.T]
         keys = ("parameter", "estimate", "standard_error", "low", "high")
-        rows = zip(names, *np.array([estimates, errors, *self._band(samples)]).tolist(), strict=True)
+        rows = zip(names, *np.array([np.concatenate(estimates), errors, *self._band(every)]).tolist(), strict=True)
         return [dict(zip(keys, row, strict=True)) for row in rows]
+
+    @property
+    def _estimates(self) -> list[Floats]:
+        """The parameters learned from the whole log."""
+        of_dcg = [self.dcg.gains, self.dcg.discounts]
+        return of_dcg if self.utility is None else [*of_dcg, parameters_of(self.utility, self.utility.form)]
 
     def __str__(self) -> str:
         head = f"{'parameter':<18}{'estimate':>10}{'std error':>11}{'':3}{self.level:.0%} band"
@@ -118,7 +138,7 @@ def bootstrap_bands(
     log : Preferences
         The log.
     learner : DCGLearner, optional
-        Learner whose settings are used; by default ``DCGLearner()``.
+        Learner whose settings are used; by default ``DCGLearner()``. With ``form="auto"`` the form is chosen once.
     by : {"pair", "rater", "query", "list"}, optional
         Unit to draw with replacement; by default the independent one: raters, else queries, else lists where they
         recur, else pairs.
@@ -161,39 +181,47 @@ def bootstrap_bands(
     if not 0 < level < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1")
     model = DCGLearner() if learner is None else learner
-    refuse_beyond_dcg(model, "bootstrap_bands gives bands of gains and discounts")
-    settings = {**model.get_params(), "form": "dcg", "n_grades": log.n_grades}
+    settings = {**model.get_params(), "form": getattr(model, "form_", model.form), "n_grades": log.n_grades}
     whole = DCGLearner(**settings).fit(log)
+    settings["form"] = whole.form_
     unit = natural_unit(log) if by is None else by
-    of_sample = partial(_resampled, log, settings, whole.dcg_)
+    of_sample = partial(_resampled, log, settings, whole if whole.form_ != "dcg" else whole.dcg_)
     samples = resampled_weights(log, unit, n_resamples, seed)
     with closing(_mapped(of_sample, samples, jobs, engine)) as results:
         bar = tqdm(results, total=n_resamples, desc="bootstrap", disable=not progress, leave=False)
-        learned = [dcg for dcg in bar if dcg is not None]
+        learned = [metric for metric in bar if metric is not None]
     _LOG.info("%d bootstrap samples by %s, %d of them left out", n_resamples, unit, n_resamples - len(learned))
     if len(learned) < 2:
         raise InputError(f"all but {len(learned)} of the {n_resamples} samples hold too little to learn from")
+    beyond = whole.form_ != "dcg"
+    further = [parameters_of(metric, whole.form_) for metric in learned if isinstance(metric, ListUtility)]
     return Bands(
-        dcg=whole.dcg_,
-        gains=np.stack([dcg.gains for dcg in learned]),
-        discounts=np.stack([dcg.discounts for dcg in learned]),
+        dcg=whole.utility_.dcg if beyond else whole.dcg_,
+        gains=np.stack([metric.gains for metric in learned]),
+        discounts=np.stack([metric.discounts for metric in learned]),
         level=level,
         by=unit,
         n_units=len(np.unique(np.concatenate(log.clusters(unit)))),
         failed=n_resamples - len(learned),
+        utility=whole.utility_ if beyond else None,
+        further=np.stack(further) if beyond else None,
     )
 
 
-def _resampled(log: Preferences, settings: dict[str, Any], start: DCG, weight: Floats) -> DCG | None:
+def _resampled(
+    log: Preferences, settings: dict[str, Any], start: DCGLearner | DCG, weight: Floats
+) -> DCG | ListUtility | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit on the whole log has warned
         try:
-            return DCGLearner(**settings).fit(log.reweighted(weight), start=start).dcg_
+            return DCGLearner(**settings).fit(log.reweighted(weight), start=start).metric_
         except InputError:
             return None
 
 
-def _mapped(of_sample: Any, samples: Iterable[Floats], jobs: int, engine: Any) -> Generator[DCG | None, None, None]:
+def _mapped(
+    of_sample: Any, samples: Iterable[Floats], jobs: int, engine: Any
+) -> Generator[DCG | ListUtility | None, None, None]:
     if engine is not None:
         yield from over_cluster(of_sample, samples, engine)
     elif jobs == 1:

@@ -1,7 +1,8 @@
 """Active choice of the pairs of lists to judge next.
 
 Each choice maximises ``sqrt(d' H^-1 d) / (|difference| + near)``: a pair in a direction explored little so far, and
-near a tie under the present DCG. ``H`` sums ``d d'`` over the log and the pairs already chosen.
+near a tie under the present metric. ``H`` sums ``d d'`` over the log and the pairs already chosen. For a DCG, d says
+which grades differ at which positions; for a list utility it is the slope of the difference in its parameters.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
 from dcglearn.learning.dcg_learner import DCGLearner
-from dcglearn.learning.forms import refuse_beyond_dcg
+from dcglearn.learning.list_slopes import value_slopes
 from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.logs.visibility import gram_matrix
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats, Grades, Integers
+    from dcglearn.metric.list_utility import ListUtility
 
 
 NEAR = 0.1
@@ -37,6 +39,9 @@ NEAR = 0.1
 
 MOST_PAIRS = 20_000
 """Maximum number of candidate pairs; if the lists make more, this many are drawn at random."""
+
+PRIOR, BLOCK = 0.1, 1 << 14
+"""Information on every parameter before any judgement; judgements of the log whose slopes are held at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +53,7 @@ class Questions:
     pairs : ndarray of int8, shape (n, 2, K)
         The two lists of each pair.
     difference : ndarray, shape (n,)
-        Score of the first list minus that of the second under the present DCG (gains from 0 to 1, first discount 1).
+        Score of the first list minus that of the second under the present metric (gains from 0 to 1, first discount 1).
     value : ndarray, shape (n,)
         Uncertainty of that difference over its size, by which pairs are chosen.
     """
@@ -95,7 +100,7 @@ def suggest_pairs(
         Number of pairs. Each is chosen as if the pairs before it were answered, so that a batch does not ask the same
         thing twice.
     learner : DCGLearner, optional
-        A fitted learner, whose DCG is used as it is; or one whose settings are used to learn from `log`; by default
+        A fitted learner, whose metric is used as it is; or one whose settings are used to learn from `log`; by default
         ``DCGLearner()``.
     n_grades : int, optional
         L where log and candidates may lack the top grade.
@@ -111,7 +116,7 @@ def suggest_pairs(
     ------
     InputError
         If the candidates have another depth than the log, or all are judged or pairs of equal lists, or the fitted
-        learner has fewer grades or another depth, or another form than the DCG.
+        learner has fewer grades or another depth.
 
     See Also
     --------
@@ -132,13 +137,13 @@ def suggest_pairs(
     top = int(pairs.max(initial=0)) + 1
     n_grades = max(top, n_grades or 0, 2 if judged is None else judged.n_grades)
     pairs = _open(pairs, judged)
-    dcg = _present_dcg(judged, learner, n_grades, pairs.shape[2])
+    metric = _present_metric(judged, learner, n_grades, pairs.shape[2])
     with one_blas_thread():
-        chosen, value = _greedy(pairs, judged, dcg, min(n, len(pairs)))
+        chosen, value = _greedy(*_directions(pairs, judged, metric), min(n, len(pairs)))
     if len(pairs) < n:
         warnings.warn(f"only {len(pairs)} pairs are left to ask, of the {n} wanted", UserWarning, stacklevel=2)
     asked = pairs[chosen]
-    return Questions(asked, dcg.score(asked[:, 0]) - dcg.score(asked[:, 1]), value)
+    return Questions(asked, metric.score(asked[:, 0]) - metric.score(asked[:, 1]), value)
 
 
 def generated_lists(log: Preferences, n: int, *, seed: int = 0) -> Grades:
@@ -199,39 +204,57 @@ def _keys(pairs: Grades) -> Integers:
     return np.hstack([np.where(swap, second, first), np.where(swap, first, second)])
 
 
-def _present_dcg(log: Preferences | None, learner: DCGLearner | None, n_grades: int, depth: int) -> DCG:
-    """Return the learner's DCG or, if it is not fitted, that of the log or, before any verdict, its prior's."""
+def _present_metric(
+    log: Preferences | None, learner: DCGLearner | None, n_grades: int, depth: int
+) -> DCG | ListUtility:
+    """Return the learner's metric or, if it is not fitted, that of the log or, before any verdict, its prior's."""
     model = DCGLearner() if learner is None else learner
-    refuse_beyond_dcg(model, "suggest_pairs knows how uncertain a pair is")
+    metric: DCG | ListUtility
     if hasattr(model, "dcg_"):
-        dcg = model.dcg_
+        metric = model.metric_
     elif log is None or not len(log.decided):
         prior = DCG.standard(n_grades, depth).normalised() if model.prior is None else model.prior
-        dcg = as_dcg(prior, n_grades, depth, "prior")
+        metric = as_dcg(prior, n_grades, depth, "prior")
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
-            dcg = DCGLearner(**{**model.get_params(), "form": "dcg", "n_grades": n_grades}).fit(log).dcg_
-    if dcg.n_grades < n_grades or dcg.depth != depth:
+            metric = DCGLearner(**{**model.get_params(), "n_grades": n_grades}).fit(log).metric_
+    if metric.n_grades < n_grades or metric.depth != depth:
         raise InputError(
-            f"the learner has {dcg.n_grades} grades and {dcg.depth} positions, log and candidates {n_grades} and "
+            f"the learner has {metric.n_grades} grades and {metric.depth} positions, log and candidates {n_grades} and "
             f"{depth}: fit it to lists of that depth, with n_grades={n_grades}"
         )
-    return dcg
+    return metric
 
 
-def _greedy(pairs: Grades, log: Preferences | None, dcg: DCG, n: int) -> tuple[list[int], Floats]:
-    """Return the indices of n chosen pairs and their values.
+def _directions(
+    pairs: Grades, log: Preferences | None, metric: DCG | ListUtility
+) -> tuple[NDArray[np.float32], Floats, Floats]:
+    """Return the rows d of all pairs, shape (m, p), the information H of the log, (p, p), and the parameters, (p,).
 
-    The rows d of all pairs are float32, which changes a value by about 1e-6 of its size.
+    Rows are float32, which changes a value by about 1e-6 of its size.
     """
-    shape = dcg.depth, dcg.n_grades
-    information = 0.1 * np.eye(dcg.depth * dcg.n_grades)
-    if log is not None and len(log):
-        information += gram_matrix(log.preferred, log.other, shape)
+    judged = None if log is None or not len(log) else log
+    if isinstance(metric, DCG):
+        information = PRIOR * np.eye(metric.depth * metric.n_grades)
+        if judged is not None:
+            information += gram_matrix(judged.preferred, judged.other, (metric.depth, metric.n_grades))
+        return _differences(pairs, metric.n_grades), information, metric.utility.weights.ravel()
+    rows = (value_slopes(metric, pairs[:, 0]) - value_slopes(metric, pairs[:, 1])).astype(np.float32)
+    information = PRIOR * np.eye(rows.shape[1])
+    sides = [] if judged is None else [judged.preferred, judged.other]
+    for start in range(0, 0 if judged is None else len(judged), BLOCK):
+        first, second = (value_slopes(metric, side[start : start + BLOCK]) for side in sides)
+        information += (first - second).T @ (first - second)
+    weights = np.zeros(rows.shape[1])
+    weights[: metric.depth * metric.n_grades] = np.outer(metric.discounts, metric.gains).ravel()
+    return rows, information, weights
+
+
+def _greedy(rows: NDArray[np.float32], information: Floats, weights: Floats, n: int) -> tuple[list[int], Floats]:
+    """Return the indices of n chosen pairs and their values."""
     inverse = np.linalg.inv(information)
-    rows = _differences(pairs, dcg.n_grades)
-    difference = np.abs(rows @ dcg.utility.weights.ravel().astype(np.float32))
+    difference = np.abs(rows @ weights.astype(np.float32))
     near = difference + NEAR * max(float(np.sqrt(np.mean(difference**2))), 1e-12)
     variance = np.einsum("ij,ij->i", rows @ inverse.astype(np.float32), rows)
     chosen: list[int] = []

@@ -13,6 +13,7 @@ from dcglearn.learning import dcg_learner
 from dcglearn.learning.direct_fit import Model
 from dcglearn.learning.forms import FORMS, FormScore, _folds, _mean, candidate, form_of
 from dcglearn.learning.list_kernel import HINGE, LIKELIHOOD, SIGMOID, add_costs, fill_values, spread_slopes
+from dcglearn.learning.list_slopes import value_slopes
 from dcglearn.learning.list_utility_fit import ListModel, ListPairs
 from dcglearn.learning.pair_loss import Judgements, pair_loss
 from dcglearn.logs.preferences import Preferences
@@ -252,9 +253,7 @@ def test_what_is_only_true_of_a_dcg_is_refused_by_name(saturated, tmp_path):
         warnings.simplefilter("ignore", UserWarning)
         dl.DCGLearner(form="auto").fit(log[:8])
     for refused in (
-        lambda: dl.bootstrap_bands(log, learner),
         lambda: dl.ridge_path(log, learner),
-        lambda: dl.suggest_pairs(log[:9], log, learner=learner),
         lambda: dl.coherence(learner.utility_, learner.dcg_),
         lambda: dl.ApproxNDCG(learner.utility_),
         lambda: dl.exports.to_lightgbm(learner.utility_),
@@ -280,3 +279,40 @@ def test_the_held_out_table_has_the_utility_first_and_the_textbook_metrics():
     assert names[:2] == ["learned utility", "learned DCG"]
     assert names[-6:] == ["ERR", "RBP", "INST", "BPM", "BestGrade", "BestGradeRank"]
     assert "the learned utility" in str(found) and found["learned DCG"].share < found.rows[0].share + 0.05
+
+
+@pytest.mark.parametrize("beyond", [{"stops": [0, 0.1, 0.6, 0.9]}, {"best": 0.4}])
+def test_slopes_of_values_are_those_of_finite_differences(beyond):
+    rng = np.random.default_rng(0)
+    gains, discounts = np.array([0.1, 0.3, 0.7, 1]), np.array([1, 0.8, 0.5, 0.3, 0.3])
+    utility, lists = dl.ListUtility(gains, discounts, **beyond), rng.integers(-1, 4, (20, 5)).astype(np.int8)
+    slopes = value_slopes(utility, lists)
+    np.testing.assert_allclose(slopes[:, :20] @ np.outer(discounts, gains).ravel(), utility.score(lists), rtol=1e-12)
+    name, step = next(iter(beyond)), 1e-6
+    for i in range(slopes.shape[1] - 20):
+        moves = step * np.eye(4)[i] if name == "stops" else step
+        up, down = (dl.ListUtility(gains, discounts, **{name: beyond[name] + sign * moves}) for sign in (1, 0))
+        numeric = (up.score(lists) - down.score(lists)) / step
+        np.testing.assert_allclose(slopes[:, 20 + i], numeric, atol=1e-4)
+
+
+@pytest.mark.parametrize(("form", "names"), [("saturation", ["stop at grade 0"]), ("best", ["share of the best"])])
+def test_bands_of_a_form_hold_its_further_parameters(saturated, form, names):
+    bands = dl.bootstrap_bands(saturated[1][:120], dl.DCGLearner(form=form), n_resamples=4)
+    rows = {row["parameter"]: row for row in bands.table()}
+    utility = bands.utility
+    assert bands.dcg == utility.dcg and utility.form == form and set(names) < set(rows)
+    first = utility.stops[0] if form == "saturation" else utility.best
+    assert rows[names[0]]["estimate"] == first and names[0] in str(bands)
+    low, high = bands.further_band[:, 0]
+    assert 0 <= low <= high <= 1 and (low, high) == (rows[names[0]]["low"], rows[names[0]]["high"])
+
+
+def test_pairs_to_judge_are_near_ties_of_the_list_utility(saturated):
+    _, log, learner = saturated
+    asked = dl.suggest_pairs(log[:100], log[100:], 10, learner=learner)
+    utility, rest = learner.utility_, log[100:]
+    np.testing.assert_allclose(asked.difference, utility.score(asked.pairs[:, 0]) - utility.score(asked.pairs[:, 1]))
+    usual = np.abs(utility.score(rest.preferred) - utility.score(rest.other))
+    assert np.median(np.abs(asked.difference)) < np.median(usual) / 2 and (asked.value > 0).all()
+    assert len(dl.suggest_pairs(log[:60], log[100:], 2, learner=dl.DCGLearner(form="best", n_starts=1))) == 2
