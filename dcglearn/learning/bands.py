@@ -104,7 +104,9 @@ class Bands:
     def _estimates(self) -> list[Floats]:
         """The parameters learned from the whole log."""
         of_dcg = [self.dcg.gains, self.dcg.discounts]
-        return of_dcg if self.utility is None else [*of_dcg, parameters_of(self.utility, self.utility.form)]
+        if self.utility is None or self.further is None:
+            return of_dcg
+        return [*of_dcg, parameters_of(self.utility, "best" if self.further.shape[1] == 1 else "saturation")]
 
     def __str__(self) -> str:
         head = f"{'parameter':<18}{'estimate':>10}{'std error':>11}{'':3}{self.level:.0%} band"

@@ -13,8 +13,9 @@ from tqdm import tqdm
 
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.learning.dcg_learner import DCGLearner
-from dcglearn.learning.forms import refuse_beyond_dcg
+from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.learning.utility_learner import UtilityLearner
+from dcglearn.metric.list_utility import ListUtility
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -138,6 +139,8 @@ class RidgePath:
         Learned from the whole log.
     mean, error : ndarray, shape (n,)
         Mean share of held-out preferences respected, and its standard error over the folds.
+    further : ndarray, shape (n, L) or (n, 1), or None
+        Stop probabilities, or the share of the best result, of a form beyond the DCG.
     """
 
     ridge: Floats
@@ -145,6 +148,7 @@ class RidgePath:
     discounts: Floats
     mean: Floats
     error: Floats
+    further: Floats | None = None
 
     @property
     def best(self) -> float:
@@ -173,7 +177,7 @@ def ridge_path(
     log : Preferences
         The log.
     learner : DCGLearner, optional
-        Learner whose other settings are kept.
+        Learner whose other settings are kept; with ``form="auto"`` the form is chosen once, at the learner's ridge.
     grid : iterable of float
         Strengths, tried from the largest down.
     folds, by, seed, progress
@@ -198,35 +202,41 @@ def ridge_path(
     ([0.1, 10.0], (2,))
     """
     model = DCGLearner() if learner is None else learner
-    refuse_beyond_dcg(model, "ridge_path follows gains and discounts")
     values = np.sort(np.array(list(grid), dtype=np.float64))
     if by == "pair":
         log = log.merged()
     splits = log.folds(folds, seed=seed, by=by)
-    settings = {**model.get_params(), "form": "dcg", "n_grades": log.n_grades}
+    form = getattr(model, "form_", model.form)
+    settings = {**model.get_params(), "n_grades": log.n_grades}
+    settings["form"] = DCGLearner(**settings).fit(log).form_ if form == "auto" else form
     logs = [log, *(train for train, _ in splits)]
     bar = tqdm(logs, desc="ridges", disable=not progress, leave=False)
     whole, *paths = (_ridge_path(train, settings, values) for train in bar)
     shares = np.array(
-        [[held_out.agreement(dcg).share for dcg in path] for path, (_, held_out) in zip(paths, splits, strict=True)]
+        [
+            [held_out.agreement(metric).share for metric in path]
+            for path, (_, held_out) in zip(paths, splits, strict=True)
+        ]
     )
+    further = [parameters_of(metric, settings["form"]) for metric in whole if isinstance(metric, ListUtility)]
     return RidgePath(
         ridge=values,
-        gains=np.stack([dcg.gains for dcg in whole]),
-        discounts=np.stack([dcg.discounts for dcg in whole]),
+        gains=np.stack([metric.gains for metric in whole]),
+        discounts=np.stack([metric.discounts for metric in whole]),
         mean=shares.mean(axis=0),
         error=shares.std(axis=0, ddof=1) / np.sqrt(folds),
+        further=np.stack(further) if further else None,
     )
 
 
-def _ridge_path(train: Preferences, settings: dict[str, Any], values: Floats) -> list[DCG]:
-    """Return the DCG at each strength, ascending."""
-    path: list[DCG] = []
+def _ridge_path(train: Preferences, settings: dict[str, Any], values: Floats) -> list[DCG | ListUtility]:
+    """Return the metric at each strength, ascending."""
+    path: list[DCG | ListUtility] = []
     start: DCGLearner | None = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for ridge in values[::-1]:
             model = DCGLearner(**{**settings, "ridge": float(ridge)}).fit(train, start=start)
             start = model
-            path.append(model.dcg_)
+            path.append(model.metric_)
     return path[::-1]

@@ -176,7 +176,7 @@ def share_of_lists(counts: RatingCounts) -> float:
     table = np.zeros((len(keys), len(score)))
     np.add.at(table, (row, rank), counts.weight)
     group, number = np.divmod(keys, len(counts.lists))
-    _, variances = RatedLists(group, number, score, indicators(counts.lists)).worth(table)
+    _, variances = RatedLists(group, number, score, indicators(counts.lists)).posterior(table)
     return variances.between / (variances.between + variances.within)
 
 

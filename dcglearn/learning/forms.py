@@ -155,13 +155,6 @@ def _fitted(learner: Any, train: Preferences) -> list[Any]:
         return [dcg, *(model.fit(train, start=dcg) for model in further)]
 
 
-def refuse_beyond_dcg(learner: Any, what: str) -> None:
-    """Raise InputError if a learner has another form than the DCG, for which `what` is not defined."""
-    form = getattr(learner, "form_", learner.form)
-    if form != "dcg":
-        raise InputError(f'{what} only for a DCG; give a learner with form="dcg" (this one has form="{form}")')
-
-
 def _unit(log: Preferences) -> str:
     """Return what is held out whole."""
     for unit in ("rater", "query"):

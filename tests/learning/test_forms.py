@@ -253,7 +253,6 @@ def test_what_is_only_true_of_a_dcg_is_refused_by_name(saturated, tmp_path):
         warnings.simplefilter("ignore", UserWarning)
         dl.DCGLearner(form="auto").fit(log[:8])
     for refused in (
-        lambda: dl.ridge_path(log, learner),
         lambda: dl.coherence(learner.utility_, learner.dcg_),
         lambda: dl.ApproxNDCG(learner.utility_),
         lambda: dl.exports.to_lightgbm(learner.utility_),
@@ -316,3 +315,9 @@ def test_pairs_to_judge_are_near_ties_of_the_list_utility(saturated):
     usual = np.abs(utility.score(rest.preferred) - utility.score(rest.other))
     assert np.median(np.abs(asked.difference)) < np.median(usual) / 2 and (asked.value > 0).all()
     assert len(dl.suggest_pairs(log[:60], log[100:], 2, learner=dl.DCGLearner(form="best", n_starts=1))) == 2
+
+
+def test_a_path_of_ridges_holds_the_stops(saturated):
+    _, log, learner = saturated
+    path = dl.ridge_path(log[:150], learner, grid=[1.0, 10.0], folds=2)
+    assert path.further.shape == (2, 4) and (path.further[:, 2] > 0.3).all() and (path.mean > 0.7).all()
