@@ -52,7 +52,8 @@ def evaluate_arrays(
     normalise, empty
         As in `evaluate`.
     ties : {"average", "stable"}
-        Documents with equal scores share their positions, as in scikit-learn, or keep the order of the row.
+        Documents with equal scores share their positions, as in scikit-learn, or keep the order of the row. Take
+        "stable" if the rows are in the order that users saw.
 
     Raises
     ------

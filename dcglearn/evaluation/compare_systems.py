@@ -163,13 +163,16 @@ def compare_systems(
         `lexi_precision` and `lexi_recall`. RPP is averaged over the grades above 0 that occur, each standing for the
         documents of at least this grade and weighing as many as there are; for the others all of these are relevant.
     baseline : str, optional
-        The run with which the others are compared; the first by default.
+        The run with which the others are compared; the first by default. Name the system in use.
     level : float
         Confidence level of the bootstrap intervals (percentiles of means of resampled queries).
     correction : {"holm", "bh", "none"}
         Correction for multiple tests: Holm's (family-wise error rate), Benjamini and Hochberg's (false discovery rate).
+        Holm's suits a decision; "bh" suits a search among many systems, where some false finds do no harm; "none" suits
+        a single comparison planned beforehand.
     n_resamples, seed : int
-        Number of bootstrap samples, and of sign permutations where there are more than this; the seed of both.
+        Number of bootstrap samples, and of sign permutations where there are more than this; the seed of both. 10,000
+        give p-values down to 0.0001.
 
     Raises
     ------

@@ -184,21 +184,28 @@ def evaluate(
         ir_measures.
     normalise : bool
         Divide by the best value that the query's documents allow (NDCG), for a DCG and a `ListUtility`; else plain.
+        NDCG lets every query count the same; take the plain value if queries with more good documents are to count
+        more.
     ties : {"docno-desc", "stable", "average"}
         How documents with equal scores are ranked, see `ranked_grades`; with "average" they share the mean of their
-        gains at all their positions, as in scikit-learn.
+        gains at all their positions, as in scikit-learn. Keep the default to agree with trec_eval; take "stable" if the
+        file is in the order that users saw, "average" if the order of ties is chance.
     unjudged : {"worst", "best", "drop"} or float
         How a document without a judgement counts: as the worst grade, as the best, with this gain, or not at all
-        (documents below it move up). "worst" and "best" bound the value that judging everything would give.
+        (documents below it move up). "worst" and "best" bound the value that judging everything would give. "drop"
+        suits judgements that leave out much of what the runs find.
     missing : {"zero", "skip"}
-        Whether judged queries that a run does not have count as 0 in its mean or are left out.
+        Whether judged queries that a run does not have count as 0 in its mean or are left out. Take "skip" for a run
+        that was made for some of the queries only.
     ideal : {"judgements", "list"}
         Documents of the best ranking: all that are judged (followed by unjudged ones if these have a gain), or those in
-        the run's own list. With ``unjudged="best"`` a list may beat the best ranking of the judgements.
+        the run's own list. With ``unjudged="best"`` a list may beat the best ranking of the judgements. Take "list" for
+        rankers that order the same candidates.
     empty : float
-        NDCG of a query whose best ranking is worth nothing.
+        NDCG of a query whose best ranking is worth nothing. Some libraries, such as LightGBM, take 1.
     duplicates : {"error", "first", "last"}
-        What to do with a document that occurs twice for one query.
+        What to do with a document that occurs twice for one query. Take "first" for runs that were joined, if the first
+        of two equal documents is the one shown.
     residuals : bool
         Also compute what judging the unjudged documents could still add (C/W/L's residual): the sum over the unjudged
         documents of the discount times what the best grade gains over the worst, divided as the value is. Unjudged

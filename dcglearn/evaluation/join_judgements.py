@@ -64,7 +64,8 @@ def join_judgements(
         K; longer lists are cut, shorter ones filled with unknown grades. By default as long as the longest list.
     unjudged : {"worst", "best", "drop", "unknown"} or int
         What a document without a judgement counts as: the worst grade, the best, nothing at all (documents below it
-        move up), a position without a known grade, or this grade.
+        move up), a position without a known grade, or this grade. Keep "worst" if what was worth judging was judged;
+        take "drop" if the judgements leave out much of what was shown.
     missing : {"error", "skip"}
         Whether a query without judgements is an error, or its pairs are left out and counted.
     n_grades : int, optional
@@ -167,7 +168,7 @@ def preferences_from_runs(
         `rater`, `weight`, `strength` and `swapped`, a row a verdict. The winner is a word of `read_preferences` (a is
         the first run) or the name of a run.
     depth : int
-        K: how many documents of each run count.
+        K: how many documents of each run count. Take as many as the judges saw.
     unjudged, missing, n_grades, duplicates
         As in `join_judgements`.
     ties : {"docno-desc", "stable"}

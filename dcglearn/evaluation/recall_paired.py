@@ -46,7 +46,8 @@ def recall_paired_preference(x: Sequence[float | None], y: Sequence[float | None
         The ranks, from 1, at which each ranking has its relevant documents, in any order; None or infinity for those
         that it does not have. Both have the same number of relevant documents.
     weight : {"uniform", "reciprocal", "log2"}
-        Weight of the i-th pair: equal, ``1 / i``, or ``1 / log2(i + 1)``.
+        Weight of the i-th pair: equal, ``1 / i``, or ``1 / log2(i + 1)``. Take "uniform" for users who want all
+        relevant documents, one of the others for users who want the first few.
 
     Raises
     ------
@@ -77,7 +78,8 @@ def lexi_precision(x: Sequence[float | None], y: Sequence[float | None], form: s
     x, y
         See `recall_paired_preference`.
     form : {"sign", "reciprocal"}
-        1 or -1 for the better one, 0 if the ranks do not differ; or the difference ``1 / x_i - 1 / y_i`` there.
+        1 or -1 for the better one, 0 if the ranks do not differ; or the difference ``1 / x_i - 1 / y_i`` there. Take
+        "sign" to count wins, "reciprocal" to weigh differences near the top more.
 
     Raises
     ------

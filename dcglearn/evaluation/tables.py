@@ -59,9 +59,10 @@ def read_judgements(
         .parquet are read as tables, all others as TREC files. Quepid's and OpenSearch's exports and
         requests of ``_rank_eval`` are recognised.
     duplicates : {"error", "first", "last"}
-        What to do with a document judged twice for one query.
+        What to do with a document judged twice for one query. Take "last" where later lines correct earlier ones.
     n_grades : int, optional
-        Number of grades of their scale; by default the largest grade plus 1.
+        Number of grades of their scale; by default the largest grade plus 1. Give it where the judgements may lack the
+        top grade.
 
     Raises
     ------

@@ -74,9 +74,10 @@ def choose_C(  # noqa: N802 - the parameter is called C
     grid : iterable of float
         Values of C to try.
     folds : int
-        Number of folds.
+        Number of folds. Take more for logs of a few dozen pairs.
     by : {"pair", "rater", "query"}, optional
-        What to keep in one fold; by default all judgements of the same two lists.
+        What to keep in one fold; by default all judgements of the same two lists. Take "rater" or "query" if the metric
+        is meant for raters or queries that are not in the log.
     seed : int or Generator, optional
         Same seed, same folds.
     progress : bool

@@ -68,25 +68,29 @@ class DCGLearner(PairLearner):
     ----------
     loss : {"auto", "robust", "logistic", "sigmoid", "squared_hinge"}
         "robust" (the meaning of "auto") is a logistic likelihood that also estimates the judges' error rate: near 0 it
-        is "logistic" (Bradley and Terry), near 1/2 it is "sigmoid", a soft count of the violated pairs. So the noise
-        is learned from the log. "squared_hinge" is the paper's loss.
+        is "logistic" (Bradley and Terry), near 1/2 it is "sigmoid", a soft count of the violated pairs. So the noise is
+        learned from the log. "squared_hinge" is the paper's loss. Keep "auto"; the others are for comparisons.
     ridge : float
-        Strength of the prior that gains and discounts follow smooth curves; 0 leaves them free.
+        Strength of the prior that gains and discounts follow smooth curves; 0 leaves them free. Keep 2, or let
+        `ridge_path` choose. For a metric with one large step between grades and a few dozen pairs, 0.1 is better.
     prior : DCG, file or name, optional
-        A metric to shrink to, for logs of a few dozen pairs: bends and slopes are then measured from its own.
+        A metric to shrink to, for logs of a few dozen pairs: bends and slopes are then measured from its own. Take the
+        metric that you use now.
     n_starts : int
         Number of descents from the best of the starts (textbook DCGs, a family of curves, the factored QP, `prior`),
-        for sharp judges who err and again for softer judges who err less.
+        for sharp judges who err and again for softer judges who err less. More take longer and can find a lower
+        objective.
     n_grades : int, optional
         L where it is larger than the log's.
     random_state : int, optional
         Deprecated: nothing here is random.
     max_iter : int
-        Maximum iterations of each descent.
+        Maximum iterations of each descent. Raise it after a ConvergenceWarning.
     form : {"dcg", "saturation", "best", "auto"}
         What a list is worth: the sum of gains times discounts, or a `ListUtility` with stop probabilities, or with a
         share of the best result, each of which contains DCG. "auto" leaves the DCG only for a form that fits the log
         better than it fits nearly all logs simulated from the DCG, and predicts held-out judgements no worse.
+        Keep "dcg" unless `lack_of_fit` names another form.
 
     Attributes
     ----------

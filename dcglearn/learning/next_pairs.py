@@ -98,7 +98,7 @@ def suggest_pairs(
         Pairs that could be shown, or lists any two of which could be shown.
     n : int
         Number of pairs. Each is chosen as if the pairs before it were answered, so that a batch does not ask the same
-        thing twice.
+        thing twice. Small batches teach more, since each answer helps to choose the next pair.
     learner : DCGLearner, optional
         A fitted learner, whose metric is used as it is; or one whose settings are used to learn from `log`; by default
         ``DCGLearner()``.

@@ -134,8 +134,9 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
         The log, or its held-out part. Of a log of rated lists (`read_ratings`, `Preferences.from_ratings`) the ratings
         are used, of others the judged pairs; ties are left out.
     fewest : int, optional
-        How often a list is rated or judged, at least, to count as one that recurs. By default 2. For ratings it is
-        more if rare lists agree with themselves far better than frequent ones, which shows copies of one rating.
+        How often a list is rated or judged, at least, to count as one that recurs. By default 2. For ratings it is more
+        if rare lists agree with themselves far better than frequent ones, which shows copies of one rating. Give 2 to
+        use all lists.
     seed : int
         Seed of folds and draws.
 

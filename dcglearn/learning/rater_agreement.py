@@ -143,7 +143,7 @@ def rater_agreement(
     learner : DCGLearner, optional
         A fitted learner that tells how clear each pair is; by default ``DCGLearner().fit(log)``.
     errors : bool
-        Whether to estimate errors and position biases. False needs no learner.
+        Whether to estimate errors and position biases. False needs no learner, and suits logs too small to learn from.
     level, seed
         Level of the intervals; seed of the bootstrap.
 

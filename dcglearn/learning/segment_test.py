@@ -124,7 +124,8 @@ def segment_test(
     log : Preferences
         The log; ties are left out.
     by : {"segment", "rater", "query"}
-        The column whose values are the segments.
+        The column whose values are the segments. Take "rater" to ask whether judges differ in taste, a segment of your
+        own to ask whether kinds of queries do.
     seed, progress
         As in `lack_of_fit`.
 

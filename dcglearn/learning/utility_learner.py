@@ -118,14 +118,18 @@ class UtilityLearner(PairLearner):
     Parameters
     ----------
     C : float
-        Weight of the shortfalls against the norm of W. Noisy logs need a small C: see `cross_validation.choose_C`.
+        Weight of the shortfalls against the norm of W. 1 suits clean logs; noisy ones need a smaller C, which
+        `choose_C` finds.
     margin : {"unit", "hamming", "log"} or DCG or Utility
-        By how much the preferred list should win: 1; the number of positions whose grades differ; the log's
-        own `margin` column (its `strength` where there is none); or the difference of the two under that metric.
+        By how much the preferred list should win: 1; the number of positions whose grades differ; the log's own
+        `margin` column (its `strength` where there is none); or the difference of the two under that metric. A metric
+        that is about right beats 1 if you have one; "hamming" does not.
     monotone : bool
-        Whether a better grade must be worth at least as much (ignored for logs of documents).
+        Whether a better grade must be worth at least as much (ignored for logs of documents). Turn it off to see
+        whether the log itself shows that better grades are worth more.
     solver : {"newton", "cvxpy"}
-        Newton's method on the counts, or the independent slow reference.
+        Newton's method on the counts, or the independent slow reference. Take "cvxpy" for `constraints`, or to check a
+        result.
     tie_epsilon : float, optional
         Largest difference that a tie of the log allows; None leaves ties out, counted in `dropped_`.
     constraints : callable, optional

@@ -108,10 +108,10 @@ def letor_experiment(
         see `Convention`.
     grid : {"default", "quick", "papers"}
         Candidates: regularised ones from good starts; a few of these; or the papers' own, for the papers that state
-        them.
+        them. Begin with "quick".
     choice : {"blend", "best"}
         Which result is shown: of the mean scores of all candidates within one standard error of the best on the
-        validation file, or of the best candidate.
+        validation file, or of the best candidate. "best" is what published rows show.
     output : path, optional
         Folder to write each trial to as it ends, and the tables.
     resume : bool

@@ -97,7 +97,7 @@ class DaskLog(PartedLog):
         As in `read_preferences`.
     partitions : int, optional
         Number of parts (at most the number of row groups, for Parquet). By default it depends on the size of the log
-        alone, and so does every byte of what is learned.
+        alone, and so does every byte of what is learned. Give fewer, larger parts beyond some ten billion pairs.
 
     Raises
     ------

@@ -210,7 +210,7 @@ class ParquetLog(PartedLog):
         Files, folders or patterns.
     memory : str or int, optional
         Memory limit of this process, in bytes or as ``"2GB"`` (of 2^30 bytes); by default three quarters of the free
-        memory.
+        memory. Give less where other programs need the machine.
     n_grades, depth, pad, scale
         As in `read_preferences`.
     folder : path, optional

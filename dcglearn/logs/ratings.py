@@ -36,7 +36,8 @@ def read_ratings(
     path, n_grades, depth, pad, scale, skip_bad
         As in `read_preferences`; tuples are ``(list, rating)``.
     equal_groups : bool
-        Scale the weights within each group to sum to 1, so that every user counts the same.
+        Scale the weights within each group to sum to 1, so that every user counts the same. Take it if few users gave
+        most of the ratings.
 
     Returns
     -------

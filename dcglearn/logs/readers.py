@@ -65,11 +65,13 @@ def read_preferences(
         The file; ``-`` is standard input. Or a table of polars, pandas or any library with Arrow's interchange, or
         dictionaries, or tuples ``(a, b, winner)``; see `Preferences.from_frame` and `Preferences.from_records`.
     n_grades : int, optional
-        L; the largest grade seen plus 1 by default.
+        L; the largest grade seen plus 1 by default. Give it where a log may lack the top grade.
     depth : int, optional
-        K; longer lists are cut. By default all lists must be as long as the first.
+        K; longer lists are cut. By default all lists must be as long as the first. Cut where users stop reading: each
+        position is a discount to learn.
     pad : bool
-        Fill shorter lists with unknown grades, up to `depth` or the longest list.
+        Fill shorter lists with unknown grades, up to `depth` or the longest list. Without it, shorter
+        lists are refused.
     scale : sequence of str, optional
         Names of the grades, worst first, for logs that write "Good" rather than 2.
     skip_bad : path, optional

@@ -63,7 +63,8 @@ class ListNet(Objective):
     ----------
     dcg : DCG, file or name, optional
         The targets are its gains, rescaled linearly to the range 0..L-1 of its L grades (with linear gains: the
-        paper's). Without it, the targets are the grades.
+        paper's). Without it, the targets are the grades. Take your DCG to let its gains say how much better a document
+        is.
 
     See Also
     --------

@@ -29,9 +29,10 @@ class RankHinge(Objective):
     Parameters
     ----------
     margin : float
-        In units of score.
+        1 suits scores whose spread is about 1; `LinearRanker` keeps to that unit.
     normalise : bool
-        Whether each query's sum is divided by its number of pairs.
+        Whether each query's sum is divided by its number of pairs. Keep True to let each query count the same, False
+        each pair.
 
     See Also
     --------
@@ -111,9 +112,10 @@ class LambdaRank(WholeRankObjective):
     dcg : DCG, file or name
         The metric, textbook or learned; its discounts act as they are.
     alpha : float
-        Steepness, per unit of score.
+        Steepness, per unit of score. 1 suits most scores: a ranker finds the scale that fits.
     k : int, "depth" or None
-        Positions that count: a pair with neither document among them has weight 0.
+        Positions that count: a pair with neither document among them has weight 0. Fewer look at the top alone, and
+        more learn from every pair.
     normalise : bool
         Whether each query is divided by its ideal value.
 

@@ -47,7 +47,8 @@ class SHFSDCG(SoftRankObjective):
         As in `ApproxNDCG`.
     annealed : bool
         Whether the truncation is at s instead of k: the largest rank of the k most relevant documents (of equally
-        relevant ones, those scored higher). It narrows as these rise. s is a constant in the gradient.
+        relevant ones, those scored higher). It narrows as these rise. s is a constant in the gradient. Keep True in
+        training: relevant documents then have a slope wherever they are.
     shift : float
         Added to k (or s) in the truncation; with 0, as in the paper, that rank has half of its weight.
 
@@ -139,7 +140,8 @@ class RegSHFSDCG(SHFSDCG):
         As in `SHFSDCG`.
     tau : float
         Share of the regression, from 0 to 1. `at` sets it to ``1 / (1 + exp(gamma (m - M/2)))`` at iteration m of M,
-        with gamma such that it begins at 0.999999.
+        with gamma such that it begins at 0.999999. Set it only to evaluate the loss at one point of a training; rankers
+        set it themselves.
 
     See Also
     --------

@@ -36,9 +36,11 @@ class SmoothNDCG(WholeRankObjective):
     dcg : DCG, file or name
         The metric; its discounts act as they are, also where they rise or are negative.
     sigma : float
-        The ``s`` of the formula, in squared units of score.
+        The ``s`` of the formula, in squared units of score. 1 suits scores whose spread is about 1; `LinearRanker`
+        lowers it by stages. A small one is close to the metric and has more local maxima.
     k : int, "depth" or None
         Positions that count: those of the DCG, the first k, or all, past the DCG's with the tail of `SmoothDiscount`.
+        Fewer are faster: the time grows with them.
     normalise : bool
         Whether each query is divided by its ideal value.
 
@@ -91,7 +93,8 @@ class SmoothAP(Objective):
     Parameters
     ----------
     sigma : float
-        The ``s`` of h, in squared units of score, or that of the direct form, in units of score.
+        The ``s`` of h, in squared units of score, or that of the direct form, in units of score. 1 suits scores whose
+        spread is about 1.
     form : {"positions", "direct"}
         Soft positions, or soft ranks.
     min_grade : int

@@ -137,11 +137,14 @@ def coherence(
         any sign and any order. A name without ``@K`` is as deep as the other metric, or as there are documents.
     grades : array_like of int, shape (N,), optional
         Grades of the documents that are ranked (0 = worst), at least as many as positions; by default every list of
-        grades is a ranking.
+        grades is a ranking. Give the grades of one query to ask about that query; leave it out for a proof that holds
+        for all.
     margin : float
-        Least preference that counts, as a share of a metric's span (best minus worst list).
+        Least preference that counts, as a share of a metric's span (best minus worst list). 0 finds any disagreement;
+        0.01 to 0.05 leave out those that nobody would notice.
     time_limit : float
         Time limit of each of the two integer programmes, in seconds; used if there are too many lists to enumerate.
+        Raise it where the result calls its answer a lower bound.
     n_grades : int, optional
         Number of grades of the documents' scale, which is also that of names. By default that of the metrics.
     names : (str, str), optional

@@ -180,7 +180,8 @@ def flip_points(
     low, high : float
         Range of the parameter.
     n : int
-        Number of equal intervals of the range; two reversals in one interval are missed.
+        Number of equal intervals of the range; two reversals in one interval are missed. More find reversals that are
+        close together.
 
     Raises
     ------

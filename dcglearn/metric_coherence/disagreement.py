@@ -93,7 +93,7 @@ def disagreement(
         As in `coherence`.
     n_pairs, seed : int
         Number and seed of the random pairs compared if there are more than 20 million rankings, or a metric is a
-        `ListUtility`; otherwise all are.
+        `ListUtility`; otherwise all are. A million give the share to about 0.001.
 
     Raises
     ------

@@ -113,7 +113,8 @@ def dominance(
         discounts is allowed.
     budget : float, optional
         Mean violation of the log that a metric may have, as a share of its mean advantage, ``mean <W, s - s'>`` over
-        the log's pairs; by default 1.1 times the least possible, which is 0 for a log without contradictions.
+        the log's pairs; by default 1.1 times the least possible, which is 0 for a log without contradictions. Give a
+        larger one for a noisy log.
     n_grades : int, optional
         L, if it is larger than the largest grade + 1.
     max_pairs : int

@@ -63,7 +63,8 @@ def consistent_ranges(
     log, max_pairs, n_grades
         As in `dominance`; ties are left out.
     slack : float
-        A metric respects the log if its mean violation is at most (1 + slack) times the least possible.
+        A metric respects the log if its mean violation is at most (1 + slack) times the least possible. 0 admits only
+        the metrics that respect the log best; a larger slack suits noisy logs, and widens the ranges.
 
     Raises
     ------

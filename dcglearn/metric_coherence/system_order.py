@@ -148,7 +148,8 @@ def system_order(
         Preferences of users. One system beats another if its mean DCG (not NDCG) is larger under every DCG that
         respects them; by default under every DCG with increasing gains and decreasing discounts.
     budget : float, optional
-        Mean violation of the log that a DCG may have, see `dominance`.
+        Mean violation of the log that a DCG may have, see `dominance`. A larger one suits a noisy log, and decides
+        fewer pairs of systems.
     n_resamples, seed : int
         Number of bootstrap samples of the topics, and their seed.
     level : float

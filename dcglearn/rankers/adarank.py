@@ -31,18 +31,20 @@ class AdaRankRanker(Ranker):
     Parameters
     ----------
     measure : {"ndcg", "map"}
-        E: normalised DCG by `metric`, or average precision (grade 1 or better is relevant).
+        E: normalised DCG by `metric`, or average precision (grade 1 or better is relevant). Take "map" for grades of
+        two kinds.
     metric : DCG, file or name, optional
         The metric of `score`, and of E for ``"ndcg"``; the textbook DCG by default.
     n_rounds : int
         Most rounds; a feature may be chosen again.
     both_signs : bool
-        Whether a feature may also have a negative weight.
+        Whether a feature may also have a negative weight. Take False if every feature is made so that more is better.
     patience : int, optional
         With a validation set: stop after this many rounds without a better value on it.
     max_in_a_row : int, optional
         A feature that was chosen this often in a row is left out of the next round. Without a limit one good feature is
-        often chosen in every round, since ``exp(-E)`` only ranges from ``1/e`` to 1.
+        often chosen in every round, since ``exp(-E)`` only ranges from ``1/e`` to 1. 3 or 1 suit features that are
+        alike.
 
     Attributes
     ----------

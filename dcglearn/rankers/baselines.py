@@ -36,7 +36,8 @@ class RidgeRanker(Ranker):
         Weight of the squared coefficients (features in units of their spread within queries) relative to the mean
         squared error.
     reweighted : bool
-        Whether documents of the worst grade have the same total weight as all others (Chapelle and Wu's baseline).
+        Whether documents of the worst grade have the same total weight as all others (Chapelle and Wu's baseline). Keep
+        True where most documents are of the worst grade.
 
     Attributes
     ----------
@@ -117,7 +118,7 @@ class RankSVMRanker(Ranker):
     Parameters
     ----------
     C : float
-        Weight of the pairs' mean loss.
+        Weight of the pairs' mean loss. Take 0.01 to 1 for some sixty queries; a validation set tells.
     metric : DCG, file or name, optional
         The metric of `score`; the textbook DCG by default.
     tol : float

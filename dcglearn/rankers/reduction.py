@@ -34,7 +34,8 @@ class PairwiseRanker(Ranker):
     Parameters
     ----------
     learner : classifier, optional
-        Any scikit-learn classifier whose `fit` takes `sample_weight`; logistic regression by default.
+        Any scikit-learn classifier whose `fit` takes `sample_weight`; logistic regression by default. A linear one
+        suits "difference", trees suit "both".
     metric : DCG, file or name, optional
         Gains and discounts, and the metric of `score`; the textbook DCG by default.
     pairs : {"difference", "both"}
@@ -42,7 +43,8 @@ class PairwiseRanker(Ranker):
     n_rounds : int
         The paper's T.
     max_pairs : int
-        Most pairs a round; of more, a random sample is drawn in proportion to their weights.
+        Most pairs a round; of more, a random sample is drawn in proportion to their weights. More are slower and
+        steadier.
     seed : int
         Seed of the order of the documents in a pair, and of the sample.
 

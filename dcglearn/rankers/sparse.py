@@ -69,9 +69,10 @@ class SparseRanker(Ranker):
     l1 : float or None
         Weight of the penalty; None computes a path of weights.
     tolerance : float
-        Share of the best normalised DCG (on the validation set, else on the training set) that may be lost.
+        Share of the best normalised DCG (on the validation set, else on the training set) that may be lost. 0 keeps the
+        best model, a larger one fewer features.
     n_points : int
-        Number of points of the path.
+        Number of points of the path. More find the smallest model more exactly.
     step : float
         Step, in units of one over the largest curvature at the start of a point; the paper's eta, without its unit.
     truncate_every : int

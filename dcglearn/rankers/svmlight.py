@@ -46,7 +46,7 @@ def read_queries(
     zero_based : bool
         Whether features are numbered from 0; by default column ``i`` is feature ``i + 1``, as in LETOR.
     sparse : bool
-        Keep the features as a CSR matrix.
+        Keep the features as a CSR matrix. Take it where most features are 0.
     missing : bool
         Read ``4:nan`` as a missing value, which trees take. A feature that a line leaves out is 0, as in LightGBM.
 

@@ -75,26 +75,31 @@ class BoostedRanker(Ranker):
     ----------
     loss : loss, optional
         Higher is better; ``RegSHFSDCG`` of the textbook DCG by default. The schedule of a loss, if any, is by tree.
+        Give it the DCG that you care about; which of the smooth losses matters less.
     n_trees : int
-        Number of trees.
+        Number of trees. Give many, with a validation set and `patience`.
     learning_rate : float
-        Factor of each tree.
+        Factor of each tree. A smaller one needs more trees.
     num_leaves : int
-        Most leaves of a tree.
+        Most leaves of a tree. Take 7 or so for some hundred queries.
     follow : {"lambdas", "gradient"}
-        Target of the trees: LambdaMART's lambdas, which weigh each pair of documents by the change of the DCG if
-        the two are swapped (`Objective.lambdas`), or the loss's gradient. "exchange", the former word for "lambdas",
-        is accepted for one release.
+        Target of the trees: LambdaMART's lambdas, which weigh each pair of documents by the change of the DCG if the
+        two are swapped (`Objective.lambdas`), or the loss's gradient. "exchange", the former word for "lambdas", is
+        accepted for one release. Keep "lambdas", unless there are fewer than about a hundred queries, whose noise they
+        learn.
     curvature : {"diagonal", "constant"}
-        Divisor of the target in a leaf: each document's own curvature, or one number (Friedman 2001).
+        Divisor of the target in a leaf: each document's own curvature, or one number (Friedman 2001). Keep "diagonal";
+        "constant" with the gradient is the papers' boosting.
     metric : DCG, file or name, optional
         The metric of `score` and of the validation set; by default the DCG of the loss.
     patience : int, optional
-        With a validation set: stop after this many trees without a better value; by default all trees grow.
+        With a validation set: stop after this many trees without a better value; by default all trees grow. 50 is the
+        command line's.
     seed : int
         Same seed, same model, with any number of threads.
     start : array_like, shape (d,), or fitted linear ranker, optional
-        Coefficients of a linear model, scaled to the gains by least squares. The trees add to its scores.
+        Coefficients of a linear model, scaled to the gains by least squares. The trees add to its scores. Take one for
+        fewer than about a hundred queries, where trees alone stay below a linear model.
     **lightgbm
         LightGBM's parameters by their names, such as ``min_data_in_leaf=50`` or ``feature_fraction=0.8``.
         ``categorical_feature`` lists columns of codes 0, 1, 2, ... by index (or by name, for a data frame);
