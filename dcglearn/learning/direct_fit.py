@@ -147,7 +147,9 @@ class Model:
 
     def points(self, thetas: Floats) -> Points:
         """Return gains, discounts times sharpness, and judges at parameters, shape (B, p)."""
-        alpha, delta, sharp, error, thresholds, raters = (thetas[:, part] for part in self.parts)
+        # NumPy 2.0 rounds exp of a strided column otherwise if the result happens to lie near it in memory.
+        columns = (np.ascontiguousarray(thetas[:, part]) for part in self.parts)
+        alpha, delta, sharp, error, thresholds, raters = columns
         n = len(thetas)
         gains, discounts = np.zeros((n, self.n_grades)), np.zeros((n, self.depth))
         np.cumsum(np.exp(alpha), axis=1, out=gains[:, 1:])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import uuid
 import warnings
 from functools import partial, reduce
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from dcglearn.logs.careful_pass import Rules
 
+
+_LOG = logging.getLogger(__name__)
 
 PART = 1 << 18
 """Pairs of a part of a log in memory, by default."""
@@ -146,6 +149,7 @@ class DaskLog(PartedLog):
             self.close()
             raise
         super().__init__(parts, facts, size, grade_names)
+        _LOG.info("%d pairs in %d parts on the cluster %s", len(self), len(futures), self.client.scheduler.address)
 
     def close(self) -> None:
         """Release the parts, and end the cluster if it was started here."""

@@ -1,5 +1,6 @@
 """The same answer over a cluster, whatever the parts and whoever dies."""
 
+import logging
 import os
 import signal
 import threading
@@ -80,16 +81,20 @@ def test_gains_and_discounts_are_the_local_ones(client, loss, n):
         far = dl.DCGLearner(loss=loss).fit(spread)
     # The squared hinge has corners in its slope, where L-BFGS stops within some 1e-6 of the minimum, here as there.
     assert far.objective_ == pytest.approx(local.objective_, rel=1e-5 if loss == "squared_hinge" else 1e-9)
-    assert far.n_effective_ == local.n_effective_
+    assert far.n_effective_ == pytest.approx(local.n_effective_, rel=1e-14)  # a sum of weights, here over four parts
     assert far.dropped_ == local.dropped_
     assert list(far.rater_error_) == list(local.rater_error_)
     np.testing.assert_allclose(far.dcg_.gains, local.dcg_.gains, atol=1e-3)
     np.testing.assert_allclose(far.dcg_.discounts, local.dcg_.discounts, atol=1e-3)
 
 
-def test_a_larger_scale_and_open_questions_reach_the_cluster(client, tmp_path):
+def test_a_larger_scale_and_open_questions_reach_the_cluster(client, tmp_path, caplog):
+    caplog.set_level(logging.INFO, logger="dcglearn.logs.dask_log")
     log = random_log(50)
     with dl.DaskLog(log, client, n_grades=7) as spread:
+        assert [record.getMessage() for record in caplog.records] == [
+            f"50 pairs in 1 parts on the cluster {client.scheduler.address}"
+        ]
         assert (spread.n_grades, dl.UtilityLearner().fit(spread).utility_.n_grades) == (7, 7)
     log.save(tmp_path / "a.parquet")
     log.to_polars().with_columns(winner=pl.lit("open")).write_parquet(tmp_path / "b.parquet")
