@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from dcglearn.judge.guard import Access
     from dcglearn.judge.study import Study
+
+_LOG = logging.getLogger(__name__)
 
 PAGE = Path(__file__).parent / "page"
 """The page, its style and its script."""
@@ -79,6 +82,7 @@ def _called(function: Callable[[dict[str, Any]], Response]) -> Callable[[Request
         except Refused as error:
             return _words(str(error), 400)
         except NotSaved as error:
+            _LOG.error("verdicts not saved: %s", error)
             return _words(str(error), 507)
         except InputError as error:
             return _words(str(error), 409)

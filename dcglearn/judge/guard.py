@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_LOG = logging.getLogger(__name__)
 
 MOST_BODY = 1 << 20
 """Largest body of a request, in bytes."""
@@ -88,6 +91,7 @@ class Guard:
             await send(message)
 
         if refusal is not None:
+            _LOG.info("a request was refused with status %d", refusal.status_code)
             await refusal(scope, receive, with_headers)
         else:
             await self._app(scope, receive, with_headers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import socket
 import webbrowser
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dcglearn.judge.study import Study
+
+_LOG = logging.getLogger(__name__)
 
 MOST_PORTS = 50
 """Ports tried, from the one asked for on."""
@@ -75,7 +78,9 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, lifespan="off", timeout_graceful_shutdown=2
     )
+    _LOG.info("the judging page listens on %s and writes to %s", hosts[0], study.log.path)
     uvicorn.Server(config).run(sockets=[listening])
+    _LOG.info("the judging page has ended")
 
 
 def listen(place: Place) -> socket.socket:

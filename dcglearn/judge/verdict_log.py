@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_LOG = logging.getLogger(__name__)
 
 FIELDS = (
     *("id", "query", "a", "b", "items_a", "items_b", "winner", "tie", "strength"),
@@ -86,6 +89,7 @@ class VerdictLog:
             raise NotSaved(f"{self.path.name} could not be written ({reason}); make room and try again") from error
         self._state = _state(os.fstat(self._file))
         self.verdicts.update({verdict["id"]: verdict for verdict in verdicts})
+        _LOG.info("%s: %d verdicts written, %d in all", self.path, len(verdicts), len(self.verdicts))
 
     def refresh(self) -> bool:
         """Read the log again if another program has changed it; return whether one has.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from dcglearn.logs.careful_pass import Rules
     from dcglearn.logs.parquet_pieces import Piece
     from dcglearn.logs.parts import Facts
+
+_LOG = logging.getLogger(__name__)
 
 CHUNK = PIECE
 """Pairs of a chunk."""
@@ -273,6 +276,8 @@ class ParquetLog(PartedLog):
             raise
         self._store.n_grades = size
         super().__init__(StoredParts(self._store), facts, size, rules.scale)
+        where = f"on disk in {place}" if self.on_disk else "in memory"
+        _LOG.info("read %d Parquet files: %d pairs, kept %s", len(files), len(self), where)
 
     def _filled(self, todo: Sequence[Piece], rules: Rules, progress: bool) -> tuple[Facts, int]:
         """Read all pieces into the store; return the facts of the log and its number of grades."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.metric_coherence.rankings import Metric
 
+
+_LOG = logging.getLogger(__name__)
 
 NEGLIGIBLE = 1e-5
 """Regrets up to this share of a metric's span do not count as disagreement."""
@@ -206,6 +209,8 @@ def coherence(
         coherent = False
     elif max(there.bound, back.bound) <= NEGLIGIBLE:
         coherent = True
+    words = {True: "coherent", False: "not coherent", None: "not decided"}[coherent]
+    _LOG.info("%s and %s: %s, by %s", *names, words, method)
     return Coherence(
         coherent=coherent,
         regret=there.regret,

@@ -1,6 +1,7 @@
 """The server: what it answers, whom it refuses, and that everything acknowledged is on the disk."""
 
 import json
+import logging
 import signal
 import subprocess
 import sys
@@ -175,7 +176,8 @@ def test_the_export_is_what_the_command_learns(client, study, dcglearn, tmp_path
     assert np.shape(found["curves"]["bands"]["gains"]) == (2, 5)
 
 
-def test_a_full_disk_is_an_answer_and_nothing_is_half_saved(client, study, monkeypatch):
+def test_a_full_disk_is_an_answer_and_nothing_is_half_saved(client, study, monkeypatch, caplog):
+    caplog.set_level(logging.INFO, logger="dcglearn.judge")
     page = Page(client)
     page.judge()
 
@@ -187,6 +189,9 @@ def test_a_full_disk_is_an_answer_and_nothing_is_half_saved(client, study, monke
     response = page.post("/api/verdicts", verdicts=[sent], holding=[])
     assert response.status_code == 507
     assert "No space left on device" in response.json()["error"]
+    said = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert said[0] == ("INFO", f"{study.log.path}: 1 verdicts written, 1 in all")
+    assert said[-1][0] == "ERROR" and "No space left on device" in said[-1][1]
     monkeypatch.undo()
     assert page.post("/api/verdicts", verdicts=[sent], holding=[]).json()["saved"] == [sent["id"]]
     assert len(lines(study.log.path)) == 2
@@ -219,10 +224,13 @@ def test_answers_without_meaning_are_refused_one_by_one(client, study, change, r
     assert len(lines(study.log.path)) == 1
 
 
-def test_the_token_lets_in_once_and_then_the_cookie_does(study):
+def test_the_token_lets_in_once_and_then_the_cookie_does(study, caplog):
+    caplog.set_level(logging.INFO, logger="dcglearn.judge")
     client = client_of(study, token=None)
     assert client.get("/").status_code == 403
     assert client.get("/?token=wrong").status_code == 403
+    said = [record.getMessage() for record in caplog.records]
+    assert said == ["a request was refused with status 403"] * 2  # nothing of what a stranger sent
     first = client.get(f"/?token={TOKEN}", follow_redirects=False)
     assert first.status_code == 200
     cookie = first.headers["set-cookie"]

@@ -1,5 +1,6 @@
 """Parquet streamed into codes: the same answer in bounded memory, and every bad file named."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -206,3 +207,15 @@ def test_a_log_written_in_chunks_is_that_log(tmp_path):
     dl.simulate.write_log(tmp_path / "b.parquet", TRUTH, 2500, chunk=1000, tie_below=0.3, n_raters=4)
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
     assert pq.ParquetFile(tmp_path / "a.parquet").metadata.num_row_groups == 3
+
+
+def test_what_was_read_and_where_it_is_kept_is_logged(tmp_path, caplog):
+    caplog.set_level(logging.INFO, logger="dcglearn.logs.parquet_log")
+    for name in ("a", "b"):
+        random_log(50).save(tmp_path / f"{name}.parquet")
+    with ParquetLog(tmp_path), ParquetLog(tmp_path, memory="1MB", folder=tmp_path):
+        lines = [record.getMessage() for record in caplog.records]
+    assert lines == [
+        "read 2 Parquet files: 100 pairs, kept in memory",
+        f"read 2 Parquet files: 100 pairs, kept on disk in {tmp_path}",
+    ]

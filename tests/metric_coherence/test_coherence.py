@@ -1,6 +1,7 @@
 """Coherence against brute force: verdict, regret, witness; theory; optimal rankings; flips."""
 
 import itertools
+import logging
 import time
 
 import numpy as np
@@ -265,3 +266,9 @@ def test_optimal_rankings_of_flat_discounts_are_cut():
     assert len(optimal_rankings(DCG.standard(5, 10, "linear", "flat"), PAPER_LIST, limit=7)) == 7
     np.testing.assert_array_equal(optimal_rankings(LINEAR, PAPER_LIST), [np.sort(PAPER_LIST)[::-1]])
     assert dl.coherence is coherence
+
+
+def test_the_verdict_and_its_method_are_logged(caplog):
+    caplog.set_level(logging.INFO, logger="dcglearn.metric_coherence")
+    verdict = coherence(DCG([0, 1, 2], [1, 0.5]), DCG([0, 1, 5], [1, 0.5]), names=("mine", "theirs"))
+    assert [record.getMessage() for record in caplog.records] == [f"mine and theirs: not coherent, by {verdict.method}"]
