@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size, whole_number
+from dcglearn.logs.frames import flattened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,11 +92,12 @@ def looked_up(
     """
     import polars as pl
 
-    lists = pl.DataFrame({"row": np.arange(len(docs)), "query": query.astype(str), "document": docs.astype(str)})
-    long = lists.with_columns(pl.col("document").str.split("\t")).explode("document")
-    rank = np.arange(len(long)) - np.searchsorted(long["row"].to_numpy(), long["row"].to_numpy())
+    lists = pl.Series(docs.astype(str)).str.split("\t")
+    row = np.repeat(np.arange(len(docs)), lists.list.len().to_numpy())
+    long = pl.DataFrame({"query": query[row].astype(str), "document": flattened(lists)})
+    rank = np.arange(len(long)) - np.searchsorted(row, row)
     known = long.join(judged.frame, on=["query", "document"], how="left", maintain_order="left")["grade"]
-    place = long["row"].to_numpy(), rank
+    place = row, rank
     grades = np.full((len(docs), int(rank.max(initial=0)) + 1), -1, dtype=np.int8)
     shown = np.zeros(grades.shape, dtype=bool)
     grades[place] = known.clip(0).fill_null(-1).to_numpy()
@@ -139,7 +141,8 @@ def joined_pairs(
         raise InputError(
             f"{place(first)}: the query {query[first]!r} has no judgement in {judged.name} ({lacking:,} of "
             f"{len(np.unique(query.astype(str))):,} queries have none); do the names agree? Add judgements"
-            + (', or leave such pairs out with missing="skip" (--missing skip)' if known.any() else "")
+            + (', or leave such pairs out with missing="skip" (--missing skip)' if known.any() else ""),
+            see="names",
         )
     n = int(known.sum())
     grades, shown = looked_up(np.tile(query[known], 2), np.concatenate([docs[known, 0], docs[known, 1]]), judged)
@@ -148,7 +151,8 @@ def joined_pairs(
         document = docs[known][0, 0].split("\t")[0]
         raise InputError(
             f"{place(int(np.flatnonzero(known)[0]))}: no document has a judgement in {judged.name}, nor has "
-            f"{document!r} for the query {query[known][0]!r}; do the names of the documents agree?"
+            f"{document!r} for the query {query[known][0]!r}; do the names of the documents agree?",
+            see="names",
         )
     blank = (grades.reshape(2, n, -1) < 0).all(axis=(0, 2))
     n_grades = joining.scale(judged)

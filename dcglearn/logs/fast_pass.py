@@ -10,6 +10,7 @@ import polars as pl
 
 from dcglearn.foundation.validation import LARGEST
 from dcglearn.logs.careful_pass import MAX_DEPTH, MAX_LABEL, SWAPPED
+from dcglearn.logs.frames import flattened
 from dcglearn.logs.line_formats import BLANK, FrameRows, JsonLines, TextLines
 from dcglearn.logs.roles import by_role
 from dcglearn.logs.winner_words import MOST_WORDS, Winners, codes_of, winners_of
@@ -172,7 +173,7 @@ def _grades(column: pl.Series, rules: Rules) -> Grades | None:
     length, longest = int(lengths.min()), int(lengths.max())  # type: ignore[arg-type]
     if length != longest or length < (rules.depth or 1):
         return None
-    flat = column.explode().fill_null(-1)
+    flat = flattened(column).fill_null(-1)
     if flat.min() < -1 or flat.max() >= rules.top:  # type: ignore[operator]
         return None
     return flat.cast(pl.Int8).to_numpy().reshape(-1, length)[:, : rules.depth]
@@ -218,7 +219,7 @@ def _documents(column: pl.Series, rules: Rules) -> NDArray[Any] | None:
     ):
         return None
     names = column.cast(pl.List(pl.String))
-    flat = names.explode()
+    flat = flattened(names)
     plain = flat.null_count() == 0 and not flat.str.contains(_NOT_A_NAME).any()
     return None if not plain else names.list.head(rules.depth or MAX_DEPTH).list.join("\t").to_numpy()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,13 @@ PAIR_NAMES = ("a", "b", "winner")
 
 RATING_NAMES = ("list", "rating")
 """Names of the values of a tuple that is a rated list."""
+
+
+def flattened(lists: pl.Series) -> pl.Series:
+    """Return the items of all lists in a row; an empty list has none (polars 2) or is one null (polars 1)."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "In Polars 2.0, the default", DeprecationWarning)
+        return lists.explode()
 
 
 def is_frame(value: Any) -> bool:
