@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.validation import InputError
 from dcglearn.logs.read_table import read_pairs
 from dcglearn.logs.winner_words import MEANINGS
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
     from dcglearn.logs.careful_pass import Rules, Table
     from dcglearn.logs.read_table import Recognised
+
+OTHER_FORMS = {".csv", ".tsv", ".gz", ".xz", ".zst"}
+"""Suffixes of forms that are read and not written."""
 
 
 def native_frame(
@@ -50,7 +54,13 @@ def table_frame(table: Table) -> pl.DataFrame:
 
 
 def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, force: bool = True) -> None:
-    """Write a table beside `path` and rename it: Parquet for ``.parquet``, JSON lines otherwise."""
+    """Write a table beside `path` and rename it: Parquet for ``.parquet``, JSON lines otherwise.
+
+    Raise InputError for a suffix of another form, which readers would believe.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix in OTHER_FORMS:
+        raise InputError(f"{path}: logs are written as JSON lines or Parquet, not {suffix}; name it .jsonl or .parquet")
     with written_beside(path, force=force) as temporary:
         if Path(path).suffix == ".parquet":
             frame.write_parquet(temporary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -127,7 +128,7 @@ class WinnerCodes:
             self._seen = self._count()
             self._codes = codes_of(self._seen, self._own)
         if word not in self._codes:
-            raise InputError(f"winner is {shown(value)}; use a, b or tie{self._remedy()}")
+            raise InputError(f"winner is {shown(value)}; use a, b or tie{self._remedy()}", see="winners")
         return self._codes[word]
 
     def _remedy(self) -> str:
@@ -154,8 +155,15 @@ def _flag(words: list[str]) -> str:
             "(positive= in Python); its size is the strength"
         )
     unknown = [word for word in words if word.lower() not in WINNERS][:4]
-    example = ",".join(f"{word}={meaning}" for word, meaning in zip(unknown, ("a", "b", "tie", "tie"), strict=False))
-    return f'say what your words mean, such as --winner-words "{example}" (winner_words= in Python)'
+    example = ",".join(f"{word}={_guess(word)}" for word in unknown)
+    each = ", with a, b or tie for each ?" if "=?" in example else ""
+    return f'say what your words mean: --winner-words "{example}"{each} (winner_words= in Python)'
+
+
+def _guess(word: str) -> str:
+    """Return the meaning of a phrase that holds one known word, such as "Left is better", else a question mark."""
+    meanings = {WINNERS[part] for part in re.findall(r"\w+", word.lower()) if part in WINNERS}
+    return MEANINGS[meanings.pop()] if len(meanings) == 1 else "?"
 
 
 def by_sign(values: Floats, positive: str) -> tuple[Winners, Floats]:

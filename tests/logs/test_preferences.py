@@ -126,3 +126,10 @@ def test_a_larger_scale_can_be_asked_for():
     assert (wider.n_grades, rows(wider), wider.tie.sum()) == (7, rows(log), 1)
     with pytest.raises(InputError, match="outside"):
         as_preferences(log, 2)
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.jsonl.gz"])
+def test_a_log_is_not_saved_under_the_name_of_another_form(tmp_path, name):
+    with pytest.raises(InputError, match=r"JSON lines or Parquet, not \..*; name it .jsonl or .parquet"):
+        random_log(3).save(tmp_path / name)
+    assert not list(tmp_path.iterdir())

@@ -129,6 +129,12 @@ REFUSED = {
         {},
         "line 2: winner is 'Left is better'; use a, b or tie .*understood: a, left.*--winner-words \"Left is bet",
     ),
+    "words that are no guess": (
+        "x.csv",
+        table(["Links", "Right is better", "a tie"]),
+        {},
+        "line 2: winner is 'Links'; .*\"Links=\\?,Right is better=b,a tie=\\?\", with a, b or tie for each",
+    ),
     "numbers and words": ("x.csv", table(["a", "1", "2"]), {}, "line 3: winner is '1'"),
     "own words that lack one": (
         "x.csv",
