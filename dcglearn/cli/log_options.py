@@ -115,7 +115,8 @@ class LogOptions(JudgementOptions):
             if given:
                 raise InputError(
                     f"--{name.replace('_', '-')} needs one file and the whole log in memory; not with several files, a "
-                    "folder, --memory, --workers or --dask"
+                    "folder, --memory, --workers or --dask",
+                    see="whole-log",
                 )
 
     @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, pointer
 from dcglearn.metric.dcg import DCG, Utility, is_metric_file
 from dcglearn.metric.list_utility import ListUtility, scoring_metric_in_file
 from dcglearn.metric.names import MetricName
@@ -93,7 +93,7 @@ def _with_remedy(warning: ScaleWarning, declare: str | None) -> str:
     return (
         f"{warning.fact}; say which grade each one stands for, such as --map-grades "
         f"{example_map(warning.n_grades, size)}, or give {declare} {size} if the scale is the same and its top grade "
-        "does not occur"
+        f"does not occur {pointer('scales')}"
     )
 
 

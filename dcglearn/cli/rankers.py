@@ -347,7 +347,8 @@ def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries]) -> None:
         if top >= dcg.n_grades:
             raise InputError(
                 f"{path} has grade {top}, but {name} has gains for grades 0..{dcg.n_grades - 1}; give a metric with as "
-                "many grades as the labels have, or --map-grades"
+                "many grades as the labels have, or --map-grades",
+                see="scales",
             )
 
 

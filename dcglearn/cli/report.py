@@ -214,7 +214,9 @@ def learn_report(
     comparison = None
     if isinstance(log, PartedLog):
         if holdout is not None or C == "auto" or bands or ranges:
-            raise InputError('holdout, C="auto", bands and ranges need the whole log in memory: give Preferences')
+            raise InputError(
+                'holdout, C="auto", bands and ranges need the whole log in memory: give Preferences', see="whole-log"
+            )
     elif holdout is not None:
         train, test = log.split(1 - holdout, seed=seed, by=by)
         with stage("held out" if progress else None):

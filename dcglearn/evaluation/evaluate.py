@@ -284,7 +284,8 @@ def _common_scale(metrics: Mapping[str, Known | str], judged: Judgements) -> int
         if judged.n_grades > size:
             raise InputError(
                 f"{judged.name}: grade {judged.n_grades - 1} has no gain in {name}, a metric of {grades_of(size)}; map "
-                "the grades of the judgements to its own (DCG.map_grades, or --map-grades)"
+                "the grades of the judgements to its own (DCG.map_grades, or --map-grades)",
+                see="scales",
             )
     own = {name: size for name, size in sizes.items() if size > max(judged.n_grades, 2)}  # names have at least two
     warn_of_scale(own, judged.n_grades, judged.name, stacklevel=3)

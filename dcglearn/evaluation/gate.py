@@ -171,7 +171,8 @@ def gated(frame: pl.DataFrame, samples: pl.DataFrame, level: float, min_differen
     for row, sample in zip(frame.iter_rows(named=True), samples.iter_rows(named=True), strict=True):
         if not sample["n_shared"]:
             raise InputError(
-                f"the runs {row['run']} and {row['baseline']} have no judged topic in common; check the files"
+                f"the runs {row['run']} and {row['baseline']} have no judged topic in common; check the files",
+                see="names",
             )
         verdict = _verdict(row["low"], row["high"], min_difference)
         verdicts.append(

@@ -216,7 +216,8 @@ def preferences_from_runs(
             i = int(lacking[0])
             raise InputError(
                 f"{name}, {_place(source, i)}: the query {query[i]!r} is not in the run {run.name} ({len(lacking):,} "
-                "such verdicts); do the names agree?"
+                "such verdicts); do the names agree?",
+                see="names",
             )
     most = None if unjudged == "drop" else depth  # dropped documents let others move up
     docs = np.column_stack([_lists(run, query, most, ties) for run in runs])

@@ -175,7 +175,7 @@ def judgements_of_hits(responses: Sequence[RankEval], n_grades: int | None = Non
     rated = pl.concat([response.rated for response in responses]).unique(maintain_order=True)
     if not len(rated):
         raise InputError(
-            f"{names}: no hit is rated; do the _index and _id of the ratings agree with those of the hits?"
+            f"{names}: no hit is rated; do the _index and _id of the ratings agree with those of the hits?", see="names"
         )
     differing = rated.filter(rated.select("query", "document").is_duplicated())
     if len(differing):

@@ -113,7 +113,9 @@ def _source(data: bytes, kind: str, aliases: Mapping[str, Sequence[str]], number
         found = next((alias for alias in aliases[role] if alias in present), None)
         if found is None and role != "run":
             raise InputError(
-                f"no column for the {role}: its columns are {listed(names)}; expected one of {', '.join(aliases[role])}"
+                f"no column for the {role}: its columns are {listed(names)}; expected one of "
+                f"{', '.join(aliases[role])}",
+                see="columns",
             )
         if found is not None:
             roles[role] = Role("number" if role == number else "label", (found,), required=True)

@@ -233,7 +233,8 @@ def _columns(frame: pl.DataFrame, name: str, number: str) -> pl.DataFrame:
         if column is None:
             raise InputError(
                 f"{name} has no column for the {role}: its columns are {listed(frame.columns)}; "
-                f"expected one of {', '.join(ALIASES[role])}"
+                f"expected one of {', '.join(ALIASES[role])}",
+                see="columns",
             )
     _refuse_types(frame, name, columns)
     table = frame.select(

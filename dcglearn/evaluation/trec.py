@@ -240,7 +240,8 @@ def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicat
         raise InputError(
             f"{name}: {repeated} occurs more than once{_contradiction(frame, row, keys)} "
             f"({len(frame) - len(once):,} lines too many); "
-            'keep one of them with duplicates="first" or "last" (--duplicates)'
+            'keep one of them with duplicates="first" or "last" (--duplicates)',
+            see="duplicates",
         )
     return once
 

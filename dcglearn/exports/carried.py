@@ -51,12 +51,14 @@ def _summed(metric: Any, tool: str) -> Any:
         forms = {"saturation": "a good result makes those below it worth less", "best": "the best result counts extra"}
         raise InputError(
             f"{tool} can hold only a DCG, a sum over positions, but {name} is a ListUtility of the form "
-            f"{metric.form!r} ({forms[metric.form]}); use dcglearn there, or learn a DCG"
+            f"{metric.form!r} ({forms[metric.form]}); use dcglearn there, or learn a DCG",
+            see="only-a-dcg",
         )
     if isinstance(metric, Utility):
         raise InputError(
             f"{tool} can hold only a DCG, gains times discounts, but {name} is a Utility, with a weight for each grade "
-            "at each position; factor it into a DCG first (UtilityLearner.factor)"
+            "at each position; factor it into a DCG first (UtilityLearner.factor)",
+            see="only-a-dcg",
         )
     return metric
 

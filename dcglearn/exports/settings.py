@@ -49,7 +49,8 @@ def _refuse_lost_discount(dcg: DCG, tool: str, remedy: str, *, lossy: bool) -> N
         raise InputError(
             f"{tool} has no discounts but 1 / log2(rank + 1): at rank {worst + 1} it would count {usual[worst]:.3f} of "
             f"the first where this metric counts {shares[worst]:.3f}; {remedy}, or pass lossy=True (--lossy) to export "
-            "the gains alone"
+            "the gains alone",
+            see="only-a-dcg",
         )
 
 

@@ -58,7 +58,8 @@ def read_checkpoint(path: str | os.PathLike[str], identity: dict[str, Any]) -> t
         if kept.get(name) != wanted.get(name):
             raise InputError(
                 f"{path} is the checkpoint of another training: its {name} is {kept.get(name)}, now it is "
-                f"{wanted.get(name)}; give what it was made with, or start again, without resume"
+                f"{wanted.get(name)}; give what it was made with, or start again, without resume",
+                see="checkpoints",
             )
     return _whole_parts(content, end)
 
@@ -88,7 +89,9 @@ def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], bytes, int]:
         )
     text = header["identity"] if header else None
     if header is None or text is None or hashlib.sha256(text).hexdigest().encode() != header["checksum"]:
-        raise InputError(f"{path} is not a dcglearn checkpoint, or is damaged: start again, without resume")
+        raise InputError(
+            f"{path} is not a dcglearn checkpoint, or is damaged: start again, without resume", see="damaged"
+        )
     return json.loads(text), content, header.end()
 
 
@@ -115,6 +118,8 @@ def read_state(path: str | os.PathLike[str], identity: dict[str, Any]) -> dict[s
     """Return the state that `write_state` wrote; see `read_checkpoint`."""
     parts, _ = read_checkpoint(path, identity)
     if not parts:
-        raise InputError(f"{path} is damaged: its state is cut short or changed; start again, without resume")
+        raise InputError(
+            f"{path} is damaged: its state is cut short or changed; start again, without resume", see="damaged"
+        )
     state: dict[str, Any] = json.loads(parts[0])
     return state

@@ -58,11 +58,12 @@ def decompressed(name: str, data: bytes) -> bytes:
     except _TooLongError:
         raise InputError(
             f"{name}: inflates from {len(data):,} bytes to more than {most_bytes() / 1e9:,.1f} GB, half of the memory "
-            f"that is free; {PARTS}"
+            f"that is free; {PARTS}",
+            see="memory-error",
         ) from None
     except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
         raise InputError(
-            f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text"
+            f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text", see="damaged"
         ) from error
     # Polars would inflate these by itself, without a bound.
     if inside.startswith((*_OPENERS, b"x\x01", b"x\x9c")):

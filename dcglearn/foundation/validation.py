@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +22,33 @@ LARGEST = 1e15
 """Largest weight, strength or margin of a pair: sums of larger ones lose the smaller in double precision."""
 
 
+@cache
+def _errors_page() -> str:
+    """Return the address of the page of errors: on the site that the package names, or in its source."""
+    from importlib import metadata
+
+    try:
+        urls = metadata.metadata("dcglearn").get_all("Project-URL") or []
+    except metadata.PackageNotFoundError:
+        urls = []
+    sites = [url.removeprefix("Documentation, ").rstrip("/") for url in urls if url.startswith("Documentation, ")]
+    return f"{sites[0]}/reference/errors.html" if sites else "docs/reference/errors.md"
+
+
+def pointer(see: str) -> str:
+    """Return the words that lead to an anchor on the page of errors."""
+    return f"(see {_errors_page()}#{see})"
+
+
 class InputError(ValueError):
     """Input that cannot be used as it is; the message names the place, the value and the remedy.
+
+    Parameters
+    ----------
+    message : str
+        The message.
+    see : str, optional
+        Anchor on the page of errors that tells more than a message can; the message ends with it.
 
     See Also
     --------
@@ -38,6 +64,13 @@ class InputError(ValueError):
     discounts[1]: nan is not a finite number
     """
 
+    def __init__(self, message: str, see: str | None = None) -> None:
+        super().__init__(message)
+        self.see = see
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.see is None else f"{self.args[0]} {pointer(self.see)}"
+
 
 def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = None) -> Grades:
     """Check grades by position, shape (n, K) or (K,), and return them as int8: 0 = worst, -1 = no known grade.
@@ -48,7 +81,7 @@ def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = N
         array = np.asarray(lists)
     except ValueError as error:
         raise InputError(
-            f"{name}: the lists have different lengths; pad the shorter ones with -1 (no grade)"
+            f"{name}: the lists have different lengths; pad the shorter ones with -1 (no grade)", see="lengths"
         ) from error
     if array.ndim not in (1, 2) or array.shape[-1] == 0:
         raise InputError(f"{name} has shape {array.shape}; expected (n, K) or (K,) grades with K >= 1")

@@ -93,7 +93,8 @@ class Checkpoint:
             if kept[:_DIGEST] != digest:
                 raise InputError(
                     f"{self.path}: pass {self._next} of that fit asked something else; it was made by another version "
-                    "of the libraries, or on another machine: start again, without resume"
+                    "of the libraries, or on another machine: start again, without resume",
+                    see="checkpoints",
                 )
             self.n_replayed += 1
             return _unpacked(kind, kept[_DIGEST:])

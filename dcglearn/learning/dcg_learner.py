@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from dcglearn.foundation.files import is_path, read_json_object
 from dcglearn.foundation.renamed import current_word, warn_of_rename
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import InputError, pointer, whole_number
 from dcglearn.learning.checkpoint import Checkpoint
 from dcglearn.learning.cold_starts import cold_starts, known_starts, log_sharpness
 from dcglearn.learning.direct_fit import Curves, Model, log_curves
@@ -353,7 +353,9 @@ class DCGLearner(PairLearner):
         if self.form == "dcg":
             return
         if isinstance(log, PartedLog) or checkpoint is not None:
-            raise InputError(f'form="{self.form}" needs the log in memory, without checkpoint=; form="dcg" does not')
+            raise InputError(
+                f'form="{self.form}" needs the log in memory, without checkpoint=; form="dcg" does not', see="whole-log"
+            )
         if self.form == "auto" and LOSSES.get(self.loss_) != LIKELIHOOD:
             raise InputError(f'form="auto" compares likelihoods, which loss="{self.loss}" has not; give a form')
 
@@ -402,7 +404,7 @@ class DCGLearner(PairLearner):
         if self.n_effective_ < n_free:
             warnings.warn(
                 f"the log counts for {self.n_effective_:g} independent judgements, fewer than the {n_free} gains and "
-                "discounts to learn: what it does not show is set by the prior (see prior=)",
+                "discounts to learn: what it does not show is set by the prior " + pointer("too-few"),
                 UserWarning,
                 stacklevel=3,
             )
@@ -478,7 +480,7 @@ class DCGLearner(PairLearner):
         if contrary:
             warnings.warn(
                 f"raters who contradict the others more often than not: {', '.join(contrary)}; their verdicts are "
-                "counted reversed: check whether they mistook the sides",
+                "counted reversed: check whether they mistook the sides " + pointer("contrary-raters"),
                 UserWarning,
                 stacklevel=4,
             )
@@ -486,7 +488,8 @@ class DCGLearner(PairLearner):
 
 def _warn_of_descent(n_iter: int, stacklevel: int) -> None:
     warnings.warn(
-        f"the descent stopped after {n_iter} iterations, before a stationary point: raise max_iter",
+        f"the descent stopped after {n_iter} iterations, before a stationary point: raise max_iter "
+        + pointer("convergence-warning"),
         ConvergenceWarning,
         stacklevel=stacklevel,
     )

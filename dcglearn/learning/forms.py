@@ -165,7 +165,8 @@ def _unit(log: Preferences) -> str:
     if len(np.unique(log.clusters(unit)[0])) < FEWEST_UNITS:
         raise InputError(
             f'form="auto" holds out judgements to choose the form, and the log has fewer than {FEWEST_UNITS} distinct '
-            'pairs of lists: give form="dcg", or more judgements'
+            'pairs of lists: give form="dcg", or more judgements',
+            see="too-few",
         )
     return unit
 

@@ -78,7 +78,8 @@ def folds_of(log: Preferences, unit: str, seed: int) -> list[tuple[NDArray[np.in
     if n_held_out < FEWEST_PAIRS:
         raise InputError(
             f"{n_held_out} pairs can be held out by {unit}, fewer than {FEWEST_PAIRS}: too few to compare "
-            "anything; get more judgements"
+            "anything; get more judgements",
+            see="too-few",
         )
     return folds
 

@@ -168,7 +168,8 @@ def segment_test(
     if len(large) < 2:
         raise InputError(
             f"by={by!r}: {len(large)} of {len(names)} segment(s) have at least {FEWEST} decided pairs (the largest, "
-            f"{str(names[order[0]])!r}, has {size[order[0]]}); it takes two: get more judgements, or merge segments"
+            f"{str(names[order[0]])!r}, has {size[order[0]]}); it takes two: get more judgements, or merge segments",
+            see="too-few",
         )
     unit = _unit(given, by)
     with quiet_stage("segments" if progress else None):

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, pointer
 from dcglearn.learning.checkpoint import Checkpoint
 from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
@@ -254,7 +254,8 @@ class UtilityLearner(PairLearner):
         if not solution.converged:
             warnings.warn(
                 f"the QP stopped at a relative duality gap of {solution.gap:.1e}, above tol={self.tol:g}: "
-                "raise max_iter, or lower C, which is easier to solve and better for noisy logs",
+                "raise max_iter, or lower C, which is easier to solve and better for noisy logs "
+                + pointer("convergence-warning"),
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -285,7 +286,9 @@ class UtilityLearner(PairLearner):
         epsilon = self.tie_epsilon
         if isinstance(log, PartedLog):
             if self.solver == "cvxpy":
-                raise InputError('solver="cvxpy" needs the whole log in memory: give Preferences, without engine=')
+                raise InputError(
+                    'solver="cvxpy" needs the whole log in memory: give Preferences, without engine=', see="whole-log"
+                )
             dropped, n_ties = dropped_of(log), log.facts.n_ties
             to_pairs = partial(qp_pairs, margin=self.margin, tie_epsilon=epsilon)
             pairs: PairSource = PairParts.of(log.parts.mapped(to_pairs), depth=log.depth)

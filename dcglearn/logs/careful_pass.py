@@ -163,7 +163,7 @@ def read_carefully(
                 raise InputError(f"{name}, {source.unit} {number}: {error}") from error
             bad.append(source.raw(item))
             if len(reasons) < REASONS_KEPT:
-                reasons.append(f"{source.unit} {number}: {error}")
+                reasons.append(f"{source.unit} {number}: {error.args[0]}")
     if not good.n:
         raise InputError(f"{name}: " + (f"no good line; {reasons[0]}" if bad else "nothing after the header"))
     if not bad or skip_bad is None:
@@ -202,7 +202,8 @@ class GoodLines:
                     like = f" as on {self._first[0]}" if self._first and self._rules.depth is None else ""
                     raise InputError(
                         f"{role} has {len(values[role])} grades, expected {depth}{like}; pass pad=True (--pad) to "
-                        "fill shorter lists with unknown grades, or depth= (--depth) to cut longer ones"
+                        "fill shorter lists with unknown grades, or depth= (--depth) to cut longer ones",
+                        see="lengths",
                     )
             self._depth = depth
         present = [values[role] is not None for role in self._uniform]

@@ -125,7 +125,8 @@ def _checked_lists(
         except ValueError as error:
             raise InputError(
                 "the lists have different lengths; pad the shorter ones with -1 (no grade), or read the pairs with "
-                "Preferences.from_records(..., pad=True)"
+                "Preferences.from_records(..., pad=True)",
+                see="lengths",
             ) from error
         if pairs.ndim != 3 or pairs.shape[1] != 2:
             raise InputError(f"pairs have shape {pairs.shape}; expected (n, 2, K): preferred list, other list")

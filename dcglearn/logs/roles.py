@@ -81,7 +81,8 @@ def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
         elif about.required:
             raise InputError(
                 f"no {role!r} (accepted names: {', '.join(about.names)}); found {listed(names) or '-'}"
-                f"{_hint(names, roles)}"
+                f"{_hint(names, roles)}",
+                see="columns",
             )
     return columns
 

@@ -83,7 +83,9 @@ class Objective:
             if known != dcg:  # `sklearn.base.clone` asks for the very object
                 object.__setattr__(self, "dcg", known)
         elif isinstance(dcg, ListUtility):
-            raise InputError(f"{type(self).__name__} is a loss of a DCG, and this is a ListUtility; {ONLY_DCG}")
+            raise InputError(
+                f"{type(self).__name__} is a loss of a DCG, and this is a ListUtility; {ONLY_DCG}", see="only-a-dcg"
+            )
 
     def __call__(
         self,

@@ -413,7 +413,7 @@ def as_dcg(dcg: DCGLike, n_grades: int | None, depth: int | None = None, name: s
     if not isinstance(dcg, (str, os.PathLike)):
         kind = type(dcg).__name__
         if kind == "ListUtility":
-            raise InputError(f"{name} is a ListUtility, no sum of gains times discounts; {ONLY_DCG}")
+            raise InputError(f"{name} is a ListUtility, no sum of gains times discounts; {ONLY_DCG}", see="only-a-dcg")
         raise InputError(f"{name} is a {kind}; give a DCG, its file, or a name such as exponential-log2@10")
     if n_grades is None and not is_metric_file(dcg):
         raise InputError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import InputError, pointer, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ class ScaleWarning(UserWarning):
         self.fact = f"{metrics}, but {data} has {grades_of(n_grades)}"
         super().__init__(
             f"{self.fact}; give DCG.map_grades the grade of the metric that each grade of the data stands for, or give "
-            "the data its n_grades if the scale is the same and its top grade does not occur"
+            "the data its n_grades if the scale is the same and its top grade does not occur " + pointer("scales")
         )
 
 

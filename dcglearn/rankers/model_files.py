@@ -162,7 +162,9 @@ def _checked_content(folder: Path, data_file: str, fields: dict[str, Any]) -> by
         raise InputError(f"{name!r} is not the name of a data file")
     content = read_bytes(folder / name)
     if hashlib.sha256(content).hexdigest() != checksum:
-        raise InputError(f"{name} is damaged or was changed: it has another SHA-256; use a copy, or train again")
+        raise InputError(
+            f"{name} is damaged or was changed: it has another SHA-256; use a copy, or train again", see="damaged"
+        )
     return content
 
 

@@ -103,7 +103,7 @@ def test_queries_and_pairs_without_judgements_are_left_out_and_counted(files):
     assert log.counted == {"documents": 20, "documents without a judgement": 8}
     with pytest.raises(InputError, match=r"line 1: no document has a judgement .* nor has 'd7' for the query 'q1'"):
         join_judgements(*files(lines[-1:]))
-    with pytest.raises(InputError, match=r"the query 'q9' has no judgement .*Add judgements$"):
+    with pytest.raises(InputError, match=r"the query 'q9' has no judgement .*Add judgements \(see \S+#names\)$"):
         join_judgements(*files(lines[3:4]), missing="skip")
 
 
