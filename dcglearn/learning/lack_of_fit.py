@@ -242,9 +242,9 @@ class _HeldOut:
 def _held_out(log: Preferences, unit: str, model: DCGLearner, seed: int) -> tuple[_HeldOut, dict[str, DCGLearner]]:
     """Return the utilities learned without the units of the pairs that they are held out for, and the whole log's."""
     rng = np.random.default_rng(seed)
+    folds = [fold for i in range(N_PARTITIONS) for fold in folds_of(log, unit, N_PARTITIONS * seed + i)]
     whole = _learners(sampled(log, rng), model)
     sums, times = np.zeros((2, len(whole) + 1, len(log))), np.zeros(len(log))
-    folds = [fold for i in range(N_PARTITIONS) for fold in folds_of(log, unit, N_PARTITIONS * seed + i)]
     for train, test in counted(folds, len(folds), "folds"):
         sample, held_out = sampled(log[train], rng), log[test]
         learned = _learners(sample, model, whole)
@@ -302,11 +302,13 @@ def _sentences(
         )
     if form is not None and utility is not None:
         part = _part(parts, form)
-        sentences.append(f"{meaning(utility)}: a DCG cannot express this")
+        more = f"{100 * part.ahead:.1f} points more of all held-out preferences than the DCG"
+        if part.covered_share is not None and dcg.covered_share is not None:
+            more += f" ({100 * (part.covered_share - dcg.covered_share):+.1f} where lists recur)"
         return [
             *sentences,
-            f'form="{form}" (--form {form}) respects {100 * part.ahead:.1f} points more of all held-out preferences '
-            "than the DCG: learn with it",
+            f"{meaning(utility)}: a DCG cannot express this",
+            f'form="{form}" (--form {form}) respects {more}: learn with it',
         ]
     if not free.shown:
         sentences.append("a DCG is all one needs here: no form beyond it is shown to respect more of the preferences")

@@ -147,9 +147,9 @@ def segment_test(
     Notes
     -----
     In each fold, a common DCG is learned from the training pairs, and a DCG for each segment from its own, with the
-    common one as the prior: it departs from it only as far as the segment's pairs ask for. Each is learned from at most
-    4,000 judgements, drawn by weight. A segment of fewer than 20 pairs, or beyond the 30 largest, keeps the common DCG.
-    Standard errors are those of `lack_of_fit`.
+    common one as the prior: it departs from it only as far as the segment's pairs ask for. Fits start from that to the
+    whole log, and use at most 4,000 judgements, drawn by weight. A segment of fewer than 20 pairs, or beyond the 30
+    largest, keeps the common DCG. Standard errors are those of `lack_of_fit`.
 
     Examples
     --------
@@ -229,8 +229,9 @@ def _held_out(
     """
     rows, values, rng = [], [], np.random.default_rng(seed)
     folds = folds_of(log, unit, seed)
+    whole = DCGLearner().fit(sampled(log, rng))
     for train, test in counted(folds, len(folds), "folds"):
-        common = DCGLearner().fit(sampled(log[train], rng))
+        common = DCGLearner().fit(sampled(log[train], rng), start=whole)
         for s in large:
             own_train, own_test = train[number[train] == s], test[number[test] == s]
             if len(own_train) < FEWEST // 2 or not len(own_test):
