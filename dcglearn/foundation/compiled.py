@@ -30,6 +30,7 @@ _NO_CACHE = (
 def njit(**options: Any) -> Callable[[Any], Any]:
     """Return numba's ``njit(**options)`` as a decorator; with ``cache=True`` the cache is as this module says."""
     is_cached = options.pop("cache", False)
+    options.setdefault("no_cfunc_wrapper", True)  # C never calls a kernel, and the wrapper takes time to compile
 
     def compiled(function: Any) -> Any:
         dispatcher = numba.njit(**options)(function)

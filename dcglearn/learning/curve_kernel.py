@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from dcglearn.foundation.compiled import njit
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_in_parameters(layout, share, thetas, gains, discounts, slopes, joint, jacobian, gradients, dense):
+def add_in_parameters(layout, share, thetas, gains, discounts, slopes, joint, jacobian, gradients, dense, work):
     """Add derivatives of a loss at B points, times `share`, to the gradients, shape (B, p), and to `dense`, (B, d, d).
 
     `slopes`, shape (B, m), and `joint`, shape (B, m, m) or (B, 0, 0), are the first and second derivatives in gains,
     discounts, thresholds and, last, the common logit of error. `jacobian`, shape (B, m, d), is zero, and becomes that
-    of these m in the first d parameters.
+    of these m in the first d parameters. `work` is memory of shapes (m, d), (d,) and, zero, (K,).
     """
     n_all, d = slopes.shape[1], dense.shape[2]
-    whole, slope, beyond = np.empty((n_all, d)), np.empty(d), np.zeros(discounts.shape[1])
+    whole, slope, beyond = work
     for b in range(len(thetas)):
         _fill_jacobian(layout, b, thetas, gains, discounts, beyond, jacobian)
         for x in range(d):

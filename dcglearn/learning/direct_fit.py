@@ -266,7 +266,8 @@ def _add_loss(model: Model, thetas: Floats, share: float, points: Points, sums: 
             joint[:, -1, :-1] = joint[:, :-1, -1] = (moves[:, None, :] @ sums.crossed)[:, 0]
             joint[:, -1, -1] = bends.sum(axis=1)
     curves = thetas, gains, discounts
-    add_in_parameters(model.layout, share, *curves, slopes, joint, jacobian, local.gradient, local.dense)
+    work = np.empty(jacobian.shape[1:]), np.empty(d), np.zeros(model.depth)
+    add_in_parameters(model.layout, share, *curves, slopes, joint, jacobian, local.gradient, local.dense, work)
     if size and local.tips.shape[1]:
         of_judges = moves[:, :, None] * (sums.crossed @ jacobian[:, :-1])
         of_judges[:, :, model.parts[3].start] += bends

@@ -18,27 +18,28 @@ RUN = 64
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_preferences(first, second, rater, weight, tables, gains, discounts, errors, order, sums, far):
+def add_preferences(first, second, rater, weight, tables, gains, discounts, errors, order, sums, far, work):
     """Add the losses of preferences without strengths, in a log without ties, and their derivatives up to an order.
 
     `first` and `second` are the lists, shape (n, K) each, `rater` and `weight` have shape (n,) or (1,), and `tables`
     are the utilities, shape (B, K (L + 1)). Error rates of zero are no variables. `sums` are the losses, (B,), their
     slopes in the utilities, (B, K (L + 1)), and in the error rates, (B, R), the second derivatives in these, (B, R),
     and `curved` as in `add_derivatives`, whose last R rows are those of the error rates. Of pairs whose slopes in z are
-    negligible, only the weights are added to `far`, (B, R, 2): first those of the pairs that the model contradicts.
+    negligible, only the weights are added to `far`, (B, R, 2): first those of the pairs that the model contradicts. `work`
+    is memory of the shape (L + 1 + K, RUN), twice.
     """
     losses, of_tables, of_errors, of_errors_twice, curved = sums
     width, depth = gains.shape[1], discounts.shape[1]
     of_judges = curved.shape[1] - errors.shape[1]
-    u, bent = np.empty((width + depth, RUN)), np.empty((width + depth, RUN))
+    u, bent = work
     for b in range(len(gains)):
         for start in range(0, len(first), RUN):
             loss, m = 0.0, 0
             for i in range(start, min(start + RUN, len(first))):
                 z = 0.0
                 for k in range(depth):
-                    at = np.uint64(k * width + 1)
-                    z += tables[b, at + first[i, k]] - tables[b, at + second[i, k]]
+                    better, worse = np.uint64(k * width + 1 + first[i, k]), np.uint64(k * width + 1 + second[i, k])
+                    z += tables[b, better] - tables[b, worse]
                 r = rater[i if len(rater) > 1 else 0]
                 v, e = weight[i if len(weight) > 1 else 0], errors[b, r]
                 if z > TAIL or (z < -TAIL and e > 0.0):
@@ -51,7 +52,8 @@ def add_preferences(first, second, rater, weight, tables, gains, discounts, erro
                 of_errors[b, r] += v * of_error
                 if order == CURVATURE:
                     of_errors_twice[b, r] += v * of_error * of_error
-                u[:width, m] = 0.0
+                for g in range(width):
+                    u[g, m] = 0.0
                 for k in range(depth):
                     better, worse = np.uint64(first[i, k] + 1), np.uint64(second[i, k] + 1)
                     of_tables[b, np.uint64(k * width) + better] += v * slope
@@ -152,8 +154,8 @@ def add_differences(first, second, tables, out):
         for i in range(len(first)):
             z = 0.0
             for k in range(first.shape[1]):
-                at = np.uint64(k * width + 1)
-                z += tables[b, at + first[i, k]] - tables[b, at + second[i, k]]
+                better, worse = np.uint64(k * width + 1 + first[i, k]), np.uint64(k * width + 1 + second[i, k])
+                z += tables[b, better] - tables[b, worse]
             out[b, i] += z
 
 

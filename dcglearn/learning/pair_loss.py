@@ -33,7 +33,7 @@ from dcglearn.learning.judgement_costs import (
     sigmoid_costs,
     verdict_costs,
 )
-from dcglearn.learning.judgement_kernel import add_derivatives, add_differences, add_preferences
+from dcglearn.learning.judgement_kernel import RUN, add_derivatives, add_differences, add_preferences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -243,6 +243,7 @@ class _Totals:
         self.curved = np.zeros((n, n_columns + n_errors, n_columns) if bent else (n, 0, 0))
         self.bends = np.zeros((n, n_errors if bent else 0))
         self.far = np.zeros((n, n_errors, 2))
+        self.work = np.empty((self.size, RUN)), np.empty((self.size, RUN))
 
     def add(self, judgements: Judgements, block: slice) -> None:
         """Add a block of judgements."""
@@ -255,7 +256,7 @@ class _Totals:
         if self.kind == LIKELIHOOD and self.n_thresholds == 3 and not at.thresholds[:, 1].any():
             judged = first, second, rater, weight
             sums = self.loss, of_tables, self.of_errors, self.bends, self.curved
-            add_preferences(*judged, tables, at.gains, at.discounts, at.errors, self.order, sums, self.far)
+            add_preferences(*judged, tables, at.gains, at.discounts, at.errors, self.order, sums, self.far, self.work)
             return
         z = np.zeros((len(self.loss), len(first)))
         add_differences(first, second, tables, z)
