@@ -25,8 +25,8 @@ def add_preferences(first, second, rater, weight, tables, gains, discounts, erro
     are the utilities, shape (B, K (L + 1)). Error rates of zero are no variables. `sums` are the losses, (B,), their
     slopes in the utilities, (B, K (L + 1)), and in the error rates, (B, R), the second derivatives in these, (B, R),
     and `curved` as in `add_derivatives`, whose last R rows are those of the error rates. Of pairs whose slopes in z are
-    negligible, only the weights are added to `far`, (B, R, 2): first those of the pairs that the model contradicts. `work`
-    is memory of the shape (L + 1 + K, RUN), twice.
+    negligible, only the weights are added to `far`, (B, R, 2): first those of the pairs that the model contradicts.
+    `work` is memory of the shape (L + 1 + K, RUN), twice.
     """
     losses, of_tables, of_errors, of_errors_twice, curved = sums
     width, depth = gains.shape[1], discounts.shape[1]
@@ -50,8 +50,6 @@ def add_preferences(first, second, rater, weight, tables, gains, discounts, erro
                 if order == VALUE:
                     continue
                 of_errors[b, r] += v * of_error
-                if order == CURVATURE:
-                    of_errors_twice[b, r] += v * of_error * of_error
                 for g in range(width):
                     u[g, m] = 0.0
                 for k in range(depth):
@@ -62,6 +60,7 @@ def add_preferences(first, second, rater, weight, tables, gains, discounts, erro
                     u[worse, m] -= discounts[b, k]
                     u[width + k, m] = gains[b, better] - gains[b, worse]
                 if order == CURVATURE:
+                    of_errors_twice[b, r] += v * of_error * of_error
                     for x in range(len(u)):
                         bent[x, m] = v * bend * u[x, m]
                         curved[b, of_judges + r, x] += v * across * u[x, m]
