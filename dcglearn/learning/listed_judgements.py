@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from dcglearn.learning.pair_loss import Points
 
 
-SHARED = 8
-"""Lists are worth numbering where there are at least so many judgements to a list."""
+SHARED, MOST_LISTS = 8, 1 << 14
+"""Lists are worth numbering where there are at least so many judgements to a list, and at most so many lists: what they
+are worth at each point is in memory at once."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.judgement_costs import HINGE, LIKELIHOOD, SIGMOID
-from dcglearn.learning.listed_judgements import SHARED, ListedJudgements
+from dcglearn.learning.listed_judgements import MOST_LISTS, SHARED, ListedJudgements
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.logs.open_log import dropped_of, without_equal_lists
@@ -71,7 +71,7 @@ class Verdicts:
             rater = np.searchsorted(self.raters, log.rater).astype(np.int32)
         pairs = Judgements(log.preferred, log.other, self.level, rater, _weights(log))
         plain = self.kind == LIKELIHOOD and not self.has_ties and self.n_levels == 1 and len(rater) == 1
-        if plain and len(log) >= max(SHARED * log.n_lists, FEW):
+        if plain and len(log) >= max(SHARED * log.n_lists, FEW) and log.n_lists <= MOST_LISTS:
             return ListedJudgements.of(pairs)
         return pairs
 
