@@ -89,7 +89,7 @@ class VerdictLog:
             raise NotSaved(f"{self.path.name} could not be written ({reason}); make room and try again") from error
         self._state = _state(os.fstat(self._file))
         self.verdicts.update({verdict["id"]: verdict for verdict in verdicts})
-        _LOG.info("%s: %d verdicts written, %d in all", self.path, len(verdicts), len(self.verdicts))
+        _LOG.info("%s: verdicts written: %d, in all: %d", self.path, len(verdicts), len(self.verdicts))
 
     def refresh(self) -> bool:
         """Read the log again if another program has changed it; return whether one has.

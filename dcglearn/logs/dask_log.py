@@ -149,7 +149,7 @@ class DaskLog(PartedLog):
             self.close()
             raise
         super().__init__(parts, facts, size, grade_names)
-        _LOG.info("%d pairs in %d parts on the cluster %s", len(self), len(futures), self.client.scheduler.address)
+        _LOG.info("pairs: %d, parts: %d, on the cluster %s", len(self), len(futures), self.client.scheduler.address)
 
     def close(self) -> None:
         """Release the parts, and end the cluster if it was started here."""

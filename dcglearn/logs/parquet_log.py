@@ -277,7 +277,7 @@ class ParquetLog(PartedLog):
         self._store.n_grades = size
         super().__init__(StoredParts(self._store), facts, size, rules.scale)
         where = f"on disk in {place}" if self.on_disk else "in memory"
-        _LOG.info("read %d Parquet files: %d pairs, kept %s", len(files), len(self), where)
+        _LOG.info("Parquet files: %d, pairs: %d, kept %s", len(files), len(self), where)
 
     def _filled(self, todo: Sequence[Piece], rules: Rules, progress: bool) -> tuple[Facts, int]:
         """Read all pieces into the store; return the facts of the log and its number of grades."""

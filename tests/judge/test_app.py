@@ -190,7 +190,7 @@ def test_a_full_disk_is_an_answer_and_nothing_is_half_saved(client, study, monke
     assert response.status_code == 507
     assert "No space left on device" in response.json()["error"]
     said = [(record.levelname, record.getMessage()) for record in caplog.records]
-    assert said[0] == ("INFO", f"{study.log.path}: 1 verdicts written, 1 in all")
+    assert said[0] == ("INFO", f"{study.log.path}: verdicts written: 1, in all: 1")
     assert said[-1][0] == "ERROR" and "No space left on device" in said[-1][1]
     monkeypatch.undo()
     assert page.post("/api/verdicts", verdicts=[sent], holding=[]).json()["saved"] == [sent["id"]]

@@ -93,7 +93,7 @@ def test_a_larger_scale_and_open_questions_reach_the_cluster(client, tmp_path, c
     log = random_log(50)
     with dl.DaskLog(log, client, n_grades=7) as spread:
         assert [record.getMessage() for record in caplog.records] == [
-            f"50 pairs in 1 parts on the cluster {client.scheduler.address}"
+            f"pairs: 50, parts: 1, on the cluster {client.scheduler.address}"
         ]
         assert (spread.n_grades, dl.UtilityLearner().fit(spread).utility_.n_grades) == (7, 7)
     log.save(tmp_path / "a.parquet")

@@ -216,6 +216,6 @@ def test_what_was_read_and_where_it_is_kept_is_logged(tmp_path, caplog):
     with ParquetLog(tmp_path), ParquetLog(tmp_path, memory="1MB", folder=tmp_path):
         lines = [record.getMessage() for record in caplog.records]
     assert lines == [
-        "read 2 Parquet files: 100 pairs, kept in memory",
-        f"read 2 Parquet files: 100 pairs, kept on disk in {tmp_path}",
+        "Parquet files: 2, pairs: 100, kept in memory",
+        f"Parquet files: 2, pairs: 100, kept on disk in {tmp_path}",
     ]
