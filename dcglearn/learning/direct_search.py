@@ -36,10 +36,10 @@ ROUGH, EXACT = 1e-5, 1e-9
 """Least relative fall of the objective that a step must promise while basins are compared, and on the whole log."""
 
 FIRST, KEPT = 14, 2
-"""After so many steps of all starts, so many of the lowest go on, beside others from around the lowest."""
+"""The descents from all starts stop after so many steps; so many of the lowest go on, beside others from around it."""
 
 RUNGS, RUNGS_AROUND = {8: 12, 12: 8}, {12: 10}
-"""Of these descents, and of those, so many of the lowest go on after so many steps."""
+"""From steps to the number of descents, the lowest, that go on after them: of the former, and of the latter."""
 
 SHARPER = (-0.7, 0.7, -2.0, 2.0)
 """Changes of the log sharpness that are tried from the lowest end."""

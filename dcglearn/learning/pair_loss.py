@@ -269,8 +269,9 @@ class _Totals:
         bends = {name: weight * bend for name, bend in costs.bends.items()} if self.order == CURVATURE else {}
         rows = {"low": self.size + low, "high": self.size + low + 1, "e": self.size + self.n_thresholds + rater}
         self._add_near(first, second, rows, slopes["z"], bends)
-        for name in slopes.keys() & PLACES.keys():
-            self.of_thresholds += _binned((low + PLACES[name],), slopes[name], self.of_thresholds.shape)
+        for name, place in PLACES.items():
+            if name in slopes:
+                self.of_thresholds += _binned((low + place,), slopes[name], self.of_thresholds.shape)
         if costs.of_error is not None:
             self.of_errors += _binned((rater,), weight * costs.of_error, self.of_errors.shape)
             if self.order == CURVATURE:
