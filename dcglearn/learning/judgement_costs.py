@@ -36,18 +36,29 @@ class Costs:
     ----------
     loss : ndarray, shape (B, n)
         Losses.
-    slopes : dict of str to ndarray, shape (B, n)
+    slopes : dict of str to ndarray, shape (B, n) or (A,)
         Slopes in "z", "low" and "high", as far as they are not zero throughout.
-    bends : dict of str to ndarray, shape (B, n)
+    bends : dict of str to ndarray, shape (B, n) or (A,)
         Second derivatives, by the names of two variables, such as "z low", as far as they are not zero throughout.
     of_error : ndarray, shape (B, n), optional
         Slope of all losses in e. The second derivative in e is its square.
+    near : tuple of ndarray, shape (A,) each, optional
+        Point and judgement of the slopes and bends, where only those that are not negligible are given.
     """
 
     loss: Floats
     slopes: dict[str, Floats] = field(default_factory=dict)
     bends: dict[str, Floats] = field(default_factory=dict)
     of_error: Floats | None = None
+    near: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None
+
+    def whole(self, values: Floats) -> Floats:
+        """Return slopes or bends at all points and judgements, shape (B, n)."""
+        if self.near is None:
+            return values
+        whole = np.zeros(self.loss.shape)
+        whole[self.near] = values
+        return whole
 
 
 def sigmoid_costs(z: Floats, order: int) -> Costs:
@@ -114,15 +125,7 @@ def verdict_costs(z: Floats, low: Floats, high: Floats, tie: NDArray[np.bool_], 
         "high e": g_high * g_e + share_w * down_w - share * down,
     }
     of_error[near] = -g_e
-    slopes, bends = ({name: _spread(x, near, loss.shape) for name, x in of.items()} for of in (slopes, bends))
-    return Costs(loss, slopes, bends, of_error)
-
-
-def _spread(values: Floats, near: tuple[NDArray[np.intp], NDArray[np.intp]], shape: tuple[int, ...]) -> Floats:
-    """Return the values at points and judgements among zeros."""
-    whole = np.zeros(shape)
-    whole[near] = values
-    return whole
+    return Costs(loss, slopes, bends, of_error, near)
 
 
 def _where(mask: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -265,13 +265,21 @@ class _Totals:
         self.loss += (weight * costs.loss).sum(axis=1)
         if self.order == VALUE:
             return
-        slopes = {name: weight * slope for name, slope in costs.slopes.items()}
-        bends = {name: weight * bend for name, bend in costs.bends.items()} if self.order == CURVATURE else {}
+        v = weight if costs.near is None or len(weight) == 1 else weight[costs.near[1]]
+        slopes = {name: v * slope for name, slope in costs.slopes.items()}
+        bends = {name: v * bend for name, bend in costs.bends.items()} if self.order == CURVATURE else {}
         rows = {"low": self.size + low, "high": self.size + low + 1, "e": self.size + self.n_thresholds + rater}
-        self._add_near(first, second, rows, slopes["z"], bends)
+        of_z = {name: costs.whole(bend) for name, bend in bends.items() if name.startswith("z ")}
+        self._add_of_z(first, second, rows, costs.whole(slopes["z"]), of_z)
         for name, place in PLACES.items():
             if name in slopes:
-                self.of_thresholds += _binned((low + place,), slopes[name], self.of_thresholds.shape)
+                self.of_thresholds += _binned((low + place,), slopes[name], self.of_thresholds.shape, costs.near)
+        for name, bend in bends.items():
+            one, other = (rows.get(x) for x in name.split())
+            if one is not None and other is not None:
+                cells = ((other, one),) if one is other or name.endswith("e") else ((one, other), (other, one))
+                for cell in cells:
+                    self.curved += _binned(cell, bend, self.curved.shape, costs.near)
         if costs.of_error is not None:
             self.of_errors += _binned((rater,), weight * costs.of_error, self.of_errors.shape)
             if self.order == CURVATURE:
@@ -285,25 +293,19 @@ class _Totals:
             return hinge_costs(z, thresholds[:, low], self.order)
         return verdict_costs(z, thresholds[:, low], thresholds[:, low + 1], level == 0, error, self.order)
 
-    def _add_near(
+    def _add_of_z(
         self, first: Grades, second: Grades, rows: dict[str, NDArray[Any]], slope: Floats, bends: dict[str, Floats]
     ) -> None:
-        """Add slopes in z, and second derivatives named by two variables, of which those but z have `rows`."""
+        """Add slopes in z, and second derivatives named by z and a variable, which has `rows` unless it is z."""
         at, (n, n_pairs) = self.at, slope.shape
-        of_z = [name for name in bends if name.startswith("z ") and name != "z z"]
-        places = np.empty((len(of_z), n_pairs), np.intp)
-        along = np.empty((len(of_z), n, n_pairs))
-        for q, name in enumerate(of_z):
+        others = [name for name in bends if name != "z z"]
+        places = np.empty((len(others), n_pairs), np.intp)
+        along = np.empty((len(others), n, n_pairs))
+        for q, name in enumerate(others):
             places[q], along[q] = rows[name[2:]], bends[name]
         bend = bends.get("z z", np.empty((n, 0)))
         of_tables = self.moment.reshape(n, -1)
         add_derivatives(first, second, at.gains, at.discounts, slope, bend, along, places, of_tables, self.curved)
-        for name, bend in bends.items():
-            one, other = (rows.get(x) for x in name.split())
-            if one is not None and other is not None:
-                cells = ((other, one),) if one is other or name.endswith("e") else ((one, other), (other, one))
-                for row, column in cells:
-                    self.curved += _binned((row, column), bend, self.curved.shape)
 
     def sums(self) -> LossSums:
         """Return the sums, without what belongs to -1."""
@@ -331,12 +333,24 @@ def add_far(far: Floats, errors: Floats, loss: Floats, of_errors: Floats, bends:
             bends += (slopes / rates).sum(axis=2)
 
 
-def _binned(cells: tuple[NDArray[Any], ...], values: Floats, shape: tuple[int, ...]) -> Floats:
-    """Return the sums of values, shape (B, n), at each point in the cells, shape (n,) or (1,), of arrays of a shape."""
-    if all(len(cell) == 1 for cell in cells):
+def _binned(
+    cells: tuple[NDArray[Any], ...],
+    values: Floats,
+    shape: tuple[int, ...],
+    near: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None,
+) -> Floats:
+    """Return the sums at each point in the cells, shape (n,) or (1,), of arrays of a shape.
+
+    The values have the shape (B, n) or, of the points and judgements `near`, (A,).
+    """
+    if near is None and all(len(cell) == 1 for cell in cells):
         sums = np.zeros(shape)
         sums[:, *(cell[0] for cell in cells)] = values.sum(axis=1)
         return sums
-    flat = np.ravel_multi_index((np.arange(shape[0])[:, None], *cells), shape)
+    if near is None:
+        flat = np.ravel_multi_index((np.arange(shape[0])[:, None], *cells), shape)
+    else:
+        point, pair = near
+        flat = np.ravel_multi_index((point, *(cell[pair] if len(cell) > 1 else cell for cell in cells)), shape)
     counts = np.bincount(np.broadcast_to(flat, values.shape).ravel(), values.ravel(), int(np.prod(shape)))
     return counts.astype(np.float64).reshape(shape)

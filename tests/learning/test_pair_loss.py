@@ -174,10 +174,10 @@ def test_preferences_without_strengths_are_a_case_of_all_verdicts(error):
     whole = verdict_costs(z[None], np.zeros((1, 1)), np.full((1, 1), np.inf), no, errors, CURVATURE)
     np.testing.assert_allclose(loss, whole.loss[0], rtol=1e-12, atol=1e-15)
     tiny = 1e-15 / error**2 if error else 1e-13  # curvature in e is up to 1 / e^2
-    np.testing.assert_allclose(slope, whole.slopes["z"][0], rtol=1e-9, atol=tiny)
-    np.testing.assert_allclose(bend, whole.bends["z z"][0], rtol=1e-9, atol=tiny)
+    np.testing.assert_allclose(slope, whole.whole(whole.slopes["z"])[0], rtol=1e-9, atol=tiny)
+    np.testing.assert_allclose(bend, whole.whole(whole.bends["z z"])[0], rtol=1e-9, atol=tiny)
     if error:
-        np.testing.assert_allclose(across, whole.bends["z e"][0], rtol=1e-9, atol=tiny)
+        np.testing.assert_allclose(across, whole.whole(whole.bends["z e"])[0], rtol=1e-9, atol=tiny)
         np.testing.assert_allclose(of_error, whole.of_error[0], rtol=1e-9)
         np.testing.assert_allclose(twice, whole.of_error[0] ** 2, rtol=1e-9)
 
@@ -189,7 +189,7 @@ def test_what_is_left_out_far_away_is_negligible(error):
     whole = [verdict_costs(x[None], *END, np.full((1, 1), error), CURVATURE) for x in near]
     plain = [preference_sums(x, error) for x in near]
     for losses, slope in (
-        ([costs.loss[0] for costs in (whole[0], whole[2])], whole[1].slopes["z"][0]),
+        ([costs.loss[0] for costs in (whole[0], whole[2])], whole[1].whole(whole[1].slopes["z"])[0]),
         ([plain[0][0], plain[2][0]], plain[1][1]),
     ):
         far = slope == 0
