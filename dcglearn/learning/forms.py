@@ -107,6 +107,8 @@ def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
         f"{'   chosen' if form == chosen else ''}"
         for form, score in scores.items()
     ]
+    if any(score.p_value is not None for score in scores.values()):
+        rows.append("p: share of the logs simulated from the DCG with such a gain")
     return "\n".join([head, *rows])
 
 

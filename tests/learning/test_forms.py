@@ -11,7 +11,7 @@ import dcglearn as dl
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning import dcg_learner
 from dcglearn.learning.direct_fit import Model
-from dcglearn.learning.forms import FORMS, FormScore, _folds, _mean, candidate, form_of
+from dcglearn.learning.forms import FORMS, FormScore, _folds, _mean, candidate, form_of, scores_table
 from dcglearn.learning.list_kernel import HINGE, LIKELIHOOD, SIGMOID, add_costs, fill_values, spread_slopes
 from dcglearn.learning.list_slopes import value_slopes
 from dcglearn.learning.list_utility_fit import ListModel, ListPairs
@@ -217,6 +217,15 @@ def test_the_dcg_is_left_for_a_significant_gain_that_held_out_judgements_do_not_
     assert chosen(-0.01, 0.051) == chosen(-0.01, None) == ("saturation", "dcg")
     assert chosen(-0.03, 0.01) == ("dcg", "dcg")
     assert chosen(0.03, 0.01, gain=6.0) == ("best", "dcg")  # no value was asked for
+
+
+def test_the_table_says_what_was_tested():
+    scores = {"dcg": FormScore(-0.5, 0.1, 0.8, 0, 0), "best": FormScore(-0.4, 0.1, 0.8, 0.1, 0.02, 7.0)}
+    assert "p:" not in scores_table(scores, "dcg")
+    scores["best"] = FormScore(-0.4, 0.1, 0.8, 0.1, 0.02, 7.0, 0.025)
+    head, _, row, note = scores_table(scores, "best").split("\n")
+    assert head.split()[:3] == ["form", "gain", "p"] and row.split()[:3] == ["best", "7.00", "0.025"]
+    assert row.endswith("chosen") and note.startswith("p: share of the logs simulated")
 
 
 def test_errors_are_those_of_dependent_pairs():
