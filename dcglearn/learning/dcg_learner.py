@@ -20,7 +20,7 @@ from dcglearn.foundation.validation import InputError, pointer, whole_number
 from dcglearn.learning.checkpoint import Checkpoint
 from dcglearn.learning.cold_starts import cold_starts, known_starts, log_sharpness
 from dcglearn.learning.direct_fit import Curves, Model, log_curves
-from dcglearn.learning.direct_search import Fit, fit, lowest_objective, warm_fit
+from dcglearn.learning.direct_search import Fit, fit_from
 from dcglearn.learning.form_test import FittedDCG, p_value
 from dcglearn.learning.forms import FORMS, FormScore, candidate, cross_validated_forms, form_of, with_gains
 from dcglearn.learning.judgement_costs import HINGE, LIKELIHOOD, SIGMOID
@@ -38,7 +38,7 @@ from dcglearn.metric.list_utility import ListUtility
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike
 
@@ -411,7 +411,10 @@ class DCGLearner(PairLearner):
         raters = tuple(map(str, verdicts.raters)) if n_raters > 1 else ()
         near = None if warm is None else warm.parameters(model, raters)
         starts_of = partial(cold_starts, model, verdicts, prior)
-        result = self._descended(model, kept.pairs(judgements), near, starts_of, refit)
+        search: dict[str, Any] = {"n_starts": self.n_starts, "max_iter": self.max_iter, "if_worse": refit == "if_worse"}
+        result, self.warm_ = fit_from(
+            near, starts_of, model, kept.pairs(judgements), self.n_effective_ / total, **search
+        )
         self._keep(result.curves, raters, ties=model.ties)
         self.objective_, self.n_iter_ = result.objective, result.n_iter
         self._warn_of(result)
@@ -440,27 +443,6 @@ class DCGLearner(PairLearner):
         self._utility = result.utility(self.dcg_.grade_names, self.dcg_.notes)
         if not result.converged:
             _warn_of_descent(result.n_iter, stacklevel=4)
-
-    def _descended(
-        self,
-        model: Model,
-        judgements: JudgementSource,
-        near: Sequence[Floats] | None,
-        starts_of: Callable[[], list[Floats]],
-        refit: str,
-    ) -> Fit:
-        """Return the fit from the parameters `near`, or from all starts where there are none or they are worse."""
-        share = self.n_effective_ / judgements.total_weight
-        self.warm_ = near is not None
-        warm = None if near is None else warm_fit(model, judgements, share, near, max_iter=self.max_iter)
-        if warm is not None and refit == "never":
-            return warm
-        starts = starts_of()
-        if warm is not None and warm.objective <= lowest_objective(model, judgements, share, starts):
-            return warm
-        cold = fit(model, judgements, share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
-        self.warm_ = warm is not None and warm.objective <= cold.objective
-        return warm if warm is not None and self.warm_ else cold
 
     def _keep(self, curves: Curves, raters: Sequence[str], *, ties: bool) -> None:
         """Set the attributes that follow from the curves; `raters` names several judges."""

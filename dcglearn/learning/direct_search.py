@@ -19,7 +19,7 @@ from dcglearn.learning.judgement_costs import SIGMOID
 from dcglearn.learning.trust_region import Descents, descend
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.pair_loss import JudgementSource
@@ -121,6 +121,31 @@ def warm_fit(
     to_beat = np.inf if len(starts) > 1 else None
     ends = descend(objective, np.array(starts), model.bounds, max_iter=max_iter, tol=EXACT, to_beat=to_beat)
     return _fit_of(model, ends)
+
+
+def fit_from(
+    near: Sequence[Floats] | None,
+    starts_of: Callable[[], Sequence[Floats]],
+    model: Model,
+    judgements: JudgementSource,
+    share: float,
+    *,
+    n_starts: int,
+    max_iter: int,
+    if_worse: bool,
+) -> tuple[Fit, bool]:
+    """Return the fit from the parameters `near`, or from all starts where there are none; and whether it is that one.
+
+    With `if_worse`, all starts are tried too if one of them is lower than that fit, and the lower fit counts.
+    """
+    warm = None if near is None else warm_fit(model, judgements, share, near, max_iter=max_iter)
+    if warm is not None and not if_worse:
+        return warm, True
+    starts = starts_of()
+    if warm is not None and warm.objective <= lowest_objective(model, judgements, share, starts):
+        return warm, True
+    cold = fit(model, judgements, share, starts, n_starts=n_starts, max_iter=max_iter)
+    return (warm, True) if warm is not None and warm.objective <= cold.objective else (cold, False)
 
 
 def lowest_objective(model: Model, judgements: JudgementSource, share: float, starts: Sequence[Floats]) -> float:
