@@ -44,7 +44,7 @@ def add_in_parameters(layout, share, thetas, gains, discounts, slopes, joint, ja
         _add_bends_of_curves(layout, b, gains, beyond, slope, dense)
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _fill_jacobian(layout, b, thetas, gains, discounts, beyond, jacobian):
     """Set the Jacobian of point b, and the share of the discounts beyond each position."""
     n_alpha, n_falls, n_error, n_rises, first = layout
@@ -66,7 +66,7 @@ def _fill_jacobian(layout, b, thetas, gains, discounts, beyond, jacobian):
         jacobian[b, n_all - 1, sharp + 1] = 1.0
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _add_bends_of_curves(layout, b, gains, beyond, slope, dense):
     """Add the loss's slopes in the parameters of point b times the curvature of what they make."""
     n_alpha, n_falls, n_error, _, _ = layout

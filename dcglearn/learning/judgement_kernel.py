@@ -197,7 +197,7 @@ def add_derivatives(first, second, gains, discounts, slopes, bends, along, rows,
                     curved[b, y, x] = curved[b, x, y]
 
 
-@njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}, no_cpython_wrapper=True)
 def _product(one, x, other, y, m):
     """Return the product of two rows over m columns."""
     total = 0.0
@@ -206,7 +206,7 @@ def _product(one, x, other, y, m):
     return total
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _preference(z, e):
     """Return a preference's log probability and, of its loss, slope and bend in z, slope in e, and bend in both."""
     fall = math.exp(-min(abs(z), 700.0))

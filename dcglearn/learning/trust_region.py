@@ -233,7 +233,7 @@ def dense_steps(gradients, hessians, low, high, radii, dampings, out, factor, fr
             out[b] = 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _bounded(gradient, hessian, damp, low, high, step, factor, free):
     """Set `step` to about the minimum of the damped quadratic within bounds, and return its largest entry.
 
@@ -273,7 +273,7 @@ def _bounded(gradient, hessian, damp, low, high, step, factor, free):
     return length if fall >= 0.0 else math.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _solved(gradient, hessian, damp, step, factor, free):
     """Set the last used row of `factor` to the minimum in the `free` entries of the step; return False if it has none.
 
