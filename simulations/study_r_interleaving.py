@@ -1,0 +1,111 @@
+"""Study r: how near do gains and discounts learned from clicks on interleaved rankings come to those of the users?"""
+
+from functools import partial
+
+import numpy as np
+
+import dcglearn as dl
+from simulations.claims import Claim
+from simulations.run import STYLES, draw_means, legend, main, repeated, share_scale, summary
+
+STEM, REPEATS, PANELS, FIGSIZE = "study_r_interleaving", 20, 2, (8.0, 3.6)
+ATTRACTION = np.array([0.05, 0.2, 0.4, 0.65, 0.9])
+EXAMINATION = 1 / np.log2(np.arange(10) + 2)
+HALF = len(EXAMINATION) // 2
+"""Positions of each ranking that are sure to be shown."""
+
+SETTINGS = {
+    "team draft": {},
+    "balanced": {"method": "balanced"},
+    "stops after half of the clicks": {"stop": 0.5},
+    "rankings much alike": {"spread": 1.0},
+}
+"""Users who click by position and the way of interleaving; the other settings differ in one thing from the first."""
+
+NEAR = 0.1
+"""Largest error of a gain or discount that is called near."""
+
+
+def truth():
+    """Return the DCG that gives the expected clicks of the users who never stop, with gains from 0 to 1."""
+    return dl.DCG(ATTRACTION, EXAMINATION).normalised()
+
+
+def trial(rng, setting, n):
+    """Learn from the clicks of n impressions of one kind."""
+    options = {"method": "team-draft", "spread": 3.0, "stop": 0.0, **SETTINGS[setting]}
+    user = dl.simulate.ClickModel(ATTRACTION, EXAMINATION, stop=options.pop("stop"))
+    impressions, judgements = dl.simulate.click_log(user, n, **options, seed=rng)
+    log = dl.preferences_from_interleaving(impressions, judgements, method=options["method"])
+    learned = dl.DCGLearner().fit(log).dcg_.normalised()
+    true = truth()
+    gains = [("gains", grade, learned.gains[grade], true.gains[grade]) for grade in range(1, true.n_grades - 1)]
+    discounts = [("discounts", k, learned.discounts[k - 1], true.discounts[k - 1]) for k in range(2, true.depth + 1)]
+    return [
+        {"curve": curve, "at": at, "value": one, "error": one - other} for curve, at, one, other in gains + discounts
+    ]
+
+
+def simulate(seed, repeats, quick, jobs, progress):
+    """Yield one record per setting, grade or position, and repeat, but for the ends, which are fixed at 0 or 1."""
+    settings = [{"setting": name, "n": 400 if quick else 8000} for name in SETTINGS]
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+
+
+def plot(table, axes):
+    """Draw the errors of gains and discounts, a line per setting, around 0."""
+    labels = {
+        "gains": ("grade", "Gains are near; alike rankings make them too even"),
+        "discounts": ("position", "Discounts of the lower half are too small"),
+    }
+    for ax, (curve, (x, title)) in zip(axes, labels.items(), strict=True):
+        part = table.filter(curve=curve)
+        for style, name in zip(STYLES, SETTINGS, strict=False):
+            draw_means(ax, summary(part.filter(setting=name), ["at"], ["error"]), "at", "error", style, label=name)
+        ax.axhspan(-NEAR, NEAR, color="0.93", zorder=0)
+        ax.axhline(0, color="0.2", lw=0.9, zorder=1)
+        ax.set(xlabel=x, ylabel="learned minus true", title=title)
+        ax.set_xticks(sorted(part["at"].unique()))
+    share_scale(axes)
+    legend(axes[1], f"shaded: nearer than {NEAR:g}", loc="upper right")
+
+
+def claims(table):
+    """Yield our claims."""
+    claim = partial(Claim, table, "ours", "study r", value="error")
+    lower = tuple(range(HALF + 1, len(EXAMINATION) + 1))
+    for name in ("team draft", "balanced"):
+        for grade in (1, 3):
+            yield claim(
+                f"{name}: gain of grade {grade} is nearer than {NEAR:g} to the truth",
+                rows={"setting": name, "curve": "gains", "at": grade},
+                low=-NEAR,
+                high=NEAR,
+            )
+        yield claim(
+            f"{name}: discounts at 2 to {HALF} are nearer than {NEAR:g}, in the mean",
+            rows={"setting": name, "curve": "discounts", "at": tuple(range(2, HALF + 1))},
+            low=-NEAR,
+            high=NEAR,
+        )
+        yield claim(
+            f"{name}: discounts below position {HALF} are too small",
+            rows={"setting": name, "curve": "discounts", "at": lower},
+            high=0,
+        )
+    yield claim(
+        "users who stop make the discount at 2 smaller",
+        rows={"setting": "stops after half of the clicks", "curve": "discounts", "at": 2},
+        minus={"setting": "team draft", "curve": "discounts", "at": 2},
+        high=0,
+    )
+    yield claim(
+        "rankings much alike make the gain of grade 1 larger",
+        rows={"setting": "rankings much alike", "curve": "gains", "at": 1},
+        minus={"setting": "team draft", "curve": "gains", "at": 1},
+        low=0,
+    )
+
+
+if __name__ == "__main__":
+    main(__name__)
