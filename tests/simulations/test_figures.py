@@ -203,6 +203,13 @@ class TestTheStudies:
         assert (table["harm_far"] >= table["harm"]).all()
         assert (table["non_inferior_far"] >= table["non_inferior"]).all()
 
+    def test_r_clicks_teach_gains_that_rise_and_discounts_that_fall(self, quick):
+        table = quick("study_r_interleaving")
+        gains = [mean(table, "value", setting="balanced", curve="gains", at=grade) for grade in (1, 2, 3)]
+        discounts = [mean(table, "value", setting="balanced", curve="discounts", at=k) for k in (2, 5, 10)]
+        assert 0 < gains[0] < gains[1] < gains[2] < 1 > discounts[0] > discounts[1] > discounts[2] > 0
+        assert mean(table, "error", setting="balanced", curve="discounts", at=10) < 0
+
     def test_p_trees_are_compared_where_validation_stops_them(self, quick):
         pytest.importorskip("lightgbm")
         module = importlib.import_module("simulations.study_p_trees_against_lambdarank")
