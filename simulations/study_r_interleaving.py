@@ -73,38 +73,19 @@ def plot(table, axes):
 def claims(table):
     """Yield our claims."""
     claim = partial(Claim, table, "ours", "study r", value="error")
-    lower = tuple(range(HALF + 1, len(EXAMINATION) + 1))
+    upper, lower = tuple(range(2, HALF + 1)), tuple(range(HALF + 1, len(EXAMINATION) + 1))
     for name in ("team draft", "balanced"):
-        for grade in (1, 3):
-            yield claim(
-                f"{name}: gain of grade {grade} is nearer than {NEAR:g} to the truth",
-                rows={"setting": name, "curve": "gains", "at": grade},
-                low=-NEAR,
-                high=NEAR,
-            )
-        yield claim(
-            f"{name}: discounts at 2 to {HALF} are nearer than {NEAR:g}, in the mean",
-            rows={"setting": name, "curve": "discounts", "at": tuple(range(2, HALF + 1))},
-            low=-NEAR,
-            high=NEAR,
-        )
-        yield claim(
-            f"{name}: discounts below position {HALF} are too small",
-            rows={"setting": name, "curve": "discounts", "at": lower},
-            high=0,
-        )
-    yield claim(
-        "users who stop make the discount at 2 smaller",
-        rows={"setting": "stops after half of the clicks", "curve": "discounts", "at": 2},
-        minus={"setting": "team draft", "curve": "discounts", "at": 2},
-        high=0,
-    )
-    yield claim(
-        "rankings much alike make the gain of grade 1 larger",
-        rows={"setting": "rankings much alike", "curve": "gains", "at": 1},
-        minus={"setting": "team draft", "curve": "gains", "at": 1},
-        low=0,
-    )
+        gain = {"setting": name, "curve": "gains", "at": 1}
+        discounts = {"setting": name, "curve": "discounts"}
+        yield claim(f"{name}: gain of grade 1 is near", rows=gain, low=-NEAR, high=NEAR)
+        yield claim(f"{name}: discounts at 2 to {HALF} are near", rows={**discounts, "at": upper}, low=-NEAR, high=NEAR)
+        yield claim(f"{name}: discounts below {HALF} are too small", rows={**discounts, "at": lower}, high=0)
+    for setting, curve, at, text, bounds in (
+        ("stops after half of the clicks", "discounts", 2, "users who stop lower the discount at 2", {"high": 0}),
+        ("rankings much alike", "gains", 1, "rankings much alike raise the gain of grade 1", {"low": 0}),
+    ):
+        minus = {"setting": "team draft", "curve": curve, "at": at}
+        yield claim(text, rows={**minus, "setting": setting}, minus=minus, **bounds)
 
 
 if __name__ == "__main__":
