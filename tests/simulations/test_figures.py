@@ -193,6 +193,13 @@ class TestTheStudies:
         assert abs(table["error"].mean()) < 0.03 and table["covered"].mean() > 0.6
         assert mean(table, "width", kind="ratings", n=400) < mean(table, "width", kind="ratings", n=200)
 
+    @pytest.mark.long
+    def test_n_forms_gain_more_where_users_stop(self, quick):
+        table = quick("study_n_forms")
+        assert mean(table, "gain", truth="D1") < mean(table, "gain", truth="ERR") and (table["gain"] > -3).all()
+        tested = table.drop_nulls("p_value")
+        assert ((tested["p_value"] <= 0.05) == (tested["beyond"] == 1)).all()
+
     def test_o_segments_gain_only_in_two_populations(self, quick):
         table = quick("study_o_segments")
         assert mean(table, "gain", kind="one population", n=50) < mean(table, "gain", kind="two populations", n=50)

@@ -1,0 +1,74 @@
+"""Study n: how often does `form="auto"` leave the DCG, on logs of a DCG and on logs of users who stop?"""
+
+from functools import partial
+
+import numpy as np
+
+import dcglearn as dl
+from simulations.claims import Claim
+from simulations.run import curves, legend, main, repeated
+
+STEM, REPEATS, PANELS, FIGSIZE = "study_n_forms", 20, 1, (5.0, 3.4)
+SIZES = {"D1": (300,), "D2": (300,), "ERR": (300, 1000)}
+N_GRADES, DEPTH, WRONG = 5, 10, 0.1
+DCGS = ("D1", "D2")
+
+
+def truth_of(name):
+    """Return the utility that the judges go by."""
+    if name == "ERR":
+        return dl.textbook_list_metrics(N_GRADES, DEPTH)["ERR"][f"ERR@{DEPTH}"]
+    return dl.simulate.ground_truth(name, N_GRADES, DEPTH)
+
+
+def judged(metric, n, rng):
+    """Return n judgements of pairs of random lists, a tenth of them wrong; lists of equal worth are no pair."""
+    lists = rng.integers(0, N_GRADES, (2, 2 * n, DEPTH)).astype(np.int8)
+    lead = metric.score(lists[0]) - metric.score(lists[1])
+    kept = np.flatnonzero(np.abs(lead) > 1e-9)[:n]
+    first = (lead[kept] > 0) ^ (rng.random(len(kept)) < WRONG)
+    return dl.Preferences(*np.where(first[:, None], lists[:, kept], lists[::-1, kept]), n_grades=N_GRADES)
+
+
+def trial(rng, truth, n):
+    """Choose the form of one log."""
+    learner = dl.DCGLearner(form="auto").fit(judged(truth_of(truth), n, rng))
+    scores = learner.form_scores_["saturation"]
+    return {
+        "form": learner.form_,
+        "beyond": int(learner.form_ != "dcg"),
+        "gain": scores.gain,
+        "p_value": scores.p_value,
+        "ahead": scores.ahead,
+        "ahead_error": scores.ahead_error,
+    }
+
+
+def simulate(seed, repeats, quick, jobs, progress):
+    """Yield one record per truth, number of judgements and repeat."""
+    settings = [{"truth": truth, "n": n} for truth, sizes in SIZES.items() for n in ((60,) if quick else sizes)]
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+
+
+def plot(table, axes):
+    """Draw how often another form than the DCG is chosen, against the number of judgements."""
+    curves(table, axes, "n", "beyond")
+    axes.set_title("Users who stop are told from a DCG")
+    axes.axhline(0.05, color="0.5", lw=0.8, ls=":")
+    axes.set(xscale="log", xlabel="number of judgements", ylabel="share of logs that leave the DCG", ylim=(-0.02, 1.02))
+    axes.set_xticks(SIZES["ERR"], [str(n) for n in SIZES["ERR"]])
+    axes.minorticks_off()
+    legend(axes, "true utility")
+
+
+def claims(table):
+    """Yield our claims."""
+    claim = partial(Claim, table, "ours", "study n", value="beyond")
+    yield claim('form="auto" leaves the DCG in less than 5% of the logs of true DCGs', rows={"truth": DCGS}, high=0.05)
+    text = 'form="auto" leaves the DCG in more than 90% of the logs of {} judgements by ERR'
+    for n in SIZES["ERR"]:
+        yield claim(text.format(n), rows={"truth": "ERR", "n": n}, low=0.9)
+
+
+if __name__ == "__main__":
+    main(__name__)
