@@ -6,6 +6,8 @@ a newer processor round differently, and a search among many optima then ends el
 
 import os
 import platform
+import sys
 
-if platform.machine() in ("x86_64", "AMD64"):
+# Once NumPy is loaded its kernels are chosen: a change would only reach new processes, and part them from this one.
+if platform.machine() in ("x86_64", "AMD64") and "numpy" not in sys.modules:
     os.environ.setdefault("OPENBLAS_CORETYPE", "Haswell")

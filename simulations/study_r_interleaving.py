@@ -42,7 +42,7 @@ def trial(rng, setting, n):
     gains = [("gains", grade, learned.gains[grade], true.gains[grade]) for grade in range(1, true.n_grades - 1)]
     discounts = [("discounts", k, learned.discounts[k - 1], true.discounts[k - 1]) for k in range(2, true.depth + 1)]
     return [
-        {"curve": curve, "at": at, "value": one, "error": one - other} for curve, at, one, other in gains + discounts
+        {"curve": curve, "place": at, "value": one, "error": one - other} for curve, at, one, other in gains + discounts
     ]
 
 
@@ -61,11 +61,13 @@ def plot(table, axes):
     for ax, (curve, (x, title)) in zip(axes, labels.items(), strict=True):
         part = table.filter(curve=curve)
         for style, name in zip(STYLES, SETTINGS, strict=False):
-            draw_means(ax, summary(part.filter(setting=name), ["at"], ["error"]), "at", "error", style, label=name)
+            draw_means(
+                ax, summary(part.filter(setting=name), ["place"], ["error"]), "place", "error", style, label=name
+            )
         ax.axhspan(-NEAR, NEAR, color="0.93", zorder=0)
         ax.axhline(0, color="0.2", lw=0.9, zorder=1)
         ax.set(xlabel=x, ylabel="learned minus true", title=title)
-        ax.set_xticks(sorted(part["at"].unique()))
+        ax.set_xticks(sorted(part["place"].unique()))
     share_scale(axes)
     legend(axes[1], f"shaded: nearer than {NEAR:g}", loc="upper right")
 
@@ -75,16 +77,18 @@ def claims(table):
     claim = partial(Claim, table, "ours", "study r", value="error")
     upper, lower = tuple(range(2, HALF + 1)), tuple(range(HALF + 1, len(EXAMINATION) + 1))
     for name in ("team draft", "balanced"):
-        gain = {"setting": name, "curve": "gains", "at": 1}
+        gain = {"setting": name, "curve": "gains", "place": 1}
         discounts = {"setting": name, "curve": "discounts"}
         yield claim(f"{name}: gain of grade 1 is near", rows=gain, low=-NEAR, high=NEAR)
-        yield claim(f"{name}: discounts at 2 to {HALF} are near", rows={**discounts, "at": upper}, low=-NEAR, high=NEAR)
-        yield claim(f"{name}: discounts below {HALF} are too small", rows={**discounts, "at": lower}, high=0)
+        yield claim(
+            f"{name}: discounts at 2 to {HALF} are near", rows={**discounts, "place": upper}, low=-NEAR, high=NEAR
+        )
+        yield claim(f"{name}: discounts below {HALF} are too small", rows={**discounts, "place": lower}, high=0)
     for setting, curve, at, text, bounds in (
         ("stops after half of the clicks", "discounts", 2, "users who stop lower the discount at 2", {"high": 0}),
         ("rankings much alike", "gains", 1, "rankings much alike raise the gain of grade 1", {"low": 0}),
     ):
-        minus = {"setting": "team draft", "curve": curve, "at": at}
+        minus = {"setting": "team draft", "curve": curve, "place": at}
         yield claim(text, rows={**minus, "setting": setting}, minus=minus, **bounds)
 
 

@@ -212,10 +212,10 @@ class TestTheStudies:
 
     def test_r_clicks_teach_gains_that_rise_and_discounts_that_fall(self, quick):
         table = quick("study_r_interleaving")
-        gains = [mean(table, "value", setting="balanced", curve="gains", at=grade) for grade in (1, 2, 3)]
-        discounts = [mean(table, "value", setting="balanced", curve="discounts", at=k) for k in (2, 5, 10)]
+        gains = [mean(table, "value", setting="balanced", curve="gains", place=grade) for grade in (1, 2, 3)]
+        discounts = [mean(table, "value", setting="balanced", curve="discounts", place=k) for k in (2, 5, 10)]
         assert 0 < gains[0] < gains[1] < gains[2] < 1 > discounts[0] > discounts[1] > discounts[2] > 0
-        assert mean(table, "error", setting="balanced", curve="discounts", at=10) < 0
+        assert mean(table, "error", setting="balanced", curve="discounts", place=10) < 0
 
     def test_p_trees_are_compared_where_validation_stops_them(self, quick):
         pytest.importorskip("lightgbm")
