@@ -188,6 +188,8 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
         units = Ratings(sample, fewest) if sample.ratings is not None else Judgements(sample, fewest)
         covered = units.covered
         share = float(units.weight[covered].sum() / units.weight.sum())
+        if not units.n_lists:
+            raise InputError(f"no noise ceiling: it takes lists with several {units.unit}s each, and there are none")
         if units.n_lists < FEWEST_LISTS or units.n_units < FEWEST_UNITS or share < LEAST_COVERED:
             raise InputError(
                 f"no noise ceiling: only {units.n_lists} lists recur, with {units.n_units} {units.unit}s; pairs of two "
