@@ -53,7 +53,7 @@ def simulate(seed, repeats, quick, jobs, progress):
 def plot(table, axes):
     """Draw how often another form than the DCG is chosen, against the number of judgements."""
     curves(table, axes, "n", "beyond")
-    axes.set_title("Users who stop are told from a DCG")
+    axes.set_title("1,000 judgements tell users who stop from a DCG")
     axes.axhline(0.05, color="0.5", lw=0.8, ls=":")
     axes.set(xscale="log", xlabel="number of judgements", ylabel="share of logs that leave the DCG", ylim=(-0.02, 1.02))
     axes.set_xticks(SIZES["ERR"], [str(n) for n in SIZES["ERR"]])
@@ -64,8 +64,8 @@ def plot(table, axes):
 def claims(table):
     """Yield our claims."""
     claim = partial(Claim, table, "ours", "study n", value="beyond")
-    yield claim('form="auto" leaves the DCG in less than 5% of the logs of true DCGs', rows={"truth": DCGS}, high=0.05)
-    text = 'form="auto" leaves the DCG in more than 90% of the logs of {} judgements by ERR'
+    yield claim('form="auto" leaves the DCG in under 5% of logs of DCGs', rows={"truth": DCGS}, high=0.05)
+    text = "it leaves the DCG in over 90% of logs of ERR, {} judgements"
     for n in SIZES["ERR"]:
         yield claim(text.format(n), rows={"truth": "ERR", "n": n}, low=0.9)
 

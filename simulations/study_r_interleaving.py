@@ -76,14 +76,14 @@ def claims(table):
     """Yield our claims."""
     claim = partial(Claim, table, "ours", "study r", value="error")
     upper, lower = tuple(range(2, HALF + 1)), tuple(range(HALF + 1, len(EXAMINATION) + 1))
-    for name in ("team draft", "balanced"):
+    both = ("team draft", "balanced")
+    for name in both:
         gain = {"setting": name, "curve": "gains", "place": 1}
-        discounts = {"setting": name, "curve": "discounts"}
+        discounts = {"setting": name, "curve": "discounts", "place": upper}
         yield claim(f"{name}: gain of grade 1 is near", rows=gain, low=-NEAR, high=NEAR)
-        yield claim(
-            f"{name}: discounts at 2 to {HALF} are near", rows={**discounts, "place": upper}, low=-NEAR, high=NEAR
-        )
-        yield claim(f"{name}: discounts below {HALF} are too small", rows={**discounts, "place": lower}, high=0)
+        yield claim(f"{name}: discounts 2 to {HALF} are near", rows=discounts, low=-NEAR, high=NEAR)
+    text = f"{' and '.join(both)}: discounts below {HALF} are too small"
+    yield claim(text, rows={"setting": both, "curve": "discounts", "place": lower}, high=0)
     for setting, curve, at, text, bounds in (
         ("stops after half of the clicks", "discounts", 2, "users who stop lower the discount at 2", {"high": 0}),
         ("rankings much alike", "gains", 1, "rankings much alike raise the gain of grade 1", {"low": 0}),
