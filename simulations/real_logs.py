@@ -30,6 +30,8 @@ def shares(log: dl.Preferences, share: float, seed: int) -> dict[str, float]:
         "direct, sigmoid": dl.DCGLearner(loss="sigmoid").fit(train).dcg_,
         "direct, logistic": dl.DCGLearner(loss="logistic").fit(train).dcg_,
         "direct, squared hinge": dl.DCGLearner(loss="squared_hinge").fit(train).dcg_,
+        "saturation": dl.DCGLearner(form="saturation").fit(train).utility_,
+        "share of the best result": dl.DCGLearner(form="best").fit(train).utility_,
         "QP": qp.utility_,
         "QP + SVD": qp.factor().dcg,
         "best textbook in training": best,
