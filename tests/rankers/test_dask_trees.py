@@ -20,17 +20,12 @@ from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListN
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.rankers import dask_trees
 from dcglearn.rankers.queries import Queries, balanced
+from tests.clusters import cluster_of, forked_workers
 from tests.rankers.test_trees import STEEP, TEST, TRAIN, bumpy
 
 distributed = pytest.importorskip("distributed")
 lightgbm = pytest.importorskip("lightgbm")
 VALID = bumpy(n_queries=20, seed=2)
-
-
-def cluster_of(n_workers):
-    return distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=60
-    )
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +183,7 @@ def test_bad_input_is_refused_by_name(client, tmp_path, monkeypatch):
 
 @dataclass(frozen=True)
 class Doomed(Regression):
-    """A loss that fails at tree 50 on one worker, or kills a process (0: its own) there, `delay` seconds later."""
+    """A loss that fails at tree 10 on one worker, or kills a process (0: its own) there, `delay` seconds later."""
 
     victim: str | int = ""
     kills: int | None = None
@@ -197,12 +192,17 @@ class Doomed(Regression):
 
     def at(self, iteration, total):
         worker = distributed.get_worker()
-        if iteration == 50 and self.victim in (worker.address, worker.name):
+        if iteration == 10 and self.victim in (worker.address, worker.name):
             if self.kills is None:
                 raise ArithmeticError("this loss fails")
             Path(self.mark).touch()
             threading.Timer(self.delay, os.kill, (self.kills or os.getpid(), signal.SIGKILL)).start()
         return super().at(iteration, total)
+
+
+@pytest.fixture
+def short_grace(monkeypatch):
+    monkeypatch.setattr("dcglearn.foundation.cluster.GRACE", 0.5)
 
 
 def ends(folder, match, engine, train=TRAIN, **how):
@@ -213,7 +213,7 @@ def ends(folder, match, engine, train=TRAIN, **how):
 
 
 @pytest.mark.posix
-def test_a_worker_killed_in_lightgbm_ends_the_training_and_the_other_does_not_wait_for_ever(tmp_path):
+def test_a_worker_killed_in_lightgbm_ends_the_training_and_the_other_does_not_wait_for_ever(tmp_path, short_grace):
     wide = Queries(np.tile(TRAIN.features, (1, 200)), TRAIN.grades, TRAIN.qid)  # most time goes into trees
     with cluster_of(2) as cluster, distributed.Client(cluster) as client:
         victim = sorted(client.scheduler_info(n_workers=-1)["workers"])[1]
@@ -224,12 +224,13 @@ def test_a_worker_killed_in_lightgbm_ends_the_training_and_the_other_does_not_wa
 
 
 @pytest.mark.posix
-def test_a_worker_killed_while_slopes_are_computed_ends_the_training(tmp_path):
-    ends(tmp_path, "worker .* was lost", 2, victim=0, kills=0)
+def test_a_worker_killed_while_slopes_are_computed_ends_the_training(tmp_path, short_grace):
+    with forked_workers():
+        ends(tmp_path, "worker .* was lost", 2, victim=0, kills=0)
 
 
 @pytest.mark.posix
-def test_a_lost_scheduler_ends_the_training(tmp_path):
+def test_a_lost_scheduler_ends_the_training(tmp_path, short_grace):
     def dask(*words):
         words = [sys.executable, "-m", *words, "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", file]
         return subprocess.Popen(words, stderr=subprocess.DEVNULL)
@@ -237,7 +238,7 @@ def test_a_lost_scheduler_ends_the_training(tmp_path):
     file = tmp_path / "scheduler.json"
     with dask("distributed.cli.dask_scheduler", "--port", "0") as scheduler:
         with dask("distributed.cli.dask_worker", "--no-nanny") as worker:
-            with distributed.Client(scheduler_file=str(file), timeout=5) as client:
+            with distributed.Client(scheduler_file=str(file), timeout=2) as client:
                 client.wait_for_workers(1, timeout=30)
                 (victim,) = client.scheduler_info()["workers"]
                 ends(tmp_path, "the scheduler was lost", client, victim=victim, kills=scheduler.pid)
@@ -245,7 +246,7 @@ def test_a_lost_scheduler_ends_the_training(tmp_path):
         scheduler.kill()
 
 
-def test_an_error_on_one_worker_reaches_the_caller_and_the_other_worker_works_again(client):
+def test_an_error_on_one_worker_reaches_the_caller_and_the_other_worker_works_again(client, short_grace):
     with pytest.raises(ArithmeticError, match="this loss fails"):
         small(Doomed(STEEP, victim=1), n_trees=100_000).fit(TRAIN, engine=client)
     client.wait_for_workers(2, timeout=30)
