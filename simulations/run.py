@@ -22,6 +22,8 @@ import dcglearn as dl
 from dcglearn.foundation.processes import in_processes
 from simulations.claims import Claim, interval
 
+CONNECT = 10.0
+"""Seconds to wait for a Dask scheduler to answer."""
 STYLES = dl.plots.LINE_STYLES
 SUFFIXES = (".csv", ".png", ".pdf")
 TRUTHS = ("D1", "D2")
@@ -142,7 +144,7 @@ def _over_cluster(run_task: Callable[..., Any], tasks: Sequence[Any], address: s
     except ImportError as error:
         raise dl.InputError("a cluster needs Dask: pip install 'dcglearn[dask]'") from error
     try:
-        client = Client(address, timeout=10)
+        client = Client(address, timeout=CONNECT)
     except (OSError, ValueError) as error:
         raise dl.InputError(f"--dask {address}: no scheduler answers at this address ({error})") from error
     with client, client.get_executor(pure=False) as pool:

@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+import simulations.__main__  # noqa: E402
 from simulations import run  # noqa: E402
+from tests.clusters import cluster_of  # noqa: E402
 
 FIGURES = sorted(path.stem for path in (ROOT / "simulations").glob("figure_*.py"))
 STUDIES = sorted(path.stem for path in (ROOT / "simulations").glob("study_*.py"))
@@ -27,6 +30,15 @@ def options(folder, *more):
     return run.parser("").parse_args(["--folder", str(folder), "--jobs", "1", *more])
 
 
+@pytest.fixture(scope="module")
+def figure_09(tmp_path_factory):
+    """Return the program of figure 9, and a folder with its quick results of two repeats."""
+    folder = tmp_path_factory.mktemp("figure_09")
+    module = importlib.import_module("simulations.figure_09")
+    run.produce(module, options(folder, "--quick", "--repeats", "2"))
+    return module, folder
+
+
 @pytest.fixture(scope="session")
 def quick(tmp_path_factory):
     """Return a function from a program's name to its quick table, made once."""
@@ -34,7 +46,7 @@ def quick(tmp_path_factory):
 
     def table(name):
         module = importlib.import_module(f"simulations.{name}")
-        assert run.produce(module, options(folder, "--quick"))
+        assert run.produce(module, options(folder, "--quick", "--repeats", "2"))
         for suffix, magic in ((".png", b"\x89PNG"), (".pdf", b"%PDF"), (".csv", b"# seed=0")):
             assert (folder / f"{name}{suffix}").read_bytes().startswith(magic)
         return run.read(folder, name)
@@ -315,7 +327,7 @@ class TestTheRankersPapers:
         assert far[1] < 0.02
         assert far[0] > 10 * far[1]
         steps = table.filter(what="lemma", line="steps, sigma = 2^2")["value"]
-        assert len(steps) == 15
+        assert len(steps) == 10  # five factors, two repeats
         assert steps.max() < 1e-12
         gaps = [mean(table, "value", what="gap", line="n = 10", x=x) for x in (16.0, 2.0**-8)]
         assert gaps[0] < gaps[1]
@@ -385,21 +397,19 @@ def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
     assert "nothing to compare" in capsys.readouterr().err
 
 
-def test_a_cluster_gives_the_same_bytes(tmp_path, monkeypatch):
+def test_a_cluster_gives_the_same_bytes(tmp_path, monkeypatch, figure_09):
     from dcglearn import InputError
 
-    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("distributed")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    module = importlib.import_module("simulations.figure_09")
-    for folder in ("local", "cluster"):
-        (tmp_path / folder).mkdir()
-    run.produce(module, options(tmp_path / "local", "--quick", "--repeats", "2"))
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster:
+    module, local = figure_09
+    with cluster_of(1) as cluster:
         dask = ["--quick", "--repeats", "2", "--dask", cluster.scheduler_address]
-        run.produce(module, options(tmp_path / "cluster", *dask))
-    assert (tmp_path / "local/figure_09.csv").read_bytes() == (tmp_path / "cluster/figure_09.csv").read_bytes()
+        run.produce(module, options(tmp_path, *dask))
+    assert (tmp_path / "figure_09.csv").read_bytes() == (local / "figure_09.csv").read_bytes()
+    monkeypatch.setattr(run, "CONNECT", 0.5)
     with pytest.raises(InputError, match="no scheduler answers"):
-        run.produce(module, options(tmp_path / "cluster", "--quick", "--force", "--dask", "tcp://127.0.0.1:1"))
+        run.produce(module, options(tmp_path, "--quick", "--force", "--dask", "tcp://127.0.0.1:1"))
 
 
 def test_every_program_is_tested_here():
@@ -407,14 +417,12 @@ def test_every_program_is_tested_here():
     assert all(f'"{name}"' in text for name in FIGURES + STUDIES + THEORY + TRAINING)
 
 
-def test_same_seed_same_bytes_for_any_number_of_processes(tmp_path):
-    module = importlib.import_module("simulations.figure_09")
-    results = []
-    for folder, jobs in (("one", "1"), ("again", "1"), ("two", "2")):
-        (tmp_path / folder).mkdir()
-        run.produce(module, options(tmp_path / folder, "--quick", "--repeats", "2", "--jobs", jobs))
-        results.append([(tmp_path / folder / f"figure_09{suffix}").read_bytes() for suffix in run.SUFFIXES])
-    assert results[0] == results[1] == results[2]
+def test_same_seed_same_bytes_for_any_number_of_processes(tmp_path, figure_09):
+    module, folder = figure_09
+    before = [(folder / f"figure_09{suffix}").read_bytes() for suffix in run.SUFFIXES]
+    for jobs in ("1", "2"):
+        run.produce(module, options(tmp_path, "--quick", "--repeats", "2", "--jobs", jobs, "--force"))
+        assert [(tmp_path / f"figure_09{suffix}").read_bytes() for suffix in run.SUFFIXES] == before
 
 
 def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(tmp_path, monkeypatch):
@@ -436,30 +444,31 @@ def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(t
         run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))
 
 
-def test_pictures_are_drawn_again_from_the_table(tmp_path, monkeypatch):
+def test_pictures_are_drawn_again_from_the_table(tmp_path, monkeypatch, figure_09):
     import dcglearn as dl
 
-    module = importlib.import_module("simulations.figure_09")
+    module, made = figure_09
     with pytest.raises(dl.InputError, match=r"figure_09\.csv does not exist; run without --redraw"):
         run.produce(module, options(tmp_path, "--redraw"))
-    claims = run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    (tmp_path / "figure_09.png").unlink()
+    folder = shutil.copytree(made, tmp_path / "folder")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / "figure_09.png").unlink()
     monkeypatch.setattr(module, "simulate", None)
-    assert run.produce(module, options(tmp_path, "--redraw")) == claims
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert run.produce(module, options(folder, "--redraw")) == run.tested(module, made)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_results_of_other_options_are_kept_unless_forced(tmp_path):
+def test_results_of_other_options_are_kept_unless_forced(tmp_path, figure_09):
     import dcglearn as dl
 
-    module = importlib.import_module("simulations.figure_03_04")
-    run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))
+    module, made = figure_09
+    folder = shutil.copytree(made, tmp_path / "folder")
     other = ("--quick", "--repeats", "2", "--seed", "1")
     with pytest.raises(dl.InputError, match="other options"):
-        run.produce(module, options(tmp_path, *other))
-    run.produce(module, options(tmp_path, *other, "--force"))
-    assert (tmp_path / "figure_03_04.csv").read_text().startswith("# seed=1 repeats=2 quick=True\n")
+        run.produce(module, options(folder, *other))
+    assert (folder / "figure_09.csv").read_bytes() == (made / "figure_09.csv").read_bytes()
+    run.produce(module, options(folder, *other, "--force"))
+    assert (folder / "figure_09.csv").read_text().startswith("# seed=1 repeats=2 quick=True\n")
 
 
 @pytest.mark.parametrize(
@@ -469,18 +478,24 @@ def test_results_of_other_options_are_kept_unless_forced(tmp_path):
         (["figure_09", "--seed", "-1"], "seed=-1: must be at least 0"),
         (["figure_09", "--jobs", "0"], "jobs=0: must be at least 1"),
         (["figure_09", "--folder", "/nowhere"], "does not exist"),
-        (["figure_9"], "none of all, figures, studies"),
     ],
 )
-def test_bad_settings_end_with_status_2(arguments, message, tmp_path):
+def test_bad_settings_end_with_status_2(arguments, message, tmp_path, monkeypatch, capsys):
     if "--folder" not in arguments:
         arguments = [*arguments, "--folder", str(tmp_path)]
-    done = subprocess.run(
-        [sys.executable, "-m", "simulations", *arguments], capture_output=True, text=True, cwd=ROOT, check=False
-    )
-    assert done.returncode == 2
-    assert message in done.stderr
+    monkeypatch.setattr(sys, "argv", ["simulations", *arguments])
+    with pytest.raises(SystemExit) as end:
+        simulations.__main__.main()
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_the_module_runs_as_a_program(tmp_path):
+    call = [sys.executable, "-m", "simulations", "figure_9", "--folder", str(tmp_path)]
+    done = subprocess.run(call, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "none of all, figures, studies" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_the_kernels_of_linear_algebra_are_fixed_before_numpy_is_loaded():
