@@ -18,6 +18,7 @@ from pathlib import Path
 import polars as pl
 
 import dcglearn as dl
+from dcglearn.letor.folds import Fold
 
 HERE = Path(__file__).parent
 TABLE = HERE / "letor_synthetic.csv"
@@ -25,9 +26,9 @@ PAGE = HERE.parent / "docs" / "rankers.md"
 SUMMARY = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")
 
 
-def synthetic(folder: Path, n_queries: int = 106) -> None:
-    """Write the synthetic folds."""
-    dl.write_folds(dl.letor_folds(dl.simulate.letor_queries(n_queries, seed=0)), folder)
+def synthetic(n_queries: int = 106) -> list[Fold]:
+    """Return the synthetic folds."""
+    return dl.letor_folds(dl.simulate.letor_queries(n_queries, seed=0))
 
 
 def means(result: object) -> pl.DataFrame:
@@ -75,7 +76,7 @@ def main() -> None:
     methods = ["ridge", "RankSVM", "ListNet"] if options.quick else None
     with tempfile.TemporaryDirectory() as folder:
         if options.data is None:
-            synthetic(Path(folder), 20 if options.quick else 106)
+            dl.write_folds(synthetic(20 if options.quick else 106), folder)
         data = options.data or folder
         keep = {} if options.output is None else {"output": options.output, "resume": True}
         grid = "quick" if options.quick else "default"

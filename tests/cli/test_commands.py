@@ -275,12 +275,14 @@ class TestAsAProcess:
     """What only a process of its own shows."""
 
     def test_version_and_no_arguments(self):
-        assert run("--version").stdout.startswith("dcglearn 0.")
-        assert "Usage" in run().stdout + run().stderr
+        version = run("--version").stdout
+        assert version.startswith("dcglearn 0.")
+        alone = run()
+        assert "Usage" in alone.stdout + alone.stderr
         module = subprocess.run(
             [sys.executable, "-m", "dcglearn", "--version"], capture_output=True, text=True, check=True
         )
-        assert module.stdout == run("--version").stdout
+        assert module.stdout == version
 
     def test_standard_input(self, log):
         done = run("learn", "-", stdin=log.read_text())

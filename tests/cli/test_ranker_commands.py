@@ -18,6 +18,7 @@ from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.synthetic import letor_queries
+from tests.clusters import forked_workers
 
 SAVED = Path(__file__).parents[1] / "saved"
 
@@ -164,7 +165,8 @@ def test_trees_over_a_cluster(dcglearn, data):
     assert status == 0 and "DaskBoostedRanker" in out
     status, _, err = dcglearn(*asked, "--model", "trees", "--workers", "1", "--resume")
     assert status == 2 and "--resume: trees over a cluster have no checkpoints" in err
-    status, out, err = dcglearn(*asked, "--model", "trees", "--workers", "1")
+    with forked_workers():
+        status, out, err = dcglearn(*asked, "--model", "trees", "--workers", "1")
     assert status == 0, err
     assert "trees: " in out and "on the validation data" in out
     assert re.fullmatch(r"model\.json trees-[0-9a-f]{16}\.txt", names_in(data / "model"))
