@@ -2,6 +2,8 @@
 
 python -m simulations.real_logs satisfaction.jsonl other.jsonl --splits 10
 python -m simulations.real_logs users.jsonl --pad --depth 10     (holds out raters if the log has groups, else lists)
+python -m simulations.real_logs pairs.jsonl --judgements         (side-by-side judgements; holds out queries, if named)
+python -m simulations.real_logs satisfaction.jsonl --form-auto   (the forms beyond the DCG, and which one is chosen)
 """
 
 from __future__ import annotations
@@ -16,12 +18,13 @@ import polars as pl
 from tqdm import tqdm
 
 import dcglearn as dl
+from simulations.real_forms import chosen_rows, form_rows, measure, probability_rows, unit_of
 from simulations.run import paired
 
 
 def shares(log: dl.Preferences, share: float, seed: int) -> dict[str, float]:
     """Return the share of held-out preferences that each learner respects."""
-    train, test = log.split(share, seed=seed, by="list" if log.rater is None else "rater")
+    train, test = log.split(share, seed=seed, by=unit_of(log))
     textbook = dl.textbook_dcgs(log.n_grades, log.depth)
     best = max(textbook.values(), key=lambda dcg: train.agreement(dcg).share)
     qp = dl.UtilityLearner(C=dl.choose_C(train, seed=seed).C).fit(train)
@@ -54,10 +57,21 @@ def table(logs: dict[str, dl.Preferences], share: float, splits: int, seed: int)
     return pl.DataFrame(rows)
 
 
+def learner_rows(results: pl.DataFrame) -> list[str]:
+    """Return one line per log and learner."""
+    lines = [f"{'log':<12}{'learner':<28}{'share':>8}   lead over the textbook DCG that is best in training"]
+    for row in results.iter_rows(named=True):
+        lead = f"{row['ahead']:+.4f} ± {row['error']:.4f}"
+        lines.append(f"{row['log']:<12}{row['learner']:<28}{row['share']:>8.4f}   {lead}")
+    return lines
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the logs that exist and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("logs", nargs="+", metavar="LOG", help="files that `dcglearn learn --ratings` reads")
+    parser.add_argument("--judgements", action="store_true", help="the files hold preferences, not rated lists")
+    parser.add_argument("--form-auto", action="store_true", help="compare the forms, and the one that is chosen")
     parser.add_argument("--splits", type=int, default=10, help="random splits (default 10)")
     parser.add_argument("--share", type=float, default=0.8, help="share of lists or raters in training (default 0.8)")
     parser.add_argument("--seed", type=int, default=0)
@@ -72,16 +86,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not Path(path).exists():
             print(f"{path} does not exist and is left out", file=sys.stderr)
             continue
-        logs[Path(path).stem] = dl.read_ratings(path, options.grades, depth=options.depth, pad=options.pad)
+        read = dl.read_preferences if options.judgements else dl.read_ratings
+        logs[Path(path).stem] = read(path, options.grades, depth=options.depth, pad=options.pad)
     if not logs:
         print("none of the logs exists; nothing to compare", file=sys.stderr)
         return
     if options.splits < 2:
         raise dl.InputError(f"--splits {options.splits}: must be at least 2")
-    results = table(logs, options.share, options.splits, options.seed)
-    print(f"{'log':<12}{'learner':<28}{'share':>8}   lead over the textbook DCG that is best in training")
-    for row in results.iter_rows(named=True):
-        print(f"{row['log']:<12}{row['learner']:<28}{row['share']:>8.4f}   {row['ahead']:+.4f} ± {row['error']:.4f}")
+    if options.form_auto:
+        results = measure(logs, options.share, options.splits, options.seed)
+        lines = [*chosen_rows(results), "", *form_rows(results), "", *probability_rows(results)]
+    else:
+        results = table(logs, options.share, options.splits, options.seed)
+        lines = learner_rows(results)
+    print("\n".join(lines))
     if options.output is not None:
         results.write_csv(options.output)
 
