@@ -170,7 +170,9 @@ def bootstrap_bands(
     Percentile bands of the nonparametric bootstrap. The percentiles are moved outwards by ``sqrt(n / (n - p))`` for n
     units and p parameters, since a sample of n varies less than its source (Hesterberg 2015, section 4.1.3, where
     p = 1). On permutations of one multiset the data do not determine the level of the discounts (see the DCG's notes):
-    there the band shows the prior's choice.
+    there the band shows the prior's choice. With ``form="saturation"`` a stop probability common to all grades is the
+    same as a discount that falls by a constant factor: the log determines the ratios of the grades' ``1 - s``, and
+    the bands of discounts and stop probabilities also show the prior's choice.
 
     Examples
     --------

@@ -74,12 +74,13 @@ def test_without_stops_it_is_the_dcg():
     assert (utility.form, utility.dcg) == ("dcg", dcg)
 
 
-def test_one_stop_for_all_grades_is_a_geometric_discount():
+@pytest.mark.parametrize("stops", [np.zeros(5), np.array([0, 0.1, 0, 0.6, 1])])
+def test_a_stop_common_to_all_grades_is_a_geometric_discount(stops):
     lists = np.random.default_rng(0).integers(0, 5, (200, 10))
-    rbp = ListUtility(np.arange(5) / 4, 0.2 * np.ones(10), stops=np.full(5, 0.2))
-    np.testing.assert_allclose(
-        rbp.score(lists), DCG(np.arange(5) / 4, 0.2 * 0.8 ** np.arange(10)).score(lists), rtol=1e-12
-    )
+    gains, discounts = np.arange(5) / 4, 1 / np.arange(1.0, 11)
+    common = ListUtility(gains, discounts, stops=1 - 0.8 * (1 - stops))
+    other = ListUtility(gains, discounts * 0.8 ** np.arange(10), stops=stops)
+    np.testing.assert_allclose(common.score(lists), other.score(lists), rtol=1e-12)
 
 
 def test_too_many_states_are_refused_but_not_where_the_order_by_gain_is_best():
