@@ -54,7 +54,8 @@ class LearnerOptions:
     ] = "auto"
     ridge: Annotated[float | None, typer.Option(help="dcg: strength of the prior for smooth curves.")] = None
     form: Annotated[
-        Form, typer.Option(help="dcg: a sum, a stop probability per grade, a share of the best result; or chosen.")
+        Form,
+        typer.Option(help="dcg: a sum (dcg), stop probabilities (saturation), a share of the best result, or chosen."),
     ] = "dcg"
     prior: Annotated[
         str | None, typer.Option(metavar="METRIC", help="dcg: shrink to this file or GAIN-DISCOUNT; for small logs.")

@@ -357,7 +357,10 @@ class DCGLearner(PairLearner):
                 f'form="{self.form}" needs the log in memory, without checkpoint=; form="dcg" does not', see="whole-log"
             )
         if self.form == "auto" and LOSSES.get(self.loss_) != LIKELIHOOD:
-            raise InputError(f'form="auto" compares likelihoods, which loss="{self.loss}" has not; give a form')
+            raise InputError(
+                f'form="auto" compares likelihoods, and loss="{self.loss}" is none: '
+                'give form="dcg", "saturation" or "best", or loss="robust"'
+            )
 
     def _prior(self, n_grades: int, depth: int) -> DCG | None:
         """Return the prior as a DCG; one without a depth of its own is as deep as the lists."""

@@ -293,7 +293,11 @@ def _sentences(
         sentences.append(
             f"where lists recur, the learned DCG respects {dcg.covered_share:.1%} of the preferences, and any function "
             f"of the grades at most about {ceiling.share:.1%}: "
-            + (f"{100 * left:.1f} points are left" if ceiling.interval[0] > dcg.covered_share else "level within error")
+            + (
+                f"{100 * left:.1f} points are left"
+                if ceiling.interval[0] > dcg.covered_share
+                else "no gap beyond error"
+            )
         )
     if free.shown:
         sentences.append(
@@ -315,7 +319,10 @@ def _sentences(
     likely = [part for part in forms if part.more_likely]
     if likely:
         name = max(likely, key=lambda part: part.log_likelihood).name
-        sentences.append(f"{name} tells better how sure a preference is, but not which list is preferred")
+        sentences.append(
+            f"preferences are more likely under {name}, which is not shown to respect more of them: it tells better "
+            "how sure an order is"
+        )
     return sentences
 
 

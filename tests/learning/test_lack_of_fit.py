@@ -6,9 +6,10 @@ from scipy.special import expit
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning import lack_of_fit as module
-from dcglearn.learning.held_out_values import folds_of, held_out_values
+from dcglearn.learning.dcg_learner import DCGLearner
+from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values
 from dcglearn.learning.lack_of_fit import LackOfFit, Part, lack_of_fit, meaning
-from dcglearn.learning.resampling import mean_and_error
+from dcglearn.learning.resampling import mean_and_error, natural_unit, resampled_weights
 from dcglearn.learning.segment_test import segment_test
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
@@ -30,15 +31,20 @@ def one_partition():
         yield
 
 
-@pytest.fixture(scope="module")
-def of_enough():
-    """The parts of a log of 400 judgements by people for whom one good answer is enough."""
+def judged_enough():
+    """Return 400 judgements by people for whom one good answer is enough."""
     rng = np.random.default_rng(0)
     pairs = rng.choice(3, (400, 2, 5), p=[0.4, 0.3, 0.3])
     first, second = ENOUGH.score(pairs[:, 0]), ENOUGH.score(pairs[:, 1])
     swap = rng.random(400) > expit(30 * (first - second))
     pairs[swap] = pairs[swap, ::-1]
-    return lack_of_fit(Preferences(pairs, n_grades=3))
+    return Preferences(pairs, n_grades=3)
+
+
+@pytest.fixture(scope="module")
+def of_enough():
+    """The parts of such a log."""
+    return lack_of_fit(judged_enough())
 
 
 def test_saturation_is_found_where_one_good_answer_is_enough(of_enough):
@@ -87,6 +93,29 @@ def test_standard_errors_of_clusters_are_those_of_simulated_logs():
             errors.append(error)
         assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(means), rel=0.15)
     assert np.array(errors).shape == (400, 2)
+
+
+def rated_lists():
+    """Return a log of rated lists of six documents, each with a worth of its own beside its grades."""
+    rng = np.random.default_rng(0)
+    lists = (rng.random((1500, 6)) < 0.3).astype(int)
+    own = rng.normal(0, 0.4, 64)[lists @ (1 << np.arange(6))]
+    return Preferences.from_ratings(lists, np.round(2 * lists.any(axis=1) + lists[:, 0] + own + rng.normal(size=1500)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("log", [rated_lists, judged_enough])
+def test_errors_by_list_are_those_of_a_bootstrap_but_for_what_is_particular_to_pairs(log):
+    given = decided_pairs(log())
+    assert natural_unit(given) == "list"
+    held_out, _ = module._held_out(given, "list", DCGLearner(), 0)
+    pairs = given[held_out.rows]
+    leads = (held_out.values - held_out.values[:, :1])[:, 1:]
+    weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
+    _, errors = mean_and_error(leads, weight, pairs.clusters("list"))
+    drawn = resampled_weights(pairs, "list", 400, seed=0)
+    ratio = np.std([leads @ one / one.sum() for one in drawn], axis=0, ddof=1) / errors
+    assert (ratio > 0.9).all() and (ratio < 1.1 * np.sqrt(3)).all()  # a bootstrap counts a pair's own part 3 times
 
 
 def test_the_parts_are_drawn_with_their_intervals_and_the_ceiling(of_enough):
