@@ -1,7 +1,8 @@
-"""The compiled step from derivatives in gains, discounts and thresholds to those in the parameters.
+"""The compiled steps between parameters and curves: points, what the prior charges, and derivatives.
 
 `direct_fit` says what the parameters are. Here a layout counts them: alpha, delta with the log sharpness, logits of
-error (0 or 1), threshold steps; then it names the first threshold that is a parameter.
+error (0 or 1), threshold steps; then it names the first threshold that is a parameter. Deviations of judges' logits, if
+any, follow.
 """
 
 from __future__ import annotations
@@ -9,6 +10,72 @@ from __future__ import annotations
 import math
 
 from dcglearn.foundation.compiled import njit
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fill_points(layout, thetas, gains, discounts, thresholds, errors):
+    """Set gains, shape (B, L), discounts times sharpness, (B, K), thresholds and judges' error rates of B points.
+
+    What is not a parameter stays as it is: the gain of the worst grade, other thresholds, errors without logits.
+    """
+    n_alpha, n_falls, n_error, n_rises, first = layout
+    sharp = n_alpha + n_falls - 1
+    judges = sharp + 1 + n_error + n_rises
+    for b in range(len(thetas)):
+        total = 0.0
+        for j in range(n_alpha):
+            total += math.exp(thetas[b, j])
+            gains[b, j + 1] = total
+        for g in range(n_alpha + 1):
+            gains[b, g] /= total
+        fallen, total = 0.0, 0.0
+        for k in range(n_falls):
+            discounts[b, k] = math.exp(-fallen)
+            total += discounts[b, k]
+            fallen += thetas[b, n_alpha + k]
+        size = math.exp(thetas[b, sharp]) / total
+        for k in range(n_falls):
+            discounts[b, k] *= size
+        for r in range(errors.shape[1] if n_error else 0):
+            logit = thetas[b, sharp + 1] + (thetas[b, judges + r] if judges < thetas.shape[1] else 0.0)
+            errors[b, r] = 1.0 / (1.0 + math.exp(-logit))
+        total = 0.0
+        for j in range(n_rises):
+            total += math.exp(thetas[b, judges - n_rises + j])
+            thresholds[b, first + j] = total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_prior(linear, bent, normals, size, thetas, values, gradients, dense):
+    """Add a `CurvePrior` at B points, with derivatives, to values, (B,), gradients, (B, p), and Hessians, (B, d, d).
+
+    `linear`, shape (q, d), are the linear functions that it charges, of which the first are bends, less `bent`;
+    `normals` holds precision and pull, (p,) each, and `size` the ridge and the knee.
+    """
+    precision, pull = normals
+    ridge, knee = size
+    for b in range(len(thetas)):
+        for x in range(thetas.shape[1]):
+            values[b] += (0.5 * precision[x] * thetas[b, x] - pull[x]) * thetas[b, x]
+            gradients[b, x] += precision[x] * thetas[b, x] - pull[x]
+        for x in range(linear.shape[1]):
+            dense[b, x, x] += precision[x]
+        for q in range(len(linear)):
+            slope, bend = 0.0, 1.0
+            for x in range(linear.shape[1]):
+                slope += linear[q, x] * thetas[b, x]
+            if q < len(bent):
+                slope -= bent[q]
+                root = math.sqrt(1.0 + slope * slope / (knee * knee))
+                values[b] += ridge * knee * knee * (root - 1.0)
+                slope, bend = ridge * slope / root, ridge / (root * root * root)
+            else:
+                values[b] += 0.5 * slope * slope
+            for x in range(linear.shape[1]):
+                if linear[q, x] != 0.0:
+                    gradients[b, x] += slope * linear[q, x]
+                    for y in range(linear.shape[1]):
+                        dense[b, x, y] += bend * linear[q, x] * linear[q, y]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.learning.curve_kernel import add_prior
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -44,30 +46,16 @@ class CurvePrior:
 
     def at(self, thetas: Floats) -> tuple[Floats, Floats, Floats]:
         """Return values (B,), gradients (B, p) and, of the first d parameters, the Hessians (B, d, d)."""
-        d, n_bends = self.rows.shape[1], len(self.rows)
-        slopes = thetas[:, :d] @ self._linear.T
-        bends = slopes[:, :n_bends]
-        bends -= self.bent
-        root = np.sqrt(1 + (bends / KNEE) ** 2)
-        smooth = self.precision * thetas
-        gradient = smooth - self.pull
-        value = 0.5 * ((gradient - self.pull) * thetas).sum(axis=1) + self.level
-        value += self.ridge * KNEE**2 * (root - 1).sum(axis=1) + 0.5 * (slopes[:, n_bends:] ** 2).sum(axis=1)
-        bends *= self.ridge / root
-        gradient[:, :d] += slopes @ self._linear
-        hessian = (self.ridge / root**3)[:, None, :] * self.rows.T @ self.rows
-        return value, gradient, hessian + self._of_normals
+        n, d = len(thetas), self.rows.shape[1]
+        values, gradients, dense = np.full(n, self.level), np.zeros(thetas.shape), np.zeros((n, d, d))
+        normals = self.precision, self.pull
+        add_prior(self._linear, self.bent, normals, (self.ridge, KNEE), thetas, values, gradients, dense)
+        return values, gradients, dense
 
     @cached_property
     def _linear(self) -> Floats:
         """The linear functions that are charged, bends first."""
         return np.concatenate([self.rows, self.functionals])
-
-    @cached_property
-    def _of_normals(self) -> Floats:
-        """Second derivatives of the normal distributions, shape (d, d)."""
-        normals: Floats = self.functionals.T @ self.functionals + np.diag(self.precision[: self.rows.shape[1]])
-        return normals
 
 
 @dataclass(frozen=True)

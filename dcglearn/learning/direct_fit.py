@@ -14,9 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
 
-from dcglearn.learning.curve_kernel import add_in_parameters
+from dcglearn.learning.curve_kernel import add_in_parameters, fill_points
 from dcglearn.learning.curve_prior import CurvePrior, CurveShape, curve_prior
 from dcglearn.learning.judgement_costs import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.pair_loss import JudgementSource, LossSums, Points
@@ -147,26 +146,14 @@ class Model:
 
     def points(self, thetas: Floats) -> Points:
         """Return gains, discounts times sharpness, and judges at parameters, shape (B, p)."""
-        # NumPy 2.0 rounds exp of a strided column otherwise if the result happens to lie near it in memory.
-        columns = (np.ascontiguousarray(thetas[:, part]) for part in self.parts)
-        alpha, delta, sharp, error, thresholds, raters = columns
         n = len(thetas)
-        gains, discounts = np.zeros((n, self.n_grades)), np.zeros((n, self.depth))
-        np.cumsum(np.exp(alpha), axis=1, out=gains[:, 1:])
-        gains /= gains[:, -1:]
-        np.cumsum(delta, axis=1, out=discounts[:, 1:])
-        np.exp(-discounts, out=discounts)
-        discounts *= np.exp(sharp) / discounts.sum(axis=1, keepdims=True)
-        errors = np.zeros((n, self.n_raters))
-        if self.with_errors:
-            errors[:] = expit(error + raters if raters.shape[1] else error)
+        gains, discounts, errors = (np.zeros((n, size)) for size in (self.n_grades, self.depth, self.n_raters))
+        thresholds = np.zeros((n, self.n_levels + 2))
+        thresholds[:, -1] = np.inf
         if self.margins is not None:
-            return Points(gains, discounts, np.tile(self.margins, (n, 1)), errors)
-        cuts = np.zeros((n, self.n_levels + 2))
-        cuts[:, -1] = np.inf
-        if thresholds.shape[1]:
-            np.cumsum(np.exp(thresholds), axis=1, out=cuts[:, 1 if self.ties else 2 : -1])
-        return Points(gains, discounts, cuts, errors)
+            thresholds[:] = self.margins
+        fill_points(self.layout, thetas, gains, discounts, thresholds, errors)
+        return Points(gains, discounts, thresholds, errors)
 
     def objective(self, theta: Floats, judgements: JudgementSource, share: float) -> tuple[float, Floats]:
         """Return ``share * loss + prior`` and its gradient, shape (p,)."""
@@ -234,7 +221,8 @@ class Objective:
         value, gradient, dense = model.prior.at(thetas)
         n, d = dense.shape[:2]
         n_tips = thetas.shape[1] - d
-        cross, tips = np.zeros((n, n_tips, d)), np.tile(model.prior.precision[d:], (n, 1))
+        cross, tips = np.zeros((n, n_tips, d)), np.zeros((n, n_tips))
+        tips += model.prior.precision[d:]
         local = Local(value + self.share * sums.loss, gradient, dense, cross, tips)
         if order > VALUE:
             _add_loss(model, thetas, self.share, points, sums, local)

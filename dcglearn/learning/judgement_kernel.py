@@ -13,82 +13,117 @@ import numpy as np
 from dcglearn.foundation.compiled import njit
 from dcglearn.learning.judgement_costs import CURVATURE, TAIL, VALUE
 
-RUN = 64
+RUN = 120
 """Judgements whose losses and second derivatives are added at once."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_preferences(first, second, rater, weight, tables, gains, discounts, errors, order, sums, far, work):
+def add_preferences(first, second, rater, weight, tables, gains, discounts, errors, order, sums, work):
     """Add the losses of preferences without strengths, in a log without ties, and their derivatives up to an order.
 
     `first` and `second` are the lists, shape (n, K) each, `rater` and `weight` have shape (n,) or (1,), and `tables`
     are the utilities, shape (B, K (L + 1)). Error rates of zero are no variables. `sums` are the losses, (B,), their
     slopes in the utilities, (B, K (L + 1)), and in the error rates, (B, R), the second derivatives in these, (B, R),
-    and `curved` as in `add_derivatives`, whose last R rows are those of the error rates. Of pairs whose slopes in z are
-    negligible, only the weights are added to `far`, (B, R, 2): first those of the pairs that the model contradicts.
-    `work` is memory of the shape (L + 1 + K, RUN), twice.
+    and `curved` as in `add_derivatives`, whose last R rows are those of the error rates. `work` is memory of the shapes
+    (R, 2), zero, (L + 1 + K, RUN), (RUN,), (L + 2 + K, RUN) and, of integers, (RUN,).
     """
     losses, of_tables, of_errors, of_errors_twice, curved = sums
     width, depth = gains.shape[1], discounts.shape[1]
-    of_judges = curved.shape[1] - errors.shape[1]
-    u, bent = work
+    far, u, bends, bent, judge = work
     for b in range(len(gains)):
-        for start in range(0, len(first), RUN):
-            loss, m = 0.0, 0
-            for i in range(start, min(start + RUN, len(first))):
-                z = 0.0
-                for k in range(depth):
-                    better, worse = np.uint64(k * width + 1 + first[i, k]), np.uint64(k * width + 1 + second[i, k])
-                    z += tables[b, better] - tables[b, worse]
-                r = rater[i if len(rater) > 1 else 0]
-                v, e = weight[i if len(weight) > 1 else 0], errors[b, r]
-                if z > TAIL or (z < -TAIL and e > 0.0):
-                    far[b, r, int(z > 0.0)] += v
-                    continue
-                log_chance, slope, bend, of_error, across = _preference(z, e)
-                loss -= v * log_chance
-                if order == VALUE:
-                    continue
-                of_errors[b, r] += v * of_error
+        loss, m = 0.0, np.int64(0)  # a plain 0 would be compiled for as a type of its own
+        for i in range(len(first) + 1):
+            if m == RUN or (m > 0 and i == len(first)):
+                _add_products(b, u, bends, bent, judge, m, errors.shape[1], curved)
+                m = 0
+            if i == len(first):
+                break
+            z = 0.0
+            for k in range(depth):
+                better, worse = np.uint64(k * width + 1 + first[i, k]), np.uint64(k * width + 1 + second[i, k])
+                z += tables[b, better] - tables[b, worse]
+            r = rater[i if len(rater) > 1 else 0]
+            v, e = weight[i if len(weight) > 1 else 0], errors[b, r]
+            if z > TAIL or (z < -TAIL and e > 0.0):
+                far[r, int(z > 0.0)] += v
+                continue
+            log_chance, slope, bend, of_error, across = _preference(z, e)
+            loss -= v * log_chance
+            if order == VALUE:
+                continue
+            of_errors[b, r] += v * of_error
+            if order == CURVATURE:
+                of_errors_twice[b, r] += v * of_error * of_error
+                bends[m], bent[len(u), m], judge[m] = v * bend, v * across, r
                 for g in range(width):
                     u[g, m] = 0.0
-                for k in range(depth):
-                    better, worse = np.uint64(first[i, k] + 1), np.uint64(second[i, k] + 1)
-                    of_tables[b, np.uint64(k * width) + better] += v * slope
-                    of_tables[b, np.uint64(k * width) + worse] -= v * slope
+            for k in range(depth):
+                better, worse = np.uint64(first[i, k] + 1), np.uint64(second[i, k] + 1)
+                of_tables[b, np.uint64(k * width) + better] += v * slope
+                of_tables[b, np.uint64(k * width) + worse] -= v * slope
+                if order == CURVATURE:
                     u[better, m] += discounts[b, k]
                     u[worse, m] -= discounts[b, k]
                     u[width + k, m] = gains[b, better] - gains[b, worse]
+            m += int(order == CURVATURE)
+        losses[b] += loss
+        _add_far(b, far, errors, order, losses, of_errors, of_errors_twice)
+
+
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
+def _add_products(b, u, bends, bent, judge, m, n_judges, curved):
+    """Add the products of m columns of u, times their bends, and by judge those with the last row of `bent`."""
+    last = len(u)
+    first_judge = curved.shape[1] - n_judges
+    for x in range(last):
+        for j in range(m):
+            bent[x, j] = bends[j] * u[x, j]
+        for y in range(x + 1):
+            curved[b, x, y] += _product(bent, x, u, y, m)
+            curved[b, y, x] = curved[b, x, y]
+        if n_judges == 1:
+            curved[b, first_judge, x] += _product(bent, last, u, x, m)
+        else:
+            for j in range(m):
+                curved[b, first_judge + judge[j], x] += bent[last, j] * u[x, j]
+
+
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
+def _add_far(b, far, errors, order, losses, of_errors, of_errors_twice):
+    """Add pairs so clear that only error rates matter, and forget them.
+
+    `far`, shape (R, 2), holds the weights of those that the model contradicts, and of the others.
+    """
+    for r in range(len(far)):
+        for side in range(2):
+            rate, sign = (1.0 - errors[b, r], -1.0) if side else (max(errors[b, r], 1e-300), 1.0)
+            if far[r, side] > 0.0:
+                losses[b] -= far[r, side] * math.log(rate)
+                if order > VALUE:
+                    of_errors[b, r] -= sign * far[r, side] / rate
                 if order == CURVATURE:
-                    of_errors_twice[b, r] += v * of_error * of_error
-                    for x in range(len(u)):
-                        bent[x, m] = v * bend * u[x, m]
-                        curved[b, of_judges + r, x] += v * across * u[x, m]
-                    m += 1
-            losses[b] += loss
-            for x in range(len(u) if m else 0):
-                for y in range(x + 1):
-                    curved[b, x, y] += _product(bent, x, u, y, m)
-                    curved[b, y, x] = curved[b, x, y]
+                    of_errors_twice[b, r] += far[r, side] / (rate * rate)
+            far[r, side] = 0.0
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_listed_preferences(first, second, weight, worths, factors, errors, order, sums, far):
+def add_listed_preferences(first, second, weight, worths, factors, errors, order, sums, work):
     """Add what `add_preferences` does for one judge and pairs of m lists, given by their numbers, shape (n,) each.
 
     `worths` are the lists' utilities, shape (B, m), and `factors` their slopes in gains and discounts, (B, m, S). The
     derivatives in z are added up by list, (B, m) each: the first, those with the error rate, and the second. Of these
-    ``curved``, (B, S, S), holds the products of one list's factors and another's, once for each pair.
+    ``curved``, (B, S, S), holds the products of one list's factors and another's, once for each pair. `work` is
+    memory, zero, of the shapes (1, 2) and (S,).
     """
     losses, of_lists, of_errors, of_errors_twice, across_lists, bends, curved = sums
-    others = np.zeros(factors.shape[2])
+    far, others = work
     for b in range(len(worths)):
         loss, e = 0.0, errors[b, 0]
         for p in range(len(first)):
             i, j = np.uint64(first[p]), np.uint64(second[p])
             z, v = worths[b, i] - worths[b, j], weight[p if len(weight) > 1 else 0]
             if z > TAIL or (z < -TAIL and e > 0.0):
-                far[b, 0, int(z > 0.0)] += v
+                far[0, int(z > 0.0)] += v
             else:
                 log_chance, slope, bend, of_error, across = _preference(z, e)
                 loss -= v * log_chance
@@ -111,6 +146,7 @@ def add_listed_preferences(first, second, weight, worths, factors, errors, order
                     for y in range(len(others)):
                         curved[b, x, y] += factors[b, i, x] * others[y]
                 others[:] = 0.0
+        _add_far(b, far, errors, order, losses, of_errors, of_errors_twice)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -11,7 +11,7 @@ import numpy as np
 from dcglearn.foundation.threads import over_chunks
 from dcglearn.learning.judgement_costs import CURVATURE
 from dcglearn.learning.judgement_kernel import add_listed_preferences, add_lists, fill_factors
-from dcglearn.learning.pair_loss import Judgements, LossSums, add_far
+from dcglearn.learning.pair_loss import Judgements, LossSums
 from dcglearn.logs.unique_rows import list_numbers
 
 if TYPE_CHECKING:
@@ -64,7 +64,8 @@ class ListedJudgements(Judgements):
             sums = _ListSums.zeros(n, *factors.shape[1:])
             weight = self.weight[start:stop] if len(self.weight) > 1 else self.weight
             pairs = *self.numbers[:, start:stop], weight
-            add_listed_preferences(*pairs, worths, factors, points.errors, order, sums.arrays, sums.far)
+            work = np.zeros((1, 2)), np.zeros(factors.shape[2])
+            add_listed_preferences(*pairs, worths, factors, points.errors, order, sums.arrays, work)
             return sums
 
         total = reduce(_ListSums.__add__, over_chunks(part, len(self)))
@@ -73,7 +74,6 @@ class ListedJudgements(Judgements):
     def _of_lists(self, total: _ListSums, factors: Floats, points: Points, order: int) -> LossSums:
         """Return the sums over judgements from those by list."""
         n, size, n_thresholds = len(factors), factors.shape[2], points.thresholds.shape[1]
-        add_far(total.far, points.errors, total.loss, total.errors, total.errors_twice)
         n_all = size + n_thresholds if order == CURVATURE else 0
         joint, crossed = np.zeros((n, n_all, n_all)), np.zeros((n, 1, n_all))
         moment = np.zeros((n, points.discounts.shape[1], points.gains.shape[1]))
@@ -95,17 +95,16 @@ class _ListSums:
     across: Floats
     bends: Floats
     products: Floats
-    far: Floats
 
     @classmethod
     def zeros(cls, n: int, m: int, size: int) -> Self:
         """Return sums over nothing at n points for m lists with so many factors."""
-        shapes: list[tuple[int, ...]] = [(n,), (n, m), (n, 1), (n, 1), (n, m), (n, m), (n, size, size), (n, 1, 2)]
+        shapes: list[tuple[int, ...]] = [(n,), (n, m), (n, 1), (n, 1), (n, m), (n, m), (n, size, size)]
         return cls(*map(np.zeros, shapes))
 
     @property
     def arrays(self) -> tuple[Floats, ...]:
-        """All but the pairs that are far from a tie."""
+        """The sums as `add_listed_preferences` takes them."""
         return self.loss, self.lists, self.errors, self.errors_twice, self.across, self.bends, self.products
 
     def __add__(self, other: _ListSums) -> _ListSums:

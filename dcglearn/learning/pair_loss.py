@@ -130,8 +130,8 @@ class Judgements:
         Linear in n, without temporary memory; the bytes depend neither on the number of threads nor on the other
         points.
         """
-        tables = with_unknown(points.discounts[:, :, None] * points.gains[:, None, :])
         gains = with_unknown(points.gains)
+        tables = points.discounts[:, :, None] * gains[:, None, :]
         return _sums(self, _Utilities(tables, gains, points.discounts, points.thresholds, points.errors), kind, order)
 
     @property
@@ -242,8 +242,8 @@ class _Totals:
         n_columns = self.size + self.n_thresholds
         self.curved = np.zeros((n, n_columns + n_errors, n_columns) if bent else (n, 0, 0))
         self.bends = np.zeros((n, n_errors if bent else 0))
-        self.far = np.zeros((n, n_errors, 2))
-        self.work = np.empty((self.size, RUN)), np.empty((self.size, RUN))
+        far, u, bent = np.zeros((n_errors, 2)), np.empty((self.size, RUN)), np.empty((self.size + 1, RUN))
+        self.work = far, u, np.empty(RUN), bent, np.empty(RUN, np.intp)
 
     def add(self, judgements: Judgements, block: slice) -> None:
         """Add a block of judgements."""
@@ -256,7 +256,7 @@ class _Totals:
         if self.kind == LIKELIHOOD and self.n_thresholds == 3 and not at.thresholds[:, 1].any():
             judged = first, second, rater, weight
             sums = self.loss, of_tables, self.of_errors, self.bends, self.curved
-            add_preferences(*judged, tables, at.gains, at.discounts, at.errors, self.order, sums, self.far, self.work)
+            add_preferences(*judged, tables, at.gains, at.discounts, at.errors, self.order, sums, self.work)
             return
         z = np.zeros((len(self.loss), len(first)))
         add_differences(first, second, tables, z)
@@ -309,28 +309,12 @@ class _Totals:
 
     def sums(self) -> LossSums:
         """Return the sums, without what belongs to -1."""
-        add_far(self.far, self.at.errors, self.loss, self.of_errors, self.bends)
         size, m = self.size, self.curved.shape[2]
         if m:
             self.curved[:, :size, size:] = self.curved[:, size:m, :size].transpose(0, 2, 1)
         known = self.moment[:, :, 1:], self.curved[:, 1:m, 1:], self.curved[:, m:, 1:]
         moment, joint, crossed = map(np.ascontiguousarray, known)
         return LossSums(self.loss, moment, self.of_thresholds, self.of_errors, joint, crossed, self.bends)
-
-
-def add_far(far: Floats, errors: Floats, loss: Floats, of_errors: Floats, bends: Floats) -> None:
-    """Add preferences that depend on the error rates alone, so clear is the pair, given by their weights.
-
-    `far`, shape (B, R, 2), holds first the weights of those that the model contradicts. Sums without columns are left
-    out.
-    """
-    rates = np.maximum(np.stack([errors, 1 - errors], axis=2), 1e-300)
-    loss -= (far * np.log(rates)).sum(axis=(1, 2))
-    if of_errors.shape[1]:
-        slopes = far / rates
-        of_errors += slopes[:, :, 1] - slopes[:, :, 0]
-        if bends.shape[1]:
-            bends += (slopes / rates).sum(axis=2)
 
 
 def _binned(

@@ -151,8 +151,10 @@ def _change(local: Local, step: Floats) -> Floats:
     """Return the change of the local quadratic along a step, shape (B,)."""
     d = local.dense.shape[1]
     head, tail = step[:, :d], step[:, d:]
-    bent = (head[:, None, :] @ local.dense @ head[:, :, None])[:, 0, 0] + (local.tips * tail**2).sum(axis=1)
-    bent += 2 * (tail[:, None, :] @ local.cross @ head[:, :, None])[:, 0, 0]
+    bent = (head[:, None, :] @ local.dense @ head[:, :, None])[:, 0, 0]
+    if tail.shape[1]:
+        bent += (local.tips * tail**2).sum(axis=1)
+        bent += 2 * (tail[:, None, :] @ local.cross @ head[:, :, None])[:, 0, 0]
     change: Floats = (local.gradient * step).sum(axis=1) + 0.5 * bent
     return change
 
@@ -166,12 +168,12 @@ def _radius(radius: Floats, length: Floats, fell: Floats, promise: Floats, taken
 
 def _leave_followers(go: Descents) -> None:
     """Stop descents that come near a lower one, and note which."""
-    rank = go.rank
-    near = np.abs(go.theta[:, None, :] - go.theta).max(axis=2) < CLOSE
-    lowest = np.argmin(np.where(near, rank, len(rank)), axis=1)
-    follows = (lowest != np.arange(len(rank))) & ~go.stopped
-    go.leader[follows] = lowest[follows]
-    go.stopped |= follows
+    going = np.flatnonzero(~go.stopped)
+    near = np.abs(go.theta[going, None, :] - go.theta).max(axis=2) < CLOSE
+    lowest = np.argmin(np.where(near, go.rank, len(go.theta)), axis=1)
+    follows = lowest != going
+    go.leader[going[follows]] = lowest[follows]
+    go.stopped[going[follows]] = True
 
 
 def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floats) -> Floats:

@@ -70,17 +70,17 @@ def pair_sums(
 
     def part(start: int, stop: int) -> PairSums:
         shortfalls = np.zeros((depth, n_codes))
-        loss, slope = _hinge(*pairs, flat, width, start, stop, shortfalls.reshape(-1))
+        counted = curvature and n_joint * n_codes**2 <= MAX_TABLE
+        single = np.zeros((depth if counted else 0, n_codes))
+        joint = np.zeros((n_joint if counted else 0, n_codes, n_codes))
+        block = np.empty((depth, BLOCK), np.uint16), np.empty(BLOCK)
+        sums = shortfalls.reshape(-1), single, joint
+        loss, slope = _add_sums(*pairs, flat, width, start, stop, block, *sums)
         hessian = np.zeros((0, 0))
         if curvature:
             known = np.arange(depth * width) % width > 0
-            if n_joint * n_codes**2 <= MAX_TABLE:
-                single, joint = np.zeros((depth, n_codes)), np.zeros((n_joint, n_codes, n_codes))
-                block = np.empty((depth, BLOCK), np.uint16), np.empty(BLOCK)
-                _count(*pairs, flat, width, start, stop, *block, single, joint)
-                both = _contract(single, joint, sign)
-            else:
-                both = np.zeros((depth * width,) * 2)
+            both = _contract(single, joint, sign) if counted else np.zeros((depth * width,) * 2)
+            if not counted:
                 _scatter(*pairs, flat, width, start, stop, both)
             hessian = both[np.ix_(known, known)]
         return PairSums(loss, slope, (shortfalls @ sign)[:, 1:], hessian)
@@ -108,7 +108,7 @@ def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
     return blocks.transpose(0, 2, 1, 3).reshape(depth * width, depth * width)
 
 
-@njit(inline="always")
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _shortfall(first, second, margin, flat, width, i):
     """Return m - <W, d> of pair i; unsigned indices need no check for negative ones, which takes half the time."""
     ahead = 0.0
@@ -119,40 +119,31 @@ def _shortfall(first, second, margin, flat, width, i):
     return (margin[i] if len(margin) > 1 else margin[0]) - (ahead - behind)
 
 
-@njit(cache=True, nogil=True)
-def _hinge(first, second, margin, weight, flat, width, start, stop, sums):
-    """Return loss and slope; add ``v xi`` by position and code to `sums`, shape (K * width^2,)."""
-    loss = 0.0
-    slope = 0.0
+@njit(cache=True, nogil=True, error_model="numpy")
+def _add_sums(first, second, margin, weight, flat, width, start, stop, block, sums, single, joint):
+    """Return loss and slope; add ``v xi`` by position and code to `sums`, and counts of the pairs that fall short.
+
+    `sums` has the shape (K * width^2,). The ``v`` of these pairs are added by code to `single`, by two codes to
+    `joint`, unless these are empty: the pairs are gathered in a block, codes and v, and counted two positions at a
+    time, so that each table of joint counts stays in the nearest cache.
+    """
+    codes, v = block
+    loss, slope, held = 0.0, 0.0, 0
     for i in range(start, stop):
         xi = _shortfall(first, second, margin, flat, width, i)
         if xi > 0.0:
-            weighted = xi * (weight[i] if len(weight) > 1 else weight[0])
+            v[held] = weight[i] if len(weight) > 1 else weight[0]
+            weighted = xi * v[held]
             loss += weighted * xi
             slope += weighted * (margin[i] if len(margin) > 1 else margin[0])
-            for k in range(first.shape[1]):
+            for k in range(len(codes)):
                 code = (first[i, k] + 1) * width + second[i, k] + 1
                 sums[np.uint64(k * width * width + code)] += weighted
-    return loss, slope
-
-
-@njit(cache=True, nogil=True)
-def _count(first, second, margin, weight, flat, width, start, stop, codes, v, single, joint):
-    """Add the ``v`` of pairs that fall short by code to `single`, by two codes to `joint`.
-
-    Pairs are gathered in blocks, `codes` and `v`, and counted two positions at a time, so that each table of joint
-    counts stays in the nearest cache.
-    """
-    held = 0
-    for i in range(start, stop):
-        if _shortfall(first, second, margin, flat, width, i) > 0.0:
-            v[held] = weight[i] if len(weight) > 1 else weight[0]
-            for k in range(len(codes)):
-                codes[k, held] = (first[i, k] + 1) * width + second[i, k] + 1
+                codes[k, held] = code
             held += 1
         if held == len(v) or (i == stop - 1 and held > 0):
             pair = 0
-            for k in range(len(codes)):
+            for k in range(len(single)):
                 here, at_one = codes[k], single[k]
                 for p in range(held):
                     at_one[here[p]] += v[p]
@@ -162,6 +153,7 @@ def _count(first, second, margin, weight, flat, width, start, stop, codes, v, si
                         at_both[here[p], there[p]] += v[p]
                     pair += 1
             held = 0
+    return loss, slope
 
 
 @njit(cache=True, nogil=True)

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning import verdicts
+from dcglearn.learning.curve_prior import KNEE
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.direct_fit import Model, Objective, family, log_curves
 from dcglearn.learning.direct_search import warm_fit
@@ -89,6 +91,24 @@ def test_the_hessian_is_that_of_the_objective(problem):
         ends = objective.at(np.array([theta + step, theta - step]), SLOPES).gradient
         difference = (ends[0] - ends[1]) / 2e-6
         np.testing.assert_allclose(hessian[i], difference, rtol=1e-4, atol=1e-4 * (1 + np.abs(hessian).max()))
+
+
+@given(models())
+def test_points_and_prior_are_those_of_their_formulas(problem):
+    model, _, theta = problem
+    alpha, delta, sharp, error, thresholds, raters = (theta[part] for part in model.parts)
+    points, prior = model.points(theta[None]), model.prior
+    steps, falls = np.exp(alpha), np.exp(-np.append(0, np.cumsum(delta)))
+    np.testing.assert_allclose(points.gains[0], np.append(0, np.cumsum(steps)) / steps.sum())
+    np.testing.assert_allclose(points.discounts[0], np.exp(sharp) * falls / falls.sum())
+    rates = expit(error + (raters if len(raters) else 0)) if model.with_errors else 0
+    np.testing.assert_allclose(points.errors[0], np.broadcast_to(rates, model.n_raters))
+    if len(thresholds):
+        np.testing.assert_allclose(points.thresholds[0][-1 - len(thresholds) : -1], np.cumsum(np.exp(thresholds)))
+    head = theta[: prior.rows.shape[1]]
+    bends = prior.ridge * KNEE**2 * (np.sqrt(1 + ((prior.rows @ head - prior.bent) / KNEE) ** 2) - 1)
+    normal = 0.5 * (prior.precision @ theta**2 + ((prior.functionals @ head) ** 2).sum()) - prior.pull @ theta
+    assert prior.at(theta[None])[0][0] == pytest.approx(bends.sum() + normal + prior.level)
 
 
 @given(models())
