@@ -242,8 +242,8 @@ class _Totals:
         n_columns = self.size + self.n_thresholds
         self.curved = np.zeros((n, n_columns + n_errors, n_columns) if bent else (n, 0, 0))
         self.bends = np.zeros((n, n_errors if bent else 0))
-        far, u, bent = np.zeros((n_errors, 2)), np.empty((self.size, RUN)), np.empty((self.size + 1, RUN))
-        self.work = far, u, np.empty(RUN), bent, np.empty(RUN, np.intp)
+        far, u, products = np.zeros((n_errors, 2)), np.empty((self.size, RUN)), np.empty((self.size + 1, RUN))
+        self.work = far, u, np.empty(RUN), products, np.empty(RUN, np.intp)
 
     def add(self, judgements: Judgements, block: slice) -> None:
         """Add a block of judgements."""
