@@ -1,5 +1,6 @@
 """Every example in README, docs, docstrings and examples/ runs, and prints what it says it prints."""
 
+import contextlib
 import doctest
 import glob
 import importlib
@@ -7,6 +8,7 @@ import importlib.util
 import itertools
 import pkgutil
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -21,6 +23,7 @@ from dcglearn.letor.measures import Convention
 from dcglearn.letor.methods import METHODS
 from dcglearn.letor.protocol import Plan, run_plan
 from dcglearn.letor.results import LetorResult
+from tests.clusters import forked_workers
 from tests.makers import call
 
 ROOT = Path(__file__).parents[1]
@@ -68,6 +71,11 @@ def test_package_docstring():
     assert doctest.testmod(dcglearn).failed == 0
 
 
+def workers_of(page):
+    """Return a context in which the workers that a page starts start fast."""
+    return forked_workers() if page.name == "scale.md" else contextlib.nullcontext()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_on_pages(page, workplace):
     code = "\n".join(blocks(page, "python"))
@@ -76,7 +84,8 @@ def test_python_on_pages(page, workplace):
     ):
         pytest.importorskip(peer)
     parsed = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
-    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(parsed).failed == 0
+    with workers_of(page):
+        assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(parsed).failed == 0
 
 
 NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*")
@@ -119,7 +128,8 @@ def test_commands_on_pages_run_and_print_what_is_shown(page, shell):
     for commands, shown in OUTPUT.findall(page.read_text()):
         lines = [line.strip() for line in commands.replace("\\\n", " ").splitlines() if line.strip()]
         for line in (line for line in lines if not line.startswith("make ")):
-            status, printed, words = shell(line)
+            with workers_of(page):
+                status, printed, words = shell(line)
             assert status == 0, f"{line}\n{words}"
         if shown:
             assert same_but_for_rounding(shown, printed), f"paste the new output into {page.name}:\n{printed}"
@@ -149,8 +159,10 @@ def test_links_lead_somewhere():
 
 
 @pytest.mark.parametrize("script", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.name)
-def test_example_scripts(script):
-    assert subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout
+def test_example_scripts(script, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    runpy.run_path(str(script), run_name="__main__")
+    assert capsys.readouterr().out
 
 
 @pytest.mark.posix
