@@ -7,6 +7,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dcglearn.cli.terminal import console
@@ -130,6 +131,14 @@ class _HelpPage:
 class Command(_HelpPage, TyperCommand):
     """A command whose help page has a panel for each kind of option."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options and arguments; a value that is none of its kind is refused in a plain sentence."""
+        try:
+            return list(super().parse_args(ctx, args))
+        except typer.BadParameter as error:
+            error.message = _plain_refusal(error)
+            raise
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the words of the usage line: arguments as they are named, however the version of typer puts them."""
         arguments = [option for option in self.get_params(ctx) if option.param_type_name == "argument"]
@@ -167,6 +176,22 @@ class Group(_HelpPage, TyperGroup):
 
 def _first_sentence(command: Any) -> str:
     return " ".join((command.help or "").partition("\n\n")[0].split())
+
+
+def _plain_refusal(error: typer.BadParameter) -> str:
+    """Return what is wrong with a value: typer gives the words of pydantic, which do not name it."""
+    if not hasattr(error.__cause__, "errors"):
+        return error.message
+    fault = error.__cause__.errors()[0]
+    value, limits = fault["input"], fault.get("ctx", {})
+    sentences = {
+        "float_parsing": f"{value!r} is not a number.",
+        "int_parsing": f"{value!r} is not a whole number.",
+        "int_from_float": f"{value!r} is not a whole number.",
+        "greater_than_equal": f"{value} is below {limits.get('ge')}, the least allowed.",
+        "less_than_equal": f"{value} is above {limits.get('le')}, the most allowed.",
+    }
+    return sentences.get(fault["type"], error.message.removeprefix("Value error, "))
 
 
 def _plain_kind(names: str) -> str:

@@ -238,7 +238,7 @@ def compared(
     whole_number(n_resamples, "n_resamples", 100, MAX_RESAMPLES)
     whole_number(seed, "seed", 0)
     if len(evaluation.runs) < 2:
-        raise InputError("a comparison needs two systems or more")
+        raise InputError("a comparison needs two systems or more; give another run")
     base = evaluation.runs[0] if baseline is None else baseline
     if base not in evaluation.runs:
         raise InputError(f"baseline={base!r} is none of the runs {', '.join(evaluation.runs)}")

@@ -113,7 +113,7 @@ def _records(impressions: Any) -> Iterable[tuple[str, Any]]:
     if not is_path(impressions):
         yield from ((f"impression {number}", record) for number, record in enumerate(impressions, 1))
         return
-    name, data = content(impressions)
+    name, data = content(impressions, "one impression a line")
     for number, line in enumerate(data.splitlines(), 1):
         if line.strip():
             try:

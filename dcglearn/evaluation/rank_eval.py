@@ -88,7 +88,7 @@ def read_rank_eval(path: str | os.PathLike[str]) -> RankEval:
     """
     import polars as pl
 
-    name, data = content(path)
+    name, data = content(path, "the response of _rank_eval")
     body = _body(name, data)
     rows: list[tuple[str, str, int | None, int]] = []
     for query, detail in body["details"].items():

@@ -149,7 +149,7 @@ def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
     if _is_path(source):
         if not _is_table(source):
             return trec_runs(source, duplicates=duplicates)
-        path, data = content(source)
+        path, data = content(source, "one document of a run a line")
         return _table_runs(_file_table(path, data, "score"), Path(path).name, duplicates)
     return _table_runs(_polars(source, name), name, duplicates)
 

@@ -125,7 +125,7 @@ def trec_runs(path: str | os.PathLike[str], *, duplicates: Duplicates = "error")
     Paths, duplicates and errors are as in `trec_judgements`; a file may hold several runs. Where tabs separate the
     columns, the tag ends at its first blank, as in trec_eval.
     """
-    name, data = content(path)
+    name, data = content(path, "one document of a run a line")
     frame = _table(name, data, RUN_COLUMNS, "score")
     frame = without_duplicates(name, frame, ["run", "query", "document"], duplicates)
     parts = frame.partition_by("run", maintain_order=True) if frame["run"].n_unique() > 1 else [frame]

@@ -185,7 +185,7 @@ def expand_paths(paths: Paths, inside: str) -> list[str]:
         if os.path.isdir(path):  # noqa: PTH112
             matches = sorted(str(match) for match in Path(path).glob(inside) if match.is_file())
             if not matches:
-                raise InputError(f"{path}: a folder without a file that matches {inside}")
+                raise InputError(f"{path} is a folder, and no file in it matches {inside}; check the name")
         else:
             matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))  # noqa: PTH110, PTH207
             if not matches:

@@ -32,10 +32,11 @@ PARTS = "split the file, or store the log as Parquet and learn with --memory (me
 """Remedy for a file that does not fit in memory."""
 
 
-def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
+def content(path: str | os.PathLike[str], expected: str = "one judgement a line") -> tuple[str, bytes]:
     """Return a file's name for messages, and its decompressed bytes without a byte-order mark; ``-`` is standard input.
 
-    Raise InputError if it is missing, empty, UTF-16 text, too large for the memory, or cannot be read or decompressed.
+    Raise InputError if it is missing, empty (the message says what is `expected`), UTF-16 text, too large for the
+    memory, or cannot be read or decompressed.
     """
     name = "standard input" if str(path) == "-" else str(path)
     data = decompressed(name, read_within(sys.stdin.buffer, name) if str(path) == "-" else read_bytes(path))
@@ -43,7 +44,7 @@ def content(path: str | os.PathLike[str]) -> tuple[str, bytes]:
         raise InputError(f"{name} is UTF-16 text; save it as UTF-8")
     data = data.removeprefix(b"\xef\xbb\xbf")
     if not data or data.isspace():
-        raise InputError(f"{name} is empty; expected one judgement a line")
+        raise InputError(f"{name} is empty; expected {expected}")
     return name, data
 
 

@@ -46,6 +46,8 @@ class Checkpoint:
         self._answers: list[bytes] = []
         if resume:
             self._answers, end = read_checkpoint(path, identity)
+        elif self.path.is_dir():
+            raise InputError(f"{path} is a folder; name a file in it for the checkpoint")
         elif self.path.exists():
             raise InputError(f"{path} exists; resume from it (resume=True, --resume), or remove it")
         else:

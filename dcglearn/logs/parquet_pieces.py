@@ -125,7 +125,8 @@ def opened(path: str) -> pq.ParquetFile:
     try:
         file = pq.ParquetFile(path, memory_map=False)
     except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}: not a Parquet file, or a truncated one ({error})") from error
+        remedy = "" if path.endswith(".parquet") else "; only Parquet is read in parts, and dcglearn convert writes it"
+        raise InputError(f"{path}: not a Parquet file, or a truncated one ({error}){remedy}") from error
     with errors_in(path):
         by_role(file.schema_arrow.names, PREFERENCE)
     return file

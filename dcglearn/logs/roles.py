@@ -107,6 +107,6 @@ def _hint(names: Sequence[str], roles: Mapping[str, Role]) -> str:
         return "; these are rated lists: read them with --ratings (dl.read_ratings in Python)"
     if "rating" in roles and has(PREFERENCE):
         return "; these are pairs with a winner: leave --ratings out (dl.read_preferences in Python)"
-    if len(names) == 1:
+    if len(names) == 1 and not any(found & set(role.names) for role in roles.values()):
         return "; separate the columns by commas, semicolons or tabs"
     return ""

@@ -185,7 +185,7 @@ def system_order(
         raise InputError(f"level={level!r} must lie between 0.5 and 1")
     judged, systems = read_judgements(judgements), read_runs(runs)
     if len(systems) < 2:
-        raise InputError("an order needs two systems or more")
+        raise InputError("an order needs two systems or more; give another run")
     by_name = as_metrics(metrics, judged, systems)
     evaluation = evaluate(systems, judged, by_name, normalise=normalise, ties=ties, missing=missing).ordered()
     preferences = None if log is None else as_preferences(log)

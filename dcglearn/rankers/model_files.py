@@ -123,6 +123,8 @@ def refuse_folder(target: Path, *, force: bool) -> None:
 
 def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[M]], metric: DCG | None = None) -> M:
     """Read a model of one of `kinds`, classes by the names of kinds; see `load_ranker`."""
+    if Path(path).is_file():
+        raise InputError(f"{path} is a file; a model is a folder that `dcglearn train` or save() wrote: name that")
     file = Path(path) / "model.json"
     fields = read_json_object(file)
     if fields.get("format") != FORMAT:

@@ -126,6 +126,22 @@ def test_a_warning_is_one_line_without_a_path(runs, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        ("simulate --lists foo", "'--lists': 'foo' is not one of"),
+        ("learn log.jsonl --holdout half", "'--holdout': 'half' is not a "),
+        ("learn log.jsonl --bands many", "'--bands': 'many' is not a "),
+        ("simulate --pairs 0", "'--pairs': 0 is "),
+        ("judge log.jsonl --log verdicts.jsonl --port 99999", "'--port': 99999 is "),
+    ],
+)
+def test_a_value_of_another_kind_is_named_in_a_plain_sentence(monkeypatch, capsys, words, refusal):
+    status, out, err = call(monkeypatch, capsys, *words.split())
+    assert (status, out) == (2, "") and f"Error: Invalid value for {refusal}" in err
+    assert "Value error" not in err and "Input should" not in err
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "learn LOG --holdout 1.5",

@@ -53,6 +53,11 @@ def test_dry_run_reads_every_part(dcglearn, logs):
     assert "1.parquet: not a Parquet file" in err
 
 
+def test_only_parquet_is_read_in_parts(dcglearn, logs):
+    status, _, err = dcglearn("learn", logs.parent / "all.jsonl", "--memory", "1GB")
+    assert status == 2 and "all.jsonl: not a Parquet file" in err and "dcglearn convert writes it" in err
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -110,6 +110,7 @@ def test_dry_run_writes_nothing(dcglearn, data):
         (("train", "train.svm", "-o", "m", "--groups", "two.json"), "has qid, so its queries are known"),
         (("train", "bare.svm", "-o", "m"), "bare.svm has no qid"),
         (("rank", "none", "train.svm"), "none/model.json does not exist; check the name"),
+        (("rank", "dcg.json", "train.svm"), "dcg.json is a file; a model is a folder"),
         (("rank", "m", "train.svm", "--tag", "two words"), "a run's name is one word"),
     ],
 )

@@ -49,7 +49,7 @@ def test_the_pattern_says_which_files_of_a_folder_count(folder):
         (["logs", ""], "does not exist, and no file matches it"),
         ("a" * 5000, "does not exist, and no file matches it"),
         ("logs\0", "does not exist, and no file matches it"),
-        ("empty", r"empty: a folder without a file that matches \*\*/\*\.parquet"),
+        ("empty", r"empty is a folder, and no file in it matches \*\*/\*\.parquet; check the name"),
     ],
 )
 def test_paths_that_name_no_file_are_refused(folder, given, message):

@@ -160,6 +160,8 @@ def test_checkpoints_of_other_fits_are_refused(tmp_path):
         dl.DCGLearner().fit(log, checkpoint=file, resume=True)
     with pytest.raises(InputError, match="no checkpoint to resume from"):
         dl.UtilityLearner().fit(log, checkpoint=tmp_path / "none", resume=True)
+    with pytest.raises(InputError, match="is a folder; name a file in it for the checkpoint"):
+        dl.UtilityLearner().fit(log, checkpoint=tmp_path)
     with pytest.raises(InputError, match="give checkpoint=FILE"):
         dl.UtilityLearner().fit(log, resume=True)
     (tmp_path / "text").write_text("something else")
