@@ -9,6 +9,7 @@ import typer
 
 from dcglearn.cli.command import Command, examples
 from dcglearn.cli.options import Force, Reading, check_outputs, takes_groups
+from dcglearn.foundation.plain_text import counted
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -66,4 +67,6 @@ def ask(
         typer.echo(questions.to_polars().write_ndjson(), nl=False)
         return
     questions.save(output, force=force)
-    typer.echo(f"wrote: {output} ({len(questions)} questions; fill in winner and append them to the log)", err=True)
+    typer.echo(
+        f"wrote: {output} ({counted(len(questions), 'questions')}; fill in winner and append to the log)", err=True
+    )

@@ -180,9 +180,10 @@ def _first_sentence(command: Any) -> str:
 
 def _plain_refusal(error: typer.BadParameter) -> str:
     """Return what is wrong with a value: typer gives the words of pydantic, which do not name it."""
-    if not hasattr(error.__cause__, "errors"):
+    cause: Any = error.__cause__
+    if not hasattr(cause, "errors"):
         return error.message
-    fault = error.__cause__.errors()[0]
+    fault = cause.errors()[0]
     value, limits = fault["input"], fault.get("ctx", {})
     sentences = {
         "float_parsing": f"{value!r} is not a number.",

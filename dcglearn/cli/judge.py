@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dcglearn.cli.command import Command, examples
+from dcglearn.cli.log_options import left_out
 from dcglearn.cli.options import Reading, takes_groups
+from dcglearn.foundation.plain_text import counted
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -139,8 +141,8 @@ def judge(
         seed=asking.seed,
     )
     queries = len({pair.query for pair in pairs.pairs})
-    seen = [f"candidates: {len(pairs)} pairs, {queries} queries; {pairs.depth} positions, {pairs.n_grades} grades"]
-    seen += [f"left out: {count:,} {reason}" for reason, count in pairs.dropped.items()]
+    sizes = (len(pairs), "pairs"), (queries, "queries"), (pairs.depth, "positions"), (pairs.n_grades, "grades")
+    seen = ["candidates: {}, {}; {}, {}".format(*(counted(*size) for size in sizes)), *left_out(pairs.dropped)]
     if dry_run:
         typer.echo("\n".join(seen), err=True)
         return
@@ -156,7 +158,7 @@ def judge(
     if study.log.cut_short is not None:
         typer.echo(f"the log ended within a line, which was put into {study.log.cut_short}", err=True)
     if before:
-        typer.echo(f"continuing {log}: {before} verdicts so far", err=True)
+        typer.echo(f"continuing {log}: {counted(before, 'verdicts')} so far", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         serve(study, where, typer.echo)
@@ -165,5 +167,5 @@ def judge(
     finally:
         n = len(study.log.standing())
         study.close()
-        typer.echo(f"{log}: {n} verdicts, {n - before} of them new", err=True)
+        typer.echo(f"{log}: {counted(n, 'verdicts')}, {n - before} of them new", err=True)
         typer.echo(f"next: dcglearn learn {log} -o dcg.json", err=True)

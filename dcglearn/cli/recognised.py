@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
+from dcglearn.foundation.plain_text import counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -24,9 +26,9 @@ def say_winners(recognised: Recognised | None) -> None:
         typer.echo(f"winners: {winners}", err=True)
 
 
-def looked_up_lines(counted: Mapping[str, int]) -> list[str]:
+def looked_up_lines(counts: Mapping[str, int]) -> list[str]:
     """Return what a join with judgements counted, in one line; no line for other logs."""
-    return ["looked up: " + ", ".join(f"{count:,} {what}" for what, count in counted.items())] if counted else []
+    return ["looked up: " + ", ".join(counted(n, what, ",") for what, n in counts.items())] if counts else []
 
 
 def recognised_lines(log: Preferences) -> list[str]:

@@ -1,4 +1,4 @@
-"""Text that came from a file, made safe to print: control characters are escaped."""
+"""Text to print: text from files with its control characters escaped, and nouns that agree with their number."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSAFE = re.compile(f"[{_CONTROL}]")
 _UNSAFE_IN_LINE = re.compile(f"[{_CONTROL}\t\n]")
+_PLURAL = re.compile(r"\b(?:(quer)ies|(\w+[a-rt-z])s)\b")
 
 
 def escaped(text: str) -> str:
@@ -20,6 +21,13 @@ def escaped(text: str) -> str:
 def one_line(text: str) -> str:
     r"""Return the text with its control characters as ``\x1b``, tabs and line ends as ``\t`` and ``\n``."""
     return _UNSAFE_IN_LINE.sub(_shown, text)
+
+
+def counted(n: int, things: str, form: str = "") -> str:
+    """Return a number of things, which are named in the plural: "2 pairs of lists", but "1 pair of lists"."""
+    if n == 1:
+        things = _PLURAL.sub(lambda noun: "query" if noun[1] else noun[2], things, count=1)
+    return f"{n:{form}} {things}"
 
 
 def _shown(match: re.Match[str]) -> str:

@@ -126,7 +126,7 @@ def distinct(pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[
             f"no pair to judge: {equal} candidates hold two lists of equal grades, which tell nothing of a DCG; give "
             "candidates whose lists differ in grades"
         )
-    counts = {"pairs of equal grades": equal, "pairs that occur twice": repeated}
+    counts = {"pairs of equal grades": equal, "repeated pairs": repeated}
     dropped = {reason: count for reason, count in counts.items() if count}
     top = max(max(pair.a + pair.b) for pair in kept.values())
     return Candidates(tuple(kept.values()), max(n_grades or 0, top + 1, 2), systems, dropped)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.plain_text import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
 from dcglearn.learning.dcg_learner import DCGLearner
@@ -141,7 +142,7 @@ def suggest_pairs(
     with one_blas_thread():
         chosen, value = _greedy(*_directions(pairs, judged, metric), min(n, len(pairs)))
     if len(pairs) < n:
-        warnings.warn(f"only {len(pairs)} pairs are left to ask, of the {n} wanted", UserWarning, stacklevel=2)
+        warnings.warn(f"only {counted(len(pairs), 'pairs')} left to ask, of the {n} wanted", UserWarning, stacklevel=2)
     asked = pairs[chosen]
     return Questions(asked, metric.score(asked[:, 0]) - metric.score(asked[:, 1]), value)
 

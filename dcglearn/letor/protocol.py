@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from dcglearn.foundation.files import read_json_object, written_beside
+from dcglearn.foundation.plain_text import counted
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.letor.candidates import CHOICES, GRIDS, Setting
@@ -75,7 +76,8 @@ class Plan:
 
     def __str__(self) -> str:
         lines = [
-            f"{fold.name}: {fold.train} to train, {len(fold.vali)} queries to validate, {len(fold.test)} to test"
+            f"{fold.name}: {fold.train} to train, {counted(len(fold.vali), 'queries')} to validate, "
+            f"{len(fold.test)} to test"
             for fold in self.folds
         ]
         return "\n".join([*lines, f"methods: {', '.join(self.methods)}", f"metric: {self.convention.name}"])

@@ -146,7 +146,7 @@ class Constructors:
         >>> import dcglearn as dl
         >>> log = dl.Preferences.from_frame(frame)
         >>> log, log.preferred.tolist()
-        (Preferences(2 pairs, 1 ties, depth 2, 3 grades), [[2, 1], [0, 2]])
+        (Preferences(2 pairs, 1 tie, depth 2, 3 grades), [[2, 1], [0, 2]])
         """
         rules = Rules(n_grades, depth, pad, scale, winner_words, positive)
         return cls.of_columns(*read_pair_columns(frame, rules))

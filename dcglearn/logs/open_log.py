@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dcglearn.foundation.files import is_path
+from dcglearn.foundation.plain_text import counted
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.dask_log import DaskLog
 from dcglearn.logs.parquet_log import ParquetLog
@@ -73,7 +74,7 @@ def _equal_lists(n_equal: int, n_differing: int, n_ties: int) -> dict[str, int]:
     if n_ties == n_differing:
         raise InputError(
             "no pair with a winner and two different lists is left "
-            f"({n_equal} pairs of equal lists, {n_ties} ties): there is nothing to learn from"
+            f"({counted(n_equal, 'pairs of equal lists')}, {counted(n_ties, 'ties')}): there is nothing to learn from"
         )
     return {"pairs of equal lists": n_equal} if n_equal else {}
 

@@ -19,7 +19,7 @@ COUNTS, SUPERSEDED, REPEATED, WITHDRAWING = range(4)
 REASONS = {
     SUPERSEDED: "superseded verdicts",
     REPEATED: "verdicts already read under the same id",
-    WITHDRAWING: "lines that withdraw a verdict",
+    WITHDRAWING: "lines withdrawing a verdict",
 }
 """What a reader calls the lines that it leaves out."""
 

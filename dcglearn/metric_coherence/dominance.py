@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.plain_text import counted
 from dcglearn.foundation.validation import InputError, graded_lists, scale_size, whole_number
 from dcglearn.logs.open_log import without_equal_lists
 from dcglearn.logs.preferences import Preferences, as_preferences
@@ -74,7 +75,7 @@ class Dominance:
         least, most = (self.low, self.high) if self.verdict == "x" else (-self.high, -self.low)
         lines = [f"{best} beats {other} under {scope}: by {least:.4f} to {most:.4f} of the span"]
         if self.deciding is not None and len(self.deciding):
-            lines.append(f"decided by {len(self.deciding)} judgements, the strongest first:")
+            lines.append(f"decided by {counted(len(self.deciding), 'judgements')}, the strongest first:")
             lines += [
                 f"  {preferred.tolist()} over {other.tolist()}  ({multiplier:.3g})"
                 for preferred, other, multiplier in zip(
@@ -146,7 +147,7 @@ def dominance(
     'open'
     >>> print(dominance([2, 0, 0], [1, 1, 1], log=[[[2, 0, 0], [1, 2, 1]]]))
     x beats y under every DCG that respects the log (mean violation up to 0): by 0.0000 to 1.0000 of the span
-    decided by 1 judgements, the strongest first:
+    decided by 1 judgement, the strongest first:
       [2, 0, 0] over [1, 2, 1]  (1)
     """
     first, second = (np.atleast_2d(graded_lists(lists, name)) for lists, name in zip((x, y), names, strict=True))

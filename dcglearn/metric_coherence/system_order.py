@@ -13,6 +13,7 @@ from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.foundation.plain_text import counted
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.logs.preferences import as_preferences
 from dcglearn.metric_coherence.cone import counts
@@ -50,7 +51,8 @@ class Swaps:
 
     def __str__(self) -> str:
         share = f", {self.noise:.0%} of them noise" if self.pairs else ""
-        return f"{self.metrics[0]} and {self.metrics[1]} swap {len(self.pairs)} of {self.n_pairs} pairs{share}"
+        swapped = f"{len(self.pairs)} of {counted(self.n_pairs, 'pairs')}"
+        return f"{self.metrics[0]} and {self.metrics[1]} swap {swapped}{share}"
 
 
 @dataclass(frozen=True, eq=False)

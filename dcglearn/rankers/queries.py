@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.plain_text import counted
 from dcglearn.foundation.renamed import current_word
 from dcglearn.foundation.validation import MAX_GRADES, InputError, frozen, scale_size
 from dcglearn.metric.dcg import normalised_values
@@ -74,7 +75,7 @@ class Queries:
     --------
     >>> queries = Queries([[0.1], [0.9], [0.4]], [0, 2, 1], qid=[7, 7, 8])
     >>> queries
-    Queries(2 queries, 3 documents, 1 features, 3 grades)
+    Queries(2 queries, 3 documents, 1 feature, 3 grades)
     >>> queries[1].grades
     array([1], dtype=int8)
     """
@@ -160,7 +161,8 @@ class Queries:
 
     def __repr__(self) -> str:
         n, d = self.shape
-        return f"Queries({len(self):,} queries, {n:,} documents, {d} features, {self.n_grades} grades)"
+        sizes = (len(self), "queries", ","), (n, "documents", ","), (d, "features"), (self.n_grades, "grades")
+        return f"Queries({', '.join(counted(*size) for size in sizes)})"
 
 
 def fingerprint_of(*arrays: NDArray[Any]) -> str:

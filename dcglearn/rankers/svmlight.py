@@ -67,7 +67,7 @@ def read_queries(
     ...     file = Path(folder) / "train.svm"
     ...     _ = file.write_text("2 qid:1 1:0.5 2:1\n0 qid:1 1:0.1\n")
     ...     read_queries(file)
-    Queries(1 queries, 2 documents, 2 features, 3 grades)
+    Queries(1 query, 2 documents, 2 features, 3 grades)
     """
     data = _bytes(Path(path))
     features, labels, qid = _loaded(str(path), data, n_features, zero_based)

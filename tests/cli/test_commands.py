@@ -208,7 +208,7 @@ def test_simulate_repeats_and_pipes(dcglearn, tmp_path):
         (GOOD + '{"a": [2, 1, 0], "b": [0, 1], "winner": "a"}\n', "line 3"),
         (GOOD + '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "c"}\n', "line 3"),
         (GOOD.replace('"winner": "a"', '"winner": "tie"').replace('"b"}', '"tie"}'), "nothing to learn from"),
-        ('{"a": [2, 1], "b": [2, 1], "winner": "a"}\n', "1 pairs of equal lists"),
+        ('{"a": [2, 1], "b": [2, 1], "winner": "a"}\n', "1 pair of equal lists"),
         ('{"a": [1, 0], "b": [0, 1], "winner": "a"}\n{"a": [1, 0], "b": [0, 1], "winner": "b"}\n', "tells no two"),
     ],
 )
@@ -264,10 +264,10 @@ def test_skip_bad_sets_lines_aside(dcglearn, log, tmp_path):
     aside = tmp_path / "aside.jsonl"
     status, out, _ = dcglearn("learn", log, "--dry-run", "--skip-bad", aside)
     assert (status, aside.exists()) == (0, False)
-    assert "1 bad lines" in out
+    assert "left out: 1 bad line\n" in out
     status, out, _ = dcglearn("learn", log, "-o", tmp_path / "dcg.json", "--skip-bad", aside)
     assert status == 0
-    assert "bad lines" in out
+    assert "left out: 1 bad line\n" in out
     assert aside.read_text() == "nonsense\n"
 
 

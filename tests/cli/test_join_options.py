@@ -80,7 +80,7 @@ def test_learn_reports_raters_who_judged_the_same(folder, monkeypatch, capsys):
     assert status == 0 and "shown both ways: 4 pairs" in words and report["raters"]["consistency"]["value"] == 0
     assert report["total_weight"] == 8
     _, out, words = call(monkeypatch, capsys, "learn", "log.jsonl", "--qrels", "qrels.txt", "--json")
-    assert "raters" not in json.loads(out) and "looked up: 8 documents, 1 documents without a judgement" in words
+    assert "raters" not in json.loads(out) and "looked up: 8 documents, 1 document without a judgement" in words
     assert call(monkeypatch, capsys, "learn", "log.jsonl", "--qrels", "qrels.txt", "--memory", "1GB")[0] == 2
 
 

@@ -115,9 +115,9 @@ def test_what_differs_from_the_judgements_is_said(dcglearn, files):
     status, _, err = dcglearn(
         "evaluate", "--rank-eval", "failing.json", "--qrels", "qrels.txt", "--metric", "linear-log2@5"
     )
-    assert status == 0 and "1 ratings differ from qrels.txt" in err
-    assert "2 queries have no judgement and are left out, such as 'red dress'" in err
-    assert "1 queries failed there, such as 'boots' (no such index)" in err
+    assert status == 0 and "1 rating unlike those of qrels.txt" in err
+    assert "2 queries without a judgement, such as 'red dress', left out" in err
+    assert "1 query failed there, such as 'boots' (no such index)" in err
 
 
 @pytest.mark.parametrize(

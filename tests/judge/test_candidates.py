@@ -60,7 +60,7 @@ def test_the_example_is_what_its_program_prints(capsys):
         ({"items_a": [{"title": 3}, {}]}, r"items_a\[0\].title is 3; use text"),
         ({"items_a": [{"title": "x" * 501}, {}]}, "at most 500 are shown"),
         ({"items_a": [{"title": "\ud800"}, {}]}, "use plain text"),
-        ({"a": [2]}, "a has 1 grades, expected 2"),
+        ({"a": [2]}, "a has 1 grade, expected 2"),
         ({"query": "x" * 201}, "longer than 200"),
     ],
 )
@@ -144,7 +144,7 @@ def test_the_command_checks_before_it_serves(trec, dcglearn):
     log = trec / "verdicts.jsonl"
     status, out, err = dcglearn("judge", pairs, "--log", log, "--dry-run")
     assert (status, out) == (0, "")
-    assert "1 pairs, 1 queries; 2 positions, 3 grades" in err
+    assert "1 pair, 1 query; 2 positions, 3 grades" in err
     runs = ("--runs", trec / "old.txt", trec / "new.txt", "--qrels", trec / "qrels.txt", "--depth", 2)
     assert "2 pairs, 2 queries" in dcglearn("judge", *runs, "--log", log, "--dry-run")[2]
     for arguments, words in [

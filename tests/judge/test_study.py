@@ -178,7 +178,7 @@ def test_the_same_grades_for_other_queries_are_other_candidates():
     pairs = [Pair(query, (2, 0), (0, 1)) for query in "xyx"] + [Pair("x", (0, 1), (2, 0)), Pair("x", (1, 1), (1, 1))]
     found = distinct(pairs)
     assert len(found) == 2
-    assert found.dropped == {"pairs of equal grades": 1, "pairs that occur twice": 2}
+    assert found.dropped == {"pairs of equal grades": 1, "repeated pairs": 2}
     with pytest.raises(InputError, match="no pair to judge"):
         distinct(pairs[-1:])
 

@@ -136,7 +136,7 @@ def test_without_a_log_and_with_a_prior():
 
 def test_few_candidates_and_none():
     log = random_log(20, "free")
-    with pytest.warns(UserWarning, match="only 1 pairs are left"):
+    with pytest.warns(UserWarning, match="only 1 pair left"):
         assert len(suggest_pairs(log, np.array([[0, 1] * 5, [1, 0] * 5]), 5)) == 1
     with pytest.raises(InputError, match="nothing is left to ask"):
         suggest_pairs(log, np.stack([log.other, log.preferred], axis=1), 5)

@@ -184,7 +184,7 @@ def test_bad_line_is_named(tmp_path, text, message):
         ("3 127 0,2 3 0,a,1", "a holds the grade 127, outside -1..126; at most 127"),
         ("3 1_0 0,2 3 0,a,1", "a holds the grade name '1_0'"),
         (",2 3 0,a,1", "a is missing"),
-        ("[],2 3 0,a,1", "a is an empty list|a has 1 grades"),
+        ("[],2 3 0,a,1", "a is an empty list|a has 1 grade"),
         ("3 2 0,2 3 0,a,nan", "weight is 'nan', which is not a number"),
         ("3 2 0,2 3 0,a,1e999", "weight is inf, which is not a finite number"),
         ("3 2 0,2 3 0,a,-0", "weight is -0; it must be positive"),
@@ -333,7 +333,7 @@ def test_depth_and_padding(tmp_path):
     path = write(tmp_path, "x.jsonl", line(a=[1], b=[1, 2, 3]) + "\n" + line(a=[1, 2], b=[3]))
     with pytest.raises(InputError, match="line 1: b has 3 grades, expected 1; pass pad=True"):
         read_preferences(path)
-    with pytest.raises(InputError, match="line 1: a has 1 grades, expected 2; pass pad=True"):
+    with pytest.raises(InputError, match="line 1: a has 1 grade, expected 2; pass pad=True"):
         read_preferences(path, depth=2)
     assert read_preferences(path, pad=True).preferred.tolist() == [[1, -1, -1], [1, 2, -1]]
     assert read_preferences(path, pad=True, depth=2).other.tolist() == [[1, 2], [3, -1]]

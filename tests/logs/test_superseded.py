@@ -31,7 +31,7 @@ STANDING = [((2, 0), (0, 1)), ((2, 2), (0, 1)), ((0, 0), (0, 1)), ((0, 1), (2, 2
 LEFT_OUT = {
     "superseded verdicts": 2,
     "verdicts already read under the same id": 1,
-    "lines that withdraw a verdict": 1,
+    "lines withdrawing a verdict": 1,
     "open questions": 1,
 }
 

@@ -334,7 +334,7 @@ class TestOnTheCommandLine:
         DCG([0, 1, 2, 9], [1, 0.5]).save(tmp_path / "m.json")
         metrics = ("--metric", "nDCG@10", "--metric", tmp_path / "m.json")
         status, out, err = dcglearn("systems", files[0], files[1], other, *metrics, "--plot", picture)
-        assert status == 0 and "yours" in out.splitlines()[1] and "swap 0 of 1 pairs" in out and "wrote" in err
+        assert status == 0 and "yours" in out.splitlines()[1] and "swap 0 of 1 pair" in out and "wrote" in err
         assert b"<svg" in picture.read_bytes()
         status, out, _ = dcglearn("systems", files[0], files[1], other, "--json")
         assert status == 0 and '"decided": 1.0' in out

@@ -159,7 +159,7 @@ def refused(match, ranker=None, **how):
 
 
 def test_bad_input_is_refused_by_name(client, tmp_path, monkeypatch):
-    refused("1 queries for 2 workers", X=TRAIN[:1], engine=client)
+    refused("1 query for 2 workers", X=TRAIN[:1], engine=client)
     refused("machines: DaskBoostedRanker settles", small(machines="a:1"), X=TRAIN, engine=client)
     refused("n_jobs: DaskBoostedRanker settles", small(n_jobs=2), X=TRAIN, engine=client)
     refused("no checkpoints", X=TRAIN, checkpoint=tmp_path / "trees.json", engine=client)
