@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.files import is_path, read_json_object
 from dcglearn.foundation.renamed import current_word, warn_of_rename
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError, pointer, whole_number
+from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.checkpoint import Checkpoint
 from dcglearn.learning.cold_starts import cold_starts, known_starts, log_sharpness
 from dcglearn.learning.direct_fit import Curves, Model, log_curves
-from dcglearn.learning.direct_search import Fit, fit_from
+from dcglearn.learning.direct_search import fit_from
+from dcglearn.learning.fit_warnings import notes_of, warn_of_contrary_raters, warn_of_descent, warn_of_few_judgements
 from dcglearn.learning.form_test import FittedDCG, p_value
 from dcglearn.learning.forms import FORMS, FormScore, candidate, cross_validated_forms, form_of, with_gains
 from dcglearn.learning.judgement_costs import HINGE, LIKELIHOOD, SIGMOID
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.pair_loss import JudgementSource
     from dcglearn.logs.open_log import Log
-    from dcglearn.logs.visibility import Visibility
     from dcglearn.metric.dcg import DCGLike
 
 
@@ -227,7 +226,7 @@ class DCGLearner(PairLearner):
                 model, judgements, theta = self._fit(log, warm, kept, refit)
             self.visible_ = log.visible()
             gains, discounts = self.curves_.gains, self.curves_.discounts
-            self.dcg_ = DCG(gains / gains[-1], discounts / discounts[0], log.grade_names, _notes(self.visible_))
+            self.dcg_ = DCG(gains / gains[-1], discounts / discounts[0], log.grade_names, notes_of(self.visible_))
             self.form_, self._utility = self.form, None
             self.form_scores_: dict[str, FormScore] = {}
             if self.form != "dcg" and isinstance(log, Preferences) and isinstance(judgements, Judgements):
@@ -403,14 +402,7 @@ class DCGLearner(PairLearner):
                 f"the weights of the log sum to {total:g}, far less than one judgement: multiply all of them by a "
                 "common factor, so that they count judgements"
             )
-        n_free = model.n_grades - 2 + model.depth
-        if self.n_effective_ < n_free:
-            warnings.warn(
-                f"the log counts for {self.n_effective_:g} independent judgements, fewer than the {n_free} gains and "
-                "discounts to learn: what it does not show is set by the prior " + pointer("too-few"),
-                UserWarning,
-                stacklevel=3,
-            )
+        warn_of_few_judgements(self.n_effective_, model.n_grades - 2 + model.depth, stacklevel=3)
         raters = tuple(map(str, verdicts.raters)) if n_raters > 1 else ()
         near = None if warm is None else warm.parameters(model, raters)
         starts_of = partial(cold_starts, model, verdicts, prior)
@@ -420,7 +412,8 @@ class DCGLearner(PairLearner):
         )
         self._keep(result.curves, raters, ties=model.ties)
         self.objective_, self.n_iter_ = result.objective, result.n_iter
-        self._warn_of(result)
+        warn_of_descent(result.converged, result.n_iter, stacklevel=3)
+        warn_of_contrary_raters(self.rater_error_, stacklevel=3)
         return model, judgements, result.theta
 
     def _fit_form(self, log: Preferences, dcg: FittedDCG, beyond: DCGLearner | None) -> None:
@@ -444,8 +437,7 @@ class DCGLearner(PairLearner):
         self._keep(result.curves, raters, ties=dcg.model.ties)
         self.objective_, self.n_iter_, self.warm_ = result.objective, result.n_iter, start is not None
         self._utility = result.utility(self.dcg_.grade_names, self.dcg_.notes)
-        if not result.converged:
-            _warn_of_descent(result.n_iter, stacklevel=4)
+        warn_of_descent(result.converged, result.n_iter, stacklevel=3)
 
     def _keep(self, curves: Curves, raters: Sequence[str], *, ties: bool) -> None:
         """Set the attributes that follow from the curves; `raters` names several judges."""
@@ -456,39 +448,3 @@ class DCGLearner(PairLearner):
             {name: float(error) for name, error in zip(raters, curves.errors, strict=True)} if raters else {}
         )
         self.tie_threshold_ = float(curves.thresholds[1]) if ties else 0.0
-
-    def _warn_of(self, result: Fit) -> None:
-        """Warn of a descent that stopped short, and of raters who contradict the others."""
-        if not result.converged:
-            _warn_of_descent(result.n_iter, stacklevel=5)
-        contrary = [name for name, error in self.rater_error_.items() if error > 0.5]
-        if contrary:
-            warnings.warn(
-                f"raters who contradict the others more often than not: {', '.join(contrary)}; their verdicts are "
-                "counted reversed: check whether they mistook the sides " + pointer("contrary-raters"),
-                UserWarning,
-                stacklevel=4,
-            )
-
-
-def _warn_of_descent(n_iter: int, stacklevel: int) -> None:
-    warnings.warn(
-        f"the descent stopped after {n_iter} iterations, before a stationary point: raise max_iter "
-        + pointer("convergence-warning"),
-        ConvergenceWarning,
-        stacklevel=stacklevel,
-    )
-
-
-def _notes(visible: Visibility) -> tuple[str, ...]:
-    """Return notes on the parts of the curves that pairs of such lists cannot show."""
-    notes = []
-    if visible.unseen_grades:
-        names = ", ".join(str(grade) for grade in visible.unseen_grades)
-        notes.append(f"grade {names} never occurs in the log; its gain continues the curve of the others")
-    if visible.free_columns:
-        notes.append(
-            "the two lists of a pair never differ in their mix of grades, so the log shows the discounts' differences "
-            "only; their level is that of the smoothest curve"
-        )
-    return tuple(notes)
