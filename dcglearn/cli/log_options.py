@@ -111,12 +111,14 @@ class LogOptions(JudgementOptions):
         words = {"winner_words": self.winner_words, "positive": self.positive}
         joins = {name.removeprefix("--"): True for name in self.joins}
         repeated = {"inconsistent": self.inconsistent != "keep"}
-        needed = {"ratings": self.ratings, "skip_bad": self.skip_bad, **words, **joins, **repeated, **options}
-        for name, given in needed.items():
+        forms = {"ratings": self.ratings, "skip_bad": self.skip_bad, **words, **joins, **repeated}
+        for name, given in {**forms, **options}.items():
             if given:
+                option = f"--{name.replace('_', '-')}"
+                remedy = f"; dcglearn convert FILE {option} ... -o FILE.parquet makes such files first"
                 raise InputError(
-                    f"--{name.replace('_', '-')} needs one file and the whole log in memory; not with several files, a "
-                    "folder, --memory, --workers or --dask",
+                    f"{option} needs one file and the whole log in memory; not with several files, a folder, --memory, "
+                    f"--workers or --dask{remedy if name in forms else ''}",
                     see="whole-log",
                 )
 

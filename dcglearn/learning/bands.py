@@ -18,6 +18,7 @@ from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.learning.resampling import natural_unit, resampled_weights
+from dcglearn.logs.preferences import as_preferences
 from dcglearn.metric.list_utility import ListUtility
 
 if TYPE_CHECKING:
@@ -185,6 +186,7 @@ def bootstrap_bands(
     whole_number(n_resamples, "n_resamples", 2)
     if not 0 < level < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1")
+    log = as_preferences(log)
     model = DCGLearner() if learner is None else learner
     settings = {**model.get_params(), "form": getattr(model, "form_", model.form), "n_grades": log.n_grades}
     whole = DCGLearner(**settings).fit(log)

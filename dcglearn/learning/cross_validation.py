@@ -15,6 +15,7 @@ from dcglearn.foundation.cluster import over_cluster
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.learning.utility_learner import UtilityLearner
+from dcglearn.logs.preferences import as_preferences
 from dcglearn.metric.list_utility import ListUtility
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ def choose_C(  # noqa: N802 - the parameter is called C
     True
     """
     learner = UtilityLearner() if learner is None else learner
+    log = as_preferences(log)
     if by == "pair":
         log = log.merged()
     values = np.sort(np.array(list(grid), dtype=np.float64))
@@ -204,6 +206,7 @@ def ridge_path(
     """
     model = DCGLearner() if learner is None else learner
     values = np.sort(np.array(list(grid), dtype=np.float64))
+    log = as_preferences(log)
     if by == "pair":
         log = log.merged()
     splits = log.folds(folds, seed=seed, by=by)

@@ -14,6 +14,7 @@ from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.noise_ceiling import NoiseCeiling, ceiling_of
 from dcglearn.learning.resampling import natural_unit, resampled_weights
 from dcglearn.learning.utility_learner import UtilityLearner
+from dcglearn.logs.preferences import as_preferences
 from dcglearn.metric.dcg import DCG, as_dcg, is_metric_file, textbook_dcgs
 from dcglearn.metric.names import MetricName
 from dcglearn.metric.textbook_lists import textbook_list_metrics
@@ -260,6 +261,7 @@ def compare_learners(
     >>> comparison["learned DCG"].share > comparison["QP utility"].share
     True
     """
+    train, held_out = as_preferences(train), as_preferences(held_out)
     left, right = ((log.n_grades, log.depth) for log in (train, held_out))
     if left != right:
         raise InputError(

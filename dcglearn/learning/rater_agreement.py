@@ -12,6 +12,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.krippendorff import Alpha, krippendorff_alpha
 from dcglearn.learning.rater_likelihood import Looks, fitted_raters
+from dcglearn.logs.preferences import as_preferences
 from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.logs.unique_rows import unique_rows
 
@@ -178,6 +179,7 @@ def rater_agreement(
     >>> agreement.n_units, round(agreement.nominal.value, 2)
     (200, 0.49)
     """
+    log = as_preferences(log)
     if not len(log):
         raise InputError("the log holds no pair, so there is nobody to agree")
     if not 0 < level < 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.files import is_path
 from dcglearn.foundation.plain_text import counted
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, scale_size
 from dcglearn.logs import counting, repeats, splitting
@@ -413,10 +414,15 @@ def encode(lists: ArrayLike, n_grades: int) -> Grades:
 def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
     """Return the log itself, on a scale of `n_grades` if that is not None, or a log of an array, table or records.
 
-    An array has shape (n, 2, K). Raises InputError if the array has another shape or holds no grades, or a grade lies
-    above the scale.
+    An array has shape (n, 2, K). Raises InputError if the array has another shape or holds no grades, a grade lies
+    above the scale, or the log is a path or in parts.
     """
     if not isinstance(log, Preferences):
+        if is_path(log) or hasattr(log, "facts"):
+            raise InputError(
+                "this needs the whole log in memory, not a path or a log in parts: give what read_preferences returns",
+                see="whole-log",
+            )
         if is_frame(log) or is_records(log):
             return Preferences.of_columns(*read_pair_columns(log, Rules(n_grades)))
         return Preferences(log, n_grades=n_grades)

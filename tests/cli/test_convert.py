@@ -63,7 +63,7 @@ def test_refusals_name_the_option(dcglearn, tmp_path):
         ("learn", rated, "--dry-run"): "read them with --ratings",
         ("learn", sheet, "--dry-run"): "line 4: winner is 'Both'; use a, b or tie",
         ("learn", sheet, "--ratings", "--positive", "a"): "--winner-words and --positive are for pairs",
-        ("learn", sheet, "--workers", 2, "--winner-words", WORDS): "--winner-words needs one file",
+        ("learn", sheet, "--workers", 2, "--winner-words", WORDS): "dcglearn convert FILE --winner-words ... -o",
         ("convert", sheet, "--equal-groups"): "--equal-groups goes with --ratings",
         ("convert", sheet, "-o", sheet, "--force", "--winner-words", WORDS): "sheet.csv",
     }.items():

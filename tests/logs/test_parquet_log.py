@@ -134,7 +134,7 @@ def test_amounts_that_are_none_are_refused(text):
 
 def test_bad_input_is_named(tmp_path):
     log = random_log(100)
-    with pytest.raises(InputError, match=r"without a file that matches .*\.parquet"):
+    with pytest.raises(InputError, match=r"is a folder, and no file in it matches .*\.parquet"):
         dl.UtilityLearner().fit(tmp_path)
     with pytest.raises(InputError, match="does not exist, and no file matches it as a pattern"):
         dl.UtilityLearner().fit(f"{tmp_path}/*.parquet")
@@ -219,3 +219,22 @@ def test_what_was_read_and_where_it_is_kept_is_logged(tmp_path, caplog):
         "Parquet files: 2, pairs: 100, kept in memory",
         f"Parquet files: 2, pairs: 100, kept on disk in {tmp_path}",
     ]
+
+
+@pytest.mark.parametrize(
+    "analyse",
+    [
+        dl.rater_agreement,
+        dl.bootstrap_bands,
+        dl.ridge_path,
+        dl.choose_C,
+        dl.noise_ceiling,
+        lambda log: dl.compare_learners(log, log),
+    ],
+)
+def test_what_needs_the_whole_log_refuses_paths_and_parts_by_the_remedy(tmp_path, analyse):
+    random_log(10).save(tmp_path / "log.parquet")
+    with dl.ParquetLog(tmp_path) as stored:
+        for log in (stored, tmp_path, str(tmp_path / "log.parquet")):
+            with pytest.raises(InputError, match=r"needs the whole log in memory.*give what read_preferences returns"):
+                analyse(log)
