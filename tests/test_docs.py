@@ -104,16 +104,20 @@ OUTPUT = re.compile(r"^ *```sh\n(.*?)^ *```(?:\n+```text\n(.*?)^```)?", flags=re
 
 @pytest.fixture
 def shell(workplace, monkeypatch, capsys):
-    """Run a line of shell: a plain command of ours in this process, which is faster, anything else in a shell.
+    """Run a line of shell: a command of ours, with or without ``> FILE``, in this process, which is faster.
 
     Returns its status, output and words.
     """
 
     def run(line: str) -> tuple[int, str, str]:
-        if line.startswith("dcglearn ") and not set("|&;<>$") & set(line):
-            words = shlex.split(line, comments=True)[1:]
+        command, _, file = line.partition(" > ")
+        if line.startswith("dcglearn ") and not set("|&;<>$") & set(command + file):
+            words = shlex.split(command, comments=True)[1:]
             files = [sorted(glob.glob(word)) or [word] for word in words]  # noqa: PTH207 - words are no paths as yet
-            return call(monkeypatch, capsys, *itertools.chain(*files))
+            status, printed, said = call(monkeypatch, capsys, *itertools.chain(*files))
+            if file:
+                Path(file).write_text(printed)
+            return status, "" if file else printed, said
         done = subprocess.run(["bash", "-ec", line], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout, done.stderr
 
