@@ -307,6 +307,7 @@ function table(title, names, rows) {
 }
 
 const percent = (share) => (share === null || share === undefined ? "-" : `${(100 * share).toFixed(1)}%`);
+const counted = (n, things) => `${n} ${n === 1 ? things.slice(0, -1) : things}`;
 const numbers = (n, from) => Array.from({ length: n }, (_, i) => i + from);
 
 async function report() {
@@ -320,16 +321,17 @@ async function report() {
 }
 
 function draw(found) {
-  $("count").textContent = `${found.verdicts} verdicts, ${found.ties} of them ties; ${found.skipped} skipped`;
+  const ties = counted(found.ties, "ties");
+  $("count").textContent = `${counted(found.verdicts, "verdicts")}, ${ties} among them; ${found.skipped} skipped`;
   const words = [];
   if (found.widest !== null) words.push(`The widest 90% band is ${found.widest.toFixed(2)} wide.`);
   if (found.verdicts < found.bands_from) words.push(`Bands are shown from ${found.bands_from} verdicts on.`);
-  if (found.more) words.push(`About ${found.more} more verdicts bring it below ${found.width}.`);
+  if (found.more) words.push(`It takes about ${counted(found.more, "verdicts")} more to bring it below ${found.width}.`);
   if (found.more === 0) words.push(`That is below ${found.width}: there are enough verdicts.`);
   if (!found.curves) words.push("Nothing is learned yet: judge a few pairs.");
   const charts = [], tables = [];
   if (found.curves) {
-    const { gains, discounts, bands } = found.curves, after = `after ${found.curves.n} verdicts`;
+    const { gains, discounts, bands } = found.curves, after = `after ${counted(found.curves.n, "verdicts")}`;
     const shaded = bands ? `; 90% band of ${bands.n} verdicts, drawn by ${bands.by}` : "";
     charts.push(
       chart(`Gains ${after}${shaded}`, "grade", numbers(gains.length, 0), gains, bands && bands.gains, numbers(gains.length, 0)),
@@ -345,13 +347,14 @@ function draw(found) {
   tables.unshift(table("Raters", ["name", "verdicts", "ties", "skipped", "error rate", "favours left by (log-odds)"],
     found.raters.map((row) => [row.name || "-", row.verdicts, row.ties, row.skipped, known(row.error), known(row.bias)])));
   if (found.n_units) {
-    words.push(`Agreement between raters on ${found.n_units} pairs: Krippendorff's alpha ${known(found.alpha)}.`);
+    const pairs = counted(found.n_units, "pairs");
+    words.push(`Agreement between raters on ${pairs}: Krippendorff's alpha ${known(found.alpha)}.`);
   }
   if (found.wins) {
     const { systems, verdicts, queries, ties, tied_queries: tied, share, p_value: p } = found.wins;
     tables.unshift(table("Systems", ["name", "verdicts won", "queries won"],
       systems.map((name, i) => [name, verdicts[i], queries[i]])));
-    words.push(`${ties} ties; ${tied} queries tied.`);
+    words.push(`${counted(ties, "ties")}; tied queries: ${tied}.`);
     if (share) {
       words.push(`${systems[1]} wins ${percent(share[0])} of the other queries (95%: ${percent(share[1])} to `
         + `${percent(share[2])}); sign test by query: p = ${p.toPrecision(2)}.`);
