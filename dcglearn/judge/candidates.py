@@ -123,8 +123,8 @@ def distinct(pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[
             kept[pair.key] = pair
     if not kept:
         raise InputError(
-            f"no pair to judge: {equal} candidates hold two lists of equal grades, which tell nothing of a DCG; give "
-            "candidates whose lists differ in grades"
+            f"no pair to judge: the two lists have equal grades in every candidate ({equal}), which tells nothing of a "
+            "DCG; give candidates whose lists differ in grades"
         )
     counts = {"pairs of equal grades": equal, "repeated pairs": repeated}
     dropped = {reason: count for reason, count in counts.items() if count}
