@@ -8,10 +8,11 @@ import dcglearn as dl
 from simulations.claims import Claim
 from simulations.run import curves, legend, main, repeated
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_n_forms", 20, 1, (5.0, 3.4)
+STEM, REPEATS, PANELS, FIGSIZE = "study_n_forms", 100, 1, (5.0, 3.4)
 SIZES = {"D1": (300,), "D2": (300,), "ERR": (300, 1000)}
 N_GRADES, DEPTH, WRONG = 5, 10, 0.1
-DCGS = ("D1", "D2")
+DCGS, FEWER = ("D1", "D2"), 5
+"""The DCGs, and how many times fewer repeats the others have: it takes more logs to see how rarely a DCG is left."""
 
 
 def truth_of(name):
@@ -46,8 +47,10 @@ def trial(rng, truth, n):
 
 def simulate(seed, repeats, quick, jobs, progress):
     """Yield one record per truth, number of judgements and repeat."""
-    settings = [{"truth": truth, "n": n} for truth, sizes in SIZES.items() for n in ((60,) if quick else sizes)]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    for truth, sizes in SIZES.items():
+        settings = [{"truth": truth, "n": n} for n in ((60,) if quick else sizes)]
+        times = repeats if truth in DCGS else max(repeats // FEWER, 2)
+        yield from repeated(trial, settings, repeats=times, seed=seed, jobs=jobs, progress=progress)
 
 
 def plot(table, axes):
@@ -64,7 +67,7 @@ def plot(table, axes):
 def claims(table):
     """Yield our claims."""
     claim = partial(Claim, table, "ours", "study n", value="beyond")
-    yield claim('form="auto" leaves the DCG in under 5% of logs of DCGs', rows={"truth": DCGS}, high=0.05)
+    yield claim('form="auto" leaves the DCG in at most 5% of logs of DCGs', rows={"truth": DCGS}, high=0.05)
     text = "it leaves the DCG in over 90% of logs of ERR, {} judgements"
     for n in SIZES["ERR"]:
         yield claim(text.format(n), rows={"truth": "ERR", "n": n}, low=0.9)

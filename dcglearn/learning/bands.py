@@ -149,7 +149,8 @@ def bootstrap_bands(
         Number of samples; each fit starts from the solution on the whole log. More make the ends of the bands steadier;
         take 1,000 for a level of 0.99.
     level : float
-        Share of the samples within a band. In simulations 90% bands covered 95% of noisy logs and 87% of clean ones.
+        Share of the samples within a band. In simulations, 90% bands of a DCG covered the truth in 95% of noisy logs
+        and 86% of clean ones. Bands of saturation cover it far more rarely, see Notes.
     seed, jobs, progress
         Seed, number of processes (the bands do not depend on it), whether to show a bar.
     engine : distributed.Client, str or int, optional
@@ -171,9 +172,13 @@ def bootstrap_bands(
     Percentile bands of the nonparametric bootstrap. The percentiles are moved outwards by ``sqrt(n / (n - p))`` for n
     units and p parameters, since a sample of n varies less than its source (Hesterberg 2015, section 4.1.3, where
     p = 1). On permutations of one multiset the data do not determine the level of the discounts (see the DCG's notes):
-    there the band shows the prior's choice. With ``form="saturation"`` a stop probability common to all grades is the
-    same as a discount that falls by a constant factor: the log determines the ratios of the grades' ``1 - s``, and
-    the bands of discounts and stop probabilities also show the prior's choice.
+    there the band shows the prior's choice.
+
+    Of logs of 1,000 judgements, 90% bands covered the truth in 86% with ``form="best"``. With ``form="saturation"``
+    they covered gains in 85%, but discounts and stop probabilities in 51%, since these come out too flat and too high,
+    together with judges who are too sharp, and a bootstrap does not correct that. In part the log cannot tell: a stop
+    probability common to all grades is the same as a discount that falls by a constant factor, and only the ratios of
+    the grades' ``1 - s`` are the log's. With grade 0 fixed to never stop, the coverage is 62%.
 
     Examples
     --------
