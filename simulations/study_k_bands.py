@@ -100,9 +100,7 @@ def plot(table, axes):
     legend(axes[0], "judgements", loc="lower right", ncols=3)
     legend(axes[1], "true utility", loc="lower right", ncols=3)
     axes[0].set_title("Bands from noisy logs cover the truth; from clean logs a little too rarely (grey: 85% to 95%)")
-    axes[1].set_title(
-        "With 1,000 judgements, bands of saturation cover discounts and stop probabilities far too rarely"
-    )
+    axes[1].set_title("With 1,000 judgements, bands of saturation cover discounts and stops far too rarely")
     axes[0].set_xlabel("gain (g) of a grade, discount (c) at a position")
     axes[1].set_xlabel("gain (g) of a grade, discount (c) at a position, share of the best (x), stop (s) at a grade")
 
@@ -126,25 +124,17 @@ def draw_coverage(axes, parts):
 def claims(table):
     """Yield our claims, of DCGs on both true DCGs together."""
     claim = partial(Claim, table, "ours", "study k", value="covered", low=0.85)
-    text = "90% bands cover over 85%: {}"
-    for noise in NOISES:
-        words = {"clean": "clean logs", "10% flipped": "logs with 10% flips", "logistic": "logs with logistic noise"}
-        yield claim(text.format(words[noise]), rows={"truth": TRUTHS, "noise": noise})
+    texts = ("90% bands cover over 85%: clean logs", "over 85%: with 10% flips", "over 85%: with logistic noise")
+    for noise, text in zip(NOISES, texts, strict=True):
+        yield claim(text, rows={"truth": TRUTHS, "noise": noise})
     for parameter, words in (("discount at 2", "discount at rank 2"), ("gain of grade 1", "gain of grade 1")):
         rows = {"truth": TRUTHS, "noise": "clean", "parameter": parameter}
-        yield claim(text.format(f"{words}, clean logs"), rows=rows)
-    gains = ("gain of grade 1", "gain of grade 2")
-    discounts = tuple(f"discount at {k}" for k in range(2, 7))
-    stops = tuple(f"stop at grade {grade}" for grade in range(4))
-    fixed = tuple(name + FIXED for name in (*discounts, *stops[1:]))
-    for words, form, parameters in (
-        ("gains and discounts with a share of the best", "best", gains + discounts),
-        ("the share of the best", "best", ("share of the best",)),
-        ("gains with saturation", "saturation", gains),
-        ("discounts and stop probabilities", "saturation", discounts + stops),
-        (f"discounts and stop probabilities{FIXED}", "saturation", fixed),
-    ):
-        yield claim(text.format(words), rows={"truth": form, "parameter": parameters})
+        yield claim(f"over 85%: {words}, clean logs", rows=rows)
+    discounts = [f"discount at {position}" for position in range(2, 7)]
+    names = ("gain of grade 1", "gain of grade 2", *discounts, *(f"stop at grade {grade}" for grade in range(4)))
+    rows = {"best": (*names, "share of the best"), "saturation": names}
+    for form, words in (("best", "share of the best"), ("saturation", "with saturation")):
+        yield claim(f"over 85%: {words}", rows={"truth": form, "parameter": rows[form]})
 
 
 if __name__ == "__main__":

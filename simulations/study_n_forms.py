@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+import polars as pl
 
 import dcglearn as dl
 from simulations.claims import Claim
@@ -66,11 +67,13 @@ def plot(table, axes):
 
 def claims(table):
     """Yield our claims."""
-    claim = partial(Claim, table, "ours", "study n", value="beyond")
-    yield claim('form="auto" leaves the DCG in at most 5% of logs of DCGs', rows={"truth": DCGS}, high=0.05)
-    text = "it leaves the DCG in over 90% of logs of ERR, {} judgements"
+    truth = pl.col("truth")
+    claim = partial(Claim, paper="ours", place="study n", value="beyond")
+    dcgs, others = table.filter(truth.is_in(DCGS)), table.filter(~truth.is_in(DCGS))
+    yield claim(dcgs, text='form="auto" leaves the DCG in at most 5% of logs of DCGs', rows={"truth": DCGS}, high=0.05)
     for n in SIZES["ERR"]:
-        yield claim(text.format(n), rows={"truth": "ERR", "n": n}, low=0.9)
+        text = f"in over 90% of logs of ERR, {n} judgements"
+        yield claim(others, text=text, rows={"truth": "ERR", "n": n}, low=0.9)
 
 
 if __name__ == "__main__":

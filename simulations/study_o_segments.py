@@ -55,9 +55,9 @@ def plot(table, axes):
 def claims(table):
     """Yield our claims."""
     claim = partial(Claim, table, "ours", "study o", value="found")
-    yield claim("one population is called two in less than 10% of logs", rows={"kind": "one population"}, high=0.1)
+    yield claim("one population is called two in under 10% of logs", rows={"kind": "one population"}, high=0.1)
     for n in SIZES:
-        text = f"two populations are found in more than 80% of logs of {n} pairs each"
+        text = f"two populations are found in over 80% of logs of {n} pairs each"
         yield claim(text, rows={"kind": "two populations", "n": n}, low=0.8)
 
 
