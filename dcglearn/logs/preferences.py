@@ -418,13 +418,13 @@ def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
     above the scale, or the log is a path or in parts.
     """
     if not isinstance(log, Preferences):
+        if is_frame(log) or is_records(log):
+            return Preferences.of_columns(*read_pair_columns(log, Rules(n_grades)))
         if is_path(log) or hasattr(log, "facts"):
             raise InputError(
                 "this needs the whole log in memory, not a path or a log in parts: give what read_preferences returns",
                 see="whole-log",
             )
-        if is_frame(log) or is_records(log):
-            return Preferences.of_columns(*read_pair_columns(log, Rules(n_grades)))
         return Preferences(log, n_grades=n_grades)
     if n_grades is None or n_grades == log.n_grades:
         return log
