@@ -124,17 +124,18 @@ def draw_coverage(axes, parts):
 def claims(table):
     """Yield our claims, of DCGs on both true DCGs together."""
     claim = partial(Claim, table, "ours", "study k", value="covered", low=0.85)
-    texts = ("90% bands cover over 85%: clean logs", "over 85%: with 10% flips", "over 85%: with logistic noise")
-    for noise, text in zip(NOISES, texts, strict=True):
-        yield claim(text, rows={"truth": TRUTHS, "noise": noise})
+    for noise, words in zip(
+        NOISES, ("90% bands, clean logs", "bands, 10% flips", "bands, logistic noise"), strict=True
+    ):
+        yield claim(f"coverage of {words}", rows={"truth": TRUTHS, "noise": noise})
     for parameter, words in (("discount at 2", "discount at rank 2"), ("gain of grade 1", "gain of grade 1")):
         rows = {"truth": TRUTHS, "noise": "clean", "parameter": parameter}
-        yield claim(f"over 85%: {words}, clean logs", rows=rows)
+        yield claim(f"coverage of bands, {words}, clean logs", rows=rows)
     discounts = [f"discount at {position}" for position in range(2, 7)]
     names = ("gain of grade 1", "gain of grade 2", *discounts, *(f"stop at grade {grade}" for grade in range(4)))
     rows = {"best": (*names, "share of the best"), "saturation": names}
-    for form, words in (("best", "share of the best"), ("saturation", "with saturation")):
-        yield claim(f"over 85%: {words}", rows={"truth": form, "parameter": rows[form]})
+    for form, words in (("best", "share of the best"), ("saturation", "saturation")):
+        yield claim(f"coverage of bands, {words}", rows={"truth": form, "parameter": rows[form]})
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ def claims(table):
     dcgs, others = table.filter(truth.is_in(DCGS)), table.filter(~truth.is_in(DCGS))
     yield claim(dcgs, text='form="auto" leaves the DCG in at most 5% of logs of DCGs', rows={"truth": DCGS}, high=0.05)
     for n in SIZES["ERR"]:
-        text = f"in over 90% of logs of ERR, {n} judgements"
+        text = f"it leaves the DCG in logs of ERR, {n} judgements"
         yield claim(others, text=text, rows={"truth": "ERR", "n": n}, low=0.9)
 
 
