@@ -209,7 +209,8 @@ def picture(rows: Sequence[Row]) -> Figure:
             ax.set_yticks(range(len(panel)), names)
             ax.invert_yaxis()
             ax.set(xscale="log")
-            ax.set_title(fill(question_of(script), 75), loc="left", fontsize=8, weight="bold")
+            title = f"Faster in {sum(ratio > 1 for ratio in ratios)} of {len(ratios)} cases: {question_of(script)}"
+            ax.set_title(fill(title, 75), loc="left", fontsize=8, weight="bold")
             ax.axvline(1, color="black", lw=0.8)
             ax.spines[["top", "right"]].set_visible(False)
         axes[-1].margins(x=0.15)
