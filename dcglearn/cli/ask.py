@@ -9,7 +9,7 @@ import typer
 
 from dcglearn.cli.command import Command, examples
 from dcglearn.cli.options import Force, Reading, check_outputs, takes_groups
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -68,5 +68,5 @@ def ask(
         return
     questions.save(output, force=force)
     typer.echo(
-        f"wrote: {output} ({counted(len(questions), 'questions')}; fill in winner and append to the log)", err=True
+        f"wrote: {output} ({number_of(len(questions), 'questions')}; fill in winner and append to the log)", err=True
     )

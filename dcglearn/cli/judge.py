@@ -12,7 +12,7 @@ import typer
 from dcglearn.cli.command import Command, examples
 from dcglearn.cli.log_options import left_out
 from dcglearn.cli.options import Reading, takes_groups
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def judge(
     )
     queries = len({pair.query for pair in pairs.pairs})
     sizes = (len(pairs), "pairs"), (queries, "queries"), (pairs.depth, "positions"), (pairs.n_grades, "grades")
-    seen = ["candidates: {}, {}; {}, {}".format(*(counted(*size) for size in sizes)), *left_out(pairs.dropped)]
+    seen = ["candidates: {}, {}; {}, {}".format(*(number_of(*size) for size in sizes)), *left_out(pairs.dropped)]
     if dry_run:
         typer.echo("\n".join(seen), err=True)
         return
@@ -158,7 +158,7 @@ def judge(
     if study.log.cut_short is not None:
         typer.echo(f"the log ended within a line, which was put into {study.log.cut_short}", err=True)
     if before:
-        typer.echo(f"continuing {log}: {counted(before, 'verdicts')} so far", err=True)
+        typer.echo(f"continuing {log}: {number_of(before, 'verdicts')} so far", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         serve(study, where, typer.echo)
@@ -167,5 +167,5 @@ def judge(
     finally:
         n = len(study.log.standing())
         study.close()
-        typer.echo(f"{log}: {counted(n, 'verdicts')}, {n - before} of them new", err=True)
+        typer.echo(f"{log}: {number_of(n, 'verdicts')}, {n - before} of them new", err=True)
         typer.echo(f"next: dcglearn learn {log} -o dcg.json", err=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dcglearn.cli.join_options import JoinOptions
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -168,15 +168,15 @@ def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]
 
     if isinstance(log, PartedLog):
         facts = log.facts
-        counts = [counted(facts.n, "pairs"), *([counted(facts.n_ties, "ties")] if facts.n_ties else [])]
-        counts += [] if facts.raters is None else [counted(len(facts.raters), "raters")]
+        counts = [number_of(facts.n, "pairs"), *([number_of(facts.n_ties, "ties")] if facts.n_ties else [])]
+        counts += [] if facts.raters is None else [number_of(len(facts.raters), "raters")]
     else:
-        counts = [counted(len(log), "pairs")]
+        counts = [number_of(len(log), "pairs")]
         counts += [] if log.weight is None else [f"total weight {log.total_weight:,.0f}"]
-        counts += [] if log.tie is None else [counted(int(log.tie.sum()), "ties")]
+        counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties")]
         labels = {"raters": log.rater, "queries": log.query}
-        counts += [counted(len(np.unique(values)), name) for name, values in labels.items() if values is not None]
-    read = f"read: {', '.join(counts)}; {counted(log.depth, 'positions')}, {counted(log.n_grades, 'grades')}"
+        counts += [number_of(len(np.unique(values)), name) for name, values in labels.items() if values is not None]
+    read = f"read: {', '.join(counts)}; {number_of(log.depth, 'positions')}, {number_of(log.n_grades, 'grades')}"
     from dcglearn.cli.recognised import looked_up_lines
 
     looked_up = [] if isinstance(log, PartedLog) else looked_up_lines(log.counted)
@@ -186,4 +186,4 @@ def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]
 def left_out(dropped: dict[str, int]) -> list[str]:
     """Return a line for each reason to leave something out; what is wrong with one line is not counted."""
     counts = {reason: count for reason, count in dropped.items() if count}
-    return [f"left out: {reason if ': ' in reason else counted(n, reason, ',')}" for reason, n in counts.items()]
+    return [f"left out: {reason if ': ' in reason else number_of(n, reason, ',')}" for reason, n in counts.items()]

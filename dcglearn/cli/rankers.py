@@ -14,7 +14,7 @@ from dcglearn.cli.command import Command, examples
 from dcglearn.cli.metric_options import ScaleOptions, check_metrics, metric_on
 from dcglearn.cli.options import AsJson, Cluster, Force, check_outputs, said_at_once, takes_groups
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, is_metric_file
 from dcglearn.metric.scales import warn_of_scale
@@ -295,7 +295,7 @@ def rank(
             file.writelines(lines)
         typer.echo(f"wrote: {output}", err=True)
     if judge is not None:
-        value, n = queries.evaluate(scores, judge).mean(), counted(len(queries), "queries")
+        value, n = queries.evaluate(scores, judge).mean(), number_of(len(queries), "queries")
         kind = "DCG" if isinstance(judge, DCG) else "utility"
         typer.echo(f"normalised {kind}: {value:.4f} (mean over {n}, {judge!r})", err=True)
         if not same_numbers(judge, ranker.metric_):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ def say_winners(recognised: Recognised | None) -> None:
 
 def looked_up_lines(counts: Mapping[str, int]) -> list[str]:
     """Return what a join with judgements counted, in one line; no line for other logs."""
-    return ["looked up: " + ", ".join(counted(n, what, ",") for what, n in counts.items())] if counts else []
+    return ["looked up: " + ", ".join(number_of(n, what, ",") for what, n in counts.items())] if counts else []
 
 
 def recognised_lines(log: Preferences) -> list[str]:

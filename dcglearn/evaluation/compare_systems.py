@@ -14,7 +14,7 @@ from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.evaluation.gate import gated
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
-from dcglearn.foundation.plain_text import counted, one_line
+from dcglearn.foundation.plain_text import number_of, one_line
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
@@ -124,7 +124,7 @@ class SystemComparison:
     @property
     def note(self) -> str:
         """How many queries there are, and how p-values are corrected, in a line."""
-        corrected = f"corrected ({self.correction}) over {counted(len(self.frame), 'rows')}"
+        corrected = f"corrected ({self.correction}) over {number_of(len(self.frame), 'rows')}"
         how = "not corrected" if self.correction == "none" else corrected
         return f"({self.n_queries} queries; permutation test {how})"
 

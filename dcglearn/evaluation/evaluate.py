@@ -15,7 +15,7 @@ from dcglearn.evaluation.list_values import Plain, check_list_settings, judged_i
 from dcglearn.evaluation.ranked import RankedGrades, averaged, judged_counts, ranked_grades
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, is_metric_file, normalised_values
 from dcglearn.metric.list_utility import ListUtility, scoring_metric_in_file
@@ -139,7 +139,7 @@ class Evaluation:
         """What stands below the table: the number of queries, and what is missing or not judged."""
         how = "count as 0" if self.missing == "zero" else "are left out"
         lacking = [f"{run} {n}" for run, n in zip(self.runs, self.n_missing, strict=True) if n]
-        notes = [f"({counted(len(self.queries), 'queries')})"]
+        notes = [f"({number_of(len(self.queries), 'queries')})"]
         notes += [f"queries that are missing {how}: {', '.join(lacking)}"] if lacking else []
         if self.residuals is not None:
             notes.append("residual: what unjudged documents could still add, if all had the best grade")

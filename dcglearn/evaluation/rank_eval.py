@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.evaluation.trec import Judgements, Run
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import InputError, listed
 
@@ -196,16 +196,16 @@ def notes_of_responses(responses: Sequence[RankEval], judged: Judgements, depth:
         name = response.run.name
         for query, reason in list(response.failures.items())[:1]:
             notes.append(
-                f"{name}: {counted(len(response.failures), 'queries')} failed there, such as {query!r} ({reason})"
+                f"{name}: {number_of(len(response.failures), 'queries')} failed there, such as {query!r} ({reason})"
             )
         unknown = [query for query in response.queries if query not in known]
         if unknown:
-            left = counted(len(unknown), "queries")
+            left = number_of(len(unknown), "queries")
             notes.append(f"{name}: {left} without a judgement, such as {unknown[0]!r}, left out")
         both = response.rated.join(judged.frame, on=["query", "document"], suffix=" of judgements")
         differing = int((both["grade"] != both["grade of judgements"]).sum())
         if differing:
-            notes.append(f"{name}: {counted(differing, 'ratings')} unlike those of {judged.name}, whose grades count")
+            notes.append(f"{name}: {number_of(differing, 'ratings')} unlike those of {judged.name}, whose grades count")
         if response.longest < depth:
             notes.append(
                 f"{name}: at most {response.longest} hits a query, while the metric counts {depth} positions; ask for "

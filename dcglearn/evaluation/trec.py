@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size
 from dcglearn.logs.line_formats import shown
@@ -71,7 +71,7 @@ class Judgements:
     def __repr__(self) -> str:
         queries = self.frame["query"].n_unique()
         sizes = (len(self.frame), "documents", ","), (queries, "queries", ","), (self.n_grades, "grades")
-        return f"Judgements({', '.join(counted(*size) for size in sizes)})"
+        return f"Judgements({', '.join(number_of(*size) for size in sizes)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +102,8 @@ class Run:
     name: str
 
     def __repr__(self) -> str:
-        queries = counted(self.frame["query"].n_unique(), "queries", ",")
-        return f"Run({self.name!r}, {counted(len(self.frame), 'documents', ',')}, {queries})"
+        queries = number_of(self.frame["query"].n_unique(), "queries", ",")
+        return f"Run({self.name!r}, {number_of(len(self.frame), 'documents', ',')}, {queries})"
 
 
 def trec_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "error") -> Judgements:

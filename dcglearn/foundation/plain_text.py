@@ -23,7 +23,7 @@ def one_line(text: str) -> str:
     return _UNSAFE_IN_LINE.sub(_shown, text)
 
 
-def counted(n: int, things: str, form: str = "") -> str:
+def number_of(n: int, things: str, form: str = "") -> str:
     """Return a number of things, which are named in the plural: "2 pairs of lists", but "1 pair of lists"."""
     if n == 1:
         things = _PLURAL.sub(lambda noun: "query" if noun[1] else noun[2], things, count=1)

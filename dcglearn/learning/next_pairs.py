@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
 from dcglearn.learning.dcg_learner import DCGLearner
@@ -142,7 +142,8 @@ def suggest_pairs(
     with one_blas_thread():
         chosen, value = _greedy(*_directions(pairs, judged, metric), min(n, len(pairs)))
     if len(pairs) < n:
-        warnings.warn(f"only {counted(len(pairs), 'pairs')} left to ask, of the {n} wanted", UserWarning, stacklevel=2)
+        left = number_of(len(pairs), "pairs")
+        warnings.warn(f"only {left} left to ask, of the {n} wanted", UserWarning, stacklevel=2)
     asked = pairs[chosen]
     return Questions(asked, metric.score(asked[:, 0]) - metric.score(asked[:, 1]), value)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
@@ -167,7 +167,7 @@ def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
     whole_number(n_folds, "n_folds", 3)
     if len(queries) < n_folds:
         raise InputError(
-            f"{counted(len(queries), 'queries')} cannot make {n_folds} folds; give {n_folds} queries or more"
+            f"{number_of(len(queries), 'queries')} cannot make {n_folds} folds; give {n_folds} queries or more"
         )
     parts = np.array_split(np.arange(len(queries)), n_folds)
     folds = []

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tqdm import tqdm
 
 from dcglearn.foundation.files import read_json_object, written_beside
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.letor.candidates import CHOICES, GRIDS, Setting
@@ -76,7 +76,7 @@ class Plan:
 
     def __str__(self) -> str:
         lines = [
-            f"{fold.name}: {fold.train} to train, {counted(len(fold.vali), 'queries')} to validate, "
+            f"{fold.name}: {fold.train} to train, {number_of(len(fold.vali), 'queries')} to validate, "
             f"{len(fold.test)} to test"
             for fold in self.folds
         ]

@@ -16,7 +16,7 @@ import numpy as np
 
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.memory import refuse_beyond_memory
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import LARGEST, MAX_GRADES, InputError, scale_size, whole_number
 from dcglearn.logs.line_formats import BLANK, NUMBER, Source, shown
 from dcglearn.logs.rating_counts import parsed_counts
@@ -202,7 +202,7 @@ class GoodLines:
                 if len(values[role]) != depth:
                     like = f" as on {self._first[0]}" if self._first and self._rules.depth is None else ""
                     raise InputError(
-                        f"{role} has {counted(len(values[role]), 'grades')}, expected {depth}{like}; pass pad=True "
+                        f"{role} has {number_of(len(values[role]), 'grades')}, expected {depth}{like}; pass pad=True "
                         "(--pad) to fill shorter lists with unknown grades, or depth= (--depth) to cut longer ones",
                         see="lengths",
                     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from dcglearn.foundation.files import is_path
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.dask_log import DaskLog
 from dcglearn.logs.parquet_log import ParquetLog
@@ -73,8 +73,8 @@ def _equal_lists(n_equal: int, n_differing: int, n_ties: int) -> dict[str, int]:
     """Return the number of pairs of equal lists by its name; raise InputError if every other pair is a tie."""
     if n_ties == n_differing:
         raise InputError(
-            "no pair with a winner and two different lists is left "
-            f"({counted(n_equal, 'pairs of equal lists')}, {counted(n_ties, 'ties')}): there is nothing to learn from"
+            f"no pair with a winner and two different lists is left ({number_of(n_equal, 'pairs of equal lists')}, "
+            f"{number_of(n_ties, 'ties')}): there is nothing to learn from"
         )
     return {"pairs of equal lists": n_equal} if n_equal else {}
 

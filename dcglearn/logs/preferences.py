@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.files import is_path
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, scale_size
 from dcglearn.logs import counting, repeats, splitting
 from dcglearn.logs.careful_pass import Rules
@@ -369,10 +369,10 @@ class Preferences(Constructors):
         write_frame(self.to_polars(), path, force=force)
 
     def __repr__(self) -> str:
-        scale = counted(self.n_grades, "grades" if self.graded else "documents")
-        ties = f", {counted(int(self.tie.sum()), 'ties')}" if self.tie is not None and self.tie.any() else ""
+        scale = number_of(self.n_grades, "grades" if self.graded else "documents")
+        ties = f", {number_of(int(self.tie.sum()), 'ties')}" if self.tie is not None and self.tie.any() else ""
         total = "" if self.weight is None else f" of total weight {self.total_weight:g}"
-        return f"Preferences({counted(len(self), 'pairs')}{total}{ties}, depth {self.depth}, {scale})"
+        return f"Preferences({number_of(len(self), 'pairs')}{total}{ties}, depth {self.depth}, {scale})"
 
     def _with(self, columns: Columns) -> Preferences:
         """Return a log of other columns that remembers what the reader of this one left out."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, graded_lists, scale_size, whole_number
 from dcglearn.logs.open_log import without_equal_lists
 from dcglearn.logs.preferences import Preferences, as_preferences
@@ -75,7 +75,7 @@ class Dominance:
         least, most = (self.low, self.high) if self.verdict == "x" else (-self.high, -self.low)
         lines = [f"{best} beats {other} under {scope}: by {least:.4f} to {most:.4f} of the span"]
         if self.deciding is not None and len(self.deciding):
-            lines.append(f"decided by {counted(len(self.deciding), 'judgements')}, the strongest first:")
+            lines.append(f"decided by {number_of(len(self.deciding), 'judgements')}, the strongest first:")
             lines += [
                 f"  {preferred.tolist()} over {other.tolist()}  ({multiplier:.3g})"
                 for preferred, other, multiplier in zip(

@@ -13,7 +13,7 @@ from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import read_judgements, read_runs
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.logs.preferences import as_preferences
 from dcglearn.metric_coherence.cone import counts
@@ -51,7 +51,7 @@ class Swaps:
 
     def __str__(self) -> str:
         share = f", {self.noise:.0%} of them noise" if self.pairs else ""
-        swapped = f"{len(self.pairs)} of {counted(self.n_pairs, 'pairs')}"
+        swapped = f"{len(self.pairs)} of {number_of(self.n_pairs, 'pairs')}"
         return f"{self.metrics[0]} and {self.metrics[1]} swap {swapped}{share}"
 
 

@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from dcglearn.foundation.cluster import CONNECT, connected, scheduler_of, watched
 from dcglearn.foundation.files import is_path
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_thread
 from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.growth import Slopes, booster_of, main_names, warn_of_too_few
@@ -134,7 +134,7 @@ class DaskBoostedRanker(BoostedRanker):
                 raise InputError("the cluster has no worker; start some")
             if len(queries) < len(workers):
                 raise InputError(
-                    f"{counted(len(queries), 'queries')} for {len(workers)} workers: use at most one worker a query"
+                    f"{number_of(len(queries), 'queries')} for {len(workers)} workers: use at most one worker a query"
                 )
             rank = balanced(queries.sizes, len(workers))
             self.shares_ = [queries.names[rank == i].tolist() for i in range(len(workers))]

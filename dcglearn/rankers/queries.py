@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.renamed import current_word
 from dcglearn.foundation.validation import MAX_GRADES, InputError, frozen, scale_size
 from dcglearn.metric.dcg import normalised_values
@@ -162,7 +162,7 @@ class Queries:
     def __repr__(self) -> str:
         n, d = self.shape
         sizes = (len(self), "queries", ","), (n, "documents", ","), (d, "features"), (self.n_grades, "grades")
-        return f"Queries({', '.join(counted(*size) for size in sizes)})"
+        return f"Queries({', '.join(number_of(*size) for size in sizes)})"
 
 
 def fingerprint_of(*arrays: NDArray[Any]) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dcglearn.foundation.plain_text import counted
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.logs.superseded import REASONS
 
 
@@ -18,15 +18,15 @@ from dcglearn.logs.superseded import REASONS
     ],
 )
 def test_a_noun_agrees_with_its_number(n, things, text):
-    assert counted(n, things) == text
+    assert number_of(n, things) == text
 
 
 def test_thousands_are_set_apart_where_asked():
-    assert counted(12345, "lists", ",") == "12,345 lists"
+    assert number_of(12345, "lists", ",") == "12,345 lists"
 
 
 def test_reasons_to_leave_lines_out_agree():
-    assert [counted(1, reason) for reason in REASONS.values()] == [
+    assert [number_of(1, reason) for reason in REASONS.values()] == [
         "1 superseded verdict",
         "1 verdict already read under the same id",
         "1 line withdrawing a verdict",
