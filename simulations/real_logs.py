@@ -105,4 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except dl.InputError as error:
+        print(f"real_logs: {error}", file=sys.stderr)
+        sys.exit(2)
