@@ -209,7 +209,7 @@ def picture(rows: Sequence[Row]) -> Figure:
             ax.set_yticks(range(len(panel)), names)
             ax.invert_yaxis()
             ax.set(xscale="log")
-            title = f"Faster in {sum(ratio > 1 for ratio in ratios)} of {len(ratios)} cases: {question_of(script)}"
+            title = f"{question_of(script)}: faster in {sum(ratio > 1 for ratio in ratios)} of {len(ratios)} cases"
             ax.set_title(fill(title, 75), loc="left", fontsize=8, weight="bold")
             ax.axvline(1, color="black", lw=0.8)
             ax.spines[["top", "right"]].set_visible(False)

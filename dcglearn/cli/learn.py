@@ -55,7 +55,7 @@ class LearnerOptions:
     ridge: Annotated[float | None, typer.Option(help="dcg: strength of the prior for smooth curves.")] = None
     form: Annotated[
         Form,
-        typer.Option(help="dcg: a sum (dcg), stop probabilities (saturation), a share of the best result, or chosen."),
+        typer.Option(help="dcg: a DCG, one with stop probabilities, one with a share of the best result, or chosen."),
     ] = "dcg"
     prior: Annotated[
         str | None, typer.Option(metavar="METRIC", help="dcg: shrink to this file or GAIN-DISCOUNT; for small logs.")

@@ -31,7 +31,7 @@ def add_preferences(first, second, rater, weight, tables, gains, discounts, erro
     width, depth = gains.shape[1], discounts.shape[1]
     far, u, bends, bent, judge = work
     for b in range(len(gains)):
-        loss, m = 0.0, np.int64(0)  # a plain 0 would be compiled for as a type of its own
+        loss, m = 0.0, np.int64(0)  # for a literal 0, numba would compile twice
         for i in range(len(first) + 1):
             if m == RUN or (m > 0 and i == len(first)):
                 _add_products(b, u, bends, bent, judge, m, errors.shape[1], curved)

@@ -198,8 +198,7 @@ def lack_of_fit(
 
     Standard errors allow for any dependence of pairs that share a unit; for lists, they are those of dyadic data
     (Aronow, Samii and Assenova 2015). A bootstrap that draws lists, with the same fits, counts what is particular to a
-    pair three times (Owen 2007). Its errors were 1.1 to 1.7 times as large on two simulated logs, and 1.6 times for the
-    forms' shares on a real log three of whose lists are in a third of its pairs each (QRef of TianGong).
+    pair three times (Owen 2007): where that is most of the noise, its errors are sqrt(3) times as large.
 
     Examples
     --------
