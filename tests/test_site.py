@@ -28,14 +28,16 @@ def test_gallery_draws(script, tmp_path, monkeypatch):
     if script.stem == "plot_trees":
         pytest.importorskip("lightgbm")
     import matplotlib as mpl
-    from matplotlib.figure import Figure
 
     mpl.use("Agg")
+    from matplotlib import pyplot
+    from matplotlib.figure import Figure
+
     monkeypatch.chdir(tmp_path)
     found = runpy.run_path(str(script))
     figure = found["figure"]
     assert isinstance(figure, Figure) and any(axes.has_data() or axes.images for axes in figure.axes)
-    mpl.pyplot.close("all")
+    pyplot.close("all")
 
 
 def test_gallery_has_a_title_and_words_for_every_script():
