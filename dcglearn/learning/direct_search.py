@@ -204,7 +204,7 @@ def _searched(objective: Objective, thetas: Floats, max_iter: int, *, several: b
     if several:
         competing = partial(descend, objective, bounds=model.bounds, tol=ROUGH, to_beat=np.inf)
         ends = competing(np.clip(thetas, *model.bounds), max_iter=min(FIRST, max_iter), rungs=RUNGS)
-        kept = ends.theta[np.argsort(ends.local.value, kind="stable")[:KEPT]]
+        kept = ends.theta[np.lexsort((ends.local.value, ~ends.leads))[:KEPT]]
         rng = np.random.default_rng(0)
         for _ in range(ROUNDS):
             around = ends.theta[ends.best] + _kicks(model, len(objective.judgements), rng)

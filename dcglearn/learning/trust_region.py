@@ -93,9 +93,15 @@ class Descents:
         return i
 
     @property
+    def leads(self) -> NDArray[np.bool_]:
+        """Which descents followed no other, shape (B,)."""
+        return self.leader == np.arange(len(self.leader))
+
+    @property
     def best(self) -> int:
-        """The descent that has come furthest down."""
-        return int(np.argmin(np.where(np.isfinite(self.local.value), self.local.value, np.inf)))
+        """The descent that has come furthest down; of several, one that has converged and followed no other."""
+        value = np.where(np.isfinite(self.local.value), self.local.value, np.inf)
+        return int(np.lexsort((~self.leads, ~self.converged, value))[0])
 
 
 def descend(
@@ -111,9 +117,10 @@ def descend(
 ) -> Descents:
     """Descend from every row of `theta`, shape (B, p), between lower and upper bounds, shape (p,) each.
 
-    A descent has converged if the quadratic that it steps to the minimum of promised less than `tol` of the value. With
-    a value `to_beat`, descents stop that are not likely to fall below it and the lowest of them. After the numbers of
-    steps in `rungs`, only the lowest so many descents go on, and the first few that are `spared`.
+    A descent has converged if the quadratic that it steps to the minimum of promised less than `tol` of the value. One
+    that comes near a lower one follows it: it stops, and has the end and the convergence of its leader. With a value
+    `to_beat`, descents stop that are not likely to fall below it and the lowest of them. After the numbers of steps in
+    `rungs`, only the lowest so many descents go on, and the first few that are `spared`.
     """
     low, high = bounds
     go = Descents.at(theta, function(theta))
@@ -143,7 +150,8 @@ def descend(
             ended |= (go.rank[active] >= rungs[steps_made]) & (active >= spared)
         go.stopped[active] = ended | (go.n_iter[active] >= max_iter)
         if len(theta) > 1:
-            _leave_followers(go)
+            leave_followers(go)
+    _end_with_leaders(go)
     return go
 
 
@@ -166,14 +174,23 @@ def _radius(radius: Floats, length: Floats, fell: Floats, promise: Floats, taken
     return np.where(kept < 0.25, 0.25 * length, grown)
 
 
-def _leave_followers(go: Descents) -> None:
+def leave_followers(go: Descents) -> None:
     """Stop descents that come near a lower one, and note which."""
     going = np.flatnonzero(~go.stopped)
     near = np.abs(go.theta[going, None, :] - go.theta).max(axis=2) < CLOSE
     lowest = np.argmin(np.where(near, go.rank, len(go.theta)), axis=1)
-    follows = lowest != going
-    go.leader[going[follows]] = lowest[follows]
-    go.stopped[going[follows]] = True
+    for i, lower in zip(going, lowest, strict=True):
+        if go.led_from(lower) != i:  # within rounding, a leader can end above one that follows it
+            go.leader[i] = lower
+            go.stopped[i] = True
+
+
+def _end_with_leaders(go: Descents) -> None:
+    """Move the descents that followed others to where these ended; they have converged if these have."""
+    followers = np.flatnonzero(~go.leads)
+    leaders = np.array([go.led_from(i) for i in followers], np.intp)
+    go.move(followers, go.theta[leaders], go.local[leaders])
+    go.converged[followers] = go.converged[leaders]
 
 
 def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floats) -> Floats:

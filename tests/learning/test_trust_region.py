@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from dcglearn.learning.trust_region import Local, descend, steps
+from dcglearn.learning.trust_region import Descents, Local, descend, leave_followers, steps
 
 
 def arrow(rng, d, n_tips):
@@ -97,3 +97,37 @@ def test_a_curved_valley_is_followed_and_infinite_values_are_avoided():
     assert ends.stopped[2] and ends.n_iter[2] == 0  # its value is infinite
     short = descend(rosenbrock, np.array([[-1.2, 1.0]]), bounds, max_iter=3)
     assert short.n_iter[0] == 3 and not short.converged[0]
+
+
+def bowl(thetas):
+    """Return the squared distance to the origin, where one full Newton step ends."""
+    n = len(thetas)
+    dense, no_tips = np.tile(2 * np.eye(2), (n, 1, 1)), np.zeros((n, 0))
+    return Local((thetas**2).sum(axis=1), 2 * thetas, dense, no_tips[:, :, None] * np.zeros(2), no_tips)
+
+
+def test_a_follower_has_its_leaders_end_and_convergence():
+    bounds = np.full(2, -9.0), np.full(2, 9.0)
+    ends = descend(bowl, np.array([[1.005, 0.0], [0.5, 0.0]]), bounds, max_iter=50)
+    np.testing.assert_array_equal(ends.leads, [False, True])
+    np.testing.assert_array_equal(ends.theta[0], ends.theta[1])
+    assert ends.local.value[0] == ends.local.value[1]
+    assert ends.converged.all() and ends.best == 1
+
+
+def test_the_best_of_equal_ends_has_converged():
+    ends = Descents.at(np.zeros((3, 2)), bowl(np.zeros((3, 2))))
+    ends.converged[1] = True
+    assert ends.best == 1
+    ends.local.value[2] = -1.0
+    assert ends.best == 2
+
+
+def test_descents_at_the_same_point_do_not_follow_each_other_in_turn():
+    ends = Descents.at(np.zeros((2, 2)), bowl(np.zeros((2, 2))))
+    ends.leader[1] = 0
+    ends.stopped[1] = True
+    ends.local.value[0] = 1e-300  # by rounding, the leader ends above its follower
+    leave_followers(ends)
+    np.testing.assert_array_equal(ends.leader, [0, 0])
+    assert not ends.stopped[0]
