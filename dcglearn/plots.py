@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from dcglearn.evaluation.compare_systems import SystemComparison
     from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.factoring import Factoring
-    from dcglearn.learning.held_out import Comparison
-    from dcglearn.learning.lack_of_fit import LackOfFit
-    from dcglearn.learning.rater_agreement import RaterAgreement
-    from dcglearn.learning.segment_test import SegmentTest
     from dcglearn.metric.dcg import DCG
     from dcglearn.metric_coherence.coherence import Coherence, RegretCurve, Witness
     from dcglearn.metric_coherence.disagreement import DisagreementMatrix
     from dcglearn.metric_coherence.system_order import SystemOrder
+    from dcglearn.raters.rater_agreement import RaterAgreement
+    from dcglearn.trust.held_out import Comparison
+    from dcglearn.trust.lack_of_fit import LackOfFit
+    from dcglearn.trust.segment_test import SegmentTest
 
 LINE_STYLES = (
     {"color": "#0072B2", "marker": "o", "linestyle": "-"},

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-IMPORTED = ("dcglearn.learning.utility_learner", "dcglearn.learning.dcg_learner", "dcglearn.rankers.dask_trees")
+IMPORTED = ("dcglearn.estimators.utility_learner", "dcglearn.estimators.dcg_learner", "dcglearn.rankers.dask_trees")
 """What the workers need beyond Dask."""
 
 

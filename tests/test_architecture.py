@@ -16,18 +16,25 @@ DESIGN = ROOT / "docs" / "design.md"
 # From the top floor down: a wing may import the wings named beside it, and no others. docs/design.md shows this table.
 WINGS = {
     "cli": (
-        "judge simulate letor plots rankers metric_coherence exports learning evaluation losses logs metric foundation"
+        "judge simulate letor plots rankers metric_coherence exports joins estimators raters trust learning evaluation "
+        "parts readers losses logs metric foundation"
     ),
-    "judge": "plots learning evaluation logs metric foundation",
+    "judge": "plots estimators raters trust learning evaluation readers logs metric foundation",
     "letor": "rankers evaluation losses metric foundation",
-    "simulate": "rankers logs metric foundation",
-    "plots": "metric_coherence learning evaluation metric foundation",
+    "simulate": "rankers readers logs metric foundation",
+    "plots": "metric_coherence raters trust learning evaluation metric foundation",
     "rankers": "losses metric foundation",
-    "metric_coherence": "evaluation logs metric foundation",
+    "metric_coherence": "evaluation parts readers logs metric foundation",
     "exports": "torch_losses evaluation losses metric foundation",
     "torch_losses": "losses metric foundation",
-    "learning": "logs metric foundation",
-    "evaluation": "logs metric foundation",
+    "joins": "evaluation readers logs metric foundation",
+    "estimators": "raters trust learning parts readers logs metric foundation",
+    "raters": "trust learning logs metric foundation",
+    "trust": "learning parts readers logs metric foundation",
+    "learning": "parts readers logs metric foundation",
+    "evaluation": "readers logs metric foundation",
+    "parts": "readers logs metric foundation",
+    "readers": "logs metric foundation",
     "losses": "metric foundation",
     "logs": "foundation",
     "metric": "foundation",
@@ -98,10 +105,10 @@ def test_a_cycle_or_an_import_by_string_would_be_seen(tmp_path: Path) -> None:
         in_order({"a": {"b"}, "b": {"a"}})
     file = tmp_path / "late.py"
     file.write_text(
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from dcglearn.learning.bands import Bands\n"
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from dcglearn.trust.bands import Bands\n"
         "def f(kind):\n    import_module(f'dcglearn.rankers.{kind}')\n"
     )
-    assert wings_named(file) == {"learning", "rankers"}
+    assert wings_named(file) == {"trust", "rankers"}
 
 
 def test_the_front_holds_few_modules() -> None:

@@ -7,8 +7,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from dcglearn.cli.report import learn_report
+from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import dcg_figure, learned_figure, plot_discounts, plot_gains, plot_weights, save_figure

@@ -51,7 +51,7 @@ def ask(
     """
     check_outputs(output, force=force, inputs=[candidates, log])
     from dcglearn.learning.next_pairs import generated_lists, suggest_pairs
-    from dcglearn.logs.readers import read_preferences, read_questions
+    from dcglearn.readers.readers import read_preferences, read_questions
 
     judged = None if log is None else read_preferences(log, **reading.parameters)
     if candidates is not None:

@@ -48,7 +48,7 @@ def convert(
     and rated lists become the pairs that they imply. Sides, open questions and superseded verdicts stay as they are.
     """
     check_outputs(output, judgements.skip_bad, force=force, inputs=[log, *judgements.other_inputs])
-    from dcglearn.logs.convert import write_frame
+    from dcglearn.readers.convert import write_frame
 
     frame = _frame(judgements, reading, log)
     if output is None:
@@ -61,8 +61,8 @@ def convert(
 
 def _frame(judgements: JudgementOptions, reading: Reading, log: str) -> pl.DataFrame:
     """Return the log as a table, and print what was recognised and left out."""
-    from dcglearn.logs.careful_pass import Rules
-    from dcglearn.logs.convert import native_frame
+    from dcglearn.readers.careful_pass import Rules
+    from dcglearn.readers.convert import native_frame
 
     if judgements.ratings or judgements.joins or judgements.inconsistent != "keep":
         pairs = judgements.read(log, reading, judgements.skip_bad)

@@ -82,8 +82,8 @@ class JoinOptions:
         InputError
             If options contradict each other, or a file is bad.
         """
-        from dcglearn.evaluation.interleaving import preferences_from_interleaving
-        from dcglearn.evaluation.join_judgements import join_judgements, preferences_from_runs
+        from dcglearn.joins.interleaving import preferences_from_interleaving
+        from dcglearn.joins.join_judgements import join_judgements, preferences_from_runs
 
         if reading.scale is not None:
             raise InputError("--scale names the grades of a log: leave it out with " + ", ".join(self.joins))

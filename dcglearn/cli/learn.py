@@ -22,8 +22,8 @@ from dcglearn.metric.dcg import DCG, is_metric_file
 
 if TYPE_CHECKING:
     from dcglearn.cli.report import Report
-    from dcglearn.logs.parts import PartedLog
     from dcglearn.logs.preferences import Preferences
+    from dcglearn.parts.parts import PartedLog
 
 commands = typer.Typer()
 
@@ -273,7 +273,7 @@ def _unit_without_leaks(log: Preferences | PartedLog, ratings: bool) -> str:
 
 def _dry_run(log: Preferences | PartedLog, outputs: list[Path]) -> None:
     from dcglearn.cli.recognised import recognised_lines
-    from dcglearn.logs.parts import PartedLog
+    from dcglearn.parts.parts import PartedLog
 
     would = [f"would write: {path}" for path in outputs] or ["would write: the DCG to standard output"]
     seen = [] if isinstance(log, PartedLog) else recognised_lines(log)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dcglearn.cli.options import Cluster, Reading
-    from dcglearn.logs.parts import PartedLog
     from dcglearn.logs.preferences import Preferences
+    from dcglearn.parts.parts import PartedLog
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +56,8 @@ class JudgementOptions(JoinOptions):
 
     def read(self, path: str, reading: Reading, skip_bad: Path | None) -> Preferences:
         """Return the log in a file; bad lines are written to `skip_bad`, where it is given."""
-        from dcglearn.logs.ratings import read_ratings
-        from dcglearn.logs.readers import read_preferences
+        from dcglearn.readers.ratings import read_ratings
+        from dcglearn.readers.readers import read_preferences
 
         parameters = self.parameters
         if self.ratings and (self.joins or self.inconsistent != "keep"):
@@ -129,13 +129,13 @@ class LogOptions(JudgementOptions):
         if not self.in_parts(cluster):
             yield self.read(self.log[0], reading, skip_bad)
         elif cluster.engine is None:
-            from dcglearn.logs.parquet_log import ParquetLog
+            from dcglearn.parts.parquet_log import ParquetLog
 
             with ParquetLog(self.log, memory=self.memory, progress=sys.stderr.isatty(), **parameters) as stored:
                 yield stored
         else:
-            from dcglearn.logs.dask_log import DaskLog
-            from dcglearn.logs.readers import read_preferences
+            from dcglearn.parts.dask_log import DaskLog
+            from dcglearn.readers.readers import read_preferences
 
             log: Any = self.log
             if len(self.log) == 1 and not _is_parquet(self.log[0]):
@@ -155,7 +155,7 @@ def _is_parquet(path: str) -> bool:
 
 def n_pairs(log: Preferences | PartedLog) -> int:
     """Return the number of pairs."""
-    from dcglearn.logs.parts import PartedLog
+    from dcglearn.parts.parts import PartedLog
 
     return log.facts.n if isinstance(log, PartedLog) else len(log)
 
@@ -164,7 +164,7 @@ def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]
     """Return a line that counts what a log holds, and a line for each reason to leave something out."""
     import numpy as np
 
-    from dcglearn.logs.parts import PartedLog
+    from dcglearn.parts.parts import PartedLog
 
     if isinstance(log, PartedLog):
         facts = log.facts

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dcglearn.logs.preferences import Preferences
-    from dcglearn.logs.read_table import Recognised
+    from dcglearn.readers.read_table import Recognised
 
 FIRST = 3
 """Pairs that a dry run draws."""

@@ -7,20 +7,20 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.cli.log_options import describe, left_out, n_pairs
+from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.bands import Bands, bootstrap_bands
-from dcglearn.learning.cross_validation import ChosenC, choose_C
-from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.forms import scores_table
-from dcglearn.learning.held_out import CURRENT, Comparison, compare_dcg
-from dcglearn.learning.lack_of_fit import LackOfFit, lack_of_fit
-from dcglearn.learning.rater_agreement import RaterAgreement, rater_agreement
-from dcglearn.learning.utility_learner import UtilityLearner
-from dcglearn.logs.parts import PartedLog
 from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric_coherence.ranges import Ranges, consistent_ranges
+from dcglearn.parts.parts import PartedLog
+from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
+from dcglearn.trust.bands import Bands, bootstrap_bands
+from dcglearn.trust.cross_validation import ChosenC, choose_C
+from dcglearn.trust.held_out import CURRENT, Comparison, compare_dcg
+from dcglearn.trust.lack_of_fit import LackOfFit, lack_of_fit
 
 MOST_JUDGED = 200_000
 """Logs of more pairs than this are reported without the errors of each rater, which would take seconds."""

@@ -12,15 +12,15 @@ import numpy as np
 from dcglearn.evaluation.trec import SCORE
 from dcglearn.foundation.files import refuse_constant
 from dcglearn.foundation.validation import InputError, listed
-from dcglearn.logs.line_formats import JsonLines, TextLines, errors_in, shown
 from dcglearn.logs.roles import Role, by_role
+from dcglearn.readers.line_formats import JsonLines, TextLines, errors_in, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
 
-    from dcglearn.logs.line_formats import Source
+    from dcglearn.readers.line_formats import Source
 
 
 class _Object(list[tuple[str, Any]]):
@@ -35,7 +35,7 @@ def line_table(name: str, data: bytes, kind: str, aliases: Mapping[str, Sequence
     """
     import polars as pl
 
-    from dcglearn.logs.fast_pass import plain_frame
+    from dcglearn.readers.fast_pass import plain_frame
 
     with errors_in(name):
         source = _source(data, kind, aliases, number)

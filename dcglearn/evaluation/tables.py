@@ -14,7 +14,7 @@ from dcglearn.evaluation.trec import Judgements, Run, trec_judgements, trec_runs
 from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.sources import content, kind_of, parquet_rows, suffix_of
 from dcglearn.foundation.validation import MAX_GRADES, InputError, listed
-from dcglearn.logs.line_formats import shown
+from dcglearn.readers.line_formats import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

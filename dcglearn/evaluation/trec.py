@@ -11,7 +11,7 @@ import numpy as np
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size
-from dcglearn.logs.line_formats import shown
+from dcglearn.readers.line_formats import shown
 
 if TYPE_CHECKING:
     import os

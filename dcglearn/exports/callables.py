@@ -171,7 +171,7 @@ def ir_measure(dcg: DCGLike, name: str = "DCGlearned", *, normalise: bool = True
     1.0
     """
     try:
-        from dcglearn.evaluation.into_ir_measures import measure_of
+        from dcglearn.exports.into_ir_measures import measure_of
     except ImportError as error:
         raise InputError("ir_measures is not installed: pip install 'dcglearn[ir]'") from error
     return measure_of(carried(dcg, "ir_measures"), name, normalise)

@@ -13,8 +13,8 @@ from dcglearn.foundation.validation import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dcglearn.estimators.dcg_learner import DCGLearner
     from dcglearn.judge.verdict_log import Verdict
-    from dcglearn.learning.dcg_learner import DCGLearner
     from dcglearn.logs.preferences import Preferences
 
 HELD_OUT = 5
@@ -33,8 +33,8 @@ def learning_curve(log: Preferences) -> list[dict[str, Any]]:
     The same pairs are held out whatever n, by a digest of their grades and query, so the curve does not jump as the log
     grows. Each point has n, the share, and Wilson's interval.
     """
-    from dcglearn.learning.dcg_learner import DCGLearner
-    from dcglearn.learning.rater_agreement import wilson
+    from dcglearn.estimators.dcg_learner import DCGLearner
+    from dcglearn.raters.rater_agreement import wilson
 
     out = np.array([_is_held_out(log, i) for i in range(len(log))])
     held_out, train = log[out].decided, log[~out]
@@ -55,7 +55,7 @@ def learning_curve(log: Preferences) -> list[dict[str, Any]]:
 
 def agreement_between_raters(log: Preferences, learner: DCGLearner) -> dict[str, Any]:
     """Return Krippendorff's alpha with its interval, and error and position bias of each rater by name."""
-    from dcglearn.learning.rater_agreement import rater_agreement
+    from dcglearn.raters.rater_agreement import rater_agreement
 
     found = rater_agreement(log, learner, level=LEVEL).to_dict()
     raters = {row["rater"]: row for row in found["raters"]}
@@ -69,7 +69,7 @@ def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any
     """
     from scipy.stats import binomtest
 
-    from dcglearn.learning.rater_agreement import wilson
+    from dcglearn.raters.rater_agreement import wilson
 
     counts = Counter(verdict["winner"] for verdict in verdicts)
     by_query: dict[str, int] = defaultdict(int)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.validation import InputError
 from dcglearn.judge.candidates import TEXT_LIMITS, Candidates, Pair, distinct
-from dcglearn.logs.line_formats import shown
+from dcglearn.readers.line_formats import shown
 
 if TYPE_CHECKING:
     import os

@@ -12,9 +12,9 @@ from dcglearn.judge.newest import Newest
 from dcglearn.metric.dcg import DCG
 
 if TYPE_CHECKING:
-    from dcglearn.learning.bands import Bands
-    from dcglearn.learning.dcg_learner import DCGLearner
+    from dcglearn.estimators.dcg_learner import DCGLearner
     from dcglearn.logs.preferences import Preferences
+    from dcglearn.trust.bands import Bands
 
 FEWEST_VERDICTS, FEWEST_A_PARAMETER = 20, 3
 """Verdicts, and verdicts per gain and discount, before there are bands: from fewer, all samples follow the prior."""
@@ -80,7 +80,7 @@ class Learned:
         self._bands.close()
 
     def _learn(self, log: Preferences | None) -> None:
-        from dcglearn.learning.dcg_learner import DCGLearner
+        from dcglearn.estimators.dcg_learner import DCGLearner
 
         if log is None or not len(log.decided):
             self.latest = self._first
@@ -91,7 +91,7 @@ class Learned:
             self._bands.give(learner)
 
     def _band(self, learner: DCGLearner) -> None:
-        from dcglearn.learning.bands import bootstrap_bands
+        from dcglearn.trust.bands import bootstrap_bands
 
         log = self.latest.log
         if log is None:
@@ -102,7 +102,7 @@ class Learned:
 
 def unit_of(log: Preferences) -> str:
     """Return what bands are drawn by: raters or queries where there are enough of them, else pairs."""
-    from dcglearn.learning.bands import FEWEST_UNITS
+    from dcglearn.trust.bands import FEWEST_UNITS
 
     columns: dict[str, Any] = {"rater": log.rater, "query": log.query}
     enough = (name for name, values in columns.items() if values is not None and len(set(values)) >= FEWEST_UNITS)

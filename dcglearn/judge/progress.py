@@ -62,8 +62,8 @@ class Progress:
 
     def dcg_bytes(self) -> bytes:
         """Return the DCG, fitted cold, in the bytes that ``dcglearn learn`` writes for this log."""
-        from dcglearn.learning.dcg_learner import DCGLearner
-        from dcglearn.logs.readers import read_preferences
+        from dcglearn.estimators.dcg_learner import DCGLearner
+        from dcglearn.readers.readers import read_preferences
 
         dcg = DCGLearner().fit(read_preferences(self._study.log.path)).dcg_
         with tempfile.TemporaryDirectory() as folder:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.validation import frozen
 from dcglearn.learning.direct_fit import SHARPNESS, family, log_curves
-from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.learning.warm_start import SOFTER
 from dcglearn.metric.dcg import DCG, textbook_dcgs
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
-from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.list_slopes import value_slopes
 from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.logs.unique_rows import packed, unique_rows

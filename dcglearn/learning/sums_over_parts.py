@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.learning.margin_qp import Pairs
 from dcglearn.learning.pair_loss import Judgements
-from dcglearn.logs.parts import Parts, stride_starts
+from dcglearn.parts.parts import Parts, stride_starts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

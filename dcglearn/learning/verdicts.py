@@ -13,8 +13,8 @@ from dcglearn.learning.judgement_costs import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.listed_judgements import MOST_LISTS, SHARED, ListedJudgements
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.sums_over_parts import JudgementParts
-from dcglearn.logs.open_log import dropped_of, without_equal_lists
-from dcglearn.logs.parts import PartedLog
+from dcglearn.parts.open_log import dropped_of, without_equal_lists
+from dcglearn.parts.parts import PartedLog
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logit
 
+from dcglearn.estimators.saved_learner import SavedLearner
 from dcglearn.foundation.files import is_path, read_json_object
 from dcglearn.foundation.validation import InputError, finite_array
 from dcglearn.learning.direct_fit import ERROR, ERROR_SPREAD, RATER_SPREAD, Curves, log_curves
-from dcglearn.learning.saved_learner import SavedLearner
 from dcglearn.metric.dcg import DCG
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What people preferred: in memory, in files, in parts on disk, over a cluster.
+"""Judgements of pairs of lists in memory: the container of a log, and what can be counted in it.
 
 Read `preferences.py` first, then `readers.py` and `read_table.py`.
 """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, pair_values, scale_size
-from dcglearn.logs.frames import is_frame, is_records
+from dcglearn.readers.frames import is_frame, is_records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

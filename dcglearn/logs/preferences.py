@@ -12,11 +12,11 @@ from dcglearn.foundation.files import is_path
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, scale_size
 from dcglearn.logs import counting, repeats, splitting
-from dcglearn.logs.careful_pass import Rules
 from dcglearn.logs.columns import Columns, checked_columns
-from dcglearn.logs.constructors import Constructors, read_pair_columns
-from dcglearn.logs.frames import is_frame, is_records
 from dcglearn.logs.unique_rows import count_lists
+from dcglearn.readers.careful_pass import Rules
+from dcglearn.readers.constructors import Constructors, read_pair_columns
+from dcglearn.readers.frames import is_frame, is_records
 
 if TYPE_CHECKING:
     import os
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Grades, Seed
     from dcglearn.logs.counting import Agreement, Metric
     from dcglearn.logs.rating_counts import RatingCounts
-    from dcglearn.logs.read_table import Recognised
     from dcglearn.logs.visibility import Visibility
+    from dcglearn.readers.read_table import Recognised
 
 
 class Preferences(Constructors):
@@ -364,7 +364,7 @@ class Preferences(Constructors):
         `read_preferences` reads both; give it `n_grades` where the top grade may not occur. Raises InputError if the
         log is one of documents, or the file cannot be written.
         """
-        from dcglearn.logs.convert import write_frame
+        from dcglearn.readers.convert import write_frame
 
         write_frame(self.to_polars(), path, force=force)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dcglearn.foundation.validation import InputError, frozen
-from dcglearn.logs.line_formats import NUMBER, shown
 from dcglearn.logs.unique_rows import packed, unique_rows
+from dcglearn.readers.line_formats import NUMBER, shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from dcglearn.foundation.validation import InputError, listed
-from dcglearn.logs.wide_tables import wide_columns
+from dcglearn.readers.wide_tables import wide_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

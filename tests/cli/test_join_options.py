@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from dcglearn.learning.rater_agreement import rater_agreement
 from dcglearn.logs.preferences import Preferences
-from dcglearn.logs.readers import read_preferences
 from dcglearn.plots import raters_figure
+from dcglearn.raters.rater_agreement import rater_agreement
+from dcglearn.readers.readers import read_preferences
 from tests.makers import call
 
 QRELS = "q 0 d1 2\nq 0 d2 1\nq 0 d3 0\n"

@@ -22,7 +22,7 @@ def ratings(tmp_path):
 
 
 def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_path, monkeypatch):
-    monkeypatch.setattr("dcglearn.learning.lack_of_fit.N_PARTITIONS", 1)
+    monkeypatch.setattr("dcglearn.trust.lack_of_fit.N_PARTITIONS", 1)
     options = ("--ratings", ratings, "--holdout", 0.5, "-o", tmp_path / "dcg.json", "--plot", tmp_path / "dcg.png")
     status, report, out = dcglearn("learn", *options, "--json")
     assert "is a DCG enough?" in out and "(--form saturation)" in out

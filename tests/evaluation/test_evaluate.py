@@ -193,7 +193,7 @@ def test_peers_measures_need_ir_measures(monkeypatch):
     with pytest.raises(InputError, match=r"pip install 'dcglearn\[ir\]'"):
         evaluate(SCORES, JUDGED, ["AP"])
     with pytest.raises(InputError, match=r"pip install 'dcglearn\[ir\]'"):
-        monkeypatch.delitem(__import__("sys").modules, "dcglearn.evaluation.into_ir_measures", raising=False)
+        monkeypatch.delitem(__import__("sys").modules, "dcglearn.exports.into_ir_measures", raising=False)
         dl.exports.ir_measure(DCG([0, 1], [1.0]))
 
 

@@ -1,7 +1,7 @@
 """Bars of long work."""
 
+from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.progress import counted, in_stage, stage
-from dcglearn.learning.dcg_learner import DCGLearner
 from tests.makers import random_log
 
 

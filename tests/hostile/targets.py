@@ -20,18 +20,18 @@ from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.checkpoints import read_checkpoint, write_checkpoint
 from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.careful_pass import Rules, read_carefully
-from dcglearn.logs.line_formats import errors_in
-from dcglearn.logs.long_tables import open_shaped
-from dcglearn.logs.ratings import read_ratings
-from dcglearn.logs.read_table import columns_of, opener_of
-from dcglearn.logs.readers import read_preferences
 from dcglearn.logs.roles import PREFERENCE, RATING
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.baselines import RidgeRanker
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
+from dcglearn.readers.careful_pass import Rules, read_carefully
+from dcglearn.readers.line_formats import errors_in
+from dcglearn.readers.long_tables import open_shaped
+from dcglearn.readers.ratings import read_ratings
+from dcglearn.readers.read_table import columns_of, opener_of
+from dcglearn.readers.readers import read_preferences
 from tests.hostile import referees
 from tests.hostile.referees import Refused
 

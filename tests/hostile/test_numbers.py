@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
+from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation import memory
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.next_pairs import suggest_pairs
-from dcglearn.learning.utility_learner import UtilityLearner
 from dcglearn.logs.preferences import Preferences
-from dcglearn.logs.readers import read_preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.trees import BoostedRanker
+from dcglearn.readers.readers import read_preferences
 from tests.makers import random_log
 
 

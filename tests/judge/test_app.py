@@ -23,7 +23,7 @@ from dcglearn.judge import verdict_log
 from dcglearn.judge.app import judging_app
 from dcglearn.judge.guard import MOST_BODY, Access, allowed_hosts
 from dcglearn.judge.study import Rules, Study
-from dcglearn.logs.readers import read_preferences
+from dcglearn.readers.readers import read_preferences
 from tests.judge.makers import TRUTH, answer, candidates, lines
 
 HOST = "127.0.0.1:8765"

@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.judge.candidates import read_candidates
 from dcglearn.judge.choice import Chooser
-from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.logs.preferences import Preferences
-from dcglearn.logs.readers import read_preferences
 from dcglearn.metric.dcg import DCG
+from dcglearn.readers.readers import read_preferences
 from tests.judge.browsing import EXAMPLE, Server, enter, give, picture, shown, wait_for_next, wait_until_saved
 from tests.judge.makers import lines
 

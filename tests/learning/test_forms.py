@@ -8,8 +8,8 @@ import pytest
 from sklearn.base import clone
 
 import dcglearn as dl
+from dcglearn.estimators import dcg_learner
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning import dcg_learner
 from dcglearn.learning.direct_fit import Model
 from dcglearn.learning.forms import FORMS, FormScore, _folds, _mean, candidate, form_of, scores_table
 from dcglearn.learning.list_kernel import HINGE, LIKELIHOOD, SIGMOID, add_costs, fill_values, spread_slopes

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.direct_fit import Model, family, log_curves
 from dcglearn.learning.direct_search import fit
 from dcglearn.learning.pair_loss import Judgements

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.dcg_learner import DCGLearner
 from dcglearn.learning.direct_fit import Model
 from dcglearn.learning.warm_start import WarmStart
 from dcglearn.logs.preferences import Preferences

@@ -52,7 +52,7 @@ def test_indexing_that_has_no_meaning():
 def test_scikit_learn_cross_validates_and_searches():
     from sklearn.model_selection import GridSearchCV, cross_val_score
 
-    from dcglearn.learning.utility_learner import UtilityLearner
+    from dcglearn.estimators.utility_learner import UtilityLearner
 
     log = random_log(200)
     assert cross_val_score(UtilityLearner(), log, cv=4).mean() > 0.8

@@ -6,8 +6,8 @@ import pytest
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.preferences import Preferences
-from dcglearn.logs.ratings import read_ratings
-from dcglearn.logs.readers import read_preferences
+from dcglearn.readers.ratings import read_ratings
+from dcglearn.readers.readers import read_preferences
 
 LISTS = np.random.default_rng(0).integers(0, 3, (60, 2))
 RATINGS = np.random.default_rng(1).integers(1, 5, 60) / 2

@@ -10,8 +10,8 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.open_log import opened_log
-from dcglearn.logs.wide_tables import wide_columns
+from dcglearn.parts.open_log import opened_log
+from dcglearn.readers.wide_tables import wide_columns
 from tests.logs.log_files import columns, write
 
 A = [[2, 1, 0], [1, 0, 0], [1, 1, 1]]

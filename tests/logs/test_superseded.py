@@ -5,9 +5,9 @@ import json
 import polars as pl
 import pytest
 
-from dcglearn.logs.parquet_log import ParquetLog
-from dcglearn.logs.readers import read_preferences
 from dcglearn.logs.superseded import reasons_of, reasons_of_parts
+from dcglearn.parts.parquet_log import ParquetLog
+from dcglearn.readers.readers import read_preferences
 from tests.logs.log_files import rows, write
 
 
@@ -100,7 +100,7 @@ def test_partitions_of_dask_decide_together():
     dask = pytest.importorskip("dask.dataframe")
     from distributed import Client, LocalCluster
 
-    from dcglearn.logs.dask_log import DaskLog
+    from dcglearn.parts.dask_log import DaskLog
 
     frame = pl.DataFrame(UNDONE, infer_schema_length=None).to_pandas()
     cluster = LocalCluster(n_workers=1, processes=False, dashboard_address=":0")

@@ -1,0 +1,1 @@
+"""Logs made of runs, judgements and clicks."""

@@ -1,0 +1,251 @@
+"""Logs whose lists name documents, or runs with a verdict a query, joined with judgements to a log of grades."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.foundation.files import is_path
+from dcglearn.foundation.validation import InputError
+from dcglearn.joins.joined_lists import Joining, joined_pairs
+from dcglearn.logs.preferences import Preferences
+from dcglearn.logs.roles import PREFERENCE, Role
+from dcglearn.readers.careful_pass import Rules
+from dcglearn.readers.line_formats import errors_in
+from dcglearn.readers.long_tables import open_shaped
+from dcglearn.readers.read_table import columns_of, opener_of, pair_columns
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from dcglearn.evaluation.tables import JudgementsLike, RunsLike
+    from dcglearn.evaluation.trec import Duplicates, Run
+    from dcglearn.joins.joined_lists import JoinedPairs
+    from dcglearn.readers.careful_pass import Table
+    from dcglearn.readers.line_formats import Source
+
+OTHERS = {role: about for role, about in PREFERENCE.items() if role not in ("a", "b", "docs_a", "docs_b", "margin")}
+"""The columns of a log besides its lists."""
+
+VERDICT = {**OTHERS, "query": Role("label", PREFERENCE["query"].names, required=True)}
+"""The columns of a table of verdicts on two runs."""
+
+
+def join_judgements(
+    log: Any,
+    judgements: JudgementsLike,
+    *,
+    depth: int | None = None,
+    unjudged: str | int = "worst",
+    missing: str = "error",
+    n_grades: int | None = None,
+    duplicates: Duplicates = "error",
+    winner_words: Mapping[Any, str] | str | None = None,
+    positive: str | None = None,
+    skip_bad: str | os.PathLike[str] | None = None,
+) -> Preferences:
+    """Read a log whose lists name documents, and look up their grades by query and document.
+
+    Parameters
+    ----------
+    log : path, data frame or sequence
+        As `read_preferences` reads it, with names of documents in place of grades in `a` and `b` (or beside the grades,
+        in `docs_a` and `docs_b`), and a query on every line.
+    judgements : Judgements, path, data frame or dict
+        The grades, as in `read_judgements`: TREC files, CSV ``query,docid,rating``, files of Quepid and OpenSearch.
+    depth : int, optional
+        K; longer lists are cut, shorter ones filled with unknown grades. By default as long as the longest list.
+    unjudged : {"worst", "best", "drop", "unknown"} or int
+        What a document without a judgement counts as: the worst grade, the best, nothing at all (documents below it
+        move up), a position without a known grade, or this grade. Keep "worst" if what was worth judging was judged;
+        take "drop" if the judgements leave out much of what was shown.
+    missing : {"error", "skip"}
+        Whether a query without judgements is an error, or its pairs are left out and counted.
+    n_grades : int, optional
+        L; the largest grade of the judgements plus 1 by default.
+    duplicates : {"error", "first", "last"}
+        What to do with a document judged twice for one query.
+    winner_words, positive, skip_bad
+        As in `read_preferences`.
+
+    Returns
+    -------
+    Preferences
+        Its `dropped` counts pairs without a judged document, and pairs of queries without judgements; its `counted` the
+        documents looked up, and those without a judgement; its `docs` holds the names of the documents.
+
+    Raises
+    ------
+    InputError
+        If a file is bad, a query has no judgements, or no document of the log is judged; the message names the place.
+
+    See Also
+    --------
+    preferences_from_runs : Two runs instead of lists.
+    read_judgements : Read the grades.
+
+    Examples
+    --------
+    >>> log = [{"query": "q", "a": ["d1", "d2"], "b": ["d2", "d9"], "winner": "a"}]
+    >>> joined = join_judgements(log, {"q": {"d1": 2, "d2": 1}})
+    >>> joined.preferred.tolist(), joined.other.tolist(), joined.counted
+    ([[2, 1]], [[1, 0]], {'documents': 4, 'documents without a judgement': 1})
+    """
+    joining, judged = Joining(depth, unjudged, missing, n_grades), read_judgements(judgements, duplicates)
+    rules = Rules(winner_words=winner_words, positive=positive)
+    name, open_with = opener_of(log, PREFERENCE)
+    with errors_in(name):
+        source = open_shaped(open_with, _roles_of_documents(open_with))
+    table, dropped = columns_of(name, source, rules, skip_bad)
+    if "query" not in table:
+        raise InputError(f"{name}: no line has a query (accepted names: {', '.join(VERDICT['query'].names)})")
+    docs = np.column_stack([table.pop("a"), table.pop("b")])
+
+    def place(i: int) -> str:
+        return f"{name}, {_place(source, i) if not dropped else f'pair {i + 1}'}"
+
+    return _joined_log(table, dropped, rules, docs, joined_pairs(table["query"], docs, judged, joining, place))
+
+
+def _roles_of_documents(open_with: Callable[[Mapping[str, Role]], Source]) -> dict[str, Role]:
+    """Return the roles of a log of documents: `docs_a` and `docs_b` where it has them, else `a` and `b`."""
+    names = {name.lower() for name in open_with({}).names}
+    docs = {side: PREFERENCE[f"docs_{side}"].names for side in ("a", "b")}
+    lists = docs if all(names & set(known) for known in docs.values()) else {s: PREFERENCE[s].names for s in docs}
+    return {**{side: Role("documents", known, required=True) for side, known in lists.items()}, **OTHERS}
+
+
+def _place(source: Source, i: int) -> str:
+    number, _ = next(islice(iter(source), i, None))
+    return f"{source.unit} {number}"
+
+
+def _joined_log(table: Table, dropped: dict[str, int], rules: Rules, docs: Any, joined: JoinedPairs) -> Preferences:
+    """Return the log of the pairs that are kept, with their grades in place of documents."""
+    kept = joined.kept
+    winner = table.pop("winner")
+    rest = {role: values[kept] for role, values in table.items()}
+    lists = {"a": joined.a, "b": joined.b, "docs_a": docs[kept, 0], "docs_b": docs[kept, 1]}
+    kept_rules = Rules(joined.n_grades, winner_words=rules.winner_words, positive=rules.positive)
+    columns, dropped = pair_columns(
+        {**rest, **lists, "winner": replace(winner, codes=winner.codes[kept])}, dropped, kept_rules
+    )
+    log = Preferences(columns)
+    log.dropped, log.counted = {**joined.dropped, **dropped}, joined.counted
+    return log
+
+
+def preferences_from_runs(
+    first: RunsLike,
+    second: RunsLike,
+    judgements: JudgementsLike,
+    verdicts: Any,
+    *,
+    depth: int = 10,
+    unjudged: str | int = "worst",
+    missing: str = "error",
+    n_grades: int | None = None,
+    ties: str = "docno-desc",
+    duplicates: Duplicates = "error",
+) -> Preferences:
+    """Turn two runs with verdicts on their result lists into a log of preferences.
+
+    Parameters
+    ----------
+    first, second : Run, path, data frame or dict
+        The runs, as in `read_runs`; each holds one system.
+    judgements : Judgements, path, data frame or dict
+        The grades, as in `read_judgements`.
+    verdicts : path, data frame, sequence or mapping
+        Which run was better: ``{query: winner}``, or a table with columns `query` and `winner` and, if there are any,
+        `rater`, `weight`, `strength` and `swapped`, a row a verdict. The winner is a word of `read_preferences` (a is
+        the first run) or the name of a run.
+    depth : int
+        K: how many documents of each run count. Take as many as the judges saw.
+    unjudged, missing, n_grades, duplicates
+        As in `join_judgements`.
+    ties : {"docno-desc", "stable"}
+        How documents with equal scores are ranked, as in `evaluate`.
+
+    Returns
+    -------
+    Preferences
+        A pair a verdict; `dropped` and `counted` as in `join_judgements`.
+
+    Raises
+    ------
+    InputError
+        If a file is bad, or a verdict is on a query that a run or the judgements do not have.
+
+    See Also
+    --------
+    join_judgements : Lists of documents instead of runs.
+    read_runs : Read the runs.
+
+    Examples
+    --------
+    >>> old, new = {"q": {"d1": 2.0, "d2": 1.0}}, {"q": {"d2": 2.0, "d3": 1.0}}
+    >>> log = preferences_from_runs(old, new, {"q": {"d1": 2, "d2": 1, "d3": 0}}, {"q": "a"}, depth=2)
+    >>> log.preferred.tolist(), log.other.tolist()
+    ([[2, 1]], [[1, 0]])
+    """
+    joining, judged = Joining(depth, unjudged, missing, n_grades), read_judgements(judgements, duplicates)
+    if ties not in ("docno-desc", "stable"):
+        raise InputError(f"ties={ties!r}: give docno-desc or stable")
+    runs = [_one_run(run, side, duplicates) for run, side in ((first, "first"), (second, "second"))]
+    names = {run.name: side for run, side in zip(runs, ("a", "b"), strict=True) if runs[0].name != runs[1].name}
+    rules = Rules(winner_words=names or None)
+    rows = verdicts
+    if not is_path(verdicts) and hasattr(verdicts, "items") and not hasattr(verdicts, "columns"):
+        rows = [{"query": query, "winner": winner} for query, winner in verdicts.items()]
+    name, open_with = opener_of(rows, VERDICT)
+    with errors_in(name):
+        source = open_with(VERDICT)
+    table, dropped = columns_of(name, source, rules)
+    query = table["query"]
+    for run in runs:
+        lacking = np.flatnonzero(~np.isin(query.astype(str), run.frame["query"].unique().to_numpy().astype(str)))
+        if len(lacking):
+            i = int(lacking[0])
+            raise InputError(
+                f"{name}, {_place(source, i)}: the query {query[i]!r} is not in the run {run.name} ({len(lacking):,} "
+                "such verdicts); do the names agree?",
+                see="names",
+            )
+    most = None if unjudged == "drop" else depth  # dropped documents let others move up
+    docs = np.column_stack([_lists(run, query, most, ties) for run in runs])
+    joined = joined_pairs(query, docs, judged, joining, lambda i: f"{name}, {_place(source, i)}")
+    return _joined_log(table, dropped, rules, docs, joined)
+
+
+def _one_run(run: RunsLike, side: str, duplicates: Duplicates) -> Run:
+    runs = read_runs(run, duplicates)
+    if len(runs) != 1:
+        some = ", ".join(run.name for run in runs[:3])
+        raise InputError(f"the {side} run holds {len(runs)} systems ({some}, ...); give one")
+    return runs[0]
+
+
+def _lists(run: Run, query: NDArray[np.object_], depth: int | None, ties: str) -> NDArray[np.object_]:
+    """Return the documents that a run ranks highest for each query, joined by tabs, shape (n,)."""
+    import polars as pl
+
+    keys = ["query", "score", "document"] if ties == "docno-desc" else ["query", "score"]
+    ranked = (
+        run.frame.filter(pl.col("query").is_in(pl.Series(np.unique(query.astype(str))).implode()))
+        .with_columns(pl.col("score").cast(pl.Float32))  # as trec_eval compares
+        .sort(keys, descending=[key != "query" for key in keys], maintain_order=True)
+        .group_by("query", maintain_order=True)
+        .agg(pl.col("document").head(depth or pl.len()).str.join("\t"))
+    )
+    lists: NDArray[np.object_] = (
+        pl.Series(query.astype(str)).replace_strict(ranked["query"], ranked["document"]).to_numpy()
+    )
+    return lists

@@ -1,0 +1,173 @@
+"""Lists of documents as lists of grades: the join with judgements, and what unjudged documents count as."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size, whole_number
+from dcglearn.readers.frames import flattened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from dcglearn.evaluation.trec import Judgements
+    from dcglearn.foundation.arrays import Grades
+
+UNJUDGED = ("worst", "best", "drop", "unknown")
+"""What a document without a judgement counts as; or a grade."""
+
+MISSING = ("error", "skip")
+"""What to do with queries without judgements."""
+
+
+@dataclass(frozen=True)
+class Joining:
+    """How lists of documents become lists of grades.
+
+    Parameters
+    ----------
+    depth : int, optional
+        K; longer lists are cut. By default as many as the longest list has.
+    unjudged : {"worst", "best", "drop", "unknown"} or int
+        What a document without a judgement counts as: the worst grade, the best, nothing at all (documents below it
+        move up), a position without a known grade, or this grade.
+    missing : {"error", "skip"}
+        Whether a query without judgements is an error, or its pairs are left out and counted.
+    n_grades : int, optional
+        L; the largest grade of the judgements plus 1 by default.
+    """
+
+    depth: int | None = None
+    unjudged: str | int = "worst"
+    missing: str = "error"
+    n_grades: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.depth is not None:
+            whole_number(self.depth, "depth")
+        if self.n_grades is not None:
+            scale_size(self.n_grades, 0)
+        if self.missing not in MISSING:
+            raise InputError(f"missing={self.missing!r}: give one of {', '.join(MISSING)}")
+        if isinstance(self.unjudged, str) and self.unjudged not in UNJUDGED:
+            raise InputError(f"unjudged={self.unjudged!r}: give a grade, or one of {', '.join(UNJUDGED)}")
+        if not isinstance(self.unjudged, str):
+            whole_number(self.unjudged, "unjudged", 0, MAX_GRADES - 1, "a log holds grades, not gains")
+
+    def scale(self, judged: Judgements) -> int:
+        """Return the number of grades; raise InputError if a grade of the judgements or of unjudged lies above it."""
+        size = self.n_grades or max(judged.n_grades, 2)
+        top = max(judged.n_grades - 1, self.unjudged if isinstance(self.unjudged, int) else 0)
+        if top >= size:
+            raise InputError(f"{judged.name}: grade {top} lies outside 0..{size - 1}; raise n_grades={size} (--grades)")
+        return size
+
+    def filled(self, grades: Grades, shown: NDArray[np.bool_], n_grades: int) -> Grades:
+        """Return grades by position with those of unjudged documents, -1 where there is none; shape (n, K).
+
+        `grades`, shape (n, N), holds -1 where no judged document is, and `shown` tells where there is a document.
+        """
+        if self.unjudged == "drop":
+            order = np.argsort(grades < 0, axis=1, kind="stable")
+            grades = np.take_along_axis(grades, order, axis=1)
+        else:
+            fill = {"worst": 0, "best": n_grades - 1, "unknown": -1}.get(str(self.unjudged), self.unjudged)
+            grades = np.where(shown & (grades < 0), np.int8(fill), grades)
+        depth = self.depth or int(np.flatnonzero((grades >= 0).any(axis=0)).max(initial=0)) + 1
+        padded = np.full((len(grades), max(depth - grades.shape[1], 0)), -1, dtype=np.int8)
+        return np.ascontiguousarray(np.hstack([grades, padded])[:, :depth].astype(np.int8))
+
+
+def looked_up(
+    query: NDArray[np.object_], docs: NDArray[np.object_], judged: Judgements
+) -> tuple[Grades, NDArray[np.bool_]]:
+    """Return the grades of lists of documents, -1 for unjudged ones, and where there is a document; shape (n, N) each.
+
+    `query`, shape (n,), names the query of each list, and `docs`, shape (n,), its documents, joined by tabs.
+    """
+    import polars as pl
+
+    lists = pl.Series(docs.astype(str)).str.split("\t")
+    row = np.repeat(np.arange(len(docs)), lists.list.len().to_numpy())
+    long = pl.DataFrame({"query": query[row].astype(str), "document": flattened(lists)})
+    rank = np.arange(len(long)) - np.searchsorted(row, row)
+    known = long.join(judged.frame, on=["query", "document"], how="left", maintain_order="left")["grade"]
+    place = row, rank
+    grades = np.full((len(docs), int(rank.max(initial=0)) + 1), -1, dtype=np.int8)
+    shown = np.zeros(grades.shape, dtype=bool)
+    grades[place] = known.clip(0).fill_null(-1).to_numpy()
+    shown[place] = (long["document"] != "").to_numpy()
+    return grades, shown
+
+
+@dataclass(frozen=True, eq=False)
+class JoinedPairs:
+    """Pairs of lists of documents with their grades.
+
+    `a` and `b` hold grades by position, shape (m, K), `kept`, shape (n,), tells which of the pairs these are. `dropped`
+    counts the pairs left out, by reason, and `counted` the documents looked up, and those without a judgement.
+    """
+
+    a: Grades
+    b: Grades
+    kept: NDArray[np.bool_]
+    n_grades: int
+    dropped: dict[str, int]
+    counted: dict[str, int]
+
+
+def joined_pairs(
+    query: NDArray[np.object_],
+    docs: NDArray[np.object_],
+    judged: Judgements,
+    joining: Joining,
+    place: Callable[[int], str],
+) -> JoinedPairs:
+    """Return the grades of both lists of every pair.
+
+    `docs`, shape (n, 2), holds the names of the documents of both lists, joined by tabs.
+
+    `place` says where a pair stands. Raises InputError if a query has no judgement (unless these are skipped), or no
+    document has one.
+    """
+    known = np.isin(query.astype(str), judged.frame["query"].unique().to_numpy().astype(str))
+    if (not known.all() and joining.missing == "error") or not known.any():
+        first, lacking = int(np.flatnonzero(~known)[0]), len(np.unique(query[~known].astype(str)))
+        raise InputError(
+            f"{place(first)}: the query {query[first]!r} has no judgement in {judged.name} ({lacking:,} of "
+            f"{len(np.unique(query.astype(str))):,} queries have none); do the names agree? Add judgements"
+            + (', or leave such pairs out with missing="skip" (--missing skip)' if known.any() else ""),
+            see="names",
+        )
+    n = int(known.sum())
+    grades, shown = looked_up(np.tile(query[known], 2), np.concatenate([docs[known, 0], docs[known, 1]]), judged)
+    unjudged = shown & (grades < 0)
+    if (grades < 0).all():
+        document = docs[known][0, 0].split("\t")[0]
+        raise InputError(
+            f"{place(int(np.flatnonzero(known)[0]))}: no document has a judgement in {judged.name}, nor has "
+            f"{document!r} for the query {query[known][0]!r}; do the names of the documents agree?",
+            see="names",
+        )
+    blank = (grades.reshape(2, n, -1) < 0).all(axis=(0, 2))
+    n_grades = joining.scale(judged)
+    a, b = joining.filled(grades, shown, n_grades).reshape(2, n, -1)
+    kept = known.copy()
+    kept[known] = ~blank
+    reasons = {
+        "pairs of queries without judgements": int((~known).sum()),
+        "pairs without a judged document": int(blank.sum()),
+    }
+    return JoinedPairs(
+        a[~blank],
+        b[~blank],
+        kept,
+        n_grades,
+        {reason: count for reason, count in reasons.items() if count},
+        {"documents": int(shown.sum()), "documents without a judgement": int(unjudged.sum())},
+    )

@@ -1,0 +1,1 @@
+"""Logs larger than memory: Parquet parts and Dask."""

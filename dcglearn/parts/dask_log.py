@@ -1,0 +1,218 @@
+"""A log over a Dask cluster: workers keep the parts, and sums over them are added in a tree."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import uuid
+import warnings
+from functools import partial, reduce
+from itertools import pairwise
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
+from dcglearn.foundation.files import expand_paths, is_path
+from dcglearn.foundation.threads import bounds, one_thread
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.preferences import Preferences, as_preferences
+from dcglearn.logs.roles import PREFERENCE, by_role
+from dcglearn.logs.superseded import marks_of, reasons_of_parts
+from dcglearn.parts.parquet_pieces import PARQUET, pieces, read_piece, rules_of_parts
+from dcglearn.parts.parts import PartedLog, checked_scale, facts_of, on_scale
+from dcglearn.readers.readers import preferences_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from distributed import Client, Future
+
+    from dcglearn.readers.careful_pass import Rules
+
+
+_LOG = logging.getLogger(__name__)
+
+PART = 1 << 18
+"""Pairs of a part of a log in memory, by default."""
+
+FAN_IN = 8
+"""Sums added by one task of the tree."""
+
+
+class DaskParts:
+    """Parts kept by the workers of a cluster as futures, in order; Dask rebuilds a lost part from its source."""
+
+    def __init__(self, client: Client, futures: Sequence[Future]) -> None:
+        self.client = client
+        self.futures = list(futures)
+
+    def mapped(self, function: Callable[[Any], Any]) -> DaskParts:
+        """Return ``function(part)`` of every part, kept by the workers."""
+        graph, keys = self._graph(function, ())
+        return DaskParts(self.client, self._submitted(graph, keys))
+
+    def gathered(self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None) -> list[Any]:
+        """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last argument a part."""
+        graph, keys = self._graph(function, arguments, each)
+        everything = f"{keys[0]}-all"
+        graph[everything] = (list, keys)
+        return awaited(self.client, self._submitted(graph, [everything])[0])
+
+    def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the sum over the parts, added in a tree that depends on their number alone."""
+        graph, keys = self._graph(function, arguments)
+        while len(keys) > 1:
+            groups = [keys[i : i + FAN_IN] for i in range(0, len(keys), FAN_IN)]
+            keys = [f"{group[0]}+" for group in groups]
+            graph.update({key: (partial(reduce, add), group) for key, group in zip(keys, groups, strict=True)})
+        return awaited(self.client, self._submitted(graph, keys)[0])
+
+    def _graph(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], each: Sequence[Any] | None = None
+    ) -> tuple[dict[str, Any], list[str]]:
+        """Return the tasks of a pass over the parts, and their keys: sent one by one, they would take longer."""
+        name = f"dcglearn-{uuid.uuid4().hex}"
+        last = [()] * len(self.futures) if each is None else [(argument,) for argument in each]
+        graph = {
+            f"{name}-{i}": (partial(_called, function, (*arguments, *more)), part)
+            for i, (part, more) in enumerate(zip(self.futures, last, strict=True))
+        }
+        return graph, list(graph)
+
+    def _submitted(self, graph: dict[str, Any], keys: list[str]) -> list[Future]:
+        with cluster_errors(self.client):
+            return self.client.get(graph, keys, sync=False)
+
+
+class DaskLog(PartedLog):
+    """A log of preferences over a Dask cluster, for `UtilityLearner` and `DCGLearner`.
+
+    Parameters
+    ----------
+    log : Preferences, path, sequence of paths, or dask.dataframe.DataFrame
+        A log in memory; Parquet files, folders or patterns, which the workers read themselves and must see under the
+        same names; or a table with the columns that `read_preferences` reads.
+    engine : distributed.Client, str or int
+        A client, the address of a scheduler, or the number of processes to start on this machine.
+    n_grades, depth, pad, scale
+        As in `read_preferences`.
+    partitions : int, optional
+        Number of parts (at most the number of row groups, for Parquet). By default it depends on the size of the log
+        alone, and so does every byte of what is learned. Give fewer, larger parts beyond some ten billion pairs.
+
+    Raises
+    ------
+    InputError
+        If the workers lack dcglearn or have another version, a file is damaged, or two parts differ in depth or scale.
+    ClusterLost
+        If the scheduler cannot be reached, or no worker for a minute.
+
+    See Also
+    --------
+    ParquetLog : Parts on one machine's disk.
+    Preferences : A log in memory.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> with dl.DaskLog("logs/*.parquet", engine=4) as log:  # doctest: +SKIP
+    ...     utility = dl.UtilityLearner().fit(log).utility_
+    """
+
+    def __init__(
+        self,
+        log: Any,
+        engine: Any = 2,
+        *,
+        n_grades: int | None = None,
+        depth: int | None = None,
+        pad: bool = False,
+        scale: Sequence[str] | None = None,
+        partitions: int | None = None,
+    ) -> None:
+        rules = rules_of_parts(n_grades, depth, pad, scale)
+        n_known, grade_names = rules.n_known, rules.scale
+        if isinstance(log, Preferences):
+            log = as_preferences(log, n_grades)
+            n_known, grade_names = log.n_grades, log.grade_names
+        self._closing = contextlib.ExitStack()
+        self.client = connected(engine, self._closing)
+        try:
+            with cluster_errors(self.client):
+                futures, names = _parts(log, self.client, rules, partitions)
+            raw = DaskParts(self.client, futures)
+            facts, size = checked_scale(raw.gathered(facts_of), names, n_known)
+            parts = raw.mapped(partial(on_scale, n_grades=size, depth=facts.depths[0]))
+        except BaseException:
+            self.close()
+            raise
+        super().__init__(parts, facts, size, grade_names)
+        _LOG.info("pairs: %d, parts: %d, on the cluster %s", len(self), len(futures), self.client.scheduler.address)
+
+    def close(self) -> None:
+        """Release the parts, and end the cluster if it was started here."""
+        self.parts = DaskParts(self.client, [])
+        self._closing.close()
+
+
+def _called(function: Callable[..., Any], arguments: tuple[Any, ...], part: Any) -> Any:
+    """Run on a worker, in one thread: the other workers use the other processors."""
+    with one_thread():
+        return function(part, *arguments)
+
+
+def _parts(log: Any, client: Client, rules: Rules, partitions: int | None) -> tuple[list[Future], list[str]]:
+    """Return the futures of a log's parts and what to call them."""
+    if isinstance(log, Preferences):
+        return _cut(log, client, partitions)
+    if is_path(log):
+        files = expand_paths(log, PARQUET)
+        todo = pieces(files)
+        if partitions is not None:
+            todo = pieces(files, max(-(-sum(piece.n for piece in todo) // partitions), 1))
+        return [client.submit(read_piece, piece, rules, pure=False) for piece in todo], [piece.name for piece in todo]
+    if hasattr(log, "to_delayed"):
+        if partitions is not None:
+            log = log.repartition(npartitions=partitions)
+        futures = client.compute(log.to_delayed())
+        names = [f"partition {i}" for i in range(len(futures))]
+        reasons: list[Any] = [None] * len(futures)
+        columns = by_role(list(log.columns), PREFERENCE)
+        if "supersedes" in columns:
+            marks = [client.submit(_marks, table, columns, pure=False) for table in futures]
+            reasons = list(reasons_of_parts(client.gather(marks)))
+        tables = zip(futures, names, reasons, strict=True)
+        return [client.submit(_of_table, *table, rules, pure=False) for table in tables], names
+    raise InputError(
+        f"a log of type {type(log).__name__} cannot be spread over a cluster; give Preferences, Parquet files or a "
+        "Dask dataframe"
+    )
+
+
+def _cut(log: Preferences, client: Client, partitions: int | None) -> tuple[list[Future], list[str]]:
+    if not log.graded:
+        raise InputError("a log of documents is learned in memory: leave engine= out")
+    ends = bounds(len(log), max(-(-len(log) // PART), 1) if partitions is None else partitions)
+    parts = [log[start:stop] for start, stop in pairwise(ends)]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph")  # the scheduler keeps each part in case a worker dies
+        futures = [client.submit(keep, part, pure=False) for part in parts]
+    return futures, [f"pairs {start}..{stop}" for start, stop in pairwise(ends)]
+
+
+def _marks(table: Any, columns: dict[str, str]) -> tuple[list[Any], list[Any], list[Any]]:
+    import polars as pl
+
+    names = [columns[role] for role in ("id", "supersedes", "winner") if role in columns]
+    return marks_of(pl.from_pandas(table[names]), columns)
+
+
+def _of_table(table: Any, name: str, reasons: Any, rules: Rules) -> Preferences:
+    """Return the log in a pandas table; an empty one gets its depth later, from `on_scale`."""
+    import polars as pl
+
+    if not len(table):
+        return Preferences(np.zeros((0, 1), np.int8), np.zeros((0, 1), np.int8))
+    return preferences_of(pl.from_pandas(table), name, rules, reasons=reasons)

@@ -1,0 +1,346 @@
+"""A log of Parquet files of any size: read once into one byte a grade, in memory or on disk, then used in chunks."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+from functools import partial, reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import psutil
+
+from dcglearn.foundation.files import expand_paths
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.columns import MISSING
+from dcglearn.logs.preferences import Preferences
+from dcglearn.logs.roles import PREFERENCE, by_role
+from dcglearn.parts.parquet_pieces import PARQUET, PIECE, batches, opened, pieces, rules_of_parts
+from dcglearn.parts.parts import PartedLog, checked_scale, facts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dcglearn.foundation.files import Paths
+    from dcglearn.parts.parquet_pieces import Piece
+    from dcglearn.parts.parts import Facts
+    from dcglearn.readers.careful_pass import Rules
+
+_LOG = logging.getLogger(__name__)
+
+CHUNK = PIECE
+"""Pairs of a chunk."""
+
+WORKING = 700 << 20
+"""Bytes that a fit takes beside the codes: the interpreter with its libraries, the batch being decoded, a chunk."""
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+class MemoryColumn:
+    """A column in memory, of a capacity known before; the system provides its pages as they are filled."""
+
+    def __init__(self, capacity: int, shape: tuple[int, ...], dtype: Any) -> None:
+        self._values = np.empty((capacity, *shape), dtype)
+        self._n = 0
+
+    def append(self, values: Any) -> None:
+        """Put values at the end."""
+        self._values[self._n : self._n + len(values)] = values
+        self._n += len(values)
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return some of the values."""
+        return self._values[start:stop]
+
+    def close(self) -> None:
+        """Release the memory."""
+        self._values = self._values[:0].copy()
+
+
+class FileColumn:
+    """A column in a file without a name, which the system deletes when this process ends, in any way.
+
+    The values are read into one buffer, not mapped: mapped pages would count as this process's memory.
+    """
+
+    def __init__(self, folder: str, shape: tuple[int, ...], dtype: Any) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - closed by close
+        self._folder = folder
+        self._dtype, self._shape = np.dtype(dtype), shape
+        self._width = self._dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+        self._buffer = np.empty((0, *shape), self._dtype)
+
+    def append(self, values: Any) -> None:
+        """Put values at the end; raise InputError if the disk is full."""
+        rest = np.ascontiguousarray(values, self._dtype).data.cast("B")
+        try:
+            while len(rest):
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            raise InputError(
+                f"{self._folder}: no room for the codes ({error.strerror}); name a larger disk (folder=, or the "
+                "environment's TMPDIR), or allow more memory (memory=, --memory)"
+            ) from error
+
+    def read(self, start: int, stop: int) -> Any:
+        """Return some of the values, valid until the next read."""
+        if len(self._buffer) < stop - start:
+            self._buffer = np.empty((stop - start, *self._shape), self._dtype)
+        values = self._buffer[: stop - start]
+        rest = values.data.cast("B")
+        self._file.seek(start * self._width)
+        while len(rest):
+            n = self._file.readinto(rest)
+            if not n:
+                raise RuntimeError("the codes on disk were cut short by another process")
+            rest = rest[n:]
+        return values
+
+    def close(self) -> None:
+        """Close the file, and so delete it."""
+        self._file.close()
+
+
+Column: TypeAlias = MemoryColumn | FileColumn
+
+
+class StoredParts:
+    """The chunks of a store, each a log, with functions applied to them as they are read."""
+
+    def __init__(self, store: CodeStore, functions: tuple[Callable[[Any], Any], ...] = ()) -> None:
+        self._store, self._functions = store, functions
+
+    def __iter__(self) -> Iterator[Any]:
+        for chunk in self._store:
+            yield reduce(lambda part, function: function(part), self._functions, chunk)
+
+    def mapped(self, function: Callable[[Any], Any]) -> StoredParts:
+        """Return ``function(part)`` of every part, computed at each reading: only codes are stored."""
+        return StoredParts(self._store, (*self._functions, function))
+
+    def gathered(self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None) -> list[Any]:
+        """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last argument a part.
+
+        The function must copy what it keeps of a part.
+        """
+        if each is None:
+            return [function(part, *arguments) for part in self]
+        return [function(part, *arguments, last) for part, last in zip(self, each, strict=True)]
+
+    def total(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return the sum over the parts, added in order."""
+        return reduce(add, (function(part, *arguments) for part in self))
+
+
+TYPES = {"tie": bool, "weight": float, "strength": float, "margin": float, "rater": np.int32}
+"""The columns that are stored beside the lists, and their types; raters are numbered."""
+
+
+class CodeStore:
+    """Pairs whose lists differ, as columns of numbers; `new_column` returns a `Column` of a shape and a dtype."""
+
+    def __init__(self, new_column: Callable[[tuple[int, ...], Any], Column]) -> None:
+        self._new_column = new_column
+        self._columns: dict[str, Column] = {}
+        self.raters: dict[str, int] = {}  # their numbers
+        self.n = 0
+        self.n_grades = 1
+
+    def append(self, log: Preferences, name: str) -> None:
+        """Add the pairs of a log whose lists differ.
+
+        Raises InputError if some pairs have a margin and some not, naming the part; or if there is no room.
+        """
+        log = log if log.differing.all() else log[log.differing]
+        if not len(log):
+            return
+        if self.n and ("margin" in self._columns) != (log.margin is not None):
+            raise InputError(f"{name}: give a margin on every line of all files, or on none")
+        if not self._columns:
+            self._columns = {name: self._new_column((log.depth,), np.int8) for name in ("preferred", "other")}
+        for side in ("preferred", "other"):
+            self._columns[side].append(getattr(log, side))
+        for column, dtype in TYPES.items():
+            values = getattr(log, column)
+            if values is not None and column not in self._columns:
+                self._columns[column] = self._new_column((), dtype)
+                self._fill(column, self.n)
+            if values is not None:
+                self._columns[column].append(self._numbered(values) if column == "rater" else values)
+            elif column in self._columns:
+                self._fill(column, len(log))
+        self.n += len(log)
+
+    def __iter__(self) -> Iterator[Preferences]:
+        """Yield the pairs in chunks, as logs whose arrays are valid until the next; raters are numbers."""
+        for start in range(0, self.n, CHUNK):
+            stop = min(start + CHUNK, self.n)
+            columns = {name: column.read(start, stop) for name, column in self._columns.items()}
+            yield Preferences.trusted(self.n_grades, **columns)
+
+    def close(self) -> None:
+        """Release memory and files."""
+        for column in self._columns.values():
+            column.close()
+        self._columns, self.n = {}, 0
+
+    def _fill(self, column: str, n: int) -> None:
+        """Append the value of n pairs that lack a column."""
+        value = self._number(MISSING[column]) if column == "rater" else MISSING[column]
+        for start in range(0, n, CHUNK):
+            self._columns[column].append(np.full(min(CHUNK, n - start), value, TYPES[column]))
+
+    def _number(self, rater: Any) -> int:
+        return self.raters.setdefault(str(rater), len(self.raters))
+
+    def _numbered(self, raters: Any) -> Any:
+        names, inverse = np.unique(raters, return_inverse=True)
+        return np.array([self._number(name) for name in names], np.int32)[inverse]
+
+
+class ParquetLog(PartedLog):
+    """A log of preferences in Parquet files of any size, for `UtilityLearner` and `DCGLearner`.
+
+    Each file is read once, into one byte a grade and eight a weight, strength or margin, kept in memory if they fit.
+
+    Parameters
+    ----------
+    log : path or sequence of paths
+        Files, folders or patterns.
+    memory : str or int, optional
+        Memory limit of this process, in bytes or as ``"2GB"`` (of 2^30 bytes); by default three quarters of the free
+        memory. Give less where other programs need the machine.
+    n_grades, depth, pad, scale
+        As in `read_preferences`.
+    folder : path, optional
+        Where codes are stored that do not fit; by default the system's folder for temporary files.
+    progress : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    on_disk : bool
+        Whether the codes are on disk.
+
+    Raises
+    ------
+    InputError
+        Naming the file, and the row, that is bad; or if there is no room.
+
+    See Also
+    --------
+    DaskLog : Parts over a cluster.
+    Preferences : A log in memory.
+
+    Examples
+    --------
+    >>> import tempfile, dcglearn as dl
+    >>> folder = tempfile.mkdtemp()
+    >>> dl.simulate.write_log(f"{folder}/log.parquet", dl.simulate.ground_truth("D1"), 1000, seed=0)
+    >>> with dl.ParquetLog(folder) as log:
+    ...     log, dl.UtilityLearner().fit(log).gap_ < 1e-8
+    (ParquetLog(1,000 pairs, depth 10, 5 grades), True)
+    """
+
+    def __init__(
+        self,
+        log: Paths,
+        *,
+        memory: str | int | None = None,
+        n_grades: int | None = None,
+        depth: int | None = None,
+        pad: bool = False,
+        scale: Sequence[str] | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        progress: bool = False,
+    ) -> None:
+        rules = rules_of_parts(n_grades, depth, pad, scale)
+        files = expand_paths(log, PARQUET)
+        todo = pieces(files)
+        n = sum(piece.n for piece in todo)
+        place = tempfile.gettempdir() if folder is None else os.fspath(folder)
+        needed = n * bytes_per_pair(todo[0], rules, files)
+        limit = psutil.virtual_memory().available * 3 // 4 if memory is None else n_bytes(memory)
+        self.on_disk = needed + WORKING > limit
+        if self.on_disk:
+            refuse_full(place, needed)
+        self._store = CodeStore(partial(FileColumn, place) if self.on_disk else partial(MemoryColumn, n))
+        try:
+            facts, size = self._filled(todo, rules, progress)
+        except BaseException:
+            self._store.close()
+            raise
+        self._store.n_grades = size
+        super().__init__(StoredParts(self._store), facts, size, rules.scale)
+        where = f"on disk in {place}" if self.on_disk else "in memory"
+        _LOG.info("Parquet files: %d, pairs: %d, kept %s", len(files), len(self), where)
+
+    def _filled(self, todo: Sequence[Piece], rules: Rules, progress: bool) -> tuple[Facts, int]:
+        """Read all pieces into the store; return the facts of the log and its number of grades."""
+        from tqdm import tqdm
+
+        whole, size, n = None, 1, sum(piece.n for piece in todo)
+        with tqdm(total=n, desc="reading", unit="pair", unit_scale=True, disable=not progress, leave=False) as bar:
+            for piece in todo:
+                for name, log in batches(piece, rules):
+                    bar.update(len(log))
+                    facts, names = [facts_of(log)], [name]
+                    if whole is not None:
+                        facts, names = [whole, *facts], ["the part before", name]
+                    if any(part.n for part in facts):
+                        whole, size = checked_scale(facts, names, rules.n_known)
+                    else:
+                        whole = reduce(add, facts)
+                    self._store.append(log, name)
+        if whole is None or not whole.n:
+            raise InputError(f"{todo[0].name}: no judgement in {n:,} rows")
+        return whole, size
+
+    @property
+    def raters(self) -> list[str]:
+        """Who judged, in the order of the numbers that the parts hold; empty where no file says."""
+        return list(self._store.raters)
+
+    def close(self) -> None:
+        """Release memory and files."""
+        self._store.close()
+
+
+def bytes_per_pair(first: Piece, rules: Rules, files: Sequence[str]) -> int:
+    """Return the bytes that the codes of a pair take: one a grade, and those of the columns that any file has."""
+    depth = next(batches(first, rules))[1].depth
+    present: set[str] = {"tie"}
+    for path in files:
+        with opened(path) as file:
+            present |= set(by_role(file.schema_arrow.names, PREFERENCE))
+    return 2 * depth + sum(np.dtype(dtype).itemsize for name, dtype in TYPES.items() if name in present)
+
+
+def n_bytes(memory: str | int) -> int:
+    """Return the bytes that a number or text such as ``2GB``, ``512MB`` or ``1.5 GiB`` means; else raise InputError."""
+    text = str(memory).strip().upper().removesuffix("B").removesuffix("I").strip()
+    unit = text[-1:] if text[-1:] in "KMGT" else ""
+    try:
+        size = float(text.removesuffix(unit)) * _UNITS[unit]
+    except ValueError:
+        size = 0.0
+    if not 1 <= size < float("inf"):
+        raise InputError(f"memory {memory!r}: give bytes, or a number with a unit, such as 2GB or 512MB")
+    return int(size)
+
+
+def refuse_full(folder: str, needed: int) -> None:
+    """Raise InputError if there is no such folder, or its disk has less free space than the bytes needed."""
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise InputError(f"{folder}: no place for the codes ({error.strerror}); name a folder (folder=)") from error
+    if free < needed:
+        raise InputError(
+            f"{folder}: the codes take {needed / 1e9:.2g} GB and {free / 1e9:.2g} GB are free; name a larger disk "
+            "(folder=, or the environment's TMPDIR), or allow more memory (memory=, --memory)"
+        )

@@ -1,0 +1,172 @@
+"""Parquet files of a log, cut into pieces of bounded size, and read with the name of the file in each message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.roles import NOT_LEARNED, PREFERENCE, by_role
+from dcglearn.logs.superseded import marks_of, reasons_of_parts
+from dcglearn.parts.parts import checked_scale, facts_of, joined
+from dcglearn.readers.careful_pass import Rules
+from dcglearn.readers.line_formats import errors_in
+from dcglearn.readers.readers import preferences_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow.parquet as pq
+
+    from dcglearn.foundation.arrays import Grades
+    from dcglearn.logs.preferences import Preferences
+
+PARQUET = "**/*.parquet"
+"""The files of a folder that belong to a log."""
+
+PIECE = 1 << 20
+"""Pairs, about, of a piece of a log."""
+
+BATCH = 1 << 16
+"""Rows decoded at a time: Parquet's lists of 64-bit integers take eight times the memory of their codes."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some row groups of some files, `n` rows in all.
+
+    Each slice is a file, numbers of row groups, and the number of rows before the first of them. `reasons` says of the
+    files of a log with superseded verdicts which rows do not count, shape (rows of the file,).
+    """
+
+    slices: tuple[tuple[str, list[int], int], ...]
+    n: int
+    reasons: dict[str, Grades] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What messages call it: file and first row."""
+        path, _, before = self.slices[0]
+        return path if not before else f"{path} from row {before + 1:,} on"
+
+
+def rules_of_parts(n_grades: int | None, depth: int | None, pad: bool, scale: Sequence[str] | None) -> Rules:
+    """Return the options of `read_preferences` for a log in parts; raise InputError for `pad` without `depth`."""
+    if pad and depth is None:
+        raise InputError("pad of a log in many parts needs a depth (depth=, --depth) to fill the lists to")
+    return Rules(n_grades, depth, pad, scale)
+
+
+def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
+    """Cut files into pieces of whole row groups, about `size` rows each; small files go together.
+
+    Raises InputError if a file is not Parquet, damaged, or lacks a column that a log needs, naming it.
+    """
+    cut: list[Piece] = []
+    slices: list[tuple[str, list[int], int]] = []
+    held = 0
+    for path in files:
+        with opened(path) as file:
+            sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+        before = 0
+        for group, n in enumerate(sizes):
+            if held and held + n > size:
+                cut.append(Piece(tuple(slices), held))
+                slices, held = [], 0
+            if n:
+                if not slices or slices[-1][0] != path:
+                    slices.append((path, [], before))
+                slices[-1][1].append(group)
+            held, before = held + n, before + n
+    if held:
+        cut.append(Piece(tuple(slices), held))
+    if not cut:
+        raise InputError(f"{files[0]}{' and the others hold' if len(files) > 1 else ' holds'} no row")
+    reasons = _reasons(files)
+    if reasons:
+        cut = [replace(piece, reasons={path: reasons[path] for path, _, _ in piece.slices}) for piece in cut]
+    return cut
+
+
+def _reasons(files: Sequence[str]) -> dict[str, Grades]:
+    """Return which rows of each file do not count; empty unless a file has a column `supersedes`."""
+    roles: dict[str, dict[str, str]] = {}
+    for path in files:
+        with opened(path) as file:
+            found = by_role(file.schema_arrow.names, PREFERENCE)
+        roles[path] = {role: name for role, name in found.items() if isinstance(name, str)}
+    if not any("supersedes" in columns for columns in roles.values()):
+        return {}
+    return dict(zip(files, reasons_of_parts(_marks(path, columns) for path, columns in roles.items()), strict=True))
+
+
+def _marks(path: str, columns: dict[str, str]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return the ids of a file's rows, those that they supersede, and whether they are open."""
+    import polars as pl
+
+    wanted = ("id", "supersedes", "winner")
+    names = [columns[role] for role in wanted if role in columns]
+    with opened(path) as file:
+        frame: Any = pl.from_arrow(file.read(columns=names))
+    return marks_of(frame, columns)
+
+
+def opened(path: str) -> pq.ParquetFile:
+    """Open a Parquet file; raise InputError unless pyarrow is installed and it is a whole file of a log."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError as error:
+        raise InputError(
+            "a log of many Parquet files needs pyarrow: pip install 'dcglearn[scale]'; one file alone does not"
+        ) from error
+    try:
+        file = pq.ParquetFile(path, memory_map=False)
+    except (pa.ArrowException, OSError) as error:
+        remedy = "" if path.endswith(".parquet") else "; only Parquet is read in parts, and dcglearn convert writes it"
+        raise InputError(f"{path}: not a Parquet file, or a truncated one ({error}){remedy}") from error
+    with errors_in(path):
+        by_role(file.schema_arrow.names, PREFERENCE)
+    return file
+
+
+def batches(piece: Piece, rules: Rules) -> Iterator[tuple[str, Preferences]]:
+    """Yield the log in a piece, up to `BATCH` rows at a time, each batch after the name of its file.
+
+    Raises InputError naming the file and, where a row is bad, the row.
+    """
+    import polars as pl
+    import pyarrow as pa
+
+    for path, groups, before in piece.slices:
+        with opened(path) as file:
+            roles = by_role(file.schema_arrow.names, PREFERENCE)
+            used = [names for role, names in roles.items() if role not in NOT_LEARNED]
+            columns = [name for names in used for name in ([names] if isinstance(names, str) else names)]
+            reasons = piece.reasons.get(path)
+            row = before
+            try:
+                for batch in file.iter_batches(BATCH, row_groups=groups, columns=columns, use_threads=False):
+                    if batch.num_rows:
+                        frame: Any = pl.from_arrow(batch)
+                        of_rows = None if reasons is None else reasons[row : row + batch.num_rows]
+                        yield path, preferences_of(frame, path, rules, row + 1, of_rows)
+                    row += batch.num_rows
+            except (pa.ArrowException, OSError) as error:
+                raise InputError(
+                    f"{path}: damaged in the rows from {row + 1:,} on ({error}); restore the file or leave it out"
+                ) from error
+
+
+def read_piece(piece: Piece, rules: Rules) -> Preferences:
+    """Return the whole log in a piece; see `batches`."""
+    names, logs = zip(*batches(piece, rules), strict=True)
+    facts = [facts_of(log) for log in logs]
+    held = [log for log in logs if len(log)] or [logs[0]]
+    if len(held) > 1:
+        checked_scale(facts, names, None)
+    log = held[0] if len(held) == 1 else joined(held, max(log.n_grades for log in held), rules.scale)
+    log.dropped = reduce(add, facts).dropped
+    return log

@@ -1,0 +1,1 @@
+"""Who judged: agreement between raters, their errors and biases."""

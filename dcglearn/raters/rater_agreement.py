@@ -1,0 +1,275 @@
+"""How far raters agree with each other, with themselves, and with a learned DCG: alpha, consistency, errors, sides."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.preferences import as_preferences
+from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
+from dcglearn.logs.unique_rows import unique_rows
+from dcglearn.raters.krippendorff import Alpha, krippendorff_alpha
+from dcglearn.raters.rater_likelihood import Looks, fitted_raters
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dcglearn.logs.preferences import Preferences
+
+EVERYBODY = "all"
+"""Name of the rater of a log that names none."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with the ends of its interval; NaN where the log does not tell."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return "-" if np.isnan(self.value) else f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+
+UNKNOWN = Estimate(float("nan"), float("nan"), float("nan"))
+
+
+@dataclass(frozen=True)
+class RaterSummary:
+    """One rater.
+
+    Attributes
+    ----------
+    rater : str
+        The name; ``all`` for a log that names no rater.
+    judgements, ties : int
+        Number of verdicts, and how many of them are ties.
+    error : Estimate
+        How often the rater names the wrong list of a clear pair.
+    bias : Estimate
+        Position bias: by how much the log-odds favour the list shown first, whatever the pair; 0 = none.
+    first : Estimate
+        Share of the verdicts with a winner that name the list shown first. Without bias it is near 1/2 where sides were
+        drawn at random.
+    both_ways : int
+        Number of pairs judged both ways round.
+    consistency : Estimate
+        Share of these on which all verdicts of the rater agree.
+    """
+
+    rater: str
+    judgements: int
+    ties: int
+    error: Estimate
+    bias: Estimate
+    first: Estimate
+    both_ways: int
+    consistency: Estimate
+
+
+@dataclass(frozen=True)
+class RaterAgreement:
+    """How far the raters of a log agree; prints as a table, a row a rater.
+
+    Attributes
+    ----------
+    nominal, ordinal : Alpha
+        Krippendorff's alpha between raters of the values first list, tie, second list, unordered and ordered (strengths
+        of preference are further ordered values), each with an interval from bootstrap samples of units.
+    n_units : int
+        Number of units that at least two raters judged.
+    both_ways : int
+        Number of pairs that one rater judged both ways round.
+    consistency : Estimate
+        Share of these on which the rater's verdicts agree.
+    raters : tuple of RaterSummary
+        By name.
+    level : float
+        Level of all intervals.
+    """
+
+    nominal: Alpha
+    ordinal: Alpha
+    n_units: int
+    both_ways: int
+    consistency: Estimate
+    raters: tuple[RaterSummary, ...]
+    level: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, None for what is not known."""
+        values: dict[str, Any] = _without_nan(asdict(self))
+        return values
+
+    def __str__(self) -> str:
+        lines = [
+            f"Krippendorff's alpha: nominal {self.nominal}, ordinal {self.ordinal}; {self.n_units:,} pairs judged by "
+            "two raters or more"
+        ]
+        if self.both_ways:
+            lines.append(
+                f"shown both ways: {self.both_ways:,} pairs, the same verdict on a share of {self.consistency}"
+            )
+        width = max(len("rater"), *(len(rater.rater) for rater in self.raters))
+        columns = ("error", "bias", "first", "consistency")
+        shown = [name for name in columns if any(not np.isnan(getattr(r, name).value) for r in self.raters)]
+        titles = {"error": "error", "bias": "position bias", "first": "names first", "consistency": "consistent"}
+        head = f"{'rater':<{width}}  {'verdicts':>8}  {'ties':>6}" + "".join(f"  {titles[name]:>23}" for name in shown)
+        rows = [
+            f"{r.rater:<{width}}  {r.judgements:>8,}  {r.ties:>6,}"
+            + "".join(f"  {getattr(r, name)!s:>23}" for name in shown)
+            for r in self.raters
+        ]
+        return "\n".join([*lines, head, *rows, f"({self.level:.0%} intervals)"])
+
+
+def rater_agreement(
+    log: Preferences, learner: DCGLearner | None = None, *, errors: bool = True, level: float = 0.95, seed: int = 0
+) -> RaterAgreement:
+    """Measure how far raters agree with each other, with themselves, and with a learned DCG.
+
+    Parameters
+    ----------
+    log : Preferences
+        The log. A unit of agreement is what was judged, whichever list was preferred or shown first: the same query and
+        documents (`docs`) or, where the log names no documents, the same query and two lists of grades. A rater who
+        judged a unit several times counts once in alpha, by the first verdict; without raters, each verdict counts as a
+        rater's.
+    learner : DCGLearner, optional
+        A fitted learner that tells how clear each pair is; by default ``DCGLearner().fit(log)``.
+    errors : bool
+        Whether to estimate errors and position biases. False needs no learner, and suits logs too small to learn from.
+    level, seed
+        Level of the intervals; seed of the bootstrap.
+
+    Raises
+    ------
+    InputError
+        If the log has no pair, or nothing can be learned from it; if the learner is not fitted by a likelihood.
+
+    See Also
+    --------
+    Preferences.reconciled : Decide what contradictory verdicts count.
+    plots.raters_figure : Draw it.
+
+    Notes
+    -----
+    Error and position bias of each rater are estimated by maximum likelihood, given the utility differences z that the
+    learner has found. A rater names the wrong list with probability e, and the odds of the list shown first are then
+    multiplied by exp(b) (Davidson and Beaver 1977): ``P(first) : P(tie) : P(second)`` is ``p_1 exp(b / 2) : p_0 :
+    p_2 exp(-b / 2)``, where p are the probabilities without bias. On a pair without ties and errors the log-odds are
+    ``z + b``. The bias has a weak prior, normal around 0 with a standard deviation of 2. Intervals of the error come
+    from the profile of the likelihood, those of the bias from its curvature, those of shares are Wilson's.
+
+    Examples
+    --------
+    >>> from dcglearn.simulate import ground_truth, judge, free_lists
+    >>> lists = free_lists(5, 10, 400, seed=0)
+    >>> pairs = [(lists[:200], lists[200:])] * 2
+    >>> first, second = (np.concatenate(side) for side in zip(*pairs))
+    >>> rater = np.repeat(["ann", "bob"], 200)
+    >>> log = judge(ground_truth("D1"), first, second, rater=rater, rater_error={"ann": 0, "bob": 0.2}, seed=1)
+    >>> agreement = rater_agreement(log, errors=False)
+    >>> agreement.n_units, round(agreement.nominal.value, 2)
+    (200, 0.49)
+    """
+    log = as_preferences(log)
+    if not len(log):
+        raise InputError("the log holds no pair, so there is nobody to agree")
+    if not 0 < level < 1:
+        raise InputError(f"level={level!r} must lie between 0 and 1")
+    names, rater = (
+        (np.array([EVERYBODY]), np.zeros(len(log), np.intp))
+        if log.rater is None
+        else np.unique(log.rater, return_inverse=True)
+    )
+    of = units(log.columns)
+    once = slice(None) if log.rater is None else np.sort(unique_rows(np.column_stack([rater, of.number]))[1])
+    unit, value = of.number[once], of.value[once]
+    repeated = shown_both_ways(log.columns)
+    return RaterAgreement(
+        nominal=krippendorff_alpha(unit, np.sign(value), level=level, seed=seed),
+        ordinal=krippendorff_alpha(unit, value, ordinal=True, level=level, seed=seed),
+        n_units=int((np.bincount(unit) > 1).sum()),
+        both_ways=len(repeated.same),
+        consistency=wilson(int(repeated.same.sum()), len(repeated.same), level),
+        raters=_summaries(
+            log, names, rater, repeated, _estimates(log, rater, len(names), learner, errors, level), level
+        ),
+        level=level,
+    )
+
+
+def wilson(successes: int, n: int, level: float) -> Estimate:
+    """Return a share with Wilson's interval, which holds its level for shares near 0 and 1, too."""
+    if not n:
+        return UNKNOWN
+    from scipy.stats import binomtest
+
+    interval = binomtest(successes, n).proportion_ci(level, method="wilson")
+    return Estimate(successes / n, float(interval.low), float(interval.high))
+
+
+def _estimates(
+    log: Preferences, rater: NDArray[np.intp], n_raters: int, learner: DCGLearner | None, errors: bool, level: float
+) -> list[tuple[Estimate, Estimate]]:
+    """Return error and position bias of every rater."""
+    if not errors:
+        return [(UNKNOWN, UNKNOWN)] * n_raters
+    if learner is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on short logs and contrary raters: the table shows them
+            learner = DCGLearner(n_grades=log.n_grades).fit(log)
+    if learner.loss_ not in ("robust", "logistic"):
+        raise InputError(f'the learner has loss="{learner.loss_}", which is no likelihood; fit one with "robust"')
+    z = learner.scale_ * learner.decision_function(log)
+    way = np.zeros(len(log)) if log.swapped is None else np.where(log.swapped, -1.0, 1.0)
+    tie = np.zeros(len(log), bool) if log.tie is None else log.tie
+    kept = np.ones(len(log), bool) if learner.tie_threshold_ > 0 else ~tie
+    weight = np.ones(len(log)) if log.weight is None else log.weight
+    looks = Looks.of(z[kept], learner.tie_threshold_, tie[kept], way[kept], weight[kept], rater[kept], n_raters)
+    fitted = fitted_raters(looks, level)
+    biases = fitted.bias if log.swapped is not None else np.full((n_raters, 3), np.nan)
+    return [(Estimate(*e), Estimate(*b)) for e, b in zip(fitted.error.tolist(), biases.tolist(), strict=True)]
+
+
+def _summaries(
+    log: Preferences,
+    names: NDArray[Any],
+    rater: NDArray[np.intp],
+    repeated: ShownBothWays,
+    estimates: list[tuple[Estimate, Estimate]],
+    level: float,
+) -> tuple[RaterSummary, ...]:
+    n = len(names)
+    tie = np.zeros(len(log), bool) if log.tie is None else log.tie
+    judged, ties = np.bincount(rater, minlength=n), np.bincount(rater[tie], minlength=n)
+    first = np.zeros(n, int) if log.swapped is None else np.bincount(rater[~tie & ~log.swapped], minlength=n)
+    decided = np.zeros(n, int) if log.swapped is None else judged - ties
+    both, same = np.bincount(repeated.rater, minlength=n), np.bincount(repeated.rater[repeated.same], minlength=n)
+    return tuple(
+        RaterSummary(
+            str(names[r]),
+            int(judged[r]),
+            int(ties[r]),
+            *estimates[r],
+            wilson(int(first[r]), int(decided[r]), level),
+            int(both[r]),
+            wilson(int(same[r]), int(both[r]), level),
+        )
+        for r in range(n)
+    )
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and np.isnan(value) else value

@@ -1,0 +1,1 @@
+"""Any file, frame or list of records into a log of preferences."""

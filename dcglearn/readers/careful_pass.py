@@ -1,0 +1,334 @@
+"""The careful pass over a log: line by line, so that a bad line can be named or set aside.
+
+It defines what a log may contain; the fast pass of `dcglearn.readers.fast_pass` returns the same or leaves the log to
+it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from array import array
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.files import refuse_existing, written_beside
+from dcglearn.foundation.memory import refuse_beyond_memory
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import LARGEST, MAX_GRADES, InputError, scale_size, whole_number
+from dcglearn.logs.rating_counts import parsed_counts
+from dcglearn.readers.line_formats import BLANK, NUMBER, Source, shown
+from dcglearn.readers.winner_words import WinnerCodes, own_words, winners_of, word_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from dcglearn.logs.roles import Role
+
+    Table = dict[str, Any]
+
+
+MAX_DEPTH = 9_999_999
+"""Largest number of positions of a list."""
+
+MAX_LABEL = 200
+"""Longest query or rater label: numpy keeps every label as wide as the longest."""
+
+REASONS_KEPT = 3
+"""Bad lines of which the reason is kept."""
+
+JUDGE_DOCUMENTS = (
+    "if lists hold names of documents, give their judgements by --qrels FILE (dl.join_judgements in Python); "
+    "names of grades are told by --scale (scale=)"
+)
+"""What to do where a grade looks like the name of a document."""
+
+SWAPPED = {**dict.fromkeys(("false", "no", "0", "a"), 0), **dict.fromkeys(("true", "yes", "1", "b"), 1)}
+"""Words for whether b was shown first, in lower case; a and b name the list that was shown first."""
+
+UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
+"""Texts that stand for an unknown grade, -1."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The options of `read_preferences` on grades and winners; a bad one, or two that contradict, raise InputError."""
+
+    n_grades: int | None = None
+    depth: int | None = None
+    pad: bool = False
+    scale: Sequence[str] | None = None
+    winner_words: Mapping[Any, str] | str | None = None
+    positive: str | None = None
+    names: dict[str, int] = field(default_factory=dict, init=False)
+    own_words: dict[str, int] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        if self.depth is not None and whole_number(self.depth, "depth") > MAX_DEPTH:
+            raise InputError(f"depth={self.depth}: give at most {MAX_DEPTH}")
+        if self.n_grades is not None:
+            scale_size(self.n_grades, 0)
+        if self.positive not in (None, "a", "b"):
+            raise InputError(f"positive={self.positive!r}: give a or b, the side that positive numbers prefer")
+        if self.positive is not None and self.winner_words is not None:
+            raise InputError("positive= is for numbers and winner_words= for words: give one of the two")
+        self.own_words.update(own_words(self.winner_words))
+        scale = self.scale
+        if scale is None:
+            return
+        if isinstance(scale, str) or not all(isinstance(name, str) for name in scale):
+            raise InputError(f"scale={scale!r} must be a list of grade names, worst first")
+        self.names.update({name.strip(BLANK).lower(): grade for grade, name in enumerate(scale)})
+        if len(self.names) < len(scale) or not self.names:
+            raise InputError(f"scale={list(scale)} must name every grade, each by a different name")
+        if self.n_grades not in (None, len(scale)):
+            raise InputError(f"scale names {len(scale)} grades, but n_grades={self.n_grades}; give one of the two")
+        scale_size(len(scale), 0, "the number of grades in scale")
+
+    @property
+    def n_known(self) -> int | None:
+        """The number of grades, None if no option says."""
+        return len(self.names) or self.n_grades
+
+    @property
+    def top(self) -> int:
+        """The number of grades, or the most that are supported if no option says."""
+        return self.n_known or MAX_GRADES
+
+    def grades(self, values: Any, role: str) -> bytes:
+        """Return a non-empty list of grades as int8 bytes, cut to the depth; raise InputError for anything else."""
+        if not isinstance(values, list):
+            raise InputError(f"{role} is {shown(values)}, not a list of grades such as [3, 2, 0]")
+        if not values:
+            raise InputError(f"{role} is an empty list; leave the line out")
+        top = self.top
+        codes = [v if type(v) is int and -1 <= v < top else self.grade(v, role) for v in values]
+        return array("b", codes[: self.depth]).tobytes()
+
+    def grade(self, value: Any, role: str) -> int:
+        """Return one grade, -1 where it is unknown."""
+        if value is None:
+            return -1
+        if isinstance(value, str):
+            return self._named(value, role)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(f"{role} holds {shown(value)}, which is not a grade; grades are integers, 0 = worst")
+        if isinstance(value, float) and not value.is_integer():
+            raise InputError(f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade")
+        if not -1 <= value < self.top:
+            larger_scale = f"raise n_grades={self.top} (--grades) or correct the line"
+            remedy = larger_scale if self.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
+            raise InputError(f"{role} holds the grade {shown(value)}, outside -1..{self.top - 1}; {remedy}")
+        return int(value)
+
+    def _named(self, value: str, role: str) -> int:
+        name = value.strip(BLANK).lower()
+        if name in self.names:
+            return self.names[name]
+        if name in UNKNOWN_GRADES:
+            return -1
+        if self.scale is not None:
+            raise InputError(f"{role} holds {shown(value)}, not a grade of the scale {', '.join(self.scale)}")
+        if NUMBER.fullmatch(name):
+            raise InputError(f"{role} holds the text {shown(value)}; write the grade as a number, without quotes")
+        if any(map(str.isdigit, name)) and any(map(str.isalpha, name)):
+            raise InputError(f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}")
+        raise InputError(
+            f"{role} holds the grade name {shown(value)}; pass scale= (--scale Bad,Fair,Good), worst first"
+        )
+
+
+def read_carefully(
+    name: str, source: Source, rules: Rules, skip_bad: str | os.PathLike[str] | None
+) -> tuple[Table, dict[str, int]]:
+    """Read line by line; return the columns by role, and the counts of the lines left out.
+
+    Columns are ``grades``: int8 (n, K); ``winner``: `Winners`; numbers: float64 (n,); labels: object (n,).
+    An optional column without a value on any line is left out. Bad lines are written to `skip_bad` once all lines are
+    read, and counted as ``"bad lines"`` beside the first few reasons. Without `skip_bad` the first bad line raises
+    InputError, as does a log without a good line. Messages call the file `name`.
+    """
+    if skip_bad is not None:
+        refuse_existing(skip_bad, force=True)
+    good = GoodLines(source, rules)
+    bad: list[bytes] = []
+    reasons: list[str] = []
+    for number, item in source:
+        try:
+            good.add(source.record(item), f"{source.unit} {number}")
+        except InputError as error:
+            if skip_bad is None:
+                raise InputError(f"{name}, {source.unit} {number}: {error}") from error
+            bad.append(source.raw(item))
+            if len(reasons) < REASONS_KEPT:
+                reasons.append(f"{source.unit} {number}: {error.args[0]}")
+    if not good.n:
+        raise InputError(f"{name}: " + (f"no good line; {reasons[0]}" if bad else "nothing after the header"))
+    if not bad or skip_bad is None:
+        return good.table(), {}
+    with written_beside(skip_bad) as temporary, temporary.open("wb") as file:
+        file.writelines(line + b"\n" for line in ([source.header] if source.header else []) + bad)
+    return good.table(), {"bad lines": len(bad), **dict.fromkeys(reasons, 1)}
+
+
+class GoodLines:
+    """The good lines so far, and the depth and columns that the first of them sets for all."""
+
+    def __init__(self, source: Source, rules: Rules) -> None:
+        roles = source.roles
+        self._roles, self._rules = roles, rules
+        self._winner = WinnerCodes(rules.own_words, lambda: _winner_counts(source))
+        self._said: list[Any] = []  # the winners, as the lines say them
+        self._columns: dict[str, list[Any]] = {role: [] for role in roles}
+        self._depth, self._uniform = rules.depth, [role for role in roles if roles[role].uniform]
+        self._required = {role for role in roles if roles[role].required}
+        self._lists = [role for role in roles if roles[role].kind == "grades"]
+        self._first: tuple[str, list[bool]] | None = None
+        self.n = 0
+
+    def add(self, record: Mapping[str, Any], place: str) -> None:
+        """Check a line and keep it; a bad one raises InputError and leaves no trace."""
+        values: dict[str, Any] = dict.fromkeys(self._roles)
+        for role in self._roles:
+            value = record.get(role)
+            if value is not None or role in self._required:
+                values[role] = self._checked(role, value)
+        depth = self._depth or (len(values[self._lists[0]]) if self._lists else 0)
+        if not self._rules.pad:
+            for role in self._lists:
+                if len(values[role]) != depth:
+                    like = f" as on {self._first[0]}" if self._first and self._rules.depth is None else ""
+                    raise InputError(
+                        f"{role} has {number_of(len(values[role]), 'grades')}, expected {depth}{like}; pass pad=True "
+                        "(--pad) to fill shorter lists with unknown grades, or depth= (--depth) to cut longer ones",
+                        see="lengths",
+                    )
+            self._depth = depth
+        present = [values[role] is not None for role in self._uniform]
+        if self._first and present != self._first[1]:
+            role = next(r for r, now, then in zip(self._uniform, present, self._first[1], strict=True) if now != then)
+            raise InputError(f"{role} {shown(record.get(role))}: give it on every line or on none ({self._first[0]})")
+        self._first = self._first or (place, present)
+        for role, value in values.items():
+            self._columns[role].append(value)
+        self._said.append(record.get("winner"))
+        self.n += 1
+
+    def _checked(self, role: str, value: Any) -> Any:
+        about = self._roles[role]
+        if value is None:
+            raise InputError(f"{role} is missing")
+        if about.kind == "grades":
+            return self._rules.grades(value, role)
+        if about.kind == "winner":
+            return self._winner(value)
+        if about.kind == "documents":
+            return _documents(value, role, self._rules.depth)
+        checks = {"label": _label, "identity": _identity, "swapped": _swapped, "counts": _counts}
+        return checks.get(about.kind, _number)(value, role, about.kind)
+
+    def table(self) -> Table:
+        """Return the columns as arrays."""
+        arrays = {role: self._array(self._roles[role], values) for role, values in self._columns.items()}
+        return {role: array for role, array in arrays.items() if array is not None}
+
+    def _array(self, about: Role, values: list[Any]) -> Any:
+        if about.kind == "grades":
+            depth = self._rules.depth or max(len(grades) for role in self._lists for grades in self._columns[role])
+            needed, what = 6.0 * len(values) * depth, f"the log of {len(values):,} lines, padded to {depth:,} grades,"
+            refuse_beyond_memory(needed, what, "give a smaller depth (--depth)")
+            return np.frombuffer(b"".join(g.ljust(depth, b"\xff") for g in values), np.int8).reshape(-1, depth)
+        if all(value is None for value in values):
+            return None
+        if about.kind == "winner":
+            words: Counter[str] = Counter()
+            for said, n in Counter(self._said).items():
+                words[word_of(said)] += n
+            return winners_of(np.array(values), words, {word: self._winner(word) for word in words})
+        if about.kind in ("label", "identity", "documents", "counts"):
+            return np.array(["" if value is None else value for value in values], dtype=object)
+        return np.array([1.0 if value is None else value for value in values])
+
+
+def _winner_counts(source: Source) -> Counter[str]:
+    """Return how often each winner occurs on the lines that can be read."""
+    counts: Counter[str] = Counter()
+    for _, item in source:
+        try:
+            winner = source.record(item).get("winner")
+        except InputError:
+            continue
+        if isinstance(winner, str | int | float):
+            counts[word_of(winner)] += 1
+    return counts
+
+
+def _label(value: Any, role: str, _: str) -> str | None:
+    if role == "tie_kind" and isinstance(value, bool):
+        return None  # whether it is a tie, which the winner says
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InputError(f"{role} is {shown(value)}; use text or an integer")
+    try:
+        text = str(value)
+        text.encode()
+    except ValueError as error:  # half a surrogate pair, or an integer too long to print
+        raise InputError(f"{role} is {shown(value)}; use plain text") from error
+    if len(text) > MAX_LABEL:
+        raise InputError(f"{role} {shown(value)} is longer than {MAX_LABEL} characters; use a short identifier")
+    return text or None
+
+
+def _swapped(value: Any, role: str, _: str) -> float:
+    """Return 1 if b was shown first."""
+    code = SWAPPED.get(word_of(value).lower()) if isinstance(value, str | int | float) else None
+    if code is None:
+        raise InputError(f"{role} is {shown(value)}; use true if b was shown first, else false, or name a or b")
+    return float(code)
+
+
+def _documents(values: Any, role: str, depth: int | None) -> str:
+    """Return the names of a list's documents, joined by tabs; an empty one where a position has none."""
+    if not isinstance(values, list) or not values:
+        raise InputError(f'{role} is {shown(values)}, not a list of names of documents such as ["d3", "d1"]')
+    names = ["" if value is None else value for value in values]
+    wrong = [name for name in names if isinstance(name, bool) or not isinstance(name, str | int) or "\t" in str(name)]
+    if wrong:
+        raise InputError(f"{role} holds {shown(wrong[0])}; name a document by a text without tabs, or an integer")
+    texts = [str(name) for name in names]
+    return "\t".join(texts[:depth])
+
+
+def _identity(value: Any, role: str, _: str) -> str:
+    """Return any value as text: only whether two are equal counts."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _counts(value: Any, role: str, _: str) -> str:
+    """Return how often a list got each rating, as text."""
+    if not isinstance(value, str):
+        raise InputError(f"{role} is {shown(value)}, not a count of ratings such as '2:1 4:12'")
+    try:
+        parsed_counts(value)
+    except InputError as error:
+        raise InputError(f"{role}: {error}") from error
+    return value
+
+
+def _number(value: Any, role: str, kind: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{role} is {shown(value)}, which is not a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InputError(f"{role} is {shown(value)}, which is not a finite number; leave it out where unknown")
+    if kind == "positive" and number > LARGEST:
+        raise InputError(f"{role} is {number:g}, beyond {LARGEST:g}; divide every {role} by a common factor")
+    if kind == "positive" and number <= 0:
+        raise InputError(f"{role} is {number:g}; it must be positive: leave the line out, or the {role}")
+    return number

@@ -1,0 +1,68 @@
+"""Any log in the form that every command reads: a line or row a judgement, with the columns of `read_preferences`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.validation import InputError
+from dcglearn.readers.read_table import read_pairs
+from dcglearn.readers.winner_words import MEANINGS
+
+if TYPE_CHECKING:
+    import os
+
+    import polars as pl
+
+    from dcglearn.readers.careful_pass import Rules, Table
+    from dcglearn.readers.read_table import Recognised
+
+OTHER_FORMS = {".csv", ".tsv", ".gz", ".xz", ".zst"}
+"""Suffixes of forms that are read and not written."""
+
+
+def native_frame(
+    log: Any, rules: Rules, skip_bad: str | os.PathLike[str] | None = None
+) -> tuple[pl.DataFrame, dict[str, int], Recognised]:
+    """Return a log of preferences as a table, what was left out, and what was recognised; see `read_preferences`.
+
+    `a` and `b` stay as they are, and so do open questions and superseded verdicts.
+    """
+    table, dropped, recognised = read_pairs(log, rules, skip_bad)
+    return table_frame(table), dropped, recognised
+
+
+def table_frame(table: Table) -> pl.DataFrame:
+    """Return the columns of a log of preferences by role as a table with the columns that `read_preferences` reads."""
+    import polars as pl
+
+    columns = {
+        "query": table.get("query"),
+        **{side: pl.Series(table[side].tolist(), dtype=pl.List(pl.Int64)) for side in ("a", "b")},
+        "winner": np.array(MEANINGS, dtype=object)[table["winner"].codes],
+    }
+    columns |= {role: values for role, values in table.items() if role not in columns}
+    if "swapped" in columns:
+        columns["swapped"] = columns["swapped"] > 0
+    for role in ("docs_a", "docs_b"):
+        if role in columns:
+            columns[role] = pl.Series(columns[role].tolist(), dtype=pl.String).str.split("\t")
+    return pl.DataFrame({name: values for name, values in columns.items() if values is not None})
+
+
+def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, force: bool = True) -> None:
+    """Write a table beside `path` and rename it: Parquet for ``.parquet``, JSON lines otherwise.
+
+    Raise InputError for a suffix of another form, which readers would believe.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix in OTHER_FORMS:
+        raise InputError(f"{path}: logs are written as JSON lines or Parquet, not {suffix}; name it .jsonl or .parquet")
+    with written_beside(path, force=force) as temporary:
+        if Path(path).suffix == ".parquet":
+            frame.write_parquet(temporary)
+        else:
+            frame.write_ndjson(temporary)

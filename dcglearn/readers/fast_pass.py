@@ -1,0 +1,260 @@
+"""The fast pass over a log, with polars: for logs whose lines are all alike and all good."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from dcglearn.foundation.validation import LARGEST
+from dcglearn.logs.roles import by_role
+from dcglearn.readers.careful_pass import MAX_DEPTH, MAX_LABEL, SWAPPED
+from dcglearn.readers.frames import flattened
+from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, TextLines
+from dcglearn.readers.winner_words import MOST_WORDS, Winners, codes_of, winners_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from dcglearn.foundation.arrays import Floats, Grades
+    from dcglearn.logs.roles import ColumnsByRole, Role
+    from dcglearn.readers.careful_pass import Rules, Table
+    from dcglearn.readers.line_formats import Source
+
+_GRADE = "(-1|[0-9]{1,3})"
+_PLAIN_GRADE = rf"^{_GRADE}$"
+_PLAIN_LISTS = rf"^({_GRADE}( {_GRADE})*|\[{_GRADE}(, {_GRADE})*\])$"
+_NOT_A_NAME = r"^$|\t|^[\[{]|^-?[0-9]+[.eE]|^(true|false)$"
+_PLAIN_COUNTS = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?:[1-9][0-9]{0,14}( -?[0-9]{1,15}(\.[0-9]{1,15})?:[1-9][0-9]{0,14})*$"
+_PLAIN_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
+
+
+def read_fast(source: Source, rules: Rules) -> Table | None:
+    """Return the columns by role if every line is plain and good, None if the careful pass must decide."""
+    try:
+        frame = plain_frame(source)
+        return None if frame is None else _columns(frame, source.roles, rules)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        return None
+
+
+def plain_frame(source: Source) -> pl.DataFrame | None:
+    """Return the columns by role, not yet checked, if every line has the same form; else None, or raise PolarsError."""
+    if isinstance(source, JsonLines):
+        return _plain_json(source)
+    if isinstance(source, TextLines):
+        return _plain_text(source)
+    if isinstance(source, FrameRows):
+        return _named_by_role(source.frame, source.columns)
+    return None
+
+
+def _plain_json(source: JsonLines) -> pl.DataFrame | None:
+    """Read JSON lines that all have the keys of the first line, each once, with no null among the roles; else None.
+
+    Polars ignores keys outside its schema, takes the first of two equal keys and makes text of any value, so the keys
+    are counted in the bytes. If there is no backslash, and no blank between a quote and a colon, then ``"key":`` is
+    that key and nothing else. If each key of the first line occurs once a line on average, and no other quote is
+    followed by a colon, there are no other keys. If then no value is null, no line lacks a key and none has one twice.
+    """
+    try:
+        first = next(iter(source))[1]
+        keys, values = list(json.loads(first)), source.record(first)
+    except (ValueError, RecursionError, TypeError):
+        return None  # the careful pass says what is wrong
+    data = source.data
+    if b"\\" in data or any(mark in data for mark in (b'" :', b'"\t:', b'"\r:')):
+        return None
+    columns = by_role(keys, source.roles)
+    if "supersedes" in columns:
+        return None
+    columns.pop("id", None)
+    types = {"grades": pl.List(pl.Int8), "number": pl.Float64, "positive": pl.Float64, "documents": pl.List(pl.String)}
+    schema: dict[str, Any] = {}
+    for role, names in columns.items():
+        label = {str: pl.String, bool: pl.Boolean}.get(type(values[role]), pl.Int64)
+        dtype = types.get(source.roles[role].kind, label)
+        schema |= {names: dtype} if isinstance(names, str) else dict.fromkeys(names, pl.Int64)
+    frame = pl.read_ndjson(data, schema=schema)
+    n = len(frame)
+    if data.count(b'":') != n * len(keys) or any(data.count(f'"{key}":'.encode()) != n for key in keys):
+        return None
+    for column, dtype in schema.items():
+        # Polars makes texts and truth values of numbers, too.
+        begin = {pl.String: ('"',), pl.Boolean: ("true", "false")}.get(dtype)
+        places = [f'"{column}":{blank}{mark}'.encode() for blank in ("", " ") for mark in begin or ()]
+        texts = sum(map(data.count, places)) if begin else n
+        if frame[column].null_count() or texts != n:
+            return None
+    return _named_by_role(frame, columns)
+
+
+def _plain_text(source: TextLines) -> pl.DataFrame | None:
+    """Read CSV or TSV without quotes, blank or ragged lines, all values as text or null; else return None."""
+    data, n_columns = source.data, len(source.names)
+    if b'"' in data or data.count(b"\r") != data.count(b"\r\n") or n_columns == 1 or source.header_line > 1:
+        return None
+    n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
+    # Polars refuses a long line but fills a short one with nulls, so delimiters are counted to find short lines.
+    if data.count(source.delimiter.encode()) != (n_columns - 1) * n_lines or n_lines == 1:
+        return None
+    index = {source.names[i].strip(BLANK): f"c{i}" for i in reversed(range(n_columns))}
+    types = {f"c{i}": pl.String for i in range(n_columns)}
+    frame = pl.read_csv(data, has_header=False, skip_lines=1, separator=source.delimiter, quote_char=None, schema=types)
+    if len(frame) != n_lines - 1:
+        return None
+    used = {
+        name: pl.col(index[name]).str.strip_chars(BLANK)
+        for names in source.columns.values()
+        for name in ([names] if isinstance(names, str) else names)
+    }
+    fields = frame.select(pl.when(text != "").then(text).alias(name) for name, text in used.items())
+    return _named_by_role(fields, source.columns)
+
+
+def _named_by_role(frame: pl.DataFrame, columns: ColumnsByRole) -> pl.DataFrame | None:
+    """Return the columns under the names of their roles, those of a wide list as one; None if a wide one is not plain.
+
+    A plain cell is a grade: a number, or its text.
+    """
+    named = []
+    for role, names in columns.items():
+        if isinstance(names, str):
+            named.append(pl.col(names).alias(role))
+            continue
+        cells = [frame[name] for name in names]
+        if any(cell.null_count() for cell in cells):
+            return None
+        for cell in cells:
+            plain = cell.str.contains(_PLAIN_GRADE).all() if cell.dtype == pl.String else cell.dtype.is_integer()
+            if not plain:
+                return None
+        named.append(pl.concat_list(pl.col(name).cast(pl.Int64) for name in names).alias(role))
+    return frame.select(named)
+
+
+def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], rules: Rules) -> Table | None:
+    """Return the columns of a frame as `read_carefully` does, or None if the careful pass must decide."""
+    table: Table = {}
+    for role, about in roles.items():
+        if role not in frame.columns or (not about.required and frame[role].null_count() == len(frame)):
+            continue
+        if about.kind == "identity" and "supersedes" not in frame.columns:
+            continue
+        column = frame[role]
+        if column.null_count() and (about.required or about.uniform):
+            return None
+        convert = CONVERT.get(about.kind)
+        values = convert(column, rules) if convert else _numbers(column, positive=about.kind == "positive")
+        if values is None:
+            return None
+        table[role] = values
+    lists = [table[role] for role, about in roles.items() if about.kind == "grades"]
+    if not lists:
+        return table if len(frame) else None
+    same = len(lists[0]) > 0 and all(grades.shape == lists[0].shape for grades in lists)
+    return table if same else None
+
+
+def _grades(column: pl.Series, rules: Rules) -> Grades | None:
+    """Return lists of integers, or plain text of such lists, if all have one length; shape (n, K)."""
+    if column.dtype == pl.String:
+        if rules.scale is not None or not column.str.contains(_PLAIN_LISTS).all():
+            return None
+        text = column.str.strip_chars("[]").str.replace_all(", ", " ", literal=True)
+        column = text.str.split(" ").cast(pl.List(pl.Int16))
+    if not isinstance(column.dtype, pl.List) or not column.dtype.inner.is_integer() or not len(column):
+        return None
+    lengths = column.list.len()
+    length, longest = int(lengths.min()), int(lengths.max())  # type: ignore[arg-type]
+    if length != longest or length < (rules.depth or 1):
+        return None
+    flat = flattened(column).fill_null(-1)
+    if flat.min() < -1 or flat.max() >= rules.top:  # type: ignore[operator]
+        return None
+    return flat.cast(pl.Int8).to_numpy().reshape(-1, length)[:, : rules.depth]
+
+
+def _winners(column: pl.Series, rules: Rules) -> Winners | None:
+    if column.dtype != pl.String and not column.dtype.is_integer():
+        return None
+    counts = column.value_counts(name="n")
+    if len(counts) > MOST_WORDS:
+        return None
+    number = dict(zip(counts[column.name].to_list(), counts["n"].to_list(), strict=True))
+    words = {str(value): n for value, n in number.items()}
+    known = codes_of(words, rules.own_words)
+    if len(known) < len(words):
+        return None
+    codes = column.replace_strict({value: known[str(value)] for value in number}, return_dtype=pl.Int64)
+    return winners_of(codes.to_numpy(), words, known)
+
+
+def _labels(column: pl.Series, _: Rules) -> NDArray[Any] | None:
+    if column.dtype != pl.String and not column.dtype.is_integer():
+        return None
+    text = column.cast(pl.String).fill_null("")
+    if text.str.len_chars().max() > MAX_LABEL or (text == "").all():  # type: ignore[operator]
+        return None
+    return text.to_numpy()
+
+
+def _swapped(column: pl.Series, _: Rules) -> Floats | None:
+    if column.dtype == pl.Boolean:
+        return column.cast(pl.Float64).to_numpy()
+    codes = column.cast(pl.String).str.to_lowercase().replace_strict(SWAPPED, default=None, return_dtype=pl.Float64)
+    return (
+        None if codes.null_count() or not (column.dtype == pl.String or column.dtype.is_integer()) else codes.to_numpy()
+    )
+
+
+def _documents(column: pl.Series, rules: Rules) -> NDArray[Any] | None:
+    """Return lists of names as texts joined by tabs, if none is missing, or may be polars' text of another value."""
+    if not isinstance(column.dtype, pl.List) or not (
+        column.dtype.inner == pl.String or column.dtype.inner.is_integer()
+    ):
+        return None
+    names = column.cast(pl.List(pl.String))
+    flat = flattened(names)
+    plain = flat.null_count() == 0 and not flat.str.contains(_NOT_A_NAME).any()
+    return None if not plain else names.list.head(rules.depth or MAX_DEPTH).list.join("\t").to_numpy()
+
+
+def _identities(column: pl.Series, _: Rules) -> NDArray[Any] | None:
+    if column.dtype != pl.String and not column.dtype.is_integer():
+        return None
+    return column.cast(pl.String).fill_null("").to_numpy()
+
+
+def _counts(column: pl.Series, _: Rules) -> NDArray[Any] | None:
+    plain = column.dtype == pl.String and column.unique().str.contains(_PLAIN_COUNTS).all()
+    return column.to_numpy() if plain else None
+
+
+def _numbers(column: pl.Series, *, positive: bool) -> Floats | None:
+    if column.dtype == pl.String and not column.drop_nulls().str.contains(_PLAIN_NUMBER).all():
+        return None
+    if column.dtype != pl.String and not (column.dtype.is_integer() or column.dtype.is_float()):
+        return None
+    values = column.cast(pl.Float64).fill_null(1.0).to_numpy()
+    return values if np.isfinite(values).all() and not (positive and not _weights(values)) else None
+
+
+def _weights(values: Floats) -> bool:
+    return bool((values > 0).all() and (values <= LARGEST).all())
+
+
+CONVERT = {
+    "grades": _grades,
+    "winner": _winners,
+    "label": _labels,
+    "identity": _identities,
+    "swapped": _swapped,
+    "documents": _documents,
+    "counts": _counts,
+}
+"""The functions that convert columns, by the kind of their role; columns of other kinds are numbers."""

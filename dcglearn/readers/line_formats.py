@@ -1,0 +1,352 @@
+"""The lines of a log as records of values by role: JSON lines or arrays, delimited text, rows of tables, mappings."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import functools
+import io
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from dcglearn.foundation.files import refuse_constant
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.roles import by_role
+from dcglearn.readers.wide_tables import as_list, position_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import polars as pl
+
+    from dcglearn.logs.roles import ColumnsByRole, Role
+
+BLANK = " \t\n\r\x0b\x0c"
+"""Characters stripped from a field of text; listed, since Python and polars differ on other white space."""
+
+INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+SEPARATORS = {",": "commas", ";": "semicolons", "|": "|", "\t": "tabs"}
+"""Names of the separators of columns."""
+
+
+class Source(ABC):
+    """The lines of a log: iterate over (number, item), then get the values or the raw line of an item.
+
+    `form` says in words what was recognised, `names` the names of the columns (those of the first line of JSON).
+    """
+
+    unit = "line"
+    header = b""
+    form = ""
+    roles: Mapping[str, Role]
+    columns: ColumnsByRole
+
+    @property
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """The names of the columns."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[tuple[int, Any]]: ...
+
+    @abstractmethod
+    def record(self, item: Any) -> dict[str, Any]:
+        """Return the values by role; raises InputError."""
+
+    def raw(self, item: Any) -> bytes:
+        """Return the line as it can be corrected and read again."""
+        return item
+
+    def has(self, role: str) -> bool:
+        """Return whether the lines read so far have a column for a role, be it blank."""
+        return role in self.columns
+
+
+class JsonLines(Source):
+    """One JSON object a line."""
+
+    form = "JSON lines"
+
+    def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
+        self.data, self.roles = data, roles
+        self._columns: dict[tuple[str, ...], ColumnsByRole] = {}
+        self._decoder = _decoder(roles)
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        return numbered_lines(self.data)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The keys of the first line, none if it is not an object."""
+        try:
+            return list(json.loads(next(iter(self))[1]).keys())
+        except (ValueError, RecursionError, AttributeError):
+            return []
+
+    def record(self, item: bytes) -> dict[str, Any]:
+        """Return the values by role."""
+        try:
+            value = self._decoder.decode(decoded(item))
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(f"not valid JSON ({error}): {shown(decoded(item))}; one object a line") from error
+        if not isinstance(value, dict):
+            raise InputError(f"a JSON {type(value).__name__}, expected an object such as {{...}}; one object a line")
+        keys = tuple(value)
+        if keys not in self._columns:
+            self._columns[keys] = by_role(keys, self.roles)
+        return _values(value, self._columns[keys])
+
+    def has(self, role: str) -> bool:
+        """Return whether a line read so far has a key for a role."""
+        return any(role in columns for columns in self._columns.values())
+
+
+class TextLines(Source):
+    """A header line and a record a line, separated by tabs if the header has one, else by commas, semicolons or |.
+
+    A record never spans lines, so one stray quote spoils one line only. Excel's line ``sep=;`` before the header is
+    understood.
+    """
+
+    def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
+        self.data, self.roles = data, roles
+        lines = numbered_lines(data)
+        self.header_line, self.header = next(lines)
+        excel = re.fullmatch(rb'"?sep=([,;|\t])"?\s*', self.header)
+        if excel:
+            self.header_line, self.header = next(lines, (self.header_line, b""))
+        with errors_in(f"line {self.header_line}"):
+            text = decoded(self.header)
+            self.delimiter = decoded(excel[1]) if excel else _delimiter(text)
+            self._names = [name.strip(BLANK) for name in self._fields(text)]
+            self.columns = by_role(self._names, roles)
+        self.form = f"text, columns separated by {SEPARATORS[self.delimiter]}"
+        place = {name: i for i, name in reversed(list(enumerate(self._names)))}
+        self._index = {
+            role: place[names] if isinstance(names, str) else tuple(place[name] for name in names)
+            for role, names in self.columns.items()
+        }
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names in the header."""
+        return self._names
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        return ((number, line) for number, line in numbered_lines(self.data) if number > self.header_line)
+
+    def record(self, item: bytes) -> dict[str, Any]:
+        """Return the values by role."""
+        fields = self._fields(decoded(item))
+        if len(fields) != len(self._names):
+            raise InputError(
+                f"{len(fields)} fields where the header has {len(self._names)}; "
+                "write lists as 3 2 0, or in quotes where they hold commas"
+            )
+        return {
+            role: from_text(self.roles[role].kind, fields[at])
+            if isinstance(at, int)
+            else as_list([from_text("grade", fields[i]) for i in at], [self._names[i] for i in at])
+            for role, at in self._index.items()
+        }
+
+    def _fields(self, text: str) -> list[str]:
+        try:
+            return next(csv.reader([text], delimiter=self.delimiter, strict=True))
+        except csv.Error as error:
+            raise InputError(f"not a line of CSV ({error}): {shown(text)}; correct the quotes") from error
+
+
+class FrameRows(Source):
+    """The rows of a frame, counted from `first`; a bad one is set aside as a JSON line."""
+
+    unit = "row"
+    form = "a table"
+
+    def __init__(self, frame: pl.DataFrame, roles: Mapping[str, Role], first: int = 1) -> None:
+        self.frame, self.roles, self._first = frame, roles, first
+        self.columns = by_role(frame.columns, roles)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the frame's columns."""
+        return self.frame.columns
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        return enumerate(self.frame.iter_rows(named=True), self._first)
+
+    def raw(self, item: dict[str, Any]) -> bytes:
+        """Return the row as a JSON line."""
+        return json.dumps(item, default=str).encode()
+
+    def record(self, item: dict[str, Any]) -> dict[str, Any]:
+        """Return the values by role."""
+        return _values(item, self.columns, self.roles)
+
+
+class Records(Source):
+    """Mappings, or the objects of a JSON array; a bad one is set aside as a JSON line."""
+
+    unit = "record"
+
+    def __init__(self, records: Sequence[Any], roles: Mapping[str, Role], form: str = "records") -> None:
+        self._records, self.roles, self.form = records, roles, form
+        self._columns: dict[tuple[str, ...], ColumnsByRole] = {}
+
+    @classmethod
+    def of_array(cls, data: bytes, roles: Mapping[str, Role]) -> Records:
+        """Read a JSON array of objects; raise InputError if it is damaged."""
+        try:
+            return cls(_decoder(roles).decode(decoded(data)), roles, "a JSON array")
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise InputError(
+                f"not valid JSON ({error}); expected an array of objects, [{{...}}, {{...}}], or one object a line"
+            ) from error
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The keys of the first record, none if it is not a mapping."""
+        first = self._records[0] if self._records else {}
+        return [str(key) for key in first] if isinstance(first, Mapping) else []
+
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        return enumerate(self._records, 1)
+
+    def has(self, role: str) -> bool:
+        """Return whether a record read so far has a key for a role."""
+        return any(role in columns for columns in self._columns.values())
+
+    def raw(self, item: Any) -> bytes:
+        """Return the record as a JSON line."""
+        return json.dumps(item, default=str).encode()
+
+    def record(self, item: Any) -> dict[str, Any]:
+        """Return the values by role."""
+        if not isinstance(item, Mapping):
+            raise InputError(f"{shown(item)} is not an object with names and values, such as {{...}}")
+        keys = tuple(item)
+        if keys not in self._columns:
+            self._columns[keys] = by_role([str(key) for key in keys], self.roles)
+        return _values({str(key): _plain(value) for key, value in item.items()}, self._columns[keys], self.roles)
+
+
+def _values(
+    item: Mapping[str, Any], columns: ColumnsByRole, text_of: Mapping[str, Role] | None = None
+) -> dict[str, Any]:
+    """Return the values of a record by role; text is converted where the roles `text_of` it are given."""
+    values = {}
+    for role, names in columns.items():
+        if not isinstance(names, str):
+            cells = [item[name] for name in names]
+            cells = cells if text_of is None else [from_text("grade", x) if isinstance(x, str) else x for x in cells]
+            values[role] = as_list(cells, names)
+        elif text_of is not None and isinstance(item[names], str):
+            values[role] = from_text(text_of[role].kind, item[names])
+        else:
+            values[role] = item[names]
+    return values
+
+
+def _plain(value: Any) -> Any:
+    """Return a value in the types of JSON: arrays, series and tuples as lists, NumPy's numbers as Python's."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    elif hasattr(value, "to_list"):
+        value = value.to_list()
+    if isinstance(value, list | tuple):
+        return [x.item() if hasattr(x, "item") else x for x in value]
+    return value
+
+
+def _decoder(roles: Mapping[str, Role]) -> json.JSONDecoder:
+    """Return a decoder that refuses NaN, Infinity, and an object that has a column of a log twice."""
+    accepted = {name for role in roles.values() for name in role.names}
+    marks = [role.marks for role in roles.values() if role.marks]
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values = dict(pairs)
+        if len(values) < len(pairs):
+            keys = [key.lower() for key, _ in pairs]
+            twice = [key for key in dict.fromkeys(keys) if keys.count(key) > 1]
+            bad = next((k for k in twice if k in accepted or any(position_of(k, m) for m in marks)), None)
+            if bad:
+                raise InputError(f"the key {bad!r} occurs twice; keep one")
+        return values
+
+    return json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=once)
+
+
+def _delimiter(header: str) -> str:
+    """Return the tab if the header has one, otherwise what occurs most often of comma, semicolon and |."""
+    return "\t" if "\t" in header else max(",;|", key=header.count)
+
+
+def from_text(kind: str, text: str) -> Any:
+    """Return the value of a field of text in the types of JSON; None if it is blank."""
+    text = text.strip(BLANK)
+    if not text:
+        return None
+    if kind == "grades":
+        if text[0] == "[" and text[-1] == "]":
+            text = text[1:-1].strip(BLANK)
+        separator = next((mark for mark in "|," if mark in text), None)
+        return [_token(token.strip(BLANK)) for token in text.split(separator)]
+    if kind == "documents":
+        if text[0] == "[" and text[-1] == "]":
+            text = text[1:-1].strip(BLANK)
+        separator = next((mark for mark in "\t|," if mark in text), None)
+        return [token.strip(BLANK + "\"'") for token in text.split(separator)]
+    if kind == "grade":
+        return _token(text)
+    if kind in ("number", "positive") and NUMBER.fullmatch(text):
+        return float(text)
+    return text
+
+
+@contextlib.contextmanager
+def errors_in(place: str) -> Iterator[None]:
+    """Put a place, such as a file or a line, before the message of an InputError."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from error
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message, shortened."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer too long for Python to print
+        text = "an integer of thousands of digits"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def decoded(line: bytes) -> str:
+    """Return the text of a line; raise InputError if it is not UTF-8."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"byte 0x{line[error.start]:02x} is not UTF-8 text; save the file as UTF-8") from error
+
+
+def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are not blank, with their numbers, without their ends."""
+    for number, line in enumerate(io.BytesIO(data), 1):
+        if line.strip():
+            yield number, line.rstrip(b"\r\n")
+
+
+@functools.lru_cache(4096)
+def _token(text: str) -> Any:
+    if INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if NUMBER.fullmatch(text) else text

@@ -1,0 +1,170 @@
+"""Tables with a row for each document, such as ``query, side, position, grade, winner``: their rows as judgements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.roles import Role, recognised
+from dcglearn.readers.line_formats import INTEGER, Source, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+POSITION = Role("label", ("position", "pos", "rank"), required=True)
+GRADE = Role("grade", ("grade", "relevance", "rel", "relevance_grade"), required=True)
+SIDE = Role("label", ("side", "list", "panel", "which", "system"), required=True)
+PAIR = Role("label", ("pair", "pair_id", "task", "task_id", "comparison", "comparison_id", "judgement_id"))
+LIST = Role("label", ("list_id", "query", "query_id", "qid", "impression", "impression_id"), required=True)
+
+SIDES = {"a": "a", "left": "a", "l": "a", "1": "a", "b": "b", "right": "b", "r": "b", "2": "b"}
+"""Words for the side of a document, in lower case."""
+
+
+@dataclass
+class Rows:
+    """The rows of one judgement: their items, their numbers and values; or the `error` of a row that cannot be read."""
+
+    items: list[Any] = field(default_factory=list)
+    records: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    error: InputError | None = None
+
+
+def open_shaped(open_with: Callable[[Mapping[str, Role]], Source], roles: Mapping[str, Role]) -> Source:
+    """Return the judgements in a file or table, from its lines or from its rows of single documents.
+
+    `open_with` opens it by roles. Raises InputError if the columns are those of neither.
+    """
+    try:
+        source = open_with(roles)
+        names: Sequence[str] = source.names
+        if not names or recognised(names, roles):
+            return source
+    except InputError:
+        long = long_roles(roles)
+        try:
+            rows = open_with(long)
+        except InputError:
+            rows = None
+        if rows is None:
+            raise
+        return LongTable(rows, roles)
+    return LongTable(open_with(long_roles(roles)), roles) if recognised(names, long_roles(roles)) else source
+
+
+def long_roles(roles: Mapping[str, Role]) -> dict[str, Role]:
+    """Return the roles of the columns of a long table whose judgements have the given roles."""
+    others = {role: about for role, about in roles.items() if about.kind not in ("grades", "identity")}
+    keys = {"side": SIDE, "pair": PAIR} if "a" in roles else {"list": LIST}
+    return {**keys, "position": POSITION, "grade": GRADE, **others}
+
+
+class LongTable(Source):
+    """Judgements whose documents have a row each, joined by pair, query and rater (by list and group for ratings).
+
+    Positions count from 0 if any row of the table has position 0, otherwise from 1. The values of a judgement, such as
+    its winner, stand on one of its rows or on several.
+    """
+
+    def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
+        self._rows, self.roles = rows, roles
+        self.unit, self.header = rows.unit, rows.header
+        self.form = f"{rows.form}, a row for each document"
+        self._keys = [role for role in rows.roles if role in ("pair", "query", "rater", "list", "group")]
+        self._start = 1
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the table's columns."""
+        return self._rows.names
+
+    @property
+    def table_roles(self) -> Mapping[str, Role]:
+        """The roles of the table's columns."""
+        return self._rows.roles
+
+    def __iter__(self) -> Iterator[tuple[int, Rows]]:
+        """Yield each judgement with the number of its first row."""
+        judgements: dict[Any, tuple[int, Rows]] = {}
+        for number, item in self._rows:
+            try:
+                record = self._rows.record(item)
+                place = _position(record.get("position"))
+            except InputError as error:
+                judgements[number] = (number, Rows([item], error=error))
+                continue
+            self._start = min(self._start, place)
+            key = tuple(str(record.get(role)) for role in self._keys)
+            rows = judgements.setdefault(key, (number, Rows()))[1]
+            rows.items.append(item)
+            rows.records.append((number, {**record, "position": place}))
+        yield from judgements.values()
+
+    def has(self, role: str) -> bool:
+        """Return whether the table has a column for a role."""
+        return self._rows.has(role)
+
+    def raw(self, item: Rows) -> bytes:
+        """Return the rows of a judgement."""
+        return b"\n".join(self._rows.raw(row) for row in item.items)
+
+    def record(self, item: Rows) -> dict[str, Any]:
+        """Return the values of a judgement by role."""
+        if item.error is not None:
+            raise item.error
+        lists: dict[str, dict[int, tuple[int, Any]]] = {role: {} for role in self.roles if role in ("a", "b", "list")}
+        values: dict[str, tuple[int, Any]] = {}
+        for number, row in item.records:
+            side = "list" if "list" in lists else _side(row.get("side"), f"{self.unit} {number}")
+            at = row["position"]
+            if at in lists[side]:
+                raise InputError(
+                    f"position {at} of {side} occurs on {self.unit} {lists[side][at][0]} and {self.unit} {number}; "
+                    f"where {_shown_key(self._keys)} occurs in several judgements, number them in a column "
+                    f"{'pair' if 'a' in lists else 'list_id'}"
+                )
+            lists[side][at] = (number, row.get("grade"))
+            for role in self.roles.keys() - lists.keys():
+                value = row.get(role)
+                if value is not None and values.setdefault(role, (number, value))[1] != value:
+                    raise InputError(
+                        f"{role} is {shown(values[role][1])} on {self.unit} {values[role][0]} and {shown(value)} on "
+                        f"{self.unit} {number}; rows of one judgement have one {role}"
+                    )
+        grades = {side: self._in_order(side, rows) for side, rows in lists.items()}
+        return {**grades, **{role: value for role, (_, value) in values.items()}}
+
+    def _in_order(self, side: str, rows: dict[int, tuple[int, Any]]) -> list[Any]:
+        """Return the grades by position; raise InputError for a position that is missing."""
+        if not rows:
+            raise InputError(f"{side} has no row; a judgement needs the documents of both sides")
+        missing = next((at for at in range(self._start, self._start + len(rows)) if at not in rows), None)
+        if missing is not None:
+            raise InputError(
+                f"position {missing} of {side} is missing, and position {max(rows)} is there; add its row, with -1 "
+                "where the grade is unknown"
+            )
+        return [rows[at][1] for at in sorted(rows)]
+
+
+def _position(value: Any) -> int:
+    """Return a position, or raise InputError unless it is a whole number from 0."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, str) and INTEGER.fullmatch(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InputError(f"position is {shown(value)}; positions count from 1 (or 0) at the top of the list")
+    return value
+
+
+def _side(value: Any, place: str) -> str:
+    side = SIDES.get(str(value).strip().lower())
+    if side is None:
+        raise InputError(f"side is {shown(value)} on {place}; use a or left, b or right")
+    return side
+
+
+def _shown_key(keys: Sequence[str]) -> str:
+    return "one " + " and ".join(key for key in keys if key not in ("pair", "list"))

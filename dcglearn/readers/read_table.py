@@ -1,0 +1,189 @@
+"""Judgements from any input as checked columns: files, data frames, records.
+
+`dcglearn.readers.fast_pass` reads inputs whose lines are all alike and all good, with polars. Polars does not number
+the lines and accepts some bad ones, so `dcglearn.readers.careful_pass` reads every other input.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.files import is_path
+from dcglearn.foundation.sources import content, kind_of, parquet_rows
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.columns import Columns, checked_columns
+from dcglearn.logs.rating_counts import counts_of_texts
+from dcglearn.logs.roles import PREFERENCE, by_role
+from dcglearn.logs.superseded import COUNTS, REASONS, reasons_of
+from dcglearn.readers.careful_pass import read_carefully
+from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, is_frame, is_records, named, polars_frame
+from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, TextLines, errors_in
+from dcglearn.readers.long_tables import LongTable, open_shaped
+from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dcglearn.foundation.arrays import Grades
+    from dcglearn.logs.roles import ColumnsByRole, Role
+    from dcglearn.readers.careful_pass import Rules, Table
+    from dcglearn.readers.line_formats import Source
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """What a reader recognised: the form of the input, the columns by role, those without a role, and winners."""
+
+    form: str
+    columns: ColumnsByRole
+    ignored: tuple[str, ...]
+    winners: Winners | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {text}" for name, text in self.lines().items())
+
+    def lines(self) -> dict[str, str]:
+        """Return what was recognised, in words."""
+        span = {role: x if isinstance(x, str) else f"{x[0]} .. {x[-1]}" for role, x in self.columns.items()}
+        return {
+            "form": self.form,
+            "columns": ", ".join(role if role == name else f"{role} = {name}" for role, name in span.items()),
+            **({"not used": ", ".join(self.ignored)} if self.ignored else {}),
+            **({"winners": str(self.winners)} if self.winners is not None else {}),
+        }
+
+
+def read_columns(
+    log: Any, roles: Mapping[str, Role], rules: Rules, skip_bad: str | os.PathLike[str] | None = None
+) -> tuple[Table, dict[str, int], Recognised]:
+    """Return the columns of a path, data frame or records by role, the counts of what was left out, and the form.
+
+    See `read_carefully` for the columns. Raises InputError if the log is none of these, or cannot be read.
+    """
+    both = skip_bad is not None and is_path(log) and Path(log).exists() and Path(skip_bad).exists()
+    if skip_bad is not None and both and Path(log).samefile(skip_bad):
+        raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
+    name, open_with = opener_of(log, roles)
+    with errors_in(name):
+        source = open_shaped(open_with, roles)
+    table, dropped = columns_of(name, source, rules, skip_bad)
+    return table, dropped, _recognised(source, table)
+
+
+def read_pairs(
+    log: Any, rules: Rules, skip_bad: str | os.PathLike[str] | None = None
+) -> tuple[Table, dict[str, int], Recognised]:
+    """Return the columns of a log of preferences as they stand, `a` and `b` not exchanged; see `read_columns`."""
+    if rules.positive is None:
+        return read_columns(log, PREFERENCE, rules, skip_bad)
+    roles = {**PREFERENCE, "winner": replace(PREFERENCE["winner"], kind="number")}
+    table, dropped, recognised = read_columns(log, roles, rules, skip_bad)
+    if "strength" in table:
+        raise InputError("positive= takes the strength from the winner's number: drop the column of strengths")
+    table["winner"], table["strength"] = by_sign(table["winner"], rules.positive)
+    return table, dropped, replace(recognised, winners=table["winner"])
+
+
+def pair_columns(
+    table: Table, dropped: dict[str, int], rules: Rules, reasons: Grades | None = None
+) -> tuple[Columns, dict[str, int]]:
+    """Return the checked columns of pairs, the preferred lists first; what does not count is left out and counted.
+
+    `reasons` says which rows of a part of a log do not count (`dcglearn.logs.superseded`), where other parts decide it
+    too.
+    """
+    table = dict(table)
+    winner, a, b = table.pop("winner").codes, table.pop("a"), table.pop("b")
+    swap, tie, is_open = (winner == WINNERS[word] for word in ("b", "tie", "open"))
+    ids, supersedes = table.pop("id", None), table.pop("supersedes", None)
+    docs_a, docs_b = table.pop("docs_a", None), table.pop("docs_b", None)
+    ratings = [table.pop(role, None) for role in ("ratings_a", "ratings_b")]
+    if "swapped" in table:
+        table["swapped"] = (table["swapped"] > 0) ^ swap
+    if docs_a is not None and docs_b is not None:
+        table["docs"] = np.column_stack([np.where(swap, docs_b, docs_a), np.where(swap, docs_a, docs_b)])
+    if reasons is None and ids is not None:
+        reasons = reasons_of(ids, np.full(len(ids), "") if supersedes is None else supersedes, is_open)
+    columns = checked_columns(
+        np.where(swap[:, None], b, a),
+        np.where(swap[:, None], a, b),
+        n_grades=rules.n_grades,
+        tie=tie if tie.any() else None,
+        grade_names=rules.scale,
+        **table,
+    )
+    if all(texts is not None for texts in ratings):
+        texts = np.column_stack([np.where(swap, *ratings[::-1]), np.where(swap, *ratings)])
+        columns = replace(columns, ratings=counts_of_texts(columns, texts))
+    elif any(texts is not None for texts in ratings):
+        raise InputError("ratings_a and ratings_b go together: one of the two is missing")
+    if reasons is not None:
+        is_open &= reasons == COUNTS
+        counts = {words: int((reasons == reason).sum()) for reason, words in REASONS.items()}
+        dropped = {**{words: count for words, count in counts.items() if count}, **dropped}
+    if is_open.any():
+        dropped = {"open questions": int(is_open.sum()), **dropped}
+    counted = ~is_open if reasons is None else ~is_open & (reasons == COUNTS)
+    return columns if counted.all() else columns[counted], dropped
+
+
+def columns_of(
+    name: str, source: Source, rules: Rules, skip_bad: str | os.PathLike[str] | None = None
+) -> tuple[Table, dict[str, int]]:
+    """Return the columns of a source by role, and the counts of what was left out; messages call it `name`."""
+    from dcglearn.readers.fast_pass import read_fast
+    from dcglearn.readers.first_fault import raise_first_fault
+
+    fast = read_fast(source, rules)
+    if fast is None and skip_bad is None:
+        raise_first_fault(name, source, rules)
+    table, dropped = (fast, {}) if fast is not None else read_carefully(name, source, rules, skip_bad)
+    how = "in one pass" if fast is not None else "line by line, since something in it is unusual"
+    _LOG.info("%s: read as %s %s", name, source.form, how)
+    if not source.has("supersedes"):
+        table.pop("id", None)
+    return table, dropped
+
+
+def opener_of(log: Any, roles: Mapping[str, Role]) -> tuple[str, Callable[[Mapping[str, Role]], Source]]:
+    """Return what messages call a path, data frame or sequence of records, and a function that opens it by roles."""
+    if is_frame(log):
+        return "data frame", partial(FrameRows, polars_frame(log))
+    if is_records(log):
+        return "records", partial(Records, named(log, PAIR_NAMES if "a" in roles else RATING_NAMES))
+    if not isinstance(log, str | os.PathLike):
+        raise InputError(
+            f"a {type(log).__name__} is not a log: give a path, a data frame, or a list of dicts "
+            "(dl.Preferences.from_records takes tuples, dl.Preferences arrays of grades)"
+        )
+    name, data = content(log)
+    if data[:4] == b"PK\x03\x04":
+        raise InputError(f"{name} is an Excel workbook or another zip file; save the sheet as CSV (UTF-8)")
+    kind = kind_of(Path(log).name.lower(), data)
+    if kind == "parquet":
+        return name, partial(FrameRows, parquet_rows(name, data))
+    if data.lstrip()[:1] == b"[":
+        return name, partial(Records.of_array, data)
+    return name, partial(JsonLines if kind == "json" else TextLines, data)
+
+
+def _recognised(source: Source, table: Table) -> Recognised:
+    roles = source.table_roles if isinstance(source, LongTable) else source.roles
+    columns = by_role(source.names, roles) if source.names else {}
+    used = {name for names in columns.values() for name in ([names] if isinstance(names, str) else names)}
+    winners = table.get("winner")
+    return Recognised(
+        source.form,
+        columns,
+        tuple(name for name in source.names if name not in used),
+        winners if isinstance(winners, Winners) else None,
+    )

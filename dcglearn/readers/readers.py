@@ -1,0 +1,171 @@
+"""Logs of preferences from files, data frames and records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.sources import plain_types
+from dcglearn.logs.preferences import Preferences
+from dcglearn.logs.roles import PREFERENCE
+from dcglearn.readers.careful_pass import Rules
+from dcglearn.readers.line_formats import FrameRows, errors_in
+from dcglearn.readers.read_table import columns_of, pair_columns, read_columns, read_pairs
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from dcglearn.foundation.arrays import Grades
+
+
+def read_preferences(
+    path: Any,
+    n_grades: int | None = None,
+    *,
+    depth: int | None = None,
+    pad: bool = False,
+    scale: Sequence[str] | None = None,
+    skip_bad: str | os.PathLike[str] | None = None,
+    winner_words: Mapping[Any, str] | str | None = None,
+    positive: str | None = None,
+) -> Preferences:
+    """Read a log of side-by-side judgements: a file, a data frame, or a list of dictionaries or tuples.
+
+    A line of JSON is ``{"query": "q1", "a": [3, 2, 0], "b": [2, 3, 0], "winner": "a", "strength": 2, "weight": 1.5,
+    "margin": 0.3, "rater": "ann"}``; only `a`, `b` and `winner` are required. A JSON array of such objects will do.
+    Text has a header, columns separated by tabs, commas, semicolons or ``|``, and lists as ``3 2 0``, ``3|2|0`` or
+    ``[3, 2, 0]`` (in quotes where commas separate). Parquet has list columns or such text. Gzip and zstd are
+    recognised by content. Columns may also be called
+
+    - a: left, list_a, grades_a; b: right, list_b, grades_b; weight: count;
+    - winner: preferred, preference, label, choice, verdict, holding a or left, b or right, tie or draw or equal or
+      same, or both good or both bad, which are ties; or 1, 2 and, for a tie, 0, if all winners are exactly these;
+      open: a question that is not answered yet, left out and counted;
+    - query: query_id, qid, q_id; rater: user, judge, assessor, annotator;
+    - swapped: whether b was shown first (on the left), true or false; or shown_left, holding a or b;
+    - docs_a, docs_b: the names of the documents of both lists (`rater_agreement` tells by them what was judged);
+    - segment: the kind of query or rater (`segment_test` compares them);
+    - tie: the kind of a tie, such as "both good" or "both bad" (kept in the log, not used by learners).
+
+    In a log with a column `supersedes`, as ``dcglearn judge`` writes it, a verdict whose `id` a line supersedes is
+    left out, and an id counts once. Case does not matter, and other columns are ignored. A missing weight or strength
+    is 1, a missing query or rater the empty text; either every line has a margin or none.
+
+    A list may have a column for each position: ``left_1 .. left_10, right_1 .. right_10``, ``a1, a2``, ``grade_a_01``
+    and so on; blank cells end a list. Or each document has a row, ``query, side, position, grade, winner``, where rows
+    of one query (and rater, and pair, where there are such columns) make a judgement.
+
+    Parameters
+    ----------
+    path : path, data frame or sequence
+        The file; ``-`` is standard input. Or a table of polars, pandas or any library with Arrow's interchange, or
+        dictionaries, or tuples ``(a, b, winner)``; see `Preferences.from_frame` and `Preferences.from_records`.
+    n_grades : int, optional
+        L; the largest grade seen plus 1 by default. Give it where a log may lack the top grade.
+    depth : int, optional
+        K; longer lists are cut. By default all lists must be as long as the first. Cut where users stop reading: each
+        position is a discount to learn.
+    pad : bool
+        Fill shorter lists with unknown grades, up to `depth` or the longest list. Without it, shorter
+        lists are refused.
+    scale : sequence of str, optional
+        Names of the grades, worst first, for logs that write "Good" rather than 2.
+    skip_bad : path, optional
+        File for the bad lines, written as they are, instead of an error at the first; it can be corrected and read.
+        It is not written if every line is good.
+    winner_words : mapping or str, optional
+        What other words for a winner mean: ``{"Left is better": "a", "Same": "tie"}``, or as text
+        ``Left is better=a,Same=tie``; the meanings are a, b, tie and open.
+    positive : {"a", "b"}, optional
+        The winner is a number whose sign says the side and whose size the strength, as on a scale from -3 to 3; this
+        is the side that positive numbers prefer. 0 is a tie.
+
+    Returns
+    -------
+    Preferences
+        The preferred lists first. Its `dropped` counts the bad lines, and gives the reasons of the first three; its
+        `recognised` says which columns were used and what the winners' words were taken to mean.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a line is bad; the message names file, line, value and remedy.
+
+    See Also
+    --------
+    read_ratings : Rated lists instead of pairs.
+    Preferences.from_frame : Data frames.
+    join_judgements : Documents whose grades stand elsewhere.
+    DCGLearner : Learn from it.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> lines = [{"a": [2, 0], "b": [0, 1], "winner": "a"}, {"a": [1, 0], "b": [0, 2], "winner": "b"}]
+    >>> log = dl.read_preferences(lines)                      # or a path, such as "log.jsonl", or a data frame
+    >>> log
+    Preferences(2 pairs, depth 2, 3 grades)
+    >>> log.preferred.tolist()
+    [[2, 0], [0, 2]]
+    """
+    rules = Rules(n_grades, depth, pad, scale, winner_words, positive)
+    table, dropped, recognised = read_pairs(path, rules, skip_bad)
+    return Preferences.of_columns(*pair_columns(table, dropped, rules), recognised)
+
+
+def preferences_of(
+    frame: pl.DataFrame, name: str, rules: Rules, first_row: int = 1, reasons: Grades | None = None
+) -> Preferences:
+    """Return the log in a table that is not empty, a row a judgement, with the columns that `read_preferences` reads.
+
+    Messages call the table `name` and count its rows from `first_row`; a bad row raises InputError. `reasons` says
+    which rows of a part of a log do not count (`dcglearn.logs.superseded`), where other parts decide it too.
+    """
+    with errors_in(name):
+        source = FrameRows(plain_types(frame), PREFERENCE, first_row)
+    return Preferences.of_columns(*pair_columns(*columns_of(name, source, rules), rules, reasons))
+
+
+def read_questions(
+    path: str | os.PathLike[str],
+    n_grades: int | None = None,
+    *,
+    depth: int | None = None,
+    pad: bool = False,
+    scale: Sequence[str] | None = None,
+) -> Grades:
+    """Read pairs of lists that could be judged, int8 of shape (n, 2, K); a winner, if any, is ignored.
+
+    Parameters
+    ----------
+    path, n_grades, depth, pad, scale
+        As in `read_preferences`; only `a` and `b` are required.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a line is bad; the message names file, line, value and remedy.
+
+    See Also
+    --------
+    suggest_pairs : Choose the most informative of them.
+    read_preferences : Read answers.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import dcglearn as dl
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "candidates.jsonl")
+    ...     _ = path.write_text('{"a": [2, 0], "b": [0, 1]}')
+    ...     dl.read_questions(path).tolist()
+    [[[2, 0], [0, 1]]]
+    """
+    lists = {role: PREFERENCE[role] for role in ("a", "b")}
+    table, *_ = read_columns(path, lists, Rules(n_grades, depth, pad, scale))
+    return np.stack([table["a"], table["b"]], axis=1)

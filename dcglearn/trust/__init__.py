@@ -1,0 +1,1 @@
+"""How far a fit can be trusted: held-out comparison, bands, ceiling, lack of fit, segments, choice of parameters."""

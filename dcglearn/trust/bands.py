@@ -1,0 +1,242 @@
+"""Bootstrap bands and standard errors of gains and discounts."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tqdm import tqdm
+
+from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.foundation.cluster import over_cluster
+from dcglearn.foundation.processes import in_processes
+from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.learning.list_utility_fit import parameters_of
+from dcglearn.logs.preferences import as_preferences
+from dcglearn.metric.list_utility import ListUtility
+from dcglearn.trust.resampling import natural_unit, resampled_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
+    from dcglearn.foundation.arrays import Floats
+    from dcglearn.logs.preferences import Preferences
+    from dcglearn.metric.dcg import DCG
+
+
+_LOG = logging.getLogger(__name__)
+
+FEWEST_UNITS = 20
+"""With fewer raters, queries or lists than this, bootstrap bands are too narrow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """Bootstrap bands of gains and discounts; prints as a table of parameters.
+
+    `dcg` is learned from the whole log (gains from 0 to 1, first discount 1), `gains`, shape (B, L), and `discounts`,
+    shape (B, K), from each bootstrap sample, on the same scale. In a form beyond the DCG, `utility` is learned from the
+    whole log, `dcg` has its gains and discounts, and `further` holds the stop probabilities, shape (B, L), or the share
+    of the best result, shape (B, 1), from each sample. `level` is the share of the samples within a band, `by` the unit
+    that was drawn with replacement, `n_units` their number in the log, and `failed` the number of samples left out
+    because nothing could be learned from them.
+    """
+
+    dcg: DCG
+    gains: Floats
+    discounts: Floats
+    level: float
+    by: str
+    n_units: int
+    failed: int = 0
+    utility: ListUtility | None = None
+    further: Floats | None = None
+
+    @property
+    def gain_band(self) -> Floats:
+        """Lower and upper ends for every grade, shape (2, L)."""
+        return self._band(self.gains)
+
+    @property
+    def discount_band(self) -> Floats:
+        """Lower and upper ends for every position, shape (2, K)."""
+        return self._band(self.discounts)
+
+    @property
+    def further_band(self) -> Floats:
+        """Lower and upper ends for the stop probabilities, shape (2, L), or for the share of the best, shape (2, 1)."""
+        return self._band(np.zeros((len(self.gains), 0)) if self.further is None else self.further)
+
+    def _band(self, samples: Floats) -> Floats:
+        ends: Floats = np.percentile(samples, (100 * self.tail, 100 - 100 * self.tail), axis=0)
+        return ends
+
+    @property
+    def tail(self) -> float:
+        """Share of the samples beyond either end: less than (1 - level) / 2 on short logs; see `bootstrap_bands`."""
+        from scipy.special import ndtr, ndtri
+
+        spare = self.n_units - sum(map(len, self._estimates)) + 2
+        if spare <= 0:
+            return 0.0
+        return float(ndtr(np.sqrt(self.n_units / spare) * ndtri((1 - self.level) / 2)))
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return one row per parameter: name, estimate, standard error, ends of the band."""
+        names = [f"gain of grade {g}" for g in range(len(self.dcg.gains))]
+        names += [f"discount at {r}" for r in range(1, len(self.dcg.discounts) + 1)]
+        samples, estimates = [self.gains, self.discounts], self._estimates
+        if self.further is not None:
+            n = self.further.shape[1]
+            names += ["share of the best"] if n == 1 else [f"stop at grade {g}" for g in range(n)]
+            samples.append(self.further)
+        every = np.hstack(samples)
+        errors = [column.std(ddof=1) for column in every.T]
+        keys = ("parameter", "estimate", "standard_error", "low", "high")
+        rows = zip(names, *np.array([np.concatenate(estimates), errors, *self._band(every)]).tolist(), strict=True)
+        return [dict(zip(keys, row, strict=True)) for row in rows]
+
+    @property
+    def _estimates(self) -> list[Floats]:
+        """The parameters learned from the whole log."""
+        of_dcg = [self.dcg.gains, self.dcg.discounts]
+        if self.utility is None or self.further is None:
+            return of_dcg
+        return [*of_dcg, parameters_of(self.utility, "best" if self.further.shape[1] == 1 else "saturation")]
+
+    def __str__(self) -> str:
+        head = f"{'parameter':<18}{'estimate':>10}{'std error':>11}{'':3}{self.level:.0%} band"
+        rows = [
+            f"{row['parameter']:<18}{row['estimate']:>10.4f}{row['standard_error']:>11.4f}"
+            f"   {row['low']:.4f} to {row['high']:.4f}"
+            for row in self.table()
+        ]
+        failed = f", {self.failed} could not be learned from" if self.failed else ""
+        rough = "; too few for more than a rough idea" if self.n_units < FEWEST_UNITS else ""
+        drawn = f"({len(self.gains)} bootstrap samples by {self.by}, of {self.n_units}{rough}{failed})"
+        return "\n".join([head, *rows, drawn])
+
+
+def bootstrap_bands(
+    log: Preferences,
+    learner: DCGLearner | None = None,
+    *,
+    by: str | None = None,
+    n_resamples: int = 200,
+    level: float = 0.9,
+    seed: int = 0,
+    jobs: int = 1,
+    engine: Any = None,
+    progress: bool = False,
+) -> Bands:
+    """Return bands that gains and discounts would fall into if the log were collected again.
+
+    Parameters
+    ----------
+    log : Preferences
+        The log.
+    learner : DCGLearner, optional
+        Learner whose settings are used; by default ``DCGLearner()``. With ``form="auto"`` the form is chosen once.
+    by : {"pair", "rater", "query", "list"}, optional
+        Unit to draw with replacement; by default the independent one: raters, else queries, else lists where they
+        recur, else pairs.
+    n_resamples : int
+        Number of samples; each fit starts from the solution on the whole log. More make the ends of the bands steadier;
+        take 1,000 for a level of 0.99.
+    level : float
+        Share of the samples within a band. In simulations, 90% bands of a DCG covered the truth in 95% of noisy logs
+        and 86% of clean ones. Bands of saturation cover it far more rarely, see Notes.
+    seed, jobs, progress
+        Seed, number of processes (the bands do not depend on it), whether to show a bar.
+    engine : distributed.Client, str or int, optional
+        Learn from the samples on a Dask cluster: a client, a scheduler's address, or a number of processes.
+
+    Raises
+    ------
+    InputError
+        If a setting is impossible, or the log cannot be resampled or learned from.
+
+    See Also
+    --------
+    consistent_ranges : What the log determines, without a model of noise.
+    DCGLearner : The learner.
+    plots.banded_figure : Draw them.
+
+    Notes
+    -----
+    Percentile bands of the nonparametric bootstrap. The percentiles are moved outwards by ``sqrt(n / (n - p))`` for n
+    units and p parameters, since a sample of n varies less than its source (Hesterberg 2015, section 4.1.3, where
+    p = 1). On permutations of one multiset the data do not determine the level of the discounts (see the DCG's notes):
+    there the band shows the prior's choice.
+
+    On logs of 1,000 judgements, 90% bands covered the truth in 87% with ``form="best"``, but in 57% with
+    ``form="saturation"``: discounts come out too flat and stop probabilities too high, together with judges who are too
+    sharp, and a bootstrap does not correct that. In part the log cannot tell: a stop probability common to all grades
+    is the same as a discount that falls by a constant factor, so that only the ratios of the grades' ``1 - s`` are the
+    log's.
+
+    Examples
+    --------
+    >>> from dcglearn.simulate import ground_truth, preference_pairs
+    >>> log = preference_pairs(ground_truth("D1"), 200, lists="free", n_flips=20, seed=0)
+    >>> bands = bootstrap_bands(log, n_resamples=20)
+    >>> bool(np.all(bands.gain_band[0] <= bands.gain_band[1]))
+    True
+    """
+    whole_number(n_resamples, "n_resamples", 2)
+    if not 0 < level < 1:
+        raise InputError(f"level={level!r} must lie between 0 and 1")
+    log = as_preferences(log)
+    model = DCGLearner() if learner is None else learner
+    settings = {**model.get_params(), "form": getattr(model, "form_", model.form), "n_grades": log.n_grades}
+    whole = DCGLearner(**settings).fit(log)
+    settings["form"] = whole.form_
+    unit = natural_unit(log) if by is None else by
+    of_sample = partial(_resampled, log, settings, whole if whole.form_ != "dcg" else whole.dcg_)
+    samples = resampled_weights(log, unit, n_resamples, seed)
+    with closing(_mapped(of_sample, samples, jobs, engine)) as results:
+        bar = tqdm(results, total=n_resamples, desc="bootstrap", disable=not progress, leave=False)
+        learned = [metric for metric in bar if metric is not None]
+    _LOG.info("%d bootstrap samples by %s, %d of them left out", n_resamples, unit, n_resamples - len(learned))
+    if len(learned) < 2:
+        raise InputError(f"all but {len(learned)} of the {n_resamples} samples hold too little to learn from")
+    beyond = whole.form_ != "dcg"
+    further = [parameters_of(metric, whole.form_) for metric in learned if isinstance(metric, ListUtility)]
+    return Bands(
+        dcg=whole.utility_.dcg if beyond else whole.dcg_,
+        gains=np.stack([metric.gains for metric in learned]),
+        discounts=np.stack([metric.discounts for metric in learned]),
+        level=level,
+        by=unit,
+        n_units=len(np.unique(np.concatenate(log.clusters(unit)))),
+        failed=n_resamples - len(learned),
+        utility=whole.utility_ if beyond else None,
+        further=np.stack(further) if beyond else None,
+    )
+
+
+def _resampled(
+    log: Preferences, settings: dict[str, Any], start: DCGLearner | DCG, weight: Floats
+) -> DCG | ListUtility | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit on the whole log has warned
+        try:
+            return DCGLearner(**settings).fit(log.reweighted(weight), start=start).metric_
+        except InputError:
+            return None
+
+
+def _mapped(
+    of_sample: Any, samples: Iterable[Floats], jobs: int, engine: Any
+) -> Generator[DCG | ListUtility | None, None, None]:
+    if engine is not None:
+        yield from over_cluster(of_sample, samples, engine)
+    elif jobs == 1:
+        yield from map(of_sample, samples)
+    else:
+        yield from in_processes(of_sample, samples, jobs)

@@ -1,0 +1,246 @@
+"""Cross-validation of the learners' parameters: C of the QP, and the strength of the prior."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tqdm import tqdm
+
+from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.estimators.utility_learner import UtilityLearner
+from dcglearn.foundation.cluster import over_cluster
+from dcglearn.learning.list_utility_fit import parameters_of
+from dcglearn.logs.preferences import as_preferences
+from dcglearn.metric.list_utility import ListUtility
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dcglearn.foundation.arrays import Floats, Seed
+    from dcglearn.logs.preferences import Preferences
+    from dcglearn.metric.dcg import DCG
+
+
+_LOG = logging.getLogger(__name__)
+
+C_GRID = tuple(float(f"1e{power}") for power in range(-5, 6))
+"""Values of C that `choose_C` tries; under noise the best is small."""
+
+RIDGES = tuple(10.0**power for power in (-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2))
+"""Strengths of the prior that `ridge_path` tries."""
+
+
+@dataclass(frozen=True)
+class ChosenC:
+    """The C that cross-validation chose, with the scores of all.
+
+    Attributes
+    ----------
+    C : float
+        The C with the best mean (the smallest of equals).
+    grid, mean, error : ndarray, shape (n_C,)
+        Each C, the mean share of held-out preferences respected, and its standard error over the folds.
+    """
+
+    C: float
+    grid: Floats
+    mean: Floats
+    error: Floats
+
+
+def choose_C(  # noqa: N802 - the parameter is called C
+    log: Preferences,
+    learner: UtilityLearner | None = None,
+    *,
+    grid: Iterable[float] = C_GRID,
+    folds: int = 5,
+    by: str | None = "pair",
+    seed: Seed = None,
+    progress: bool = False,
+    engine: Any = None,
+) -> ChosenC:
+    """Choose C by cross-validation; in each fold, C increases with warm starts.
+
+    Parameters
+    ----------
+    log : Preferences
+        The log.
+    learner : UtilityLearner, optional
+        Learner whose other parameters are kept.
+    grid : iterable of float
+        Values of C to try.
+    folds : int
+        Number of folds. Take more for logs of a few dozen pairs.
+    by : {"pair", "rater", "query"}, optional
+        What to keep in one fold; by default all judgements of the same two lists. Take "rater" or "query" if the metric
+        is meant for raters or queries that are not in the log.
+    seed : int or Generator, optional
+        Same seed, same folds.
+    progress : bool
+        Show a bar.
+    engine : distributed.Client, str or int, optional
+        Run the folds on a Dask cluster: a client, a scheduler's address, or a number of processes.
+
+    Raises
+    ------
+    InputError
+        If there are fewer decided pairs (or raters, queries) than folds.
+
+    See Also
+    --------
+    UtilityLearner : The learner whose C is chosen.
+    ridge_path : The same for `DCGLearner`.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, lists="free", flip_rate=0.1, seed=0)
+    >>> chosen = dl.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0)
+    >>> chosen.C in (0.01, 1.0)
+    True
+    """
+    learner = UtilityLearner() if learner is None else learner
+    log = as_preferences(log)
+    if by == "pair":
+        log = log.merged()
+    values = np.sort(np.array(list(grid), dtype=np.float64))
+    parts = log.folds(folds, seed=seed, by=by)
+    of_fold = partial(_c_path, learner.get_params(), values)
+    rows = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
+    shares = np.stack(list(tqdm(rows, total=folds, desc="choosing C", disable=not progress, leave=False)))
+    mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(folds)
+    chosen = ChosenC(C=float(values[int(np.argmax(mean))]), grid=values, mean=mean, error=error)
+    _LOG.info("C=%g chosen of %d in %d folds by %s", chosen.C, len(values), folds, by)
+    return chosen
+
+
+def _c_path(settings: dict[str, Any], values: Floats, fold: tuple[Preferences, Preferences]) -> Floats:
+    """Return the share of held-out preferences respected at each C, shape (n_C,); each fit starts from the last."""
+    train, held_out = fold
+    shares, start = [], None
+    for C in values:
+        model = UtilityLearner(**{**settings, "C": float(C)}).fit(train, start=start)
+        shares.append(model.score(held_out))
+        start = model.utility_
+    return np.array(shares)
+
+
+@dataclass(frozen=True, eq=False)
+class RidgePath:
+    """Gains and discounts at every strength of the prior, and the share of held-out pairs that they order correctly.
+
+    Attributes
+    ----------
+    ridge : ndarray, shape (n,)
+        The strengths, increasing.
+    gains, discounts : ndarray, shapes (n, L) and (n, K)
+        Learned from the whole log.
+    mean, error : ndarray, shape (n,)
+        Mean share of held-out preferences respected, and its standard error over the folds.
+    further : ndarray, shape (n, L) or (n, 1), or None
+        Stop probabilities, or the share of the best result, of a form beyond the DCG.
+    """
+
+    ridge: Floats
+    gains: Floats
+    discounts: Floats
+    mean: Floats
+    error: Floats
+    further: Floats | None = None
+
+    @property
+    def best(self) -> float:
+        """The strength with the best mean (the largest of equals)."""
+        return float(self.ridge[np.flatnonzero(self.mean >= self.mean.max() - 1e-12)[-1]])
+
+    def __str__(self) -> str:
+        rows = zip(self.ridge, self.mean, self.error, strict=True)
+        return "\n".join(["   ridge  held-out share", *(f"{r:8.3g}  {m:.4f} ± {e:.4f}" for r, m, e in rows)])
+
+
+def ridge_path(
+    log: Preferences,
+    learner: DCGLearner | None = None,
+    *,
+    grid: Iterable[float] = RIDGES,
+    folds: int = 5,
+    by: str | None = "pair",
+    seed: int = 0,
+    progress: bool = False,
+) -> RidgePath:
+    """Learn at every strength of the prior, each fit starting from the last, and cross-validate.
+
+    Parameters
+    ----------
+    log : Preferences
+        The log.
+    learner : DCGLearner, optional
+        Learner whose other settings are kept; with ``form="auto"`` the form is chosen once, at the learner's ridge.
+    grid : iterable of float
+        Strengths, tried from the largest down.
+    folds, by, seed, progress
+        As in `choose_C`.
+
+    Raises
+    ------
+    InputError
+        If there are fewer pairs (or raters, queries) than folds.
+
+    See Also
+    --------
+    DCGLearner : The learner whose ridge is chosen.
+    choose_C : The same for `UtilityLearner`.
+
+    Examples
+    --------
+    >>> import dcglearn as dl
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, lists="free", flip_rate=0.1, seed=0)
+    >>> path = dl.ridge_path(log, grid=[0.1, 10.0], folds=2)
+    >>> path.ridge.tolist(), path.mean.shape
+    ([0.1, 10.0], (2,))
+    """
+    model = DCGLearner() if learner is None else learner
+    values = np.sort(np.array(list(grid), dtype=np.float64))
+    log = as_preferences(log)
+    if by == "pair":
+        log = log.merged()
+    splits = log.folds(folds, seed=seed, by=by)
+    form = getattr(model, "form_", model.form)
+    settings = {**model.get_params(), "n_grades": log.n_grades}
+    settings["form"] = DCGLearner(**settings).fit(log).form_ if form == "auto" else form
+    logs = [log, *(train for train, _ in splits)]
+    bar = tqdm(logs, desc="ridges", disable=not progress, leave=False)
+    whole, *paths = (_ridge_path(train, settings, values) for train in bar)
+    shares = np.array(
+        [
+            [held_out.agreement(metric).share for metric in path]
+            for path, (_, held_out) in zip(paths, splits, strict=True)
+        ]
+    )
+    further = [parameters_of(metric, settings["form"]) for metric in whole if isinstance(metric, ListUtility)]
+    return RidgePath(
+        ridge=values,
+        gains=np.stack([metric.gains for metric in whole]),
+        discounts=np.stack([metric.discounts for metric in whole]),
+        mean=shares.mean(axis=0),
+        error=shares.std(axis=0, ddof=1) / np.sqrt(folds),
+        further=np.stack(further) if further else None,
+    )
+
+
+def _ridge_path(train: Preferences, settings: dict[str, Any], values: Floats) -> list[DCG | ListUtility]:
+    """Return the metric at each strength, ascending."""
+    path: list[DCG | ListUtility] = []
+    start: DCGLearner | None = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for ridge in values[::-1]:
+            model = DCGLearner(**{**settings, "ridge": float(ridge)}).fit(train, start=start)
+            start = model
+            path.append(model.metric_)
+    return path[::-1]

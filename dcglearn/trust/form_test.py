@@ -1,0 +1,196 @@
+"""A test whether users go by more than a DCG: how much better another form fits, against logs of the fitted DCG.
+
+The gain of a form is by how much its objective, loss and prior, is lower than that of the DCG. Forms contain the DCG
+and have more parameters, so gains are positive on logs of a DCG too. How large they are there is found by a parametric
+bootstrap (Efron and Tibshirani 1993, section 16.4): logs are drawn from the fitted DCG and its judges, on the log's own
+pairs of lists, and fitted in the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dcglearn.foundation.progress import counted
+from dcglearn.learning.direct_search import fit
+from dcglearn.learning.list_utility_fit import ListPairs, bases_near, fit_form
+from dcglearn.learning.pair_loss import Judgements
+from dcglearn.logs.unique_rows import list_numbers, unique_rows
+from dcglearn.trust.list_worth import RatedLists, indicators
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from dcglearn.foundation.arrays import Floats, Grades
+    from dcglearn.learning.direct_fit import Model
+    from dcglearn.learning.list_utility_fit import ListFit
+    from dcglearn.logs.preferences import Preferences
+    from dcglearn.logs.rating_counts import RatingCounts
+
+
+N_SIMULATED, ALLOWED = 39, 1
+"""Number of simulated logs, and how many of them may show a larger gain: a false-positive rate of 2/40."""
+
+LARGEST = 1 << 10
+"""Simulated logs have at most about twice this many pairs: the gains of a true DCG hardly depend on their number."""
+
+MOST_RATINGS = 12
+"""Ratings of one list beyond this number are not simulated, since their noise is nearly gone in the mean."""
+
+MOST_SCORES = 200
+"""More distinct ratings than this are binned where the variance between lists is estimated."""
+
+
+@dataclass(frozen=True)
+class FittedDCG:
+    """A DCG fitted to judgements, from which other forms are fitted, and how it was fitted.
+
+    `share`, `starts`, `n_starts` and `max_iter` are those of `fit`.
+    """
+
+    model: Model
+    judgements: Judgements
+    share: float
+    theta: Floats
+    objective: float
+    starts: Sequence[Floats]
+    n_starts: int
+    max_iter: int
+
+    def with_form(self, form: str, start: Floats | None = None) -> ListFit:
+        """Return the fit of a form to the same judgements; `start` is as in `fit_form`."""
+        pairs, bases = ListPairs.of(self.judgements), bases_near(self.model, self.theta)
+        return fit_form(form, self.model, pairs, self.share, bases, start=start, max_iter=self.max_iter)
+
+    def on(self, judgements: Judgements, share: float) -> FittedDCG:
+        """Return the DCG fitted to other judgements, from this one and from the starts."""
+        starts = [np.vstack([self.theta, self.starts[0]]), *self.starts[1:]]
+        found = fit(self.model, judgements, share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
+        return replace(self, judgements=judgements, share=share, theta=found.theta, objective=found.objective)
+
+
+@dataclass(frozen=True)
+class LogsOfDCG:
+    """Logs on the same pairs of lists as a log, as a fitted DCG and its judges would have them.
+
+    A verdict on a list is its DCG plus noise with a Gumbel distribution, so that differences have the logistic noise of
+    the model; and it is mistaken for its opposite as often as makes the error rate of a pair the fitted one. With the
+    chance `shared` noise and mistake are those of the list, the same wherever it recurs, so that pairs which share a
+    list depend on each other. Where no list recurs, this is the model of independent judgements.
+
+    Attributes
+    ----------
+    model, theta
+        The fitted DCG.
+    lists : ndarray of int8, shape (m, K)
+        The distinct lists.
+    row, ratings : ndarray of int, shape (r,)
+        List of each rated list, and its number of ratings; without ratings, the lists themselves, once each.
+    first, second, rater, weight : ndarray, shape (n,)
+        The rated lists of each distinct pair, its judge, and how much it counts.
+    shared : float
+        Share of the noise that is the list's.
+    """
+
+    model: Model
+    theta: Floats
+    lists: Grades
+    row: NDArray[np.intp]
+    ratings: NDArray[np.intp]
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    rater: NDArray[np.int32]
+    weight: Floats
+    shared: float
+
+    @classmethod
+    def like(cls, log: Preferences, judgements: Judgements, model: Model, theta: Floats) -> LogsOfDCG:
+        """Return logs like that of these judgements, which are the pairs of `log`, or like a sample of them."""
+        n, counts = len(log), log.ratings
+        number = np.concatenate(list_numbers(log.preferred, log.other))
+        if counts is None:
+            rows, shared = number, 1.0
+            size = np.ones(rows.max() + 1)
+        else:
+            better, worse, own = counts.rows_of(log.columns)
+            rows, shared = np.concatenate([better, worse]), share_of_lists(counts)
+            size = np.bincount(own, counts.weight, rows.max() + 1).astype(np.float64)
+        rater, weight = np.broadcast_to(judgements.rater, n), np.broadcast_to(judgements.weight, n)
+        ends = np.sort(np.stack([rows[:n], rows[n:]]), axis=0)
+        _, at, pair = unique_rows(np.column_stack([*ends, rater]).astype(np.int64))
+        kept = slice(None, None, max(len(at) // LARGEST, 1))
+        at, weight = at[kept], np.bincount(pair, weight)[kept].astype(np.float64)
+        used, ends = np.unique(ends[:, at], return_inverse=True)
+        of_row = np.zeros(rows.max() + 1, dtype=np.intp)
+        of_row[rows] = np.arange(2 * n)
+        lists, row = np.unique(number[of_row[used]], return_inverse=True)
+        place = np.zeros(number.max() + 1, dtype=np.intp)
+        place[number] = np.arange(2 * n)
+        distinct = np.concatenate([log.preferred, log.other])[place[lists]]
+        ratings = np.clip(np.rint(size[used]), 1, MOST_RATINGS).astype(np.intp)
+        first, second = ends.reshape(2, -1)
+        return cls(model, theta, distinct, row, ratings, first, second, rater[at].copy(), weight, shared)
+
+    @property
+    def share(self) -> float:
+        """Factor of the loss, as in `fit`."""
+        total = float(self.weight.sum())
+        return min(total, float(len(self.lists))) / total
+
+    def draw(self, rng: np.random.Generator) -> Judgements:
+        """Return the judgements of one log."""
+        points = self.model.points(self.theta[None])
+        thresholds, shape = points.thresholds[0], (len(self.row), int(self.ratings.max()))
+        mean = np.append(points.gains[0], 0.0)[self.lists] @ points.discounts[0]  # the grade -1 is worth nothing
+        of_list = rng.random(shape) < self.shared
+        noise = np.where(of_list, rng.gumbel(size=len(mean))[self.row][:, None], rng.gumbel(size=shape))
+        chance = np.where(of_list, rng.random(len(mean))[self.row][:, None], rng.random(shape))
+        often = 0.5 - 0.5 * np.sqrt(np.maximum(1 - 2 * points.errors[0], 0))  # 2 often (1 - often) is the error rate
+        mistaken = [chance[end] < often[self.rater][:, None] for end in (self.first, self.second)]
+        worth = mean[self.row][:, None] + noise
+        lead = worth[self.first][:, :, None] - worth[self.second][:, None, :]
+        ahead = (lead > 0) ^ mistaken[0][:, :, None] ^ mistaken[1][:, None, :]
+        level = np.searchsorted(thresholds[1:-1], np.abs(lead))
+        given = np.arange(shape[1]) < self.ratings[:, None]
+        both = given[self.first][:, :, None] & given[self.second][:, None, :]
+        verdict = 2 * level + ahead
+        n, n_verdicts = len(self.first), 2 * (len(thresholds) - 1)
+        cells = (np.arange(n)[:, None, None] * n_verdicts + verdict)[both]
+        counts = np.bincount(cells, minlength=n * n_verdicts).reshape(n, n_verdicts)
+        pair, verdict = np.nonzero(counts)
+        weight = (self.weight / counts.sum(axis=1))[pair] * counts[pair, verdict]
+        ends = self.lists[self.row[self.first[pair]]], self.lists[self.row[self.second[pair]]]
+        better, worse = (np.where((verdict % 2 == side)[:, None], *ends) for side in (1, 0))
+        return Judgements(better, worse, (verdict // 2).astype(np.int8), self.rater[pair], weight)
+
+
+def share_of_lists(counts: RatingCounts) -> float:
+    """Return the share of the ratings' variance around a sum over grades that lies between lists."""
+    keys, row = np.unique(counts.group * len(counts.lists) + counts.list, return_inverse=True)
+    score = np.unique(np.quantile(counts.rating, np.linspace(0, 1, MOST_SCORES), method="higher"))
+    rank = np.searchsorted(score, counts.rating)
+    table = np.zeros((len(keys), len(score)))
+    np.add.at(table, (row, rank), counts.weight)
+    group, number = np.divmod(keys, len(counts.lists))
+    _, variances = RatedLists(group, number, score, indicators(counts.lists)).posterior(table)
+    return variances.between / (variances.between + variances.within)
+
+
+def p_value(gain: float, forms: Sequence[str], dcg: FittedDCG, log: Preferences) -> float:
+    """Return about how often the largest gain of the forms is at least `gain` on logs of the fitted DCG.
+
+    The simulation ends as soon as too many gains are as large (Besag and Clifford 1991); the value is then above the
+    level. `log` holds the pairs of the judgements.
+    """
+    logs = LogsOfDCG.like(log, dcg.judgements, dcg.model, dcg.theta)
+    rng, as_large = np.random.default_rng(0), 0
+    for n in counted(range(1, N_SIMULATED + 1), N_SIMULATED, "logs of a DCG"):
+        again = dcg.on(logs.draw(rng), logs.share)
+        as_large += again.objective - min(again.with_form(form).objective for form in forms) >= gain
+        if as_large > ALLOWED:
+            return as_large / n
+    return (as_large + 1) / (N_SIMULATED + 1)

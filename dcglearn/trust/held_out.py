@@ -1,0 +1,358 @@
+"""Comparison of the learned DCG with the QP and textbook DCGs on held-out pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.estimators.utility_learner import UtilityLearner
+from dcglearn.foundation.progress import counted, in_stage
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.preferences import as_preferences
+from dcglearn.metric.dcg import DCG, as_dcg, is_metric_file, textbook_dcgs
+from dcglearn.metric.names import MetricName
+from dcglearn.metric.textbook_lists import textbook_list_metrics
+from dcglearn.trust.cross_validation import choose_C
+from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
+from dcglearn.trust.resampling import natural_unit, resampled_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dcglearn.logs.counting import Metric
+    from dcglearn.logs.preferences import Preferences
+    from dcglearn.metric.dcg import DCGLike
+    from dcglearn.metric.list_utility import ListUtility
+    from dcglearn.trust.lack_of_fit import LackOfFit
+
+
+CURRENT = "exponential-log2"
+"""The metric that most people use now."""
+
+LEARNED, UTILITY = "learned DCG", "learned utility"
+"""Names of the learned DCG's row and, in a form beyond the DCG, of the list utility's, which then is the first."""
+
+LEVEL = 0.9
+"""Level of the bootstrap intervals."""
+
+MANY = 50_000
+"""Logs of more pairs than this have 200 rather than 1,000 bootstrap samples by default."""
+
+ROUGH = 1e-5
+"""Relative duality gap of the QP while C is chosen."""
+
+FEWEST_PAIRS = 10
+"""On fewer distinct pairs of lists, C is 1 rather than chosen by cross-validation."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One metric on held-out pairs.
+
+    Attributes
+    ----------
+    name : str
+        Name of the metric.
+    share, precision : float
+        Share of preferences respected, where ties of the metric count half, or nothing.
+    difference, low, high : float
+        Share of the first metric, the learned one, minus that of this metric, and its 90% bootstrap interval.
+    """
+
+    name: str
+    share: float
+    precision: float
+    difference: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        first = self.low == self.high == self.difference == 0
+        interval = "" if first else f"{self.difference:+.4f}  ({self.low:+.4f} to {self.high:+.4f})"
+        return f"  {self.share:.4f}  {self.name:<56}{interval}".rstrip()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How metrics order held-out pairs; prints as a table with a verdict.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        The learned metric first.
+    current, textbook : str
+        Names of the metric used now, and of the textbook DCG that is best on the training pairs.
+    n_train, n_held_out : int
+        Number of decided pairs.
+    by : str
+        Unit that the bootstrap drew.
+    ceiling : NoiseCeiling or None
+        Noise ceiling of the held-out pairs; None where too few lists recur.
+    reached : float or None
+        Share of the ceiling's pairs that the learned metric respects.
+    no_ceiling : str
+        Why there is no ceiling.
+    lack_of_fit : LackOfFit or None
+        Where the learned DCG is shown to be below the ceiling, what a DCG cannot express of the whole log.
+    """
+
+    rows: tuple[Row, ...]
+    current: str
+    textbook: str
+    n_train: int
+    n_held_out: int
+    by: str
+    ceiling: NoiseCeiling | None = None
+    reached: float | None = None
+    no_ceiling: str = ""
+    lack_of_fit: LackOfFit | None = None
+
+    def __getitem__(self, name: str) -> Row:
+        """Return the row of this name, or else the first whose name begins with it."""
+        found = [row for row in self.rows if row.name.startswith(name)]
+        if not found:
+            raise KeyError(name)
+        return min(found, key=lambda row: row.name.partition(" (")[0] != name)
+
+    @property
+    def learned(self) -> str:
+        """What the first row is called in a sentence."""
+        return f"the {self.rows[0].name.partition(' (')[0]}"
+
+    @property
+    def verdict(self) -> str:
+        """Whether the learned metric is better than the one used now, in words.
+
+        First of all it says so if the best textbook DCG is as good: if the interval of the difference reaches 0; and if
+        any other metric of the table is better.
+        """
+        row, best = self[self.current], self[self.textbook]
+        others = [other for other in self.rows[1:] if other.high < 0 and other not in (row, best)]
+        if others:
+            ahead = min(others, key=lambda other: other.difference)
+            first = f"{ahead.name} is ahead of {self.learned} on held-out pairs ({_difference(ahead)}); "
+        else:
+            first = ""
+        if row.low > 0:
+            how = f"{self.learned} orders held-out pairs better than {self.current}"
+        elif row.high < 0:
+            how = f"{self.learned} orders held-out pairs worse than {self.current}: keep that, or get more judgements"
+        else:
+            how = f"these pairs cannot tell whether {self.learned} is better than {self.current}"
+        sentence = f"{how} ({_difference(row)})"
+        if self.textbook == self.current or best.low > 0:
+            return first + sentence
+        place = "ahead of" if best.high < 0 else "level with"
+        return (
+            f"{first}{self.textbook}, the best textbook DCG in training, is {place} {self.learned} on held-out pairs "
+            f"({_difference(best)}); {sentence}"
+        )
+
+    @property
+    def below_ceiling(self) -> bool:
+        """Whether the noise ceiling is shown to lie above the learned metric."""
+        return self.ceiling is not None and self.reached is not None and self.ceiling.interval[0] > self.reached
+
+    @property
+    def room(self) -> str:
+        """How far the learned metric is from the noise ceiling, in words; why there is none, where there is none."""
+        if self.ceiling is None or self.reached is None:
+            return self.no_ceiling
+        share = self.ceiling.share
+        if not self.below_ceiling:
+            return (
+                f"no function of the grades is shown to be better there than {self.learned} ({self.reached:.1%} of "
+                f"the preferences; the noise ceiling is about {share:.1%})"
+            )
+        return (
+            f"{self.learned} respects {self.reached:.1%} there, and about {share:.1%} is all that any function of the "
+            f"grades could reach: {100 * (share - self.reached):.1f} points are left"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values."""
+        ceiling = None if self.ceiling is None else {**self.ceiling.to_dict(), "room": self.room}
+        rows = [vars(row) for row in self.rows]
+        lack = None if self.lack_of_fit is None else self.lack_of_fit.to_dict()
+        return {**vars(self), "rows": rows, "ceiling": ceiling, "lack_of_fit": lack, "verdict": self.verdict}
+
+    def __str__(self) -> str:
+        head = f"share of {self.n_held_out} held-out pairs respected, learned from {self.n_train} others"
+        ahead = f"(right: how far {self.learned} is ahead, {LEVEL:.0%} bootstrap interval by {self.by})"
+        return "\n".join([head, ahead, *map(str, self.rows), self.verdict, *self._ceiling_lines()])
+
+    def _ceiling_lines(self) -> list[str]:
+        ceiling = self.ceiling
+        if ceiling is None or self.reached is None:
+            return [self.no_ceiling] if self.no_ceiling else []
+        (low, high), unit = ceiling.interval, ceiling.unit
+        return [
+            f"noise ceiling, on {ceiling.about}",
+            f"  {self.reached:.4f}  {self.rows[0].name}",
+            f"  {ceiling.share:.4f}  {'any function of the grades, at most':<56}({low:.4f} to {high:.4f})",
+            f"  {ceiling.lower:.4f}  reached by the lists' own worth, on held-out {unit}s",
+            f"  {ceiling.upper:.4f}  reached by the lists' own worth, on the same {unit}s (too high)",
+            self.room,
+            *([] if self.lack_of_fit is None else ["", f"is a DCG enough? {self.lack_of_fit}"]),
+        ]
+
+
+def _difference(row: Row) -> str:
+    """Return how far the learned metric is ahead of a metric, in words."""
+    return f"by {row.difference:+.4f}, {LEVEL:.0%} interval {row.low:+.4f} to {row.high:+.4f}"
+
+
+def compare_learners(
+    train: Preferences,
+    held_out: Preferences,
+    learner: DCGLearner | None = None,
+    *,
+    current: DCGLike = CURRENT,
+    C: float | str = "auto",
+    by: str | None = None,
+    n_resamples: int | None = None,
+    seed: int = 0,
+) -> Comparison:
+    """Learn from one log; compare the learners and the textbook DCGs on another.
+
+    Parameters
+    ----------
+    train, held_out : Preferences
+        Two logs, such as the two parts of `Preferences.split`.
+    learner : DCGLearner, optional
+        Learner whose settings are used; by default ``DCGLearner()``.
+    current : DCG, file or name
+        The metric used now; a name without ``@K`` is as deep as the lists of the log.
+    C : float or "auto"
+        C of the paper's QP; "auto" chooses it by cross-validation on the training part.
+    by : {"pair", "rater", "query", "list"}, optional
+        Unit that the bootstrap draws from `held_out`; by default the independent one (see `natural_unit`).
+    n_resamples : int, optional
+        Number of bootstrap samples; by default 1,000, for more than 50,000 pairs 200.
+    seed : int
+        Seed of folds and bootstrap.
+
+    Returns
+    -------
+    Comparison
+        Rows for the learned list utility where the learner has another form, the learned DCG, the QP's factors, the
+        QP's utility, the textbook DCG that is best on the training part, the metric used now, and ERR, RBP, INST, BPM,
+        the best grade and the best grade then its position (see `textbook_list_metrics`), with the parameters that are
+        best on the training part.
+
+    Raises
+    ------
+    InputError
+        If the logs differ in shape, or one of them holds too little.
+
+    See Also
+    --------
+    bootstrap_bands : How exactly the parameters are known.
+    noise_ceiling : The share that any metric could reach.
+
+    Examples
+    --------
+    >>> from dcglearn.simulate import ground_truth, preference_pairs
+    >>> log = preference_pairs(ground_truth("D2"), 600, n_flips=60, seed=0)
+    >>> comparison = compare_learners(*log.split(0.5, seed=0))
+    >>> comparison["learned DCG"].share > comparison["QP utility"].share
+    True
+    """
+    train, held_out = as_preferences(train), as_preferences(held_out)
+    left, right = ((log.n_grades, log.depth) for log in (train, held_out))
+    if left != right:
+        raise InputError(
+            f"the training log has {left[0]} grades and {left[1]} positions, the held-out log {right[0]} and "
+            f"{right[1]}: read both with the same n_grades= and depth="
+        )
+    model = DCGLearner() if learner is None else learner
+    learned = DCGLearner(**model.get_params()).fit(train)
+    utility = None if learned.form_ == "dcg" else learned.utility_
+    settings: dict[str, Any] = {"current": current, "C": C, "by": by, "n_resamples": n_resamples, "seed": seed}
+    return compare_dcg(learned.dcg_, train, held_out, utility=utility, **settings)
+
+
+def compare_dcg(
+    learned: DCG,
+    train: Preferences,
+    held_out: Preferences,
+    *,
+    current: DCGLike,
+    C: float | str,
+    seed: int,
+    by: str | None = None,
+    n_resamples: int | None = None,
+    utility: ListUtility | None = None,
+) -> Comparison:
+    """Compare a DCG, and in another form a list utility, learned from `train`; see `compare_learners`."""
+    held_out = held_out.decided
+    unit = natural_unit(held_out) if by is None else by
+    textbook = {f"{name}@{train.depth}": dcg for name, dcg in textbook_dcgs(train.n_grades, train.depth).items()}
+    current_name, current_dcg = _current(current, train)
+    best = max(
+        counted(textbook, len(textbook), "textbook DCGs"), key=lambda name: train.agreement(textbook[name]).share
+    )
+    if C == "auto":
+        enough = len(train.merged()) >= FEWEST_PAIRS
+        rough = UtilityLearner(tol=ROUGH)
+        C = choose_C(train, rough, seed=seed, progress=in_stage()).C if enough else 1.0
+    qp = UtilityLearner(C=float(C)).fit(train)
+    factored = qp.factor().dcg
+    metrics: dict[str, Metric] = {
+        **({} if utility is None else {f"{UTILITY} ({utility.form})": utility}),
+        LEARNED: learned,
+        **({} if factored == learned else {"QP + SVD": factored}),
+        "QP utility": qp.utility_,
+        (best if best == current_name else f"{best} (best textbook DCG in training)"): textbook[best],
+    }
+    metrics.setdefault(current_name, current_dcg)
+    metrics |= _of_lists(train)
+    intervals = _intervals(held_out, metrics, unit, n_resamples, seed)
+    agreements = {name: held_out.agreement(metric) for name, metric in metrics.items()}
+    ceiling, no_ceiling = ceiling_of(held_out, seed)
+    reached = None if ceiling is None else ceiling.share_of(learned if utility is None else utility)
+    first = next(iter(agreements.values())).share
+    rows = tuple(
+        Row(name, agreement.share, agreement.precision, first - agreement.share, *interval)
+        for (name, agreement), interval in zip(agreements.items(), intervals, strict=True)
+    )
+    sizes = len(train.decided), len(held_out)
+    return Comparison(rows, current_name, best, *sizes, unit, ceiling, reached, no_ceiling)
+
+
+def _of_lists(train: Preferences) -> dict[str, Metric]:
+    """Return the textbook metrics of lists, each with the parameter that is best on the training part."""
+    chosen: dict[str, Metric] = {}
+    for family in textbook_list_metrics(train.n_grades, train.depth).values():
+        shares = {name: train.agreement(metric).share for name, metric in family.items()}
+        name = max(shares, key=shares.__getitem__)
+        chosen[f"{name} (fitted in training)" if len(family) > 1 else name] = family[name]
+    return chosen
+
+
+def _current(current: DCGLike, log: Preferences) -> tuple[str, DCG]:
+    if not isinstance(current, DCG) and not is_metric_file(current):
+        return MetricName.of(str(current)).at(log.depth), as_dcg(current, log.n_grades, log.depth)
+    current = as_dcg(current, log.n_grades, name="current")
+    if current.n_grades < log.n_grades:
+        raise InputError(f"the metric used now has {current.n_grades} grades, the log {log.n_grades}")
+    return "the metric used now", current
+
+
+def _intervals(
+    log: Preferences, metrics: Mapping[str, Metric], unit: str, n_resamples: int | None, seed: int
+) -> list[tuple[float, float]]:
+    """Return the bootstrap interval of the first metric's share minus that of each metric."""
+    respected = np.stack([(log.verdicts(metric) + 1) / 2 for metric in metrics.values()])
+    differences = []
+    n_resamples = n_resamples or (1000 if len(log) <= MANY else 200)
+    for weight in counted(resampled_weights(log, unit, n_resamples, seed), n_resamples, "bootstrap"):
+        total = weight.sum()
+        if total > 0:
+            shares = respected @ weight / total
+            differences.append(shares[0] - shares)
+    low, high = np.percentile(differences, (50 * (1 - LEVEL), 50 * (1 + LEVEL)), axis=0)
+    return list(zip(low.tolist(), high.tolist(), strict=True))

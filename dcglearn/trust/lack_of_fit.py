@@ -1,0 +1,336 @@
+"""What a DCG cannot express of a log, in parts: from the learned DCG to the noise ceiling, on held-out pairs.
+
+The parts are weights free at each grade and position (a sum still), list utilities in which the results of a list
+interact, and any function of the grades at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.foundation.progress import counted
+from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values, quiet_stage, sampled
+from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
+from dcglearn.trust.product_form import free_utility
+from dcglearn.trust.resampling import mean_and_error, natural_unit
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dcglearn.foundation.arrays import Floats
+    from dcglearn.logs.counting import Metric
+    from dcglearn.logs.preferences import Preferences
+    from dcglearn.metric.list_utility import ListUtility
+
+DCG_NAME = "gains times discounts (DCG)"
+FREE_NAME = "weights free at each grade and position"
+FORM_NAMES = {"best": "share of the best result", "saturation": "saturation"}
+CEILING_NAME = "any function of the grades, at most"
+
+N_ERRORS = 1.64
+"""A part is ahead of the DCG if its lead is more than this many standard errors: its 90% interval lies above 0."""
+
+STOPS = 0.8
+"""From this stop probability of the top grade on, two good results are called hardly better than one."""
+
+N_PARTITIONS = 3
+"""How often the log is divided into folds; a pair's values are means over them."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One utility on held-out preferences.
+
+    Attributes
+    ----------
+    name : str
+        What is free in the utility.
+    share, log_likelihood : float
+        Share of the preferences respected (ties of the utility count half), and mean log probability of a preference.
+    ahead, ahead_error : float
+        The share minus that of the DCG, and its standard error.
+    likelihood_ahead, likelihood_error : float
+        The same for the log likelihood.
+    covered_share : float or None
+        Share of the preferences between lists that recur, which can be compared with the noise ceiling.
+    """
+
+    name: str
+    share: float
+    log_likelihood: float
+    ahead: float
+    ahead_error: float
+    likelihood_ahead: float
+    likelihood_error: float
+    covered_share: float | None = None
+
+    @property
+    def shown(self) -> bool:
+        """Whether the utility respects more preferences than the DCG, beyond error, and makes them more likely."""
+        return self.ahead > N_ERRORS * self.ahead_error and self.more_likely
+
+    @property
+    def more_likely(self) -> bool:
+        """Whether preferences are more likely under it than under the DCG, beyond error."""
+        return self.likelihood_ahead > N_ERRORS * self.likelihood_error
+
+    def __str__(self) -> str:
+        first = self.name == DCG_NAME
+        lead = "" if first else f"{self.ahead:+.4f} ± {self.ahead_error:.4f}"
+        likelihood = "" if first else f"{self.likelihood_ahead:+.4f} ± {self.likelihood_error:.4f}"
+        covered = "" if self.covered_share is None else f"{self.covered_share:.4f}"
+        row = f"  {self.share:.4f}  {covered:<6}  {self.name:<40}{lead:<16}  {self.log_likelihood:.4f}  {likelihood}"
+        return row.rstrip()
+
+
+@dataclass(frozen=True)
+class LackOfFit:
+    """What a DCG cannot express of a log; prints as a table with sentences.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        The DCG, weights free at each grade and position, and the list utilities.
+    sentences : tuple of str
+        What the parts mean.
+    form : str or None
+        The form of `DCGLearner` that closes part of the gap; None where none is shown to.
+    utility : ListUtility or None
+        The list utility of this form, learned from the whole log.
+    ceiling : NoiseCeiling or None
+        The noise ceiling of the held-out pairs; None where too few lists recur.
+    n_pairs : int
+        Number of held-out pairs.
+    by : str
+        Unit that was held out, and that standard errors are by.
+    """
+
+    parts: tuple[Part, ...]
+    sentences: tuple[str, ...]
+    form: str | None
+    utility: ListUtility | None
+    ceiling: NoiseCeiling | None
+    n_pairs: int
+    by: str
+
+    def __getitem__(self, name: str) -> Part:
+        """Return the part whose name begins so."""
+        return next(part for part in self.parts if part.name.startswith(name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values."""
+        return {
+            "parts": [{**vars(part), "shown": part.shown} for part in self.parts],
+            "sentences": list(self.sentences),
+            "form": self.form,
+            "utility": None if self.utility is None else self.utility.to_dict(),
+            "ceiling": None if self.ceiling is None else self.ceiling.to_dict(),
+            "n_pairs": self.n_pairs,
+            "by": self.by,
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.n_pairs:,} pairs of the log, held out by {self.by}"]
+        recur = ""
+        if self.ceiling is not None:
+            recur = "recur"
+            lines.append(f"recur: {self.ceiling.about}")
+        columns = f"{'ahead of the DCG':<18}log likelihood, ahead of the DCG"
+        lines.append(f"   share  {recur:<6}  {'learned without the pair':<40}{columns}")
+        lines += map(str, self.parts)
+        if self.ceiling is not None:
+            lines.append(f"  {'':<6}  {self.ceiling.share:.4f}  {CEILING_NAME}")
+        return "\n".join([*lines, *self.sentences])
+
+
+def lack_of_fit(
+    log: Preferences | ArrayLike,
+    *,
+    by: str | None = None,
+    learner: DCGLearner | None = None,
+    seed: int = 0,
+    progress: bool = False,
+) -> LackOfFit:
+    """Say how much of a log's preferences a DCG cannot express, and which form expresses it.
+
+    Parameters
+    ----------
+    log : Preferences, or array_like of int, shape (n, 2, K)
+        The log; ties are left out.
+    by : {"pair", "rater", "query", "list"}, optional
+        Unit that is held out, and that standard errors are by; by default the independent one of the log: raters, else
+        queries, else lists where they recur, else pairs.
+    learner : DCGLearner, optional
+        Learner whose settings are used; by default ``DCGLearner()``.
+    seed : int
+        Seed of folds and samples.
+    progress : bool
+        Whether to show a bar.
+
+    Returns
+    -------
+    LackOfFit
+        The parts, with errors, and what they mean in words.
+
+    Raises
+    ------
+    InputError
+        If the log lacks the column, or is too small to hold anything out.
+
+    See Also
+    --------
+    noise_ceiling : The share that any metric could reach.
+    position_dependence : A test of gains times discounts.
+    segment_test : Whether segments need metrics of their own.
+
+    Notes
+    -----
+    Every utility is learned from four fifths of the units and predicts the pairs of the last fifth, five times. Of
+    lists, which are in many pairs, two quarters at a time are held out, so that every pair is held out once. This is
+    repeated for three random divisions, and a pair's values are means over them. Fits start from that to the whole log,
+    and use at most 4,000 judgements, drawn by weight. All utilities have the same link from utility to probability,
+    ``e + (1 - 2 e) sigma(b d)``, whose two parameters are fitted to the training pairs.
+
+    Standard errors allow for any dependence of pairs that share a unit; for lists, they are those of dyadic data
+    (Aronow, Samii and Assenova 2015). A bootstrap that draws lists, with the same fits, counts what is particular to a
+    pair three times (Owen 2007): where that is most of the noise, its errors are sqrt(3) times as large.
+
+    Examples
+    --------
+    >>> from dcglearn.simulate import ground_truth, preference_pairs
+    >>> log = preference_pairs(ground_truth("D1"), 60, lists="free", temperature=0.3, seed=0)
+    >>> lack_of_fit(log).form is None
+    True
+    """
+    given = decided_pairs(log)
+    unit = natural_unit(given) if by is None else by
+    model = DCGLearner() if learner is None else learner
+    with quiet_stage("lack of fit" if progress else None):
+        held_out, whole = _held_out(given, unit, model, seed)
+        ceiling, no_ceiling = ceiling_of(given[held_out.rows], seed)
+        parts = _parts(held_out, given[held_out.rows], unit, ceiling)
+        form = max(
+            (form for form in FORM_NAMES if _part(parts, form).shown),
+            key=lambda form: _part(parts, form).ahead,
+            default=None,
+        )
+        utility = None
+        if form is not None:
+            utility = clone(model).set_params(form=form).fit(given, start=whole[form]).utility_
+            if utility.form == "dcg":  # the whole log's fit uses nothing of the form
+                form = utility = None
+    sentences = [*_sentences(parts, form, utility, ceiling), *([no_ceiling] if no_ceiling else [])]
+    return LackOfFit(tuple(parts), tuple(sentences), form, utility, ceiling, len(held_out.rows), unit)
+
+
+@dataclass(frozen=True, eq=False)
+class _HeldOut:
+    """M utilities on n held-out pairs: how far each respects them and the log probability that it gives to them.
+
+    `values` has the shape (2, M, n); `rows`, shape (n,), are the pairs' rows in the log.
+    """
+
+    values: Floats
+    rows: NDArray[np.intp]
+
+
+def _held_out(log: Preferences, unit: str, model: DCGLearner, seed: int) -> tuple[_HeldOut, dict[str, DCGLearner]]:
+    """Return the utilities learned without the units of the pairs that they are held out for, and the whole log's."""
+    rng = np.random.default_rng(seed)
+    folds = [fold for i in range(N_PARTITIONS) for fold in folds_of(log, unit, N_PARTITIONS * seed + i)]
+    whole = _learners(sampled(log, rng), model)
+    sums, times = np.zeros((2, len(whole) + 1, len(log))), np.zeros(len(log))
+    for train, test in counted(folds, len(folds), "folds"):
+        sample, held_out = sampled(log[train], rng), log[test]
+        learned = _learners(sample, model, whole)
+        metrics: list[Metric] = [learner.metric_ for learner in learned.values()]
+        metrics.insert(1, free_utility(sample))
+        sums[..., test] += np.stack([held_out_values(metric, sample, held_out) for metric in metrics], axis=1)
+        times[test] += 1
+    rows = np.flatnonzero(times)
+    return _HeldOut(sums[..., rows] / times[rows], rows), whole
+
+
+def _learners(log: Preferences, model: DCGLearner, start: dict[str, DCGLearner] | None = None) -> dict[str, DCGLearner]:
+    """Return learners of the DCG and of all forms, fitted, each from that of the same form in `start`."""
+    dcg = clone(model).set_params(form="dcg").fit(log, start=None if start is None else start["dcg"])
+    learners = {"dcg": dcg}
+    for form in FORM_NAMES:
+        learners[form] = clone(model).set_params(form=form).fit(log, start=dcg if start is None else start[form])
+    return learners
+
+
+def _parts(held_out: _HeldOut, log: Preferences, unit: str, ceiling: NoiseCeiling | None) -> list[Part]:
+    """Return the parts; the first utility is the DCG. `log` holds the held-out pairs."""
+    values, weight = held_out.values, np.ones(len(log)) if log.weight is None else log.weight
+    means = values @ weight / weight.sum()
+    leads, errors = mean_and_error(values - values[:, :1], weight, log.clusters(unit))
+    numbers = [*means, leads[0], errors[0], leads[1], errors[1]]
+    if ceiling is not None:
+        rows = ceiling.rows
+        numbers.append(values[0][:, rows] @ weight[rows] / weight[rows].sum())
+    names = [DCG_NAME, FREE_NAME, *FORM_NAMES.values()]
+    return [Part(name, *row) for name, row in zip(names, np.transpose(numbers).tolist(), strict=True)]
+
+
+def _part(parts: list[Part], form: str) -> Part:
+    return next(part for part in parts if part.name == FORM_NAMES[form])
+
+
+def _sentences(
+    parts: list[Part], form: str | None, utility: ListUtility | None, ceiling: NoiseCeiling | None
+) -> list[str]:
+    """Return what the parts mean in words."""
+    dcg, free, *forms = parts
+    sentences = []
+    if ceiling is not None and dcg.covered_share is not None:
+        left = ceiling.share - dcg.covered_share
+        sentences.append(
+            f"where lists recur, the learned DCG respects {dcg.covered_share:.1%} of the preferences, and any function "
+            f"of the grades at most about {ceiling.share:.1%}: "
+            + (
+                f"{100 * left:.1f} points are left"
+                if ceiling.interval[0] > dcg.covered_share
+                else "no gap beyond error"
+            )
+        )
+    if free.shown:
+        sentences.append(
+            f"weights free at each grade and position respect {100 * free.ahead:.1f} points more: what a grade is "
+            "worth depends on its position by more than a common discount"
+        )
+    if form is not None and utility is not None:
+        part = _part(parts, form)
+        more = f"{100 * part.ahead:.1f} points more of all held-out preferences than the DCG"
+        if part.covered_share is not None and dcg.covered_share is not None:
+            more += f" ({100 * (part.covered_share - dcg.covered_share):+.1f} where lists recur)"
+        return [
+            *sentences,
+            f"{meaning(utility)}: a DCG cannot express this",
+            f'form="{form}" (--form {form}) respects {more}: learn with it',
+        ]
+    if not free.shown:
+        sentences.append("a DCG is all one needs here: no form beyond it is shown to respect more of the preferences")
+    likely = [part for part in forms if part.more_likely]
+    if likely:
+        name = max(likely, key=lambda part: part.log_likelihood).name
+        sentences.append(
+            f"preferences are more likely under {name}, which is not shown to respect more of them: it tells better "
+            "how sure an order is"
+        )
+    return sentences
+
+
+def meaning(utility: ListUtility) -> str:
+    """Return what a list utility says beyond a DCG, in words."""
+    if utility.form == "best":
+        return f"the best result alone counts for {utility.best:.0%} of what a list is worth"
+    stop = float(utility.stops[-1])
+    if stop >= STOPS:
+        return "two good results are rated hardly better than one"
+    return f"after a result of the top grade, what follows counts {stop:.0%} less"

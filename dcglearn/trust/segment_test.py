@@ -1,0 +1,245 @@
+"""One DCG for all? Whether a DCG for each segment of a log predicts held-out preferences better than a common one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.foundation.progress import counted
+from dcglearn.foundation.validation import InputError
+from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values, quiet_stage, sampled
+from dcglearn.logs.preferences import Preferences
+from dcglearn.trust.resampling import mean_and_error, natural_unit
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from dcglearn.foundation.arrays import Floats
+
+COLUMNS = ("segment", "rater", "query")
+"""Columns whose values can be segments."""
+
+FEWEST = 20
+"""A segment of fewer decided pairs has no DCG of its own."""
+
+MOST_SEGMENTS = 30
+"""At most this many segments, the largest, have a DCG of their own."""
+
+OFTEN = 4.0
+"""Lists are held out rather than pairs where a list is in at least this many pairs, on average."""
+
+LEVEL = 0.9
+"""Level of the interval of the gain."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One segment: its name, its number of decided pairs, and held-out shares (None where it has no DCG of its own).
+
+    `own` is the share of the segment's held-out preferences that its own DCG respects, `common` that of the DCG of all.
+    """
+
+    name: str
+    n_pairs: int
+    own: float | None = None
+    common: float | None = None
+
+
+@dataclass(frozen=True)
+class SegmentTest:
+    """The gain of a DCG for each segment over a common one, on held-out preferences; prints as a table with a sentence.
+
+    Attributes
+    ----------
+    gain, error : float
+        Share of preferences respected by the segments' DCGs minus that of the common DCG, and its standard error.
+    likelihood_gain, likelihood_error : float
+        The same for the mean log probability of a preference.
+    interval : tuple of float
+        90% interval of `gain`.
+    segments : tuple of Segment
+        The segments, the largest first.
+    by, unit : str
+        The column, and the unit that was held out and that standard errors are by.
+    n_pairs : int
+        Number of held-out pairs of segments that have a DCG of their own.
+    """
+
+    gain: float
+    error: float
+    likelihood_gain: float
+    likelihood_error: float
+    interval: tuple[float, float]
+    segments: tuple[Segment, ...]
+    by: str
+    unit: str
+    n_pairs: int
+
+    @property
+    def found(self) -> bool:
+        """Whether segments are shown to need DCGs of their own: the interval of the gain lies above 0."""
+        return self.interval[0] > 0
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        low, high = self.interval
+        numbers = f"{self.gain:+.4f} of the held-out preferences, {LEVEL:.0%} interval {low:+.4f} to {high:+.4f}"
+        n = sum(segment.own is not None for segment in self.segments)
+        if self.found:
+            return f"a DCG for each {self.by} is better than one for all ({numbers}; {n} of them): learn one for each"
+        if high < 0:
+            return f"one DCG for all is better than a DCG for each {self.by} ({numbers}; {n} of them)"
+        return f"one DCG for all is enough: a DCG for each {self.by} is not shown to be better ({numbers}; {n} of them)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values."""
+        segments = [vars(segment) for segment in self.segments]
+        return {**vars(self), "segments": segments, "found": self.found, "sentence": self.sentence}
+
+    def __str__(self) -> str:
+        lines = [f"  {'pairs':>8}  {'own':>6}  {'common':>6}  {self.by}"]
+        for part in self.segments:
+            shares = [" " * 6 if share is None else f"{share:.4f}" for share in (part.own, part.common)]
+            few = "" if part.own is not None else " (too few: the common DCG)"
+            lines.append(f"  {part.n_pairs:>8,}  {shares[0]}  {shares[1]}  {part.name or '(none)'}{few}")
+        return "\n".join([*lines, self.sentence])
+
+
+def segment_test(
+    log: Preferences | ArrayLike,
+    by: str = "segment",
+    *,
+    seed: int = 0,
+    progress: bool = False,
+) -> SegmentTest:
+    """Test whether segments of queries or raters need DCGs of their own.
+
+    Parameters
+    ----------
+    log : Preferences
+        The log; ties are left out.
+    by : {"segment", "rater", "query"}
+        The column whose values are the segments. Take "rater" to ask whether judges differ in taste, a segment of your
+        own to ask whether kinds of queries do.
+    seed, progress
+        As in `lack_of_fit`.
+
+    Returns
+    -------
+    SegmentTest
+        The gain, its error, and a sentence.
+
+    Raises
+    ------
+    InputError
+        If the log lacks the column, or fewer than two segments have enough decided pairs.
+
+    See Also
+    --------
+    lack_of_fit : Whether one DCG fits the log.
+    noise_ceiling : The share that any metric could reach.
+
+    Notes
+    -----
+    In each fold, a common DCG is learned from the training pairs, and a DCG for each segment from its own, with the
+    common one as the prior: it departs from it only as far as the segment's pairs ask for. Fits start from that to the
+    whole log, and use at most 4,000 judgements, drawn by weight. A segment of fewer than 20 pairs, or beyond the 30
+    largest, keeps the common DCG. Standard errors are those of `lack_of_fit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dcglearn.simulate import ground_truth, preference_pairs
+    >>> log = preference_pairs(ground_truth("D1"), 200, lists="free", seed=0)
+    >>> halves = Preferences(log.preferred, log.other, segment=np.repeat(["new", "old"], 100))
+    >>> segment_test(halves).found
+    False
+    """
+    given = decided_pairs(log)
+    labels = _labels(given, by)
+    names, number, size = np.unique(labels, return_inverse=True, return_counts=True)
+    order = np.argsort(-size, kind="stable")
+    large = [int(s) for s in order[:MOST_SEGMENTS] if size[s] >= FEWEST]
+    if len(large) < 2:
+        raise InputError(
+            f"by={by!r}: {len(large)} of {len(names)} segment(s) have at least {FEWEST} decided pairs (the largest, "
+            f"{str(names[order[0]])!r}, has {size[order[0]]}); it takes two: get more judgements, or merge segments",
+            see="too-few",
+        )
+    unit = _unit(given, by)
+    with quiet_stage("segments" if progress else None):
+        rows, values = _held_out(given, number, large, unit, seed)
+    held_out, of = given[rows], number[rows]
+    weight = np.ones(len(rows)) if held_out.weight is None else held_out.weight
+    mean, error = mean_and_error(values[0] - values[1], weight, held_out.clusters(unit))
+    reach = float(ndtri((1 + LEVEL) / 2) * error[0])
+
+    def segment(s: int) -> Segment:
+        own = of == s
+        if not own.any():
+            return Segment(str(names[s]), int(size[s]))
+        shares = values[:, 0, own] @ weight[own] / weight[own].sum()
+        return Segment(str(names[s]), int(size[s]), *shares.tolist())
+
+    return SegmentTest(
+        gain=float(mean[0]),
+        error=float(error[0]),
+        likelihood_gain=float(mean[1]),
+        likelihood_error=float(error[1]),
+        interval=(float(mean[0]) - reach, float(mean[0]) + reach),
+        segments=tuple(segment(int(s)) for s in order),
+        by=by,
+        unit=unit,
+        n_pairs=len(rows),
+    )
+
+
+def _labels(log: Preferences, by: str) -> NDArray[np.str_]:
+    if by not in COLUMNS:
+        raise InputError(f"by={by!r} is not one of {', '.join(COLUMNS)}")
+    labels = getattr(log, by)
+    if labels is None:
+        raise InputError(f"the log has no column {by!r}: give it on each line, or test by another column")
+    if len(np.unique(labels)) == 1:
+        raise InputError(f"by={by!r}: all pairs are of one segment, {str(labels[0])!r}: there is nothing to compare")
+    return labels
+
+
+def _unit(log: Preferences, by: str) -> str:
+    """Return what is held out whole: the independent unit of the log, but not the segments themselves."""
+    unit = natural_unit(log)
+    if unit != by:
+        return unit
+    others = [name for name in ("rater", "query") if name != by]
+    several = [name for name in others if (x := getattr(log, name)) is not None and len(np.unique(x)) > 1]
+    return several[0] if several else "list" if 2 * len(log) >= OFTEN * log.n_lists else "pair"
+
+
+def _held_out(
+    log: Preferences, number: NDArray[np.intp], large: list[int], unit: str, seed: int
+) -> tuple[NDArray[np.intp], Floats]:
+    """Return the held-out rows of large segments, and how own and common DCG predict them, shape (2, 2, n).
+
+    The second axis is that of `held_out_values`.
+    """
+    rows, values, rng = [], [], np.random.default_rng(seed)
+    folds = folds_of(log, unit, seed)
+    whole = DCGLearner().fit(sampled(log, rng))
+    for train, test in counted(folds, len(folds), "folds"):
+        common = DCGLearner().fit(sampled(log[train], rng), start=whole)
+        for s in large:
+            own_train, own_test = train[number[train] == s], test[number[test] == s]
+            if len(own_train) < FEWEST // 2 or not len(own_test):
+                continue
+            part, held_out = sampled(log[own_train], rng), log[own_test]
+            own = DCGLearner(prior=common.dcg_).fit(part, start=common.dcg_)
+            rows.append(own_test)
+            values.append([held_out_values(metric, part, held_out) for metric in (own.dcg_, common.dcg_)])
+    if not rows:
+        raise InputError(f"no segment has pairs to learn from and others to hold out by {unit}: get more judgements")
+    return np.concatenate(rows), np.concatenate(values, axis=2)

@@ -1,0 +1,366 @@
+"""DCGLearner: gradients, optimality, invariances, judges, and the figures that it must reach."""
+
+import warnings
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.estimators.utility_learner import UtilityLearner
+from dcglearn.foundation.validation import InputError
+from dcglearn.learning import verdicts
+from dcglearn.learning.curve_prior import KNEE
+from dcglearn.learning.direct_fit import Model, Objective, family, log_curves
+from dcglearn.learning.direct_search import warm_fit
+from dcglearn.learning.judgement_costs import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
+from dcglearn.learning.listed_judgements import ListedJudgements
+from dcglearn.learning.pair_loss import Judgements
+from dcglearn.logs.preferences import Preferences
+from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.simulate import ground_truth, preference_pairs
+from tests.makers import PAPER_LIST, TRUTH, random_log
+
+LOSSES = ("robust", "logistic", "sigmoid", "squared_hinge")
+
+
+@st.composite
+def models(draw):
+    kind = draw(st.sampled_from([LIKELIHOOD, SIGMOID, HINGE]))
+    depth, n_grades, n_levels = draw(st.integers(1, 6)), draw(st.integers(2, 5)), draw(st.integers(1, 3))
+    n_raters, ties = draw(st.integers(1, 3)), draw(st.booleans()) and kind == LIKELIHOOD
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    target = None
+    if draw(st.booleans()):
+        target = log_curves(np.cumsum(rng.exponential(1, n_grades)), np.sort(rng.exponential(1, depth))[::-1])
+    model = Model(
+        depth,
+        n_grades,
+        kind,
+        with_errors=kind == LIKELIHOOD and draw(st.booleans()),
+        n_raters=n_raters,
+        n_levels=n_levels,
+        ties=ties,
+        ridge=draw(st.sampled_from([0.0, 1.0, 10.0])),
+        target=target,
+        margins=np.concatenate([[0], np.arange(1.0, n_levels + 1), [np.inf]]) if kind == HINGE else None,
+    )
+    n = 12
+    lists = rng.integers(-1, n_grades, (2, n, depth)).astype(np.int8)
+    level = rng.integers(0 if ties else 1, n_levels + 1, n).astype(np.int8)
+    judged = Judgements(*lists, level, rng.integers(0, n_raters, n).astype(np.int32), rng.exponential(1, n))
+    theta = rng.normal(0, 0.7, model.parts[-1].stop)
+    theta[model.parts[1]] = np.abs(theta[model.parts[1]]) + 0.01
+    theta[model.parts[2]] = rng.normal(1, 1)
+    return model, judged, theta
+
+
+@given(models())
+def test_the_gradient_is_that_of_the_objective(problem):
+    model, judged, theta = problem
+    value, gradient = model.objective(theta, judged, 0.7)
+    for i in range(len(theta)):
+        step = np.zeros(len(theta))
+        step[i] = 1e-6
+        ends = [model.objective(theta + sign * step, judged, 0.7)[0] for sign in (1, -1)]
+        assert gradient[i] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-4, abs=1e-5 * (1 + abs(value)))
+
+
+def hessian_of(local):
+    """Return the whole Hessian at the first point."""
+    d, p = local.dense.shape[1], local.gradient.shape[1]
+    whole = np.diag(np.append(np.zeros(d), local.tips[0]))
+    whole[:d, :d], whole[d:, :d], whole[:d, d:] = local.dense[0], local.cross[0], local.cross[0].T
+    assert whole.shape == (p, p)
+    return whole
+
+
+@given(models())
+def test_the_hessian_is_that_of_the_objective(problem):
+    model, judged, theta = problem
+    objective = Objective(model, judged, 0.7)
+    hessian = hessian_of(objective(theta[None]))
+    for i in range(len(theta)):
+        step = 1e-6 * (np.arange(len(theta)) == i)
+        ends = objective.at(np.array([theta + step, theta - step]), SLOPES).gradient
+        difference = (ends[0] - ends[1]) / 2e-6
+        np.testing.assert_allclose(hessian[i], difference, rtol=1e-4, atol=1e-4 * (1 + np.abs(hessian).max()))
+
+
+@given(models())
+def test_points_and_prior_are_those_of_their_formulas(problem):
+    model, _, theta = problem
+    alpha, delta, sharp, error, thresholds, raters = (theta[part] for part in model.parts)
+    points, prior = model.points(theta[None]), model.prior
+    steps, falls = np.exp(alpha), np.exp(-np.append(0, np.cumsum(delta)))
+    np.testing.assert_allclose(points.gains[0], np.append(0, np.cumsum(steps)) / steps.sum())
+    np.testing.assert_allclose(points.discounts[0], np.exp(sharp) * falls / falls.sum())
+    rates = expit(error + (raters if len(raters) else 0)) if model.with_errors else 0
+    np.testing.assert_allclose(points.errors[0], np.broadcast_to(rates, model.n_raters))
+    if len(thresholds):
+        np.testing.assert_allclose(points.thresholds[0][-1 - len(thresholds) : -1], np.cumsum(np.exp(thresholds)))
+    head = theta[: prior.rows.shape[1]]
+    bends = prior.ridge * KNEE**2 * (np.sqrt(1 + ((prior.rows @ head - prior.bent) / KNEE) ** 2) - 1)
+    normal = 0.5 * (prior.precision @ theta**2 + ((prior.functionals @ head) ** 2).sum()) - prior.pull @ theta
+    assert prior.at(theta[None])[0][0] == pytest.approx(bends.sum() + normal + prior.level)
+
+
+@given(models())
+def test_points_side_by_side_have_the_bytes_of_each_alone(problem):
+    model, judged, theta = problem
+    points = model.points(np.array([theta, 0.5 * theta, theta]))
+    together = judged.sums(points, model.kind, CURVATURE)
+    alone = judged.sums(model.points(theta[None]), model.kind, CURVATURE)
+    for x in fields(together):
+        values = getattr(together, x.name)
+        assert values[0].tobytes() == values[2].tobytes() == getattr(alone, x.name)[0].tobytes()
+    np.testing.assert_array_equal(judged.sums(points, model.kind, VALUE).loss, together.loss)
+
+
+@pytest.mark.parametrize("seed", [*range(20), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(20, 300))])
+def test_newtons_method_ends_no_higher_than_its_referee(seed):
+    rng = np.random.default_rng(seed)
+    kind = [LIKELIHOOD, HINGE][seed % 2]
+    log = random_log(int(rng.integers(5, 150)), "free", seed=seed, noise=0.2)
+    n = len(log)
+    ties = kind == LIKELIHOOD and seed % 4 == 0
+    level = rng.integers(0 if ties else 1, 3, n).astype(np.int8)
+    judged = Judgements(log.preferred, log.other, level, np.zeros(1, np.int32), rng.exponential(1, n))
+    margins = np.array([0, 1, 2, np.inf]) if kind == HINGE else None
+    model = Model(10, 5, kind, with_errors=False, n_levels=2, ties=ties, ridge=2.0, centre=3.0, margins=margins)
+    start = model.starts(np.concatenate(log_curves(*family(5, 10)[5]))[None])
+    bounds = list(zip(*model.bounds, strict=True))
+    options = {"maxiter": 5000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20}
+    referee = minimize(model.objective, start[0], (judged, 1.0), "L-BFGS-B", True, bounds=bounds, options=options)
+    found = warm_fit(model, judged, 1.0, start)
+    assert found.converged and found.objective <= referee.fun * (1 + 1e-8)
+    _, gradient = model.objective(found.theta, judged, 1.0)
+    moved = np.clip(found.theta - gradient, *model.bounds) - found.theta
+    assert np.abs(moved).max() <= 1e-3
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gains_rise_discounts_fall_and_no_start_is_better(loss):
+    log = random_log(150, "free", seed=3, noise=0.15)
+    learner = DCGLearner(loss=loss, n_starts=1).fit(log)
+    assert (np.diff(learner.dcg_.gains) > 0).all() and learner.dcg_.gains[[0, -1]].tolist() == [0, 1]
+    assert (np.diff(learner.dcg_.discounts) <= 0).all() and learner.dcg_.discounts[0] == 1
+    factored = UtilityLearner(C=0.1).fit(log).factor().dcg
+    for dcg in [*textbook_dcgs(5, 10).values(), factored]:
+        from_there = DCGLearner(loss=loss, max_iter=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert learner.objective_ <= from_there.fit(log, start=dcg).objective_ + 1e-6
+
+
+def test_a_scale_an_offset_and_a_weight_of_two_change_nothing():
+    log = random_log(80, "free", seed=1, noise=0.1)
+    plain = DCGLearner().fit(log)
+    twice = DCGLearner().fit(Preferences(np.concatenate([log.preferred] * 2), np.concatenate([log.other] * 2)))
+    heavy = DCGLearner().fit(Preferences(log.preferred, log.other, weight=np.full(80, 2.0)))
+    np.testing.assert_allclose(twice.dcg_.gains, heavy.dcg_.gains, atol=1e-4)
+    np.testing.assert_allclose(twice.dcg_.discounts, heavy.dcg_.discounts, atol=1e-4)
+    shuffled = DCGLearner().fit(log[np.random.default_rng(0).permutation(80)])
+    np.testing.assert_allclose(shuffled.dcg_.gains, plain.dcg_.gains, atol=1e-3)
+
+
+def test_pairs_of_few_lists_are_fitted_by_list_to_the_same_result(monkeypatch):
+    rng = np.random.default_rng(0)
+    lists = rng.integers(-1, 5, (120, 10))
+    worth = np.where(lists >= 0, TRUTH.gains[lists], 0) @ TRUTH.discounts + rng.normal(0, 1, 120)
+    log = Preferences.from_ratings(lists, worth)
+    assert isinstance(verdicts.verdicts_in_memory(log, LIKELIHOOD).judgements(one_rater=True), ListedJudgements)
+    by_list = DCGLearner().fit(log)
+    monkeypatch.setattr(verdicts, "FEW", len(log) + 1)
+    by_pair = DCGLearner().fit(log)
+    assert by_list.objective_ == pytest.approx(by_pair.objective_, rel=1e-7)
+    np.testing.assert_allclose(by_list.dcg_.gains, by_pair.dcg_.gains, atol=1e-4)
+    np.testing.assert_allclose(by_list.dcg_.discounts, by_pair.dcg_.discounts, atol=1e-4)
+
+
+def test_the_prior_alone_gives_the_metric_it_is():
+    prior = DCG([0, 0.1, 0.5, 0.6, 1], 1 / np.sqrt(np.arange(1.0, 11)))
+    few = random_log(5, "free", seed=0)
+    with pytest.warns(UserWarning, match="fewer than the 13 gains and discounts"):
+        strong = DCGLearner(prior=prior, ridge=1e6).fit(few)
+    np.testing.assert_allclose(strong.dcg_.gains, prior.gains, atol=1e-3)
+    np.testing.assert_allclose(strong.dcg_.discounts, prior.discounts, atol=1e-3)
+
+
+def test_a_prior_may_be_a_name_or_a_file(tmp_path):
+    few, path = random_log(60, seed=3), tmp_path / "prior.json"
+    DCG.standard(5, 10, "linear", "sqrt").save(path)
+    fitted = [DCGLearner(prior=prior).fit(few) for prior in (DCG.load(path), path, "linear-sqrt", "linear-sqrt@10")]
+    assert len({learner.dcg_ for learner in fitted}) == 1
+    fitted[2].save(tmp_path / "learner.json")
+    assert DCGLearner.load(tmp_path / "learner.json").prior == DCG.load(path)
+    with pytest.raises(InputError, match="prior has 5 grades and 3 positions"):
+        DCGLearner(prior="linear-sqrt@3").fit(few)
+
+
+def test_thirty_judgements_learn_more_with_a_prior_near_the_truth():
+    truth = DCG([0, 0.9, 1.9, 3.1, 4], TRUTH.discounts)
+    test = preference_pairs(truth, 3000, lists="free", seed=99)
+    gains = []
+    for seed in range(8):
+        log = preference_pairs(truth, 30, lists="free", n_flips=6, seed=seed)
+        gains.append(DCGLearner(prior=TRUTH).fit(log).score(test) - DCGLearner().fit(log).score(test))
+    assert np.mean(gains) > 0.01
+
+
+def test_a_step_is_learned_as_a_step():
+    truth = DCG.standard(5, 10, "binary2")
+    log = preference_pairs(truth, 1000, lists="free", n_flips=100, seed=0)
+    learner = DCGLearner().fit(log)
+    assert learner.dcg_.gains[1] < 0.06 and learner.dcg_.gains[2] > 0.9
+    assert learner.score(preference_pairs(truth, 3000, lists="free", seed=1)) > 0.98
+
+
+def test_error_rates_are_estimated_and_a_contrary_rater_is_named():
+    rng = np.random.default_rng(5)
+    log = random_log(1200, "free", seed=5)
+    rater = rng.choice(["ann", "bob", "carl"], 1200)
+    wrong = rng.random(1200) < np.select([rater == "ann", rater == "bob"], [0.02, 0.25], 0.9)
+    first, second = (
+        np.where(wrong[:, None], x, y) for x, y in ((log.other, log.preferred), (log.preferred, log.other))
+    )
+    with pytest.warns(UserWarning, match="contradict the others.*carl"):
+        learner = DCGLearner().fit(Preferences(first, second, rater=rater))
+    assert learner.rater_error_["ann"] == pytest.approx(0.02, abs=0.025)
+    assert learner.rater_error_["bob"] == pytest.approx(0.25, abs=0.06)
+    assert learner.rater_error_["carl"] == pytest.approx(0.90, abs=0.05)
+    blind = DCGLearner().fit(Preferences(first, second))
+    test = random_log(3000, "free", seed=6)
+    assert learner.score(test) > blind.score(test)
+
+
+def test_ties_and_strengths_help():
+    truth = ground_truth("D2").normalised()
+    test = preference_pairs(truth, 4000, lists="free", seed=50)
+    rng = np.random.default_rng(0)
+    ahead, without = [], []
+    for _ in range(6):
+        lists = rng.integers(0, 5, (2, 60, 10))
+        difference = truth.score(lists[0]) - truth.score(lists[1]) + rng.logistic(0, 0.05, 60)
+        swap = (difference < 0)[:, None]
+        first, second = np.where(swap, lists[1], lists[0]), np.where(swap, lists[0], lists[1])
+        size = np.abs(difference)
+        strength = 1.0 + (size > 0.3) + (size > 0.8)
+        tie = size < 0.1
+        learner = DCGLearner().fit(Preferences(first, second, tie=tie, strength=strength, n_grades=5))
+        assert learner.tie_threshold_ > 0
+        ahead.append(learner.score(test))
+        without.append(DCGLearner().fit(Preferences(first, second, n_grades=5)[~tie]).score(test))
+    assert np.mean(ahead) > np.mean(without) + 0.002
+
+
+def test_probabilities_are_those_of_the_judges():
+    truth = ground_truth("D1").normalised()
+    log = preference_pairs(truth, 3000, lists="free", temperature=0.3, tie_below=0.1, seed=0)
+    learner = DCGLearner().fit(log)
+    fresh = preference_pairs(truth, 4000, lists="free", temperature=0.3, tie_below=0.1, seed=1)
+    turned = np.arange(4000) % 2 == 1
+    both = [
+        np.where(turned[:, None], y, x) for x, y in ((fresh.preferred, fresh.other), (fresh.other, fresh.preferred))
+    ]
+    chances = learner.predict_proba(Preferences(*both, n_grades=5))
+    np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-9)
+    assert chances[:, 1].mean() == pytest.approx(fresh.tie.mean(), abs=0.02)
+    sure = chances[:, 0] > 0.7
+    assert sure.sum() > 500
+    assert (~turned & ~fresh.tie)[sure].mean() == pytest.approx(chances[sure, 0].mean(), abs=0.04)
+    with pytest.raises(InputError, match="gives no probabilities"):
+        DCGLearner(loss="sigmoid").fit(log).predict_proba(log)
+
+
+def test_old_words_work_with_a_warning():
+    log = random_log(120, "free", seed=2, noise=0.1)
+    with pytest.warns(DeprecationWarning, match="loss='ramp' is now called 'sigmoid'"):
+        old = DCGLearner(loss="ramp").fit(log)
+    assert old.loss_ == "sigmoid" and old.dcg_ == DCGLearner(loss="sigmoid").fit(log).dcg_
+    with pytest.warns(DeprecationWarning, match="tie_cut_ is now called tie_threshold_"):
+        assert old.tie_cut_ == old.tie_threshold_
+    with pytest.warns(DeprecationWarning, match="random_state does nothing"):
+        DCGLearner(random_state=0).fit(log)
+
+
+def test_it_keeps_scikit_learns_contract():
+    log = random_log(120, "free", seed=2, noise=0.1)
+    learner = DCGLearner(ridge=3.0)
+    assert clone(learner).get_params() == learner.get_params()
+    search = GridSearchCV(DCGLearner(n_starts=1), {"ridge": [0.1, 10.0]}, cv=3).fit(log)
+    assert search.best_score_ > 0.7
+    both = np.stack([log.preferred, log.other], axis=1)
+    assert DCGLearner().fit(both).dcg_ == DCGLearner().fit(log).dcg_
+    assert DCGLearner(n_grades=7).fit(log).dcg_.n_grades == 7
+
+
+def test_unseen_grades_and_positions_are_named():
+    log = Preferences(random_log(100, "permutations").preferred, random_log(100, "permutations").other, n_grades=6)
+    learner = DCGLearner().fit(log)
+    assert any("grade 5 never occurs" in note for note in learner.dcg_.notes)
+    assert any("differences only" in note for note in learner.dcg_.notes)
+    one = DCGLearner().fit(Preferences([[2], [1], [2]], [[1], [0], [0]]))
+    assert one.dcg_.discounts.tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "log", "message"),
+    [
+        ({"loss": "huber"}, random_log(20), "not one of auto, robust"),
+        ({"ridge": -1.0}, random_log(20), "at least 0"),
+        ({"n_starts": 0}, random_log(20), "n_starts"),
+        ({"prior": DCG.standard(4, 10)}, random_log(20), "prior has 4 grades"),
+        ({}, Preferences([[0, 0]], [[0, -1]]), "one grade only"),
+        ({}, Preferences([[1, 0]], [[1, 0]]), "nothing to learn from"),
+        ({}, Preferences([[1, 0]], [[0, 1]], tie=[True]), "nothing to learn from"),
+        ({}, Preferences.from_documents([["x", "y"]], [["y", "x"]]), "use UtilityLearner"),
+    ],
+)
+def test_bad_input_says_why(parameters, log, message):
+    with pytest.raises(InputError, match=message):
+        DCGLearner(**parameters).fit(log)
+
+
+def precisions(learner_of, sizes, n_flips=0, seeds=range(20)):
+    mean_precision = {}
+    for name in ("D1", "D2"):
+        truth = ground_truth(name)
+        test = preference_pairs(truth, 5000, seed=10_000)
+        for n in sizes:
+            logs = [preference_pairs(truth, n, n_flips=n_flips, seed=seed) for seed in seeds]
+            mean_precision[name, n] = np.mean([test.agreement(learner_of(log)).precision for log in logs])
+    return mean_precision
+
+
+def test_it_needs_far_fewer_pairs_than_the_qp():
+    mean_precision = precisions(lambda log: DCGLearner().fit(log).dcg_, (100, 200))
+    assert min(mean_precision["D1", 100], mean_precision["D2", 100]) >= 0.97  # goal: .945
+    assert min(mean_precision["D1", 200], mean_precision["D2", 200]) >= 0.98  # goal: .97
+
+
+@pytest.mark.parametrize("n_flips", [20, 40])
+def test_it_withstands_flips_better_than_the_qp_at_its_best(n_flips):
+    truth = ground_truth("D1")
+    validation = preference_pairs(truth, 2000, seed=5)
+
+    def best_qp(log):
+        fits = [UtilityLearner(C=10.0**power).fit(log) for power in range(-4, 3)]
+        return max(fits, key=lambda qp: qp.score(validation)).utility_
+
+    seeds = range(6)
+    direct = precisions(lambda log: DCGLearner().fit(log).dcg_, (200,), n_flips, seeds)
+    qp = precisions(best_qp, (200,), n_flips, seeds)
+    assert all(direct[key] > qp[key] + 0.02 for key in direct)
+
+
+def test_the_family_holds_the_lists_own_curves():
+    assert len(family(5, 10)) == 32
+    assert all((np.diff(gains) > 0).all() and (np.diff(c) < 0).all() for gains, c in family(5, 10))
+    assert PAPER_LIST.max() == 4

@@ -1,0 +1,231 @@
+"""The learner: what it recovers, what it refuses, and the limits in which it is known."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from dcglearn.estimators.utility_learner import UtilityLearner
+from dcglearn.foundation.validation import InputError
+from dcglearn.learning.factoring import factor
+from dcglearn.learning.similarity import identifiable_similarity, similarity
+from dcglearn.logs.preferences import Preferences
+from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.trust.cross_validation import C_GRID
+from tests.makers import TRUTH, random_log
+
+
+@pytest.mark.parametrize("kind", ["permutations", "free", "unknown"])
+def test_noise_free_logs_give_the_truth_back(kind):
+    learner = UtilityLearner(C=100.0).fit(random_log(20_000, kind))
+    assert learner.gap_ <= 1e-8
+    assert identifiable_similarity(learner.utility_, TRUTH, learner.visible_) > 0.999
+    assert learner.score(random_log(5000, kind, seed=1)) > 0.99
+
+
+def test_the_papers_similarity_stalls_on_permutations_and_not_on_free_lists():
+    stalled, free = (UtilityLearner(C=100.0).fit(random_log(5000, kind)) for kind in ("permutations", "free"))
+    assert 0.87 < similarity(stalled.utility_, TRUTH) < 0.92
+    assert similarity(free.utility_, TRUTH) > 0.999
+
+
+@pytest.mark.parametrize("kind", ["permutations", "free", "unknown"])
+@pytest.mark.parametrize("margin", ["unit", "hamming", "log", TRUTH])
+@pytest.mark.parametrize("tie_epsilon", [None, 0.2])
+def test_every_variant_has_cvxpys_optimum(kind, margin, tie_epsilon):
+    rng = np.random.default_rng(0)
+    columns = {"weight": rng.exponential(1, 80), "strength": rng.integers(1, 4, 80), "tie": rng.random(80) < 0.2}
+    log = random_log(80, kind, noise=0.1, **columns)
+    newton = UtilityLearner(margin=margin, tie_epsilon=tie_epsilon).fit(log)
+    cvxpy = UtilityLearner(margin=margin, tie_epsilon=tie_epsilon, solver="cvxpy").fit(log)
+    assert newton.gap_ <= 1e-8
+    assert newton.objective_ == pytest.approx(cvxpy.objective_, rel=1e-6)
+
+
+def test_documents_need_no_grades():
+    rng = np.random.default_rng(0)
+    worth = np.arange(8.0)
+    lists = np.array([rng.permutation(8) for _ in range(3000)])
+    value = (worth[lists] / np.log(np.arange(8) + 2)).sum(axis=1)
+    first, second = lists[:1500], lists[1500:]
+    swap = (value[:1500] < value[1500:])[:, None]
+    log = Preferences.from_documents(np.where(swap, second, first), np.where(swap, first, second))
+    learner = UtilityLearner().fit(log[:1000])
+    assert learner.score(log[1000:]) > 0.9
+    assert (np.diff(learner.utility_.weights, axis=1) < 0).any()  # monotonicity is dropped
+    newton, cvxpy = learner, UtilityLearner(solver="cvxpy").fit(log[:300])
+    assert UtilityLearner().fit(log[:300]).objective_ == pytest.approx(cvxpy.objective_, rel=1e-6)
+    order = np.argsort(newton.factor().dcg.gains)
+    assert np.corrcoef(order, np.arange(8))[0, 1] > 0.95
+
+
+def test_ties_pull_utilities_together():
+    log = random_log(300)
+    tie = np.abs(TRUTH.score(log.preferred) - TRUTH.score(log.other)) < 2
+    with_ties = Preferences(log.preferred, log.other, 5, tie=tie)
+    without = UtilityLearner().fit(with_ties)
+    within = UtilityLearner(tie_epsilon=0.1).fit(with_ties)
+    assert without.dropped_ == {"ties": int(tie.sum())}
+    assert within.dropped_ == {}
+    spread = [np.abs(model.decision_function(with_ties.ties)).mean() for model in (within, without)]
+    assert spread[0] < spread[1]
+
+
+def test_equal_lists_are_dropped_and_change_nothing():
+    log = random_log(50)
+    more = Preferences(np.vstack([log.preferred, log.other[:3]]), np.vstack([log.other, log.other[:3]]), 5)
+    learner = UtilityLearner().fit(more)
+    assert learner.dropped_ == {"pairs of equal lists": 3}
+    np.testing.assert_array_equal(learner.utility_.weights, UtilityLearner().fit(log).utility_.weights)
+
+
+def test_predictions_change_sign_with_the_pair():
+    log = random_log(60)
+    learner = UtilityLearner().fit(log)
+    swapped = Preferences(log.other, log.preferred, 5)
+    np.testing.assert_array_equal(learner.predict(log), -learner.predict(swapped))
+    assert learner.score(log) == pytest.approx(1 - learner.score(swapped))
+    assert set(learner.predict(Preferences(log.other, log.other, 5))) == {0}
+    assert learner.agreement(log).precision <= learner.score(log)
+
+
+def test_it_is_a_scikit_learn_estimator():
+    learner = UtilityLearner(C=0.5, margin="hamming")
+    copy = clone(learner)
+    assert copy.get_params() == learner.get_params()
+    assert learner.fit(random_log(20)) is learner
+    with pytest.raises(NotFittedError):
+        copy.score(random_log(5))
+
+
+def test_a_fold_may_lack_the_top_grade():
+    low = Preferences([[1, 0]], [[0, 1]])
+    assert UtilityLearner(n_grades=5).fit(low).utility_.weights.shape == (2, 5)
+
+
+def test_stopping_early_warns_with_the_next_step():
+    with pytest.warns(ConvergenceWarning, match="raise max_iter, or lower C"):
+        UtilityLearner(C=1e4, max_iter=1).fit(random_log(200))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"C": 0}, "C=0 must be a positive number"),
+        ({"C": -1.0}, "positive"),
+        ({"C": np.nan}, "positive"),
+        ({"C": "auto"}, "positive"),
+        ({"margin": "unti"}, "not one of unit, hamming, log"),
+        ({"margin": "log"}, "margins or strengths"),
+        ({"solver": "osqp"}, "not one of newton, cvxpy"),
+        ({"tie_epsilon": -0.1}, "tie_epsilon"),
+        ({"constraints": lambda W: []}, 'needs solver="cvxpy"'),
+    ],
+)
+def test_parameters_without_meaning_are_refused(parameters, message):
+    with pytest.raises(InputError, match=message):
+        UtilityLearner(**parameters).fit(random_log(10))
+
+
+def test_logs_without_information_are_refused():
+    same = Preferences([[1, 0]] * 3, [[1, 0]] * 3)
+    with pytest.raises(InputError, match="3 pairs of equal lists"):
+        UtilityLearner().fit(same)
+    ties = Preferences([[1, 0]], [[0, 1]], tie=[True])
+    for epsilon in (None, 0.1):
+        with pytest.raises(InputError, match="nothing to learn from"):
+            UtilityLearner(tie_epsilon=epsilon).fit(ties)
+
+
+def test_perfectly_contradictory_pairs_leave_nothing_to_factor():
+    log = Preferences([[1, 0], [0, 1]], [[0, 1], [1, 0]])
+    learner = UtilityLearner().fit(log)
+    assert learner.score(log) == 0.5
+    with pytest.raises(InputError, match="tells no two lists apart"):
+        learner.factor()
+
+
+def test_warm_starts_along_the_path_change_nothing():
+    log = random_log(200, noise=0.1)
+    start = UtilityLearner(C=0.01).fit(log).utility_
+    warm, cold = UtilityLearner(tol=1e-12).fit(log, start=start), UtilityLearner(tol=1e-12).fit(log)
+    np.testing.assert_allclose(warm.utility_.weights, cold.utility_.weights, atol=1e-9)
+
+
+class TestFactoring:
+    """Gains and discounts of utilities that are known."""
+
+    def test_a_rank_one_utility_comes_back_exactly(self):
+        for kind in ("free", "unknown"):
+            factoring = factor(TRUTH.utility, random_log(600, kind).visible())
+            expected = TRUTH.gains - (TRUTH.gains[0] if kind == "free" else 0)
+            np.testing.assert_allclose(factoring.dcg.gains, expected * TRUTH.discounts[0])
+            np.testing.assert_allclose(factoring.dcg.discounts, TRUTH.discounts / TRUTH.discounts[0])
+            assert factoring.explained == pytest.approx(1)
+            assert factoring.ratio < 1e-12
+            assert factoring.sentences == ()
+
+    def test_offsets_the_log_cannot_see_do_not_matter(self):
+        rng = np.random.default_rng(0)
+        visible = random_log(600, "permutations").visible()
+        moved = Utility(TRUTH.utility.weights + rng.normal(size=(10, 1)) + rng.normal(size=5))
+        plain, factoring = factor(TRUTH.utility, visible), factor(moved, visible)
+        np.testing.assert_allclose(factoring.dcg.gains, plain.dcg.gains)
+        np.testing.assert_allclose(factoring.dcg.discounts, plain.dcg.discounts)
+        assert "convention" in factoring.sentences[0]
+        assert factoring.dcg.discounts.min() == 0
+
+    def test_levels_of_some_positions_give_the_gains_their_offset(self):
+        rng = np.random.default_rng(0)
+        lists = rng.integers(0, 5, (2, 600, 10))
+        lists[:, :, 6:][rng.random((2, 600, 4)) < 0.3] = -1
+        visible = Preferences(*lists).visible()
+        moved = TRUTH.utility.weights + np.where(np.arange(10) < 6, rng.normal(size=10), 0)[:, None]
+        np.testing.assert_allclose(factor(Utility(moved), visible).dcg.gains, TRUTH.gains * TRUTH.discounts[0])
+
+    def test_it_keeps_the_order_of_the_learned_utility(self):
+        log, test = random_log(200, "permutations"), random_log(5000, "permutations", seed=1)
+        learner = UtilityLearner().fit(log)
+        factoring = learner.factor()
+        assert test.agreement(factoring.dcg).share >= learner.score(test) - 0.005
+        assert test.agreement(factoring) == test.agreement(factoring.dcg)  # a factoring is used like its DCG
+        assert (factoring.gains is factoring.dcg.gains) and (factoring.discounts is factoring.dcg.discounts)
+
+    def test_grades_that_never_occur_lie_between_their_neighbours(self):
+        rng = np.random.default_rng(0)
+        log = Preferences(rng.choice([0, 2], (200, 4)), rng.choice([0, 2], (200, 4)), n_grades=4)
+        gains = factor(Utility(np.outer([1, 0.5, 0.3, 0.2], [0, 9, 4, 0])), log.visible()).dcg.gains
+        np.testing.assert_allclose(gains, [0, 2, 4, 4])
+
+    def test_odd_shapes_are_said(self):
+        visible = random_log(600, "free").visible()
+        weights = np.outer([1, 0.5, 0.7, -0.2, *[0.1] * 6], [0, 1, 3, 2, 5])
+        notes = " ".join(factor(Utility(weights), visible).sentences)
+        assert "gains do not increase" in notes
+        assert "rise at position 3, 5" in notes
+        assert "negative at position 4" in notes
+
+    def test_a_first_discount_that_is_not_positive_is_said(self):
+        visible = random_log(600, "free").visible()
+        factoring = factor(Utility(np.outer([-0.5, *[1.0] * 9], np.arange(5))), visible)
+        assert any("scaled by the largest" in sentence for sentence in factoring.sentences)
+        assert factoring.dcg.discounts.max() == pytest.approx(1)
+
+    def test_gains_can_be_normalised(self):
+        learner = UtilityLearner().fit(random_log(300))
+        assert learner.factor(normalise_gains=True).dcg.gains[-1] == 1
+
+    def test_notes_travel_with_the_metric(self, tmp_path):
+        factoring = UtilityLearner().fit(random_log(300, "permutations")).factor()
+        factoring.dcg.save(tmp_path / "dcg.json")
+        assert DCG.load(tmp_path / "dcg.json").notes == factoring.sentences
+        assert "gains times discounts explain" in str(factoring)
+
+
+def test_no_warning_on_ordinary_logs():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for C in C_GRID:
+            UtilityLearner(C=C).fit(random_log(100, noise=0.1)).factor()

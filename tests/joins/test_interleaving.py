@@ -1,0 +1,130 @@
+"""Clicks on interleaved rankings: credits, what cannot be credited, bad lines, and simulated users."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.foundation.validation import InputError
+from dcglearn.joins.interleaving import Impression, preferences_from_interleaving
+from dcglearn.simulate.clicks import ClickModel, click_log
+
+A, B = ["d1", "d2", "d3", "d4"], ["d2", "d5", "d1", "d6"]
+GRADES = {"q": {"d1": 2, "d2": 0, "d3": 1, "d4": 0, "d5": 2, "d6": 1}}
+
+
+def impression(**values):
+    return {"query": "q", "a": A, "b": B, "merged": ["d1", "d2", "d3", "d5"], "clicks": [1]} | values
+
+
+def credits(method, **values):
+    record = {"place": "here", "weight": 1.0, "teams": None} | impression(**values)
+    return Impression(**record).credits(method)
+
+
+def test_team_drafting_credits_the_team_of_a_click():
+    assert credits("team-draft", teams=["a", "b", "b", "a"], clicks=[1, 2, 3]) == (1, 2)
+    # d1, then d2: a went first (had b, d2 would stand first); then d3 is a's and d5 is b's.
+    assert credits("team-draft", clicks=[1, 3]) == (2, 0)
+    assert credits("team-draft", clicks=[2, 4]) == (0, 2)
+
+
+def test_documents_that_either_ranking_can_have_drafted_are_credited_to_neither():
+    same = {"a": ["x", "y", "z"], "b": ["x", "y", "w"], "merged": ["x", "y", "w", "z"]}
+    assert credits("team-draft", **same, clicks=[1, 2]) == (0, 0)
+    assert credits("team-draft", **same, clicks=[1, 3]) == (0, 1)
+    with pytest.raises(InputError, match="which team drafting of a and b cannot give"):
+        credits("team-draft", merged=["d5", "d1"], clicks=[1])
+
+
+def test_the_teams_of_simulated_drafts_are_found_where_the_list_tells_them():
+    impressions, _ = click_log(ClickModel(np.full(3, 0.5), np.ones(8)), 200, n_documents=12, seed=0)
+    told = 0
+    for record in impressions:
+        teams = Impression("here", teams=None, weight=1.0, **{k: v for k, v in record.items() if k != "teams"})._teams()
+        told += sum(team is not None for team in teams)
+        assert all(team in (None, true) for team, true in zip(teams, record["teams"], strict=True))
+    assert told > 0.8 * 8 * len(impressions)
+
+
+def test_balanced_interleaving_compares_clicks_above_one_depth():
+    # Joachims 2002, section 3: the lowest click is on d3, which a has third and b has not: the top 3 of each.
+    assert credits("balanced", merged=["d1", "d2", "d5", "d3"], clicks=[1, 4]) == (2, 1)
+    assert credits("balanced", merged=["d1", "d2", "d5", "d3"], clicks=[2]) == (0, 1)  # d2: b's first
+    with pytest.raises(InputError, match="in neither a nor b"):
+        credits("balanced", merged=["d9"], clicks=[1])
+    with pytest.raises(InputError, match="merged is missing"):
+        credits("balanced", merged=None, teams=["a"], clicks=[1])
+
+
+def test_impressions_become_preferences(tmp_path):
+    lines = [impression(clicks=c) for c in ([1], [1], [1, 3], [2], [1, 2], [])]
+    path = tmp_path / "clicks.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    log = preferences_from_interleaving(path, GRADES)
+    assert log.preferred.tolist() == [[2, 0, 1, 0], [2, 0, 1, 0], [0, 2, 2, 1], [2, 0, 1, 0]]
+    assert log.weight.tolist() == [2, 1, 1, 1] and log.strength.tolist() == [1, 2, 1, 1]
+    assert log.tie.tolist() == [False, False, False, True]
+    assert log.dropped == {"impressions without a click": 1}
+    assert log.counted == {"documents": 32, "documents without a judgement": 0}
+    assert log.docs[2].tolist() == ["\t".join(B), "\t".join(A)]
+    graded = [{"a": [2, 0], "b": [0, 2], "teams": ["a", "b"], "clicks": [2], "impressions": 5}]
+    log = preferences_from_interleaving(graded, depth=3)
+    assert log.preferred.tolist() == [[0, 2, -1]] and log.weight.tolist() == [5] and log.query is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"clicks": [5]}, "a click on position 5, but positions 1 to 4 were shown"),
+        ({"clicks": [0]}, "a click on position 0, but"),
+        ({"clicks": ["d1"]}, "a click on position 'd1', but"),
+        ({"clicks": None}, "clicks is missing"),
+        ({"clicks": 3}, "clicks is 3, not a list"),
+        ({"merged": None}, "neither teams nor merged is there"),
+        ({"teams": ["a", "c", "a", "b"]}, "teams holds 'c'; use a, b"),
+        ({"teams": ["a"]}, "1 teams for 4 positions"),
+        ({"weight": 0}, "weight is 0; give the number of impressions"),
+    ],
+)
+def test_a_bad_impression_is_named(tmp_path, wrong, message):
+    path = tmp_path / "clicks.jsonl"
+    path.write_text(json.dumps(impression()) + "\n\n" + json.dumps(impression(**wrong)) + "\n")
+    with pytest.raises(InputError, match=f"clicks.jsonl, line 3: {message}"):
+        preferences_from_interleaving(path, GRADES)
+
+
+def test_what_has_no_preference_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no impression has a click"):
+        preferences_from_interleaving([impression(clicks=[])], GRADES)
+    with pytest.raises(InputError, match="method='tdi': give one of team-draft, balanced"):
+        preferences_from_interleaving([impression()], GRADES, method="tdi")
+    with pytest.raises(InputError, match=r"a holds 'd1', which is no grade; .*--qrels"):
+        preferences_from_interleaving([impression()])
+    (tmp_path / "x.jsonl").write_text("{]\n")
+    with pytest.raises(InputError, match=r"x.jsonl, line 1: not valid JSON"):
+        preferences_from_interleaving(tmp_path / "x.jsonl")
+    with pytest.raises(InputError, match="impression 1: a int, expected an object"):
+        preferences_from_interleaving([1])
+
+
+def test_expected_clicks_of_a_user_who_stops():
+    user = ClickModel([0.2, 0.6], [1.0, 0.5], stop=0.5)
+    # By hand: the first document is clicked with .6, then half stop; the second with .5 * .2 by those who go on.
+    assert user.expected_clicks([1, 0])[0] == pytest.approx(0.6 + (1 - 0.3) * 0.1)
+    rng = np.random.default_rng(0)
+    drawn = np.mean([len(user.clicks([1, 0], rng)) for _ in range(20_000)])
+    assert drawn == pytest.approx(0.67, abs=0.015)
+    with pytest.raises(InputError, match=r"attraction holds 1\.5; give probabilities"):
+        ClickModel([1.5], [1.0])
+
+
+def test_the_top_of_a_known_dcg_is_learned_from_clicks():
+    attraction, examination = np.array([0.05, 0.3, 0.9]), 1 / np.log2(np.arange(8) + 2)
+    log = preferences_from_interleaving(
+        *click_log(ClickModel(attraction, examination), 2500, spread=3.0, seed=1), depth=4
+    )
+    dcg = DCGLearner(n_starts=1).fit(log).dcg_
+    assert dcg.gains[1] == pytest.approx(0.25 / 0.85, abs=0.12)
+    assert np.abs(dcg.discounts - examination[:4]).max() < 0.2

@@ -1,0 +1,297 @@
+"""The same answer over a cluster, whatever the parts and whoever dies."""
+
+import logging
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+import dcglearn as dl
+from dcglearn.foundation.cluster import ClusterLost, check_versions
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.preferences import Preferences
+from tests.clusters import cluster_of, forked_workers
+from tests.makers import TRUTH, random_log
+
+distributed = pytest.importorskip("distributed")
+pytest.importorskip("pyarrow")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with cluster_of(2) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def client(cluster):
+    with distributed.Client(cluster) as client:
+        yield client
+
+
+def rich_log(n: int, **more: object) -> Preferences:
+    rng = np.random.default_rng(5)
+    columns = {
+        "weight": rng.exponential(1, n),
+        "tie": rng.random(n) < 0.1,
+        "rater": rng.choice(["ann", "bob", "cy"], n),
+    }
+    return random_log(n, "unknown", noise=0.15, **columns, **more)
+
+
+def assert_same(one, other):
+    assert one.objective_ == pytest.approx(other.objective_, rel=1e-9)
+    assert one.gap_ <= 1e-8
+    np.testing.assert_allclose(one.utility_.weights, other.utility_.weights, atol=1e-6)
+    assert one.visible_.sentences == other.visible_.sentences
+    assert one.dropped_ == other.dropped_
+
+
+def test_any_number_of_partitions_gives_the_local_answer(client):
+    log = random_log(40_000, noise=0.1)
+    local = dl.UtilityLearner().fit(log)
+    with dl.DaskLog(log, client, partitions=7) as spread:
+        assert_same(dl.UtilityLearner().fit(spread), local)
+    for partitions in (1, 2, 65):  # sums of more than 64 parts are added on three levels
+        shuffled = log[np.random.default_rng(partitions).permutation(len(log))]
+        with dl.DaskLog(shuffled, client, partitions=partitions) as spread:
+            assert_same(dl.UtilityLearner().fit(spread), local)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"margin": "hamming"}, {"tie_epsilon": 0.1}, {"margin": TRUTH, "monotone": False}]
+)
+def test_every_variant_is_the_local_one(client, settings):
+    log = rich_log(3000)
+    local = dl.UtilityLearner(**settings).fit(log)
+    with dl.DaskLog(log, client, partitions=5) as spread:
+        assert_same(dl.UtilityLearner(**settings).fit(spread), local)
+
+
+@pytest.mark.parametrize(
+    ("loss", "n"), [("robust", 33_000), ("logistic", 3000), ("sigmoid", 3000), ("squared_hinge", 33_000)]
+)
+def test_gains_and_discounts_are_the_local_ones(client, loss, n):
+    log = rich_log(n, strength=np.random.default_rng(0).integers(1, 4, n))
+    local = dl.DCGLearner(loss=loss).fit(log)
+    with dl.DaskLog(log, client, partitions=4) as spread:
+        far = dl.DCGLearner(loss=loss).fit(spread)
+    # The squared hinge has corners in its slope, where L-BFGS stops within some 1e-6 of the minimum, here as there.
+    assert far.objective_ == pytest.approx(local.objective_, rel=1e-5 if loss == "squared_hinge" else 1e-9)
+    assert far.n_effective_ == pytest.approx(local.n_effective_, rel=1e-14)  # a sum of weights, here over four parts
+    assert far.dropped_ == local.dropped_
+    assert list(far.rater_error_) == list(local.rater_error_)
+    np.testing.assert_allclose(far.dcg_.gains, local.dcg_.gains, atol=1e-3)
+    np.testing.assert_allclose(far.dcg_.discounts, local.dcg_.discounts, atol=1e-3)
+
+
+def test_a_larger_scale_and_open_questions_reach_the_cluster(client, tmp_path, caplog):
+    caplog.set_level(logging.INFO, logger="dcglearn.parts.dask_log")
+    log = random_log(50)
+    with dl.DaskLog(log, client, n_grades=7) as spread:
+        assert [record.getMessage() for record in caplog.records] == [
+            f"pairs: 50, parts: 1, on the cluster {client.scheduler.address}"
+        ]
+        assert (spread.n_grades, dl.UtilityLearner().fit(spread).utility_.n_grades) == (7, 7)
+    log.save(tmp_path / "a.parquet")
+    log.to_polars().with_columns(winner=pl.lit("open")).write_parquet(tmp_path / "b.parquet")
+    with dl.DaskLog(tmp_path, client, partitions=2) as spread:
+        assert spread.dropped == {"open questions": 50}
+
+
+def test_the_bytes_do_not_depend_on_the_workers(client):
+    log = random_log(30_000, noise=0.1)
+    with dl.DaskLog(log, client, partitions=9) as spread:
+        two = dl.UtilityLearner().fit(spread).utility_.weights.tobytes()
+    with forked_workers(), dl.DaskLog(log, engine=1, partitions=9) as spread:
+        one = dl.UtilityLearner().fit(spread).utility_.weights.tobytes()
+    assert one == two
+
+
+@pytest.mark.posix
+def test_a_worker_killed_in_the_middle_changes_nothing(cluster, client):
+    log = random_log(60_000, noise=0.1)
+    with dl.DaskLog(log, client, partitions=20) as spread:
+        before = dl.UtilityLearner().fit(spread).utility_.weights.tobytes()
+        victim = next(iter(cluster.workers.values())).pid
+        passes = []
+
+        def kill() -> None:
+            while len(passes) < 2:
+                time.sleep(0.001)
+            os.kill(victim, signal.SIGKILL)
+
+        total = spread.parts.__class__.total
+
+        class Counted(spread.parts.__class__):
+            def mapped(self, function):
+                return Counted(self.client, super().mapped(function).futures)
+
+            def total(self, *arguments):
+                passes.append(1)
+                return total(self, *arguments)
+
+        spread.parts = Counted(client, spread.parts.futures)
+        killer = threading.Thread(target=kill)
+        killer.start()
+        after = dl.UtilityLearner().fit(spread).utility_.weights.tobytes()
+        killer.join()
+        assert len(passes) > 4
+    assert victim not in {worker.pid for worker in cluster.workers.values()}
+    assert before == after
+
+
+def test_parquet_and_tables_are_read_by_the_workers(client, tmp_path):
+    dd = pytest.importorskip("dask.dataframe")
+    log = rich_log(5000)
+    for i in range(4):
+        log[i * 1250 : (i + 1) * 1250].save(tmp_path / f"{i}.parquet")
+    local = dl.UtilityLearner().fit(log)
+    assert_same(dl.UtilityLearner().fit(tmp_path, engine=client), local)
+    assert_same(dl.UtilityLearner().fit(f"{tmp_path}/*.parquet", engine=client.scheduler.address), local)
+    table = dd.read_parquet(tmp_path)
+    assert_same(dl.UtilityLearner().fit(table, engine=client), local)
+    empty = table[table["weight"] > 1e9]
+    with dl.DaskLog(dd.concat([empty, table]), client) as spread:  # some partitions hold nothing
+        assert_same(dl.UtilityLearner().fit(spread), local)
+    with dl.DaskLog(table.repartition(npartitions=1), client) as giant:
+        assert_same(dl.UtilityLearner().fit(giant), local)
+
+
+def save(folder, **logs):
+    for name, log in logs.items():
+        log.save(folder / f"{name}.parquet")
+
+
+def test_partitions_that_do_not_go_together_are_named(client, tmp_path):
+    ten, eight = random_log(10), random_log(10)
+    save(tmp_path, a=ten, b=Preferences(eight.preferred[:, :8], eight.other[:, :8]))
+    with pytest.raises(InputError, match=r"b\.parquet holds lists of 8 positions, .*a\.parquet of 10"):
+        dl.DaskLog(tmp_path, client, partitions=2)
+    with pytest.raises(InputError, match=r"b\.parquet holds lists of 8 positions, .*a\.parquet of 10"):
+        dl.UtilityLearner().fit(tmp_path, engine=client)
+    with pytest.raises(InputError, match=r"a\.parquet, row 1: a holds the grade 4, outside -1\.\.2"):
+        dl.UtilityLearner(n_grades=3).fit(tmp_path / "a.parquet", engine=client)
+
+
+def test_a_damaged_file_is_named(client, tmp_path):
+    save(tmp_path, good=random_log(1000), bad=random_log(1000, seed=1))
+    content = bytearray((tmp_path / "bad.parquet").read_bytes())
+    content[10 : len(content) // 2] = os.urandom(len(content) // 2 - 10)
+    (tmp_path / "bad.parquet").write_bytes(content)
+    with pytest.raises(InputError, match=r"bad\.parquet: damaged in the rows from 1 on"):
+        dl.UtilityLearner().fit(tmp_path, engine=client)
+    (tmp_path / "bad.parquet").write_bytes(content[:-20])
+    with pytest.raises(InputError, match=r"bad\.parquet: not a Parquet file, or a truncated one"):
+        dl.UtilityLearner().fit(tmp_path, engine=client)
+
+
+def test_workers_without_the_package_or_with_another_version_are_refused(client, monkeypatch):
+    monkeypatch.setattr("dcglearn.foundation.cluster.__version__", "0.0.1")
+    with pytest.raises(
+        InputError, match=r"worker tcp://.* has dcglearn 0\.1\.0, this process 0\.0\.1: install the same"
+    ):
+        check_versions(client)
+    monkeypatch.undo()
+    with (
+        cluster_of(1) as bare,
+        distributed.Client(bare) as other,
+    ):
+        # What Python itself does when a module cannot be found.
+        other.run(exec, "import sys; sys.modules['dcglearn'] = None")
+        with pytest.raises(InputError, match=r"lacks a package .*install dcglearn"):
+            dl.UtilityLearner().fit(random_log(10), engine=other)
+
+
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [
+        (0, "is not a Dask client"),
+        (True, "is not a Dask client"),
+        (2.5, "is not a Dask client"),
+        ("tcp://127.0.0.1:1", "no Dask scheduler"),
+    ],
+)
+def test_engines_that_are_none_are_refused(engine, words, monkeypatch):
+    monkeypatch.setattr("dcglearn.foundation.cluster.CONNECT", 0.5)
+    with pytest.raises(InputError, match=words):
+        dl.UtilityLearner().fit(random_log(10), engine=engine)
+
+
+def test_logs_that_cannot_be_spread_are_refused(client):
+    log = Preferences.from_documents([["x", "y"]], [["y", "x"]])
+    with pytest.raises(InputError, match="leave engine= out"):
+        dl.UtilityLearner().fit(log, engine=client)
+    with pytest.raises(InputError, match='solver="cvxpy" needs the whole log'):
+        dl.UtilityLearner(solver="cvxpy").fit(random_log(10), engine=client)
+    with pytest.raises(InputError, match="nothing to learn from"):
+        dl.UtilityLearner().fit(Preferences([[1, 0]], [[1, 0]]), engine=client)
+    with pytest.raises(InputError, match="more than 7 distinct strengths"):
+        dl.DCGLearner().fit(random_log(50, strength=np.arange(1.0, 51)), engine=client)
+
+
+def test_a_cluster_without_workers_is_waited_for_and_then_given_up(monkeypatch):
+    monkeypatch.setattr("dcglearn.foundation.cluster.PATIENCE", 0.5)
+    with (
+        cluster_of(0) as empty,
+        distributed.Client(empty) as other,
+        pytest.raises(ClusterLost, match=r"no worker is left, and none came"),
+    ):
+        dl.UtilityLearner().fit(random_log(10), engine=other)
+
+
+def test_folds_and_bootstraps_are_the_local_ones(client):
+    log = random_log(300, noise=0.1)
+    near, far = (dl.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0, engine=engine) for engine in (None, client))
+    np.testing.assert_array_equal(near.mean, far.mean)
+    here, there = (dl.bootstrap_bands(log, n_resamples=6, engine=engine) for engine in (None, client))
+    np.testing.assert_array_equal(here.gains, there.gains)
+
+
+def test_a_lost_scheduler_leaves_a_checkpoint_that_goes_on_to_the_same_bytes(tmp_path, client):
+    log = random_log(20_000, noise=0.1)
+    file = tmp_path / "fit.checkpoint"
+    with dl.DaskLog(log, client, partitions=10) as spread:
+        whole = dl.UtilityLearner().fit(spread).utility_.weights.tobytes()
+    with cluster_of(1) as cluster, distributed.Client(cluster, timeout=2) as doomed:
+        spread = dl.DaskLog(log, doomed, partitions=10)
+        total = type(spread.parts).total
+
+        class Doomed(type(spread.parts)):
+            n = 0
+
+            def mapped(self, function):
+                return Doomed(self.client, super().mapped(function).futures)
+
+            def total(self, *arguments):
+                Doomed.n += 1
+                if Doomed.n == 4:
+                    cluster.close()
+                return total(self, *arguments)
+
+        spread.parts = Doomed(doomed, spread.parts.futures)
+        with pytest.raises(ClusterLost, match=r"was lost.*resume"):
+            dl.UtilityLearner().fit(spread, checkpoint=file)
+    with dl.DaskLog(log, client, partitions=10) as again:
+        resumed = dl.UtilityLearner().fit(again, checkpoint=file, resume=True)
+    assert resumed.utility_.weights.tobytes() == whole
+
+
+def test_an_answer_without_workers_is_asked_for_again():
+    """The client's own periodic call may come in between."""
+    from dcglearn.foundation.cluster import scheduler_of
+
+    class Client:
+        answers = [{"n_workers": 2, "workers": {}}, {"n_workers": 2, "workers": {"a": 1, "b": 2}}, {}]  # noqa: RUF012
+
+        def scheduler_info(self, n_workers):
+            assert n_workers == -1
+            return self.answers.pop(0)
+
+    client = Client()
+    assert len(scheduler_of(client)["workers"]) == 2
+    assert scheduler_of(client) == {}

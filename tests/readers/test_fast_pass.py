@@ -1,0 +1,270 @@
+"""The fast pass agrees with the careful one on every log."""
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.readers import fast_pass
+from dcglearn.readers.readers import read_preferences
+from tests.logs.log_files import columns, quick, write
+
+
+def outcome(read, path, **options):
+    """What a reader returns or says, to compare passes by."""
+    try:
+        return columns(read(path, **options))
+    except InputError as error:
+        return str(error)
+
+
+def both_passes(read, path, **options):
+    fast = outcome(read, path, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fast_pass, "read_fast", lambda *_: None)
+        return fast, outcome(read, path, **options)
+
+
+HOSTILE = st.sampled_from(
+    [
+        *[
+            "null",
+            "true",
+            "2.5",
+            "3.0",
+            "-0",
+            "-0.0",
+            "1e0",
+            "1e2",
+            '"3"',
+            '""',
+            '"u"',
+            "NaN",
+            "[1]",
+            "[]",
+            "{}",
+            '{"a":1}',
+            "1e400",
+            "127",
+            "128",
+            "300",
+            "-1",
+            "-2",
+            "99999999999999999999",
+            "01",
+            "+1",
+            ".5",
+            "5.",
+            '"a"',
+            '"tie"',
+            '"é"',
+            '":"',
+            "[[1]]",
+            '["a"]',
+            "'a'",
+            "0.1",
+            '"A"',
+        ],
+        '"\\ud800"',
+        '"\\u0061"',
+        '"x\\"a\\":1"',
+        '"a\x01"',
+        '"\x7f"',
+        '"b" ',
+    ]
+)
+GRADES = st.lists(st.integers(-1, 4).map(str) | st.just("null"), min_size=2, max_size=2).map(
+    lambda grades: "[" + ",".join(grades) + "]"
+)
+PLAIN = {
+    "a": GRADES,
+    "b": GRADES,
+    "winner": st.sampled_from(['"a"', '"b"', '"tie"', '"LEFT"']),
+    "weight": st.sampled_from(["1", "0.25", "1e3", "123456789.123456789e-5"]),
+    "strength": st.sampled_from(["2", "0.3"]),
+    "margin": st.sampled_from(["0", "-1.5"]),
+    "query": st.sampled_from(['"q1"', '"true"', '""', '"x:y"']),
+    "rater": st.sampled_from(["1", "-5", "12345678901234567890"]),
+    "z": st.sampled_from(["1", '"k"', "[1, 2]"]),
+}
+KEYS = st.sampled_from([*PLAIN, "left", "A", "Weight", "user", r"\u0061", "a ", "z2"])
+
+
+@st.composite
+def json_logs(draw):
+    keys = ["a", "b", "winner", *draw(st.lists(st.sampled_from(sorted(PLAIN)[2:8]), unique=True, max_size=4))]
+    keys = list(dict.fromkeys(keys))
+    lines = []
+    for _ in range(draw(st.integers(1, 4))):
+        pairs = [[key, draw(PLAIN[key])] for key in keys]
+        lines.append(pairs)
+    for _ in range(draw(st.integers(0, 2))):
+        pairs = draw(st.sampled_from(lines))
+        at = draw(st.integers(0, len(pairs) - 1))
+        match draw(st.integers(0, 4)):
+            case 0:
+                pairs[at][1] = draw(HOSTILE)
+            case 1:
+                pairs[at][1] = f"[{draw(HOSTILE)}, {draw(HOSTILE)}]"
+            case 2:
+                pairs[at][0] = draw(KEYS)
+            case 3:
+                pairs.insert(at, [draw(KEYS), draw(HOSTILE | GRADES)])
+            case 4 if len(pairs) > 1:
+                del pairs[at]
+    colon = draw(st.sampled_from([":", ": ", ": ", " :", "\t:", ":  "]))
+    texts = ["{" + ", ".join(f'"{key}"{colon}{value}' for key, value in pairs) + "}" for pairs in lines]
+    texts = [
+        draw(st.sampled_from([t, t, t, t, t, t, t + "\r", " " + t, t + "\n", t[:-1], t + t, "\x0c" + t])) for t in texts
+    ]
+    data = "\n".join(texts).encode()
+    return draw(st.sampled_from([data, data, data, data + b"\n", b"\xef\xbb\xbf" + data, data.replace(b"k", b"\xe9")]))
+
+
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "depth": st.integers(1, 3),
+        "pad": st.booleans(),
+        "n_grades": st.just(4),
+        "scale": st.just(["x", "u", "3"]),
+    },
+).filter(lambda options: not {"n_grades", "scale"} <= set(options))
+
+
+@quick
+@given(json_logs(), OPTIONS)
+def test_fast_json_agrees(tmp_path, data, options):
+    fast, careful = both_passes(read_preferences, write(tmp_path, "x.jsonl", data), **options)
+    assert fast == careful
+
+
+TOKENS = st.lists(
+    st.sampled_from(["0", "1", "3", "4", "-1", "02", "+1", "3.0", "2.5", "u", "", "é", "٣", "127", "300", "1e0"]),
+    min_size=1,
+    max_size=3,
+)
+TEXT_LISTS = st.tuples(
+    st.sampled_from([" ", "|", ",", ", ", "  "]), TOKENS, st.sampled_from(["{}", "[{}]", "[{}", '"{}"'])
+).map(lambda x: x[2].format(x[0].join(x[1])))
+PLAIN_LISTS = st.tuples(st.integers(-1, 4), st.integers(0, 12)).map(lambda x: f"{x[0]} {x[1]}")
+WORDS = [
+    "a",
+    "b",
+    "tie",
+    " a",
+    "A\x1f",
+    "",
+    "x",
+    "1",
+    "0",
+    "-1",
+    "1.5",
+    "1e3",
+    "nan",
+    "inf",
+    "1_0",
+    '"a"',
+    '"',
+    "a\r",
+    "\x00",
+    ".5",
+    "5.",
+    "00.10",
+]
+
+
+@quick
+@given(st.data())
+def test_fast_text_agrees(tmp_path, data):
+    draw = data.draw
+    delimiter = draw(st.sampled_from([",", "\t"]))
+    names = ["a", "b", "winner", *draw(st.lists(st.sampled_from(["weight", "margin", "rater", "z", "z"]), max_size=3))]
+    plain = {"a": PLAIN_LISTS, "b": PLAIN_LISTS, "winner": st.sampled_from(["a", "b", "tie"])}
+    rows = [
+        [draw(plain.get(name, st.sampled_from(["1", "2.5"]))) for name in names] for _ in range(draw(st.integers(0, 4)))
+    ]
+    for _ in range(draw(st.integers(0, 2)) if rows else 0):
+        row = draw(st.sampled_from(rows))
+        match draw(st.integers(0, 3)):
+            case 0:
+                row[draw(st.integers(0, len(row) - 1))] = draw(TEXT_LISTS)
+            case 1:
+                row[draw(st.integers(0, len(row) - 1))] = draw(st.sampled_from(WORDS))
+            case 2 if len(row) > 1:
+                row.pop()
+            case 3:
+                row.append(draw(st.sampled_from(WORDS)))
+    end = draw(st.sampled_from(["\n", "\n", "\n", "\r\n", "\n\n", "\r"]))
+    text = end.join(delimiter.join(row) for row in [names, *rows]) + draw(st.sampled_from(["", "\n"]))
+    fast, careful = both_passes(read_preferences, write(tmp_path, "x.csv", text), **draw(OPTIONS))
+    assert fast == careful
+
+
+CELLS = st.sampled_from(["0", "3", "-1", "12"] * 6 + ["3 2", "", " 4", "[1]", "u", "300", "2.0", "x", "1|2", "-2"])
+NUMBERED = st.sampled_from(
+    [["1", "2"], ["0", "1", "2"], ["1"], ["0", "1"], ["1", "2", "open"], ["1", "a"], ["1", "2.0"]]
+)
+
+
+@settings(quick, max_examples=80)
+@given(st.data())
+def test_fast_wide_tables_and_numbers_agree(tmp_path, data):
+    words, separator = data.draw(NUMBERED), data.draw(st.sampled_from(",;"))
+    n = data.draw(st.integers(1, 4))
+    rows = [[*(data.draw(CELLS) for _ in range(4)), words[i % len(words)]] for i in range(n)]
+    text = "\n".join(separator.join(row) for row in [["a1", "a2", "b1", "b2", "winner"], *rows])
+    options = data.draw(OPTIONS)
+    fast, careful = both_passes(read_preferences, write(tmp_path, "x.csv", text), **options)
+    assert fast == careful
+    frame = pl.DataFrame(rows, schema=["a1", "a2", "b1", "b2", "winner"], orient="row")
+    cells = frame.with_columns(pl.all().cast(pl.Int64, strict=False))
+    for table in (frame, cells):
+        fast, careful = both_passes(read_preferences, table, **options)
+        assert fast == careful
+    text = "\n".join(
+        f'{{"a1": {a}, "b1": {b}, "winner": ' + data.draw(st.sampled_from([w, w, w, f'"{w}"', "true", "1.5"])) + "}"
+        for a, _, b, _, w in ([x if x.isdecimal() else "1" for x in row] for row in rows)
+    )
+    fast, careful = both_passes(read_preferences, write(tmp_path, "x.jsonl", text), **options)
+    assert fast == careful
+
+
+@settings(quick, max_examples=150)
+@given(st.data())
+def test_fast_parquet_agrees(tmp_path, data):
+    lists = st.sampled_from(
+        [
+            [[1, 2], [0, 3]],
+            [[1, None], [0, -1]],
+            [[1.0, 2.5], [0, 1]],
+            [[1.0, 2.0]] * 2,
+            [["1", "u"]] * 2,
+            ["1 2", "[0, 3]"],
+            [[True, False]] * 2,
+            [None, [1, 2]],
+            [[], [1, 2]],
+            [[1, 300], [0, 1]],
+            [[1], [1, 2]],
+            [1, 2],
+            [[[1]], [[2]]],
+        ]
+    )
+    labels = st.sampled_from([["x", None], [None, None], [1, 2], [True, False], [1.5, 2.0], ["", ""], ["x" * 300, "y"]])
+    numbers = st.sampled_from(
+        [[1, 2], [0.5, None], [None, None], [True, True], ["2", "0.5"], [float("nan"), 1], [0, 1]]
+    )
+    frame = pl.DataFrame(
+        {
+            "a": data.draw(lists),
+            "b": data.draw(lists),
+            "winner": data.draw(st.sampled_from([["a", "b"], ["tie", "Left"], ["a", None], [1, 2], ["c", "a"]])),
+            "rater": data.draw(labels),
+            "weight": data.draw(numbers),
+            "margin": data.draw(numbers),
+        }
+    )
+    frame.write_parquet(tmp_path / "x.parquet")
+    fast, careful = both_passes(read_preferences, tmp_path / "x.parquet", **data.draw(OPTIONS))
+    assert fast == careful

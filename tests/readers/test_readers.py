@@ -1,0 +1,368 @@
+"""Logs from files: every format, and every bad line named."""
+
+import csv
+import gzip
+import io
+import json
+import shutil
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.preferences import Preferences
+from dcglearn.readers import read_table
+from dcglearn.readers.ratings import read_ratings
+from dcglearn.readers.readers import read_preferences
+from tests.logs.log_files import columns, write
+
+GOOD = '{"a": [3, 2, 0], "b": [2, 3, 0], "winner": "a"}\n'
+
+
+def is_fast(monkeypatch, read, path, **options):
+    def careful(*_):
+        raise AssertionError("the careful pass was asked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(read_table, "read_carefully", careful)
+        return read(path, **options)
+
+
+FULL = Preferences(
+    [[3, 2, 0], [1, -1, 0], [0, 0, 0]],
+    [[2, 3, 0], [1, 1, 1], [0, 0, 0]],
+    n_grades=5,
+    weight=[1.5, 2, 1e-3],
+    tie=[False, True, False],
+    strength=[1, 2, 3],
+    margin=[0.5, -1, 0],
+    rater=["ann", "b,ob", "7"],
+    query=["q1", "é", "q 3"],
+)
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.ndjson", "log.parquet", "log"])
+def test_saved_log_reads_back(tmp_path, monkeypatch, name):
+    FULL.save(tmp_path / name)
+    assert columns(is_fast(monkeypatch, read_preferences, tmp_path / name, n_grades=5)) == columns(FULL)
+
+
+def as_text(log, delimiter, mark):
+    out = io.StringIO()
+    table = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    table.writerow(["Left", "RIGHT", "Preference", "qid", "judge", "count", "strength", "margin", "other", "other"])
+    for i in range(len(log)):
+        lists = [mark.format(*x) for x in (log.preferred[i].tolist(), log.other[i].tolist())]
+        winner = "draw" if log.tie[i] else "LEFT"
+        values = [x[i] for x in (log.query, log.rater, log.weight, log.strength, log.margin)]
+        table.writerow([*lists, winner, *values, "x", ""])
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+@pytest.mark.parametrize("mark", ["{} {} {}", "[{}, {}, {}]", "{}|{}|{}", "[{},{},{}]"])
+def test_text_formats(tmp_path, delimiter, mark):
+    path = write(tmp_path, "log.csv" if delimiter == "," else "log.tsv", as_text(FULL, delimiter, mark))
+    assert columns(read_preferences(path, 5)) == columns(FULL)
+
+
+def test_plain_text_is_fast(tmp_path, monkeypatch):
+    text = as_text(FULL[[0, 2]], "\t", "[{}, {}, {}]")
+    path = write(tmp_path, "log.txt", text)
+    assert columns(is_fast(monkeypatch, read_preferences, path, n_grades=5)) == columns(FULL[[0, 2]]) | {"tie": None}
+
+
+def test_parquet_of_text_lists(tmp_path):
+    frame = pl.DataFrame({"a": ["3 2 0"], "b": ["[2, u, 0]"], "winner": ["b"], "rater": [7], "weight": ["2"]})
+    frame.write_parquet(tmp_path / "x.parquet")
+    log = read_preferences(tmp_path / "x.parquet")
+    assert (log.preferred.tolist(), log.other.tolist()) == ([[2, -1, 0]], [[3, 2, 0]])
+    assert (log.rater.tolist(), log.weight.tolist(), log.preferred.dtype) == (["7"], [2.0], np.int8)
+
+
+@pytest.mark.parametrize("text", [GOOD * 3, "left\tright\twinner\n3 2 0\t2 3 0\ta\n" + "3|2|0\t2|3|0\tb\n" * 2])
+def test_compression_standard_input_and_unknown_suffixes(tmp_path, monkeypatch, text):
+    suffix = ".jsonl" if text[0] == "{" else ".tsv"
+    expected = columns(read_preferences(write(tmp_path, "x" + suffix, text)))
+    zipped = write(tmp_path, f"x{suffix}.gz", gzip.compress(text.encode(), mtime=0))
+    assert columns(read_preferences(zipped)) == expected
+    for name in ("x.log", "y" + suffix):
+        assert columns(read_preferences(write(tmp_path, name, "\ufeff" + text.replace("\n", "\r\n")))) == expected
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"\n " + text.encode())))
+    assert columns(read_preferences("-")) == expected
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"{}")))
+    with pytest.raises(InputError, match="standard input, line 1"):
+        read_preferences("-")
+
+
+@pytest.mark.skipif(shutil.which("zstd") is None, reason="needs the zstd program to make a .zst file")
+def test_zstd(tmp_path):
+    text = GOOD + "\n" + GOOD.replace("3, 2", "1, 2") + "\r\n \n" + GOOD
+    path = write(tmp_path, "x.jsonl", text)
+    subprocess.run(["zstd", "-q", str(path)], check=True)
+    packed = tmp_path / "x.jsonl.zst"
+    assert columns(read_preferences(packed)) == columns(read_preferences(path))
+    bad = write(tmp_path, "bad.jsonl", GOOD + "\n\n\n" + GOOD.replace('"a"}', '"c"}'))
+    subprocess.run(["zstd", "-q", str(bad)], check=True)
+    with pytest.raises(InputError, match=r"bad.jsonl.zst, line 5: winner is 'c'"):
+        read_preferences(tmp_path / "bad.jsonl.zst")
+    whole = packed.read_bytes()
+    with pytest.raises(InputError, match=r"short.jsonl.zst: cannot be decompressed .* truncated"):
+        read_preferences(write(tmp_path, "short.jsonl.zst", whole[:-4]))
+
+
+def line(**values):
+    return json.dumps({"a": [3, 2, 0], "b": [2, 3, 0], "winner": "a"} | values)
+
+
+BAD_LINES = {
+    line(winner="c"): "winner is 'c'; use a, b or tie",
+    line(winner=1): "winner is 1; use a, b or tie",
+    line(winner=None): "winner is missing",
+    line(a=[1, 2.5, 0]): r"a holds the grade 2.5, which is not an integer; use null or -1",
+    '{"a": [NaN, 1, 0], "b": [1, 2, 3], "winner": "a"}': "not valid JSON .*NaN",
+    '{"a": [1e400, 1, 0], "b": [1, 2, 3], "winner": "a"}': "a holds the grade inf, which is not an integer",
+    line(a=[True, 0, 0]): "a holds True, which is not a grade; grades are integers, 0 = worst",
+    line(b=["Good", 0, 0]): r"b holds the grade name 'Good'; pass scale= \(--scale Bad,Fair,Good\)",
+    line(b=["3", 0, 0]): "b holds the text '3'; write the grade as a number, without quotes",
+    line(a=[-2, 0, 0]): r"a holds the grade -2, outside -1..4; raise n_grades=5 \(--grades\)",
+    line(a=[5, 0, 0]): r"a holds the grade 5, outside -1..4; raise n_grades=5 \(--grades\)",
+    line(a=[10**5000 // 10**900, 0, 0]): "outside -1..4|not valid JSON",
+    line(a=[[1], 0, 0]): r"a holds \[1\], which is not a grade",
+    line(a=[]): "a is an empty list; leave the line out",
+    line(a=3): "a is 3, not a list of grades such as",
+    line(a=None): "a is missing",
+    line(a=[1, 2]): r"a has 2 grades, expected 3 as on line 1; pass pad=True \(--pad\)",
+    line(b=[1, 2, 3, 4]): r"b has 4 grades, expected 3 .*depth= \(--depth\) to cut",
+    line(weight=0): "weight is 0; it must be positive",
+    line(weight=-1.5): "weight is -1.5; it must be positive",
+    line(weight="2"): "weight is '2', which is not a number",
+    line(strength=True): "strength is True, which is not a number",
+    line(strength=0): "strength is 0; it must be positive",
+    line(margin=1): "margin 1: give it on every line or on none",
+    line(rater=1.5): "rater is 1.5; use text or an integer",
+    line(query="x" * 300): "query .* is longer than 200 characters; use a short identifier",
+    line(query="\ud800"): r"query is '\\ud800'; use plain text",
+    line(left=[1, 1, 1]): "a and left both give the 'a' of a line; rename or drop one",
+    line()[:-1] + ', "a": [1, 1, 1]}': "the key 'a' occurs twice; keep one",
+    '{"a": [1, 2, 3], "b": [1, 2, 3]}': r"no 'winner' \(accepted names: winner, preferred, .*\); found a, b",
+    "[1, 2]": "a JSON list, expected an object",
+    "null": "a JSON NoneType, expected an object",
+    "[" * 100_000: "not valid JSON",
+    '{"a": [3, 2, 0], "b": [2, 3': "not valid JSON .*one object a line",
+    "\x00\x01\x02": "not valid JSON",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_LINES.items(), ids=range(len(BAD_LINES)))
+def test_bad_line_is_named(tmp_path, text, message):
+    path = write(tmp_path, "x.jsonl", GOOD + "\n" + GOOD + text + "\n" + GOOD)
+    with pytest.raises(InputError, match=rf"x\.jsonl, line 4: .*({message})"):
+        read_preferences(path, n_grades=5)
+    log = read_preferences(path, n_grades=5, skip_bad=tmp_path / "bad.jsonl")
+    assert len(log) == 3
+    assert (tmp_path / "bad.jsonl").read_text() == text + "\n"
+    assert log.dropped["bad lines"] == 1
+    assert any(reason.startswith("line 4: ") for reason in log.dropped)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("3 2 0,2 3 0", "2 fields where the header has 4; write lists as 3 2 0"),
+        ("[3, 2, 0],2 3 0,a,1", "6 fields where the header has 4"),
+        ('"3 2 0,2 3 0,a,1', "not a line of CSV"),
+        ('"3 2 0"x,2 3 0,a,1', "not a line of CSV"),
+        ("3 2 0,2 3 0,A.,1", "winner is 'A.'; use a, b or tie"),
+        ("3 2.5 0,2 3 0,a,1", "a holds the grade 2.5"),
+        ("3 x 0,2 3 0,a,1", "a holds the grade name 'x'; pass scale="),
+        ("3 nan 0,2 3 0,a,1", "a holds the grade name 'nan'"),
+        ("3 127 0,2 3 0,a,1", "a holds the grade 127, outside -1..126; at most 127"),
+        ("3 1_0 0,2 3 0,a,1", "a holds the grade name '1_0'"),
+        (",2 3 0,a,1", "a is missing"),
+        ("[],2 3 0,a,1", "a is an empty list|a has 1 grade"),
+        ("3 2 0,2 3 0,a,nan", "weight is 'nan', which is not a number"),
+        ("3 2 0,2 3 0,a,1e999", "weight is inf, which is not a finite number"),
+        ("3 2 0,2 3 0,a,-0", "weight is -0; it must be positive"),
+    ],
+)
+def test_bad_row_of_text_is_named(tmp_path, row, message):
+    header = "left,right,winner,weight\n"
+    good = "3 2 0,2 3 0,b,1\n"
+    path = write(tmp_path, "x.csv", header + good + row + "\n" + good)
+    with pytest.raises(InputError, match=rf"x\.csv, line 3: ({message})"):
+        read_preferences(path)
+    side = tmp_path / "bad.csv"
+    assert read_preferences(path, skip_bad=side).dropped["bad lines"] == 1
+    assert side.read_text() == header + row + "\n"
+    side.write_text(side.read_text().replace(row, "3 2 0,2 3 0,a,1"))
+    assert len(read_preferences(side)) == 1
+
+
+def test_latin_1_names_the_line(tmp_path):
+    path = write(tmp_path, "x.csv", "a,b,winner,rater\n1 2,2 1,a,x\n1 2,2 1,a,René\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"x\.csv, line 3: byte 0xe9 is not UTF-8 text; save the file as UTF-8"):
+        read_preferences(path)
+    assert read_preferences(path, skip_bad=tmp_path / "bad").dropped["bad lines"] == 1
+    assert (tmp_path / "bad").read_bytes().endswith(b"Ren\xe9\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.jsonl", b"", "x.jsonl is empty"),
+        ("x.csv", b"\n \r\n\n", "x.csv is empty"),
+        ("x.csv", b"a,b,winner\n", "x.csv: nothing after the header"),
+        ("x.csv", b"a,b,winner\n\n\n", "x.csv: nothing after the header"),
+        ("x.csv", b"left;right;winner\n", "x.csv: nothing after the header"),
+        (
+            "x.csv",
+            b"left:right\n",
+            r"no 'a' \(accepted names: a, left, .*\); found left:right; separate the columns",
+        ),
+        ("x.tsv", b"a\tleft\tb\twinner\n", "line 1: a and left both give the 'a'"),
+        ("x.csv", b'a,"b,winner\n', "line 1: not a line of CSV"),
+        ("x.jsonl", GOOD.encode("utf-16"), "x.jsonl is UTF-16 text; save it as UTF-8"),
+        ("x.jsonl", GOOD.encode("utf-16-le"), "x.jsonl, line 1: not valid JSON"),
+        ("x.bin", bytes(range(256)), "x.bin: line 1"),
+        ("x.parquet", bytes(range(256)), "x.parquet: not a Parquet file"),
+        ("x.parquet", b"PAR1" + bytes(range(256)), "x.parquet: not a Parquet file, or a truncated one"),
+        ("x.jsonl.gz", gzip.compress(GOOD.encode(), mtime=0)[:-5], "x.jsonl.gz: cannot be decompressed .* truncated"),
+        ("x.jsonl.gz", b"\x1f\x8bgarbage, not gzip", "x.jsonl.gz: cannot be decompressed"),
+        ("x.json", b"[" + GOOD.encode(), "x.json: not valid JSON .*expected an array of objects"),
+        ("x.json", b"[1]", "x.json, record 1: 1 is not an object with names and values"),
+    ],
+)
+def test_bad_file_is_named(tmp_path, name, content, message):
+    with pytest.raises(InputError, match=message):
+        read_preferences(write(tmp_path, name, content))
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_missing_file_folder_and_empty_parquet(tmp_path):
+    with pytest.raises(InputError, match="nowhere does not exist; check the name"):
+        read_preferences(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="is a folder; name a file in it"):
+        read_ratings(tmp_path)
+    pl.DataFrame({"a": [[1]], "b": [[1]], "winner": ["a"]}).clear().write_parquet(tmp_path / "x.parquet")
+    with pytest.raises(InputError, match="is empty; expected one judgement a row"):
+        read_preferences(tmp_path / "x.parquet")
+    pl.DataFrame({"a": [[1]], "x": [1]}).write_parquet(tmp_path / "y.parquet")
+    with pytest.raises(InputError, match=r"y.parquet: no 'b' .*found a, x"):
+        read_preferences(tmp_path / "y.parquet")
+
+
+def test_one_bad_line_in_100_000(tmp_path):
+    lines = [GOOD] * 100_000
+    lines[76_542] = line(a=[3, 2, "Fair"]) + "\n"
+    with pytest.raises(InputError, match=r"line 76543: a holds the grade name 'Fair'; pass scale="):
+        read_preferences(write(tmp_path, "x.jsonl", "".join(lines)))
+
+
+def test_skip_bad_leaves_nothing_half_written(tmp_path):
+    path = write(tmp_path, "x.jsonl", "nonsense\n" + GOOD)
+    only_bad = write(tmp_path, "y.jsonl", "nonsense\n" * 5)
+    with pytest.raises(InputError, match=r"y.jsonl: no good line; line 1: not valid JSON"):
+        read_preferences(only_bad, skip_bad=tmp_path / "bad")
+    with pytest.raises(InputError, match="would replace the log itself"):
+        read_preferences(path, skip_bad=path)
+    with pytest.raises(InputError, match="does not exist; make it first"):
+        read_preferences(path, skip_bad=tmp_path / "no" / "bad")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["x.jsonl", "y.jsonl"]
+    good = write(tmp_path, "good.jsonl", GOOD)
+    assert read_preferences(good, skip_bad=tmp_path / "bad").dropped == {}
+    assert not (tmp_path / "bad").exists()
+    log = read_preferences(write(tmp_path, "z.jsonl", "x\n" * 9 + GOOD), skip_bad=tmp_path / "bad")
+    assert log.dropped["bad lines"] == 9
+    assert len(log.dropped) == 4  # the count and the first three reasons
+
+
+def test_skipped_parquet_rows_are_json_lines(tmp_path):
+    frame = pl.DataFrame({"left": [[1, 2], [1, 9]], "right": [[2, 1], [1, 0]], "label": ["a", "b"], "x": ["é", "y"]})
+    frame.write_parquet(tmp_path / "x.parquet")
+    with pytest.raises(InputError, match=r"x.parquet, row 2: a holds the grade 9"):
+        read_preferences(tmp_path / "x.parquet", 3)
+    assert len(read_preferences(tmp_path / "x.parquet", 3, skip_bad=tmp_path / "bad.jsonl")) == 1
+    assert read_preferences(tmp_path / "bad.jsonl").other.tolist() == [[1, 9]]
+
+
+def test_winner_swaps_and_equal_lists_stay(tmp_path):
+    rows = [line(winner="b"), line(winner="Right"), line(winner="EQUAL"), line(b=[3, 2, 0])]
+    log = read_preferences(write(tmp_path, "x.jsonl", "\n".join(rows)))
+    assert log.preferred.tolist() == [[2, 3, 0], [2, 3, 0], [3, 2, 0], [3, 2, 0]]
+    assert log.tie.tolist() == [False, False, True, False]
+    assert read_preferences(write(tmp_path, "y.jsonl", GOOD)).tie is None
+
+
+def test_unknown_grades_and_scale(tmp_path):
+    rows = line(a=["perfect", None, "u"], b=["-", ".", ""]) + "\n" + line(a=[3.0, "FAIR ", -1], b=[0, 1, 4])
+    scale = ["Bad", "Fair", "Good", "Excellent", "Perfect"]
+    log = read_preferences(write(tmp_path, "x.jsonl", rows), scale=scale)
+    assert log.preferred.tolist() == [[4, -1, -1], [3, 1, -1]]
+    assert log.other.tolist() == [[-1, -1, -1], [0, 1, 4]]
+    assert (log.n_grades, log.grade_names) == (5, tuple(scale))
+    text = "a,b,winner\nGood|Bad|u,2|0|,a\nGood - 1,2 null 0,b\n"
+    log = read_preferences(write(tmp_path, "x.csv", text), scale=scale)
+    assert log.preferred.tolist() == [[2, 0, -1], [2, -1, 0]]
+    with pytest.raises(InputError, match=r"line 1: a holds 'Poor', not a grade of the scale Bad, Fair"):
+        read_preferences(write(tmp_path, "y.jsonl", line(a=["Poor"])), scale=scale)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scale": "Bad,Good"}, "must be a list of grade names"),
+        ({"scale": ["Bad", "bad "]}, "each by a different name"),
+        ({"scale": []}, "must name every grade"),
+        ({"scale": ["Bad", "Good"], "n_grades": 3}, "names 2 grades, but n_grades=3"),
+        ({"n_grades": 0}, "n_grades=0: give 1 to 127"),
+        ({"depth": 0}, "depth=0: give 1 or more"),
+        ({"depth": 2.0}, "depth=2.0 is not an integer"),
+    ],
+)
+def test_bad_options(tmp_path, options, message):
+    with pytest.raises(InputError, match=message):
+        read_preferences(write(tmp_path, "x.jsonl", GOOD), **options)
+
+
+def test_depth_and_padding(tmp_path):
+    path = write(tmp_path, "x.jsonl", line(a=[1], b=[1, 2, 3]) + "\n" + line(a=[1, 2], b=[3]))
+    with pytest.raises(InputError, match="line 1: b has 3 grades, expected 1; pass pad=True"):
+        read_preferences(path)
+    with pytest.raises(InputError, match="line 1: a has 1 grade, expected 2; pass pad=True"):
+        read_preferences(path, depth=2)
+    assert read_preferences(path, pad=True).preferred.tolist() == [[1, -1, -1], [1, 2, -1]]
+    assert read_preferences(path, pad=True, depth=2).other.tolist() == [[1, 2], [3, -1]]
+    assert read_preferences(path, pad=True, depth=5).depth == 5
+    assert read_preferences(path, depth=1).other.tolist() == [[1], [3]]
+
+
+def test_missing_values(tmp_path):
+    rows = [line(weight=2, strength=None, rater=None, query=5), line(strength=3), line(margin=None, rater="")]
+    log = read_preferences(write(tmp_path, "x.jsonl", "\n".join(rows)))
+    assert (log.weight.tolist(), log.strength.tolist(), log.query.tolist()) == ([2, 1, 1], [1, 3, 1], ["5", "", ""])
+    assert log.rater is None
+    assert log.margin is None
+
+
+def test_the_kind_of_a_tie_stays_in_the_log(tmp_path):
+    lines = [
+        {"a": [1, 0], "b": [0, 1], "winner": "a"},
+        {"a": [1, 1], "b": [1, 0], "winner": "tie", "tie": "both good"},
+        {"a": [0, 0], "b": [0, 1], "winner": "tie", "tie": "both bad"},
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    log = read_preferences(path)
+    assert log.tie_kind.tolist() == ["", "both good", "both bad"] and log.tie.tolist() == [False, True, True]
+    assert log[log.tie_kind == "both bad"].tie_kind.tolist() == ["both bad"]
+    for name in ("again.jsonl", "again.parquet"):
+        log.save(tmp_path / name)
+        assert read_preferences(tmp_path / name).tie_kind.tolist() == log.tie_kind.tolist()
+    assert log.merged().tie_kind is None
+    yes_or_no = read_preferences([{**line, "tie": line["winner"] == "tie"} for line in lines])
+    assert len(yes_or_no.ties) == 2 and yes_or_no.tie_kind is None

@@ -1,0 +1,76 @@
+"""Comparisons on held-out pairs."""
+
+import numpy as np
+import pytest
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.preferences import Preferences
+from dcglearn.metric.dcg import DCG
+from dcglearn.simulate import preference_pairs
+from dcglearn.trust.held_out import LEARNED, Comparison, Row, compare_learners
+from tests.makers import random_log
+
+
+def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
+    truth = DCG([0, 0.1, 1, 4, 4.2], 1 / np.arange(1.0, 11))
+    log = preference_pairs(truth, 1500, lists="free", n_flips=100, seed=0)
+    comparison = compare_learners(*log.split(0.6, seed=0), current="linear-log2")
+    assert "orders held-out pairs better than linear-log2" in comparison.verdict
+    assert comparison["learned DCG"].difference == 0
+    row = comparison["linear-log2"]
+    assert 0 < row.low < row.difference < row.high
+    assert row.difference == pytest.approx(comparison["learned DCG"].share - row.share)
+    same = compare_learners(*log.split(0.6, seed=0), current=truth)
+    assert "cannot tell" in same.verdict or "worse" in same.verdict
+    assert "QP + SVD" in str(comparison) and comparison.to_dict()["rows"][0]["name"] == "learned DCG"
+    with pytest.raises(KeyError):
+        comparison["nothing"]
+
+
+def test_a_textbook_dcg_that_is_as_good_is_named_first():
+    def verdict(low, high, textbook="linear-log2@5"):
+        others = [
+            Row("linear-log2@5 (best textbook DCG in training)", 0.8, 0.8, (low + high) / 2, low, high),
+            Row("linear-log2@50", 0.1, 0.1, 0.7, 0.6, 0.8),
+            Row("exponential-log2@5", 0.7, 0.7, 0.1, 0.05, 0.15),
+        ]
+        rows = (Row(LEARNED, 0.8, 0.8, 0.0, 0.0, 0.0), *others)
+        return Comparison(rows, "exponential-log2@5", textbook, 100, 50, "pair").verdict
+
+    usual = "the learned DCG orders held-out pairs better than exponential-log2@5 (by +0.1000, 90% interval +0.0500 to"
+    assert verdict(0.01, 0.03).startswith(usual)
+    best = (
+        "linear-log2@5, the best textbook DCG in training, is {} the learned DCG on held-out pairs (by {}, 90% interval"
+    )
+    assert verdict(-0.01, 0.03).startswith(best.format("level with", "+0.0100")) and f"); {usual}" in verdict(
+        -0.01, 0.03
+    )
+    assert verdict(-0.03, -0.01).startswith(best.format("ahead of", "-0.0200"))
+    assert verdict(0.0, 0.0, textbook="exponential-log2@5").startswith(usual)  # one metric, one sentence
+
+
+def test_a_metric_that_is_no_dcg_is_named_if_it_is_better():
+    def verdict(high):
+        usual = Row("exponential-log2@5 (best textbook DCG in training)", 0.7, 0.7, 0.1, 0.05, 0.15)
+        rows = (Row(LEARNED, 0.8, 0.8, 0.0, 0.0, 0.0), usual, Row("BestGrade@5", 0.83, 0.83, -0.03, -0.05, high))
+        return Comparison(rows, "exponential-log2@5", "exponential-log2@5", 100, 50, "list").verdict
+
+    assert verdict(-0.01).startswith("BestGrade@5 is ahead of the learned DCG on held-out pairs (by -0.0300")
+    assert "; the learned DCG orders held-out pairs better than exponential-log2@5" in verdict(-0.01)
+    assert verdict(0.01).startswith("the learned DCG orders")
+
+
+def test_the_metric_used_now_is_a_name_or_a_file(tmp_path):
+    DCG.standard(5, 3).save(tmp_path / "now.json")
+    log = random_log(120, seed=2)
+    by_file = compare_learners(*log.split(0.5, seed=0), current=tmp_path / "now.json", C=1.0)
+    by_name = compare_learners(*log.split(0.5, seed=0), current="exponential-log2@3", C=1.0)
+    assert by_file["the metric used now"].share == by_name["exponential-log2@3"].share
+    assert by_name.current == "exponential-log2@3" and by_name.textbook.endswith("@10")
+
+
+def test_logs_of_other_shapes_are_not_compared():
+    with pytest.raises(InputError, match="same n_grades= and depth="):
+        compare_learners(random_log(50), Preferences([[1, 0]], [[0, 1]]))
+    with pytest.raises(InputError, match="has 3 grades"):
+        compare_learners(random_log(50), random_log(50, seed=1), current=DCG.standard(3, 10))

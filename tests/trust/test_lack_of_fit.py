@@ -1,0 +1,196 @@
+"""What a DCG cannot express of a log, in parts; and whether segments need DCGs of their own."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.foundation.validation import InputError
+from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values
+from dcglearn.logs.preferences import Preferences
+from dcglearn.metric.dcg import DCG
+from dcglearn.metric.list_utility import ListUtility
+from dcglearn.plots import fit_figure, segments_figure
+from dcglearn.simulate import preference_pairs
+from dcglearn.trust import lack_of_fit as module
+from dcglearn.trust.lack_of_fit import LackOfFit, Part, lack_of_fit, meaning
+from dcglearn.trust.resampling import mean_and_error, natural_unit, resampled_weights
+from dcglearn.trust.segment_test import segment_test
+from tests.makers import random_log
+
+ENOUGH = ListUtility([0, 0.5, 0.6], [1, 0.95, 0.9, 0.85, 0.8], stops=[0, 0, 1])
+LOOKERS = DCG([0, 0.1, 0.2, 0.6, 1], 1 / np.arange(1.0, 6))
+READERS = DCG([0, 0.8, 0.9, 0.95, 1], np.ones(5))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_partition():
+    """Divide logs into folds once, which shows what is tested here in a third of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "N_PARTITIONS", 1)
+        yield
+
+
+def judged_enough():
+    """Return 400 judgements by people for whom one good answer is enough."""
+    rng = np.random.default_rng(0)
+    pairs = rng.choice(3, (400, 2, 5), p=[0.4, 0.3, 0.3])
+    first, second = ENOUGH.score(pairs[:, 0]), ENOUGH.score(pairs[:, 1])
+    swap = rng.random(400) > expit(30 * (first - second))
+    pairs[swap] = pairs[swap, ::-1]
+    return Preferences(pairs, n_grades=3)
+
+
+@pytest.fixture(scope="module")
+def of_enough():
+    """The parts of such a log."""
+    return lack_of_fit(judged_enough())
+
+
+def test_saturation_is_found_where_one_good_answer_is_enough(of_enough):
+    assert of_enough.form == "saturation" and of_enough.utility.stops[-1] > 0.5
+    part = of_enough["saturation"]
+    assert part.shown and part.ahead > 0 and part.likelihood_ahead > 0
+    assert "two good results are rated hardly better than one: a DCG cannot express this" in str(of_enough)
+    assert "--form saturation" in str(of_enough)
+
+
+def test_the_ceiling_is_compared_with_shares_of_the_same_pairs(of_enough):
+    ceiling, dcg = of_enough.ceiling, of_enough["gains times"]
+    assert of_enough.n_pairs > len(ceiling.pairs) and "any function of the grades, at most" in str(of_enough)
+    assert dcg.covered_share < ceiling.share and "points are left" in str(of_enough)
+    plain = of_enough.to_dict()
+    assert plain["form"] == "saturation" and plain["parts"][0]["ahead"] == 0 and plain["utility"]["stops"]
+
+
+def test_logs_without_lists_that_recur_have_no_ceiling_and_a_dcg_is_not_refused():
+    result = lack_of_fit(random_log(60, noise=0.1))
+    assert result.ceiling is None and result.form is None
+    assert "a DCG is all one needs here" in str(result)
+    assert "no noise ceiling: it takes lists with several judgements" in str(result)
+
+
+def test_a_part_is_shown_only_if_it_orders_more_pairs_right_and_is_more_likely():
+    def part(ahead, likelihood):
+        return Part("x", 0.7, -0.5, ahead, 0.01, likelihood, 0.01)
+
+    assert part(0.03, 0.03).shown
+    assert not part(0.03, 0.0).shown and not part(0.0, 0.03).shown and not part(0.01, 0.03).shown
+
+
+def test_standard_errors_of_clusters_are_those_of_simulated_logs():
+    rng = np.random.default_rng(0)
+    first, second = np.triu_indices(30, 1)
+    clusters = {"list": (first, second), "pair": (np.arange(len(first)),) * 2, "query": (first, first)}
+    for unit, (one, two) in clusters.items():
+        means, errors = [], []
+        for _ in range(400):
+            own = rng.normal(size=(2, len(first)))
+            shared = own if unit == "pair" else rng.normal(size=(2, 30))
+            values = shared[:, one] + (shared[:, two] if unit == "list" else 0) + 0.3 * own
+            mean, error = mean_and_error(values, np.ones(len(first)), (one, two))
+            means.append(mean)
+            errors.append(error)
+        assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(means), rel=0.15)
+    assert np.array(errors).shape == (400, 2)
+
+
+def rated_lists():
+    """Return a log of rated lists of six documents, each with a worth of its own beside its grades."""
+    rng = np.random.default_rng(0)
+    lists = (rng.random((1500, 6)) < 0.3).astype(int)
+    own = rng.normal(0, 0.4, 64)[lists @ (1 << np.arange(6))]
+    return Preferences.from_ratings(lists, np.round(2 * lists.any(axis=1) + lists[:, 0] + own + rng.normal(size=1500)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("log", [rated_lists, judged_enough])
+def test_errors_by_list_are_those_of_a_bootstrap_but_for_what_is_particular_to_pairs(log):
+    given = decided_pairs(log())
+    assert natural_unit(given) == "list"
+    held_out, _ = module._held_out(given, "list", DCGLearner(), 0)
+    pairs = given[held_out.rows]
+    leads = (held_out.values - held_out.values[:, :1])[:, 1:]
+    weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
+    _, errors = mean_and_error(leads, weight, pairs.clusters("list"))
+    drawn = resampled_weights(pairs, "list", 400, seed=0)
+    ratio = np.std([leads @ one / one.sum() for one in drawn], axis=0, ddof=1) / errors
+    assert (ratio > 0.9).all() and (ratio < 1.1 * np.sqrt(3)).all()  # a bootstrap counts a pair's own part 3 times
+
+
+def test_the_parts_are_drawn_with_their_intervals_and_the_ceiling(of_enough):
+    figure = fit_figure(of_enough)
+    left, right = figure.axes
+    names = [text.get_text() for text in left.get_yticklabels()]
+    assert names == [*(part.name for part in of_enough.parts), "noise ceiling"]
+    assert of_enough.ceiling.share in right.lines[-1].get_xdata()
+    assert len(fit_figure(LackOfFit(of_enough.parts, (), None, None, None, 1, "pair")).axes) == 1
+
+
+def test_meanings():
+    assert meaning(ListUtility([0, 1], [1, 1], best=0.25)).startswith("the best result alone counts for 25%")
+    assert "counts 50% less" in meaning(ListUtility([0, 1], [1, 1], stops=[0, 0.5]))
+    assert isinstance(LackOfFit((), ("a sentence",), None, None, None, 0, "pair").to_dict(), dict)
+
+
+@pytest.mark.parametrize("unit", ["pair", "list", "rater"])
+def test_each_pair_is_held_out_once_and_never_trained_on(unit):
+    rng = np.random.default_rng(0)
+    log = Preferences(rng.integers(0, 2, (200, 2, 3)), rater=rng.integers(0, 12, 200))
+    log = log[log.differing]
+    first, second = log.clusters(unit)
+    held_out = []
+    for train, test in folds_of(log, unit, seed=1):
+        seen = np.concatenate([first[train], second[train]])
+        assert not np.isin(np.concatenate([first[test], second[test]]), seen).any()
+        held_out += test.tolist()
+    assert len(held_out) == len(set(held_out)) > 0.9 * len(log)
+
+
+def test_the_link_is_fitted_to_the_training_pairs():
+    train, test = (preference_pairs(LOOKERS, 2000, lists="free", temperature=0.2, seed=s) for s in (0, 1))
+    right, log_likelihood = held_out_values(LOOKERS, train, test)
+    chance = expit((LOOKERS.score(test.preferred) - LOOKERS.score(test.other)) / (0.2 * LOOKERS.gains[-1]))
+    assert right.mean() == test.agreement(LOOKERS).share
+    assert log_likelihood.mean() == pytest.approx(np.log(chance).mean(), abs=0.02)
+
+
+def two_segments(second, n=150, column="segment"):
+    parts = [preference_pairs(d, n, lists="free", temperature=0.1, seed=s) for s, d in enumerate((LOOKERS, second))]
+    preferred, other = (np.vstack([getattr(part, name) for part in parts]) for name in ("preferred", "other"))
+    return Preferences(preferred, other, n_grades=5, **{column: np.repeat(["one", "two"], n)})
+
+
+def test_two_populations_are_found_and_one_is_not():
+    found = segment_test(two_segments(READERS))
+    assert found.found and found.gain > 0 and "learn one for each" in str(found)
+    assert [part.name for part in found.segments] == ["one", "two"]
+    drawn = [text.get_text() for text in segments_figure(found).axes[0].get_yticklabels()]
+    assert drawn == ["one (150 pairs)", "two (150 pairs)"]
+    assert all(part.own > part.common for part in found.segments)
+    by_rater = segment_test(two_segments(READERS, column="rater"), "rater")
+    assert by_rater.found and by_rater.unit == "pair"
+    one = segment_test(two_segments(LOOKERS))
+    assert not one.found and one.to_dict()["found"] is False and "one DCG for all is" in one.sentence
+
+
+def test_segments_that_cannot_be_compared_are_refused_in_words():
+    log = two_segments(READERS, n=30)
+    with pytest.raises(InputError, match="all pairs are of one segment, 'one'"):
+        segment_test(log[log.segment == "one"])
+    few = log[np.r_[0:30, 30:33]]
+    with pytest.raises(InputError, match=r"1 of 2 segment\(s\) have at least 20 decided pairs \(the largest, 'one'"):
+        segment_test(few)
+    with pytest.raises(InputError, match="the log has no column 'query'"):
+        segment_test(log, "query")
+    with pytest.raises(InputError, match="by='colour' is not one of"):
+        segment_test(log, "colour")
+
+
+def test_a_segment_of_three_judgements_keeps_the_common_dcg():
+    log = two_segments(READERS, n=40)
+    segment = log.segment.astype("<U5")
+    segment[:3] = "three"
+    result = segment_test(Preferences(log.preferred, log.other, n_grades=5, segment=segment))
+    small = result.segments[-1]
+    assert (small.name, small.n_pairs, small.own) == ("three", 3, None) and "too few: the common DCG" in str(result)
