@@ -11,7 +11,7 @@ DISKS  ?= 200
 RESOLVE-oldest := --resolution lowest-direct
 RESOLVE-newest := --prerelease allow
 
-.PHONY: demo judge test long fuzz browser check peers oldest newest dist docs bench figures studies theory clean help
+.PHONY: demo judge test long processors fuzz browser check peers oldest newest dist docs bench figures studies theory clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/  -/'
@@ -39,6 +39,9 @@ test: $(READY)   ## run the tests
 
 long: $(READY)   ## run the tests that `make test` leaves out: every benchmark in its quick form, the longest simulations
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations=10 -m long
+
+processors: $(READY) ## run the tests that compute under other processors, threads, orders, homes and places (ARGS=haswell, ARGS='--turn 3')
+	$(BIN)/python -m tests.processors $(ARGS)
 
 browser: $(READY) ## test the judging page in Chromium (CHROMIUM=path), and write its pictures to build/judge
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check playwright
