@@ -23,7 +23,6 @@ from .joins.interleaving import preferences_from_interleaving as preferences_fro
 from .joins.join_judgements import join_judgements as join_judgements
 from .joins.join_judgements import preferences_from_runs as preferences_from_runs
 from .learning.next_pairs import suggest_pairs as suggest_pairs
-from .learning.similarity import gauge_free_similarity as gauge_free_similarity
 from .learning.similarity import identifiable_similarity as identifiable_similarity
 from .learning.similarity import similarity as similarity
 from .letor.folds import letor_folds as letor_folds

@@ -51,15 +51,6 @@ def test_every_supported_python_is_tested_and_named():
     assert project["requires-python"] == f">={min(named, key=lambda version: int(version.split('.')[1]))}"
 
 
-def test_renamed_words_are_in_the_upgrade_guide():
-    guide = (ROOT / "docs/upgrading.md").read_text()
-    code = "\n".join(path.read_text() for path in (ROOT / "dcglearn").rglob("*.py"))
-    old = re.findall(r'warn_of_rename\("([^"]+)"', code)
-    old += re.findall(r'current_word\([^)]*?\{"([^"]+)"', code, re.DOTALL)
-    assert len(old) >= 3
-    assert [word for word in old if word not in guide] == []
-
-
 def test_targets_of_the_makefile_name_tests_that_exist():
     for name in re.findall(r"\btests/[\w./]+", (ROOT / "Makefile").read_text()):
         assert (ROOT / name).exists(), name

@@ -10,8 +10,6 @@ import dcglearn as dl
 
 ROOT = Path(__file__).parents[1]
 MODULES = ("exports", "simulate")
-RENAMED = {"gauge_free_similarity"}
-"""Old names, which work for one more release."""
 
 
 def found(name):
@@ -25,7 +23,7 @@ def documented(module, prefix=""):
     names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
     values = {prefix + name: getattr(module, name) for name in names}
     objects = {name for name, value in values.items() if inspect.isfunction(value) or inspect.isclass(value)}
-    return sorted(objects - RENAMED)
+    return sorted(objects)
 
 
 PUBLIC = [*documented(dl), *(name for module in MODULES for name in documented(getattr(dl, module), f"{module}."))]

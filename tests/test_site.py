@@ -49,8 +49,7 @@ def test_gallery_has_a_title_and_words_for_every_script():
 def test_every_public_name_is_in_the_reference():
     named = set(re.findall(r"^   ([A-Za-z_.]+)$", REFERENCE, flags=re.MULTILINE))
     modules = {"losses", "simulate", "exports", "plots"}
-    old = {"gauge_free_similarity"}
-    assert {name for name in named if "." not in name} == {*dl.__all__} - modules - old - {"__version__"}
+    assert {name for name in named if "." not in name} == {*dl.__all__} - modules - {"__version__"}
     for name in named:
         found = dl
         for part in name.split("."):

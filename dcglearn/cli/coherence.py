@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dcglearn.cli.command import Command, examples
-from dcglearn.cli.metric_options import ScaleOptions, files_and_names, note_depth
+from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import AsJson, Force, Plot, check_outputs, takes_groups, write_figure
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import is_metric_file
 from dcglearn.metric.list_utility import ListUtility, metric_in_file
-from dcglearn.metric.names import MetricName
 from dcglearn.metric.scales import warn_of_scale
 
 if TYPE_CHECKING:
@@ -183,11 +182,6 @@ def _two_metrics(
     files = scale.mapped({name: metric_in_file(name) for name in (a, b) if is_metric_file(name)})
     size = n_grades or (None if files else max(5, *[grade + 1 for grade in documents or [0]]))
     metrics, known = resolved([files.get(name, name) for name in (a, b)], (a, b), documents, size, depth)
-    if depth is None and not files:
-        former = 10 if documents is None else min(10, len(documents))
-        for word, label in zip((a, b), known, strict=True):
-            deep = MetricName.of(str(label)).deep(None)
-            note_depth(MetricName.of(word), deep, "the other metric or the list of documents", former)
     if documents is not None:
         with scale.watched("--n-grades"):
             sizes = {name: metric.n_grades for name, metric in files.items()}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
 from dcglearn.cli.command import Command, examples
 from dcglearn.cli.gate_options import GateOptions
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
-from dcglearn.cli.options import Force, Plot, check_outputs, output_and_format, takes_groups, write_figure, write_text
+from dcglearn.cli.options import Force, Output, Plot, check_outputs, takes_groups, write_figure, write_text
 from dcglearn.cli.terminal import draw_table, drawn, say
 from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing, as_metrics
@@ -38,11 +38,6 @@ commands = typer.Typer()
 
 Format = Literal["table", "tsv", "jsonl"]
 TableFormat = Literal["table", "csv", "jsonl", "markdown", "latex"]
-
-OutputOrFormat = Annotated[
-    list[str] | None, typer.Option("-o", "--output", metavar="FILE", help="Write there; else to standard output.")
-]
-"""The output of a command whose ``-o`` was the format; it is read by `output_and_format`."""
 
 
 @dataclass(frozen=True)
@@ -168,19 +163,18 @@ def evaluate(
     residuals: Annotated[
         bool, typer.Option("--residuals", help="Also what unjudged documents could still add to each value.")
     ] = False,
-    form: Annotated[Format | None, typer.Option("--format", help="How to write. [default: table]")] = None,
-    output: OutputOrFormat = None,
+    form: Annotated[Format, typer.Option("--format", help="How to write.")] = "table",
+    output: Output = None,
     force: Force = False,
 ) -> None:
     """Evaluate runs under any number of metrics in one pass."""
-    path, kind = output_and_format(output, form, get_args(Format))
-    check_outputs(path, force=force, inputs=source.inputs)
+    check_outputs(output, force=force, inputs=source.inputs)
     evaluation = source.evaluated(scale, partial(evaluated, residuals=residuals))
-    if kind == "table" and not by_query and drawn(path):
+    if form == "table" and not by_query and drawn(output):
         head, *rows = evaluation.cells
         draw_table(head, rows, evaluation.notes)
     else:
-        write_text(_rendered(evaluation, kind, by_query), path, force=force)
+        write_text(_rendered(evaluation, form, by_query), output, force=force)
 
 
 @commands.command(
@@ -208,7 +202,7 @@ def compare(
     ] = 10_000,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same numbers.")] = 0,
     plot: Plot = None,
-    output: OutputOrFormat = None,
+    output: Output = None,
     force: Force = False,
 ) -> None:
     """Compare systems query by query: paired tests and intervals, under one metric or many.
@@ -216,8 +210,8 @@ def compare(
     With --exit-code (or another option of the gate) it also decides whether a run may replace the baseline: worse, not
     worse or undecided. Both rules are one-sided, at half of one minus the level.
     """
-    path, kind = output_and_format(output, gate.format(form), get_args(TableFormat))
-    check_outputs(path, gate.junit, force=force, picture=plot, inputs=source.inputs)
+    kind = gate.format(form) or "table"
+    check_outputs(output, gate.junit, force=force, picture=plot, inputs=source.inputs)
     from dcglearn.evaluation.compare_systems import CORRECTIONS, compared, evaluated_and_paired
 
     if correction not in CORRECTIONS:
@@ -225,13 +219,13 @@ def compare(
     evaluation, paired = source.evaluated(scale, evaluated_and_paired)
     comparison = compared(evaluation, baseline, level, correction, resamples, seed, paired)
     decision = gate.decision(comparison)
-    if kind == "table" and drawn(path):
+    if kind == "table" and drawn(output):
         head, *rows = comparison.cells
         draw_table(head, rows, [comparison.note], n_left=2)
         say("" if decision is None else f"\n{decision}")
     else:
-        write_text(_comparison_text(comparison, decision, kind), path, force=force)
-    if decision is not None and (path is not None or kind not in ("table", "markdown")):
+        write_text(_comparison_text(comparison, decision, kind), output, force=force)
+    if decision is not None and (output is not None or kind not in ("table", "markdown")):
         typer.echo(str(decision), err=True)
     if plot is not None:
         from dcglearn.plots import forest_figure

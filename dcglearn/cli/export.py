@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dcglearn.cli.command import Command, examples
-from dcglearn.cli.options import Force, check_outputs, write_text
+from dcglearn.cli.options import Force, Output, check_outputs, write_text
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, is_metric_file
 
 commands = typer.Typer()
-
-Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there; else to standard output.")
-]
 
 
 @commands.command(

@@ -28,18 +28,10 @@ if TYPE_CHECKING:
 commands = typer.Typer()
 
 Method = Literal["dcg", "qp"]
-Loss = Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge", "ramp"]
+Loss = Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"]
 Form = Literal["dcg", "saturation", "best", "auto"]
 Margin = Literal["unit", "hamming", "log"]
 HoldOutBy = Literal["pair", "rater", "query", "list"]
-
-
-def _without_ramp(loss: str) -> str:
-    """Replace the old word for the sigmoid loss, with a line on standard error."""
-    if loss != "ramp":
-        return loss
-    typer.echo("--loss ramp is now called sigmoid; the old word will be removed in the next release", err=True)
-    return "sigmoid"
 
 
 @dataclass(frozen=True)
@@ -49,9 +41,7 @@ class LearnerOptions:
     method: Annotated[
         Method, typer.Option(help="Gains and discounts directly (dcg), or the paper's QP, factored by SVD (qp).")
     ] = "dcg"
-    loss: Annotated[
-        Loss, typer.Option(callback=_without_ramp, help="dcg: auto estimates how often judges err (robust).")
-    ] = "auto"
+    loss: Annotated[Loss, typer.Option(help="dcg: auto estimates how often judges err (robust).")] = "auto"
     ridge: Annotated[float | None, typer.Option(help="dcg: strength of the prior for smooth curves.")] = None
     form: Annotated[
         Form,

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
 
-FORMER_DEPTH = 10
-"""Depth of a name without @K up to version 0.1.0, in commands that did not look at the lists."""
-
 
 @dataclass(frozen=True)
 class ScaleOptions:
@@ -133,29 +130,16 @@ def _loaded(word: str, beyond: bool) -> Any:
     return scoring_metric_in_file(word) if beyond else DCG.load(word)
 
 
-def metric_on(
-    word: str, n_grades: int, depth: int, what: str, scale: ScaleOptions, *, beyond: bool = False
-) -> tuple[str, Any]:
+def metric_on(word: str, n_grades: int, depth: int, scale: ScaleOptions, *, beyond: bool = False) -> tuple[str, Any]:
     """Return the name of a metric with its depth, and its DCG: a file's, mapped, or a textbook's.
 
-    A name without @K has the `depth` of `what` it is applied to; a line on standard error says so where it was another.
+    A name without @K has the given `depth`, that of what it is applied to.
     """
     if is_metric_file(word):
         return word, scale.mapped({word: _loaded(word, beyond)})[word]
     scale.mapped({})
     name = MetricName.of(word)
-    note_depth(name, depth, what)
     return name.at(depth), DCG.from_name(word, n_grades, depth)
-
-
-def note_depth(name: MetricName, depth: int, what: str, former: int = FORMER_DEPTH) -> None:
-    """Say on standard error that a name without @K had another depth, `former`, in earlier versions."""
-    if name.depth is None and depth != former:
-        typer.echo(
-            f"note: {name.word} has no @K, so it is as deep as {what}: {name.at(depth)} (earlier versions took "
-            f"{name.at(former)}; write that to keep it)",
-            err=True,
-        )
 
 
 def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
@@ -177,6 +161,5 @@ def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG
             metrics[name] = files[name]
             continue
         word, deep = words[name], words[name].deep(depth)
-        note_depth(word, deep, "the others")
         metrics[word.at(deep)] = DCG.from_name(name, size, deep)
     return metrics

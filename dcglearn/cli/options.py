@@ -25,6 +25,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 Grades = Annotated[
     int | None, typer.Option("--grades", metavar="L", help="Number of grades; by default the largest seen plus 1.")
 ]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there; else to standard output.")
+]
 Plot = Annotated[Path | None, typer.Option(help="Draw the result here (.png, .pdf, .svg).")]
 
 
@@ -110,32 +113,6 @@ def check_outputs(
             raise InputError(f"{path} is named for two outputs; give each a file of its own")
     if picture is not None:
         refuse_format(picture)
-
-
-def output_and_format(outputs: list[str] | None, form: str | None, forms: tuple[str, ...]) -> tuple[Path | None, str]:
-    """Return the output file and the format, of which the first of `forms` is the default.
-
-    ``-o`` was the format in earlier versions: with exactly a word of `forms`, and no ``--format``, it still is, with a
-    warning. ``./csv`` is a file.
-
-    Raises
-    ------
-    InputError
-        If there is more than one output file.
-    """
-    files = list(outputs or [])
-    former = [word for word in files if word in forms] if form is None else []
-    if former:
-        form = former[-1]
-        files = [word for word in files if word not in forms]
-        typer.echo(
-            f"warning: -o {form} is read as --format {form}; from the next release on it will name the output file: "
-            f"write --format {form}, or -o ./{form} for a file of this name",
-            err=True,
-        )
-    if len(files) > 1:
-        raise InputError(f"--output is given {len(files)} times: {', '.join(files)}; give one file")
-    return Path(files[0]) if files else None, form or forms[0]
 
 
 def said_at_once(words: str, *, err: bool) -> bool:

@@ -322,7 +322,7 @@ def _metric_on_queries(
     """
     longest = max(int(queries.sizes.max(initial=1)) for queries in data.values())
     size = max(n_grades, *(queries.n_grades or 1 for queries in data.values()))
-    name, dcg = metric_on(word, size, longest, "the longest list", scale, beyond=beyond)
+    name, dcg = metric_on(word, size, longest, scale, beyond=beyond)
     _refuse_grades(dcg, name, data)
     if is_metric_file(word):
         _warn_of_scale(dcg, name, scale, data)

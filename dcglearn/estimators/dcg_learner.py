@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from dcglearn.estimators.saved_learner import BEYOND, Beyond, SavedLearner
 from dcglearn.estimators.utility_learner import PairLearner
 from dcglearn.foundation.files import is_path, read_json_object
-from dcglearn.foundation.renamed import current_word, warn_of_rename
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.checkpoint import Checkpoint
@@ -81,8 +79,6 @@ class DCGLearner(PairLearner):
         objective.
     n_grades : int, optional
         L where it is larger than the log's.
-    random_state : int, optional
-        Deprecated: nothing here is random.
     max_iter : int
         Maximum iterations of each descent. Raise it after a ConvergenceWarning.
     form : {"dcg", "saturation", "best", "auto"}
@@ -158,7 +154,6 @@ class DCGLearner(PairLearner):
         prior: DCGLike | None = None,
         n_starts: int = 6,
         n_grades: int | None = None,
-        random_state: int | None = None,
         max_iter: int = 2000,
         form: str = "dcg",
     ) -> None:
@@ -167,7 +162,6 @@ class DCGLearner(PairLearner):
         self.prior = prior
         self.n_starts = n_starts
         self.n_grades = n_grades
-        self.random_state = random_state
         self.max_iter = max_iter
         self.form = form
 
@@ -212,13 +206,9 @@ class DCGLearner(PairLearner):
         warm = None if start is None else WarmStart.of(start)
         if refit not in REFITS:
             raise InputError(f"refit={refit!r} is not one of {', '.join(REFITS)}")
-        loss = current_word(self.loss, "loss", {"ramp": "sigmoid"})
-        if self.random_state is not None:
-            message = "random_state does nothing and will be removed in the next release"
-            warnings.warn(message, DeprecationWarning, stacklevel=2)
         with opened_log(X, self.n_grades, engine=engine, memory=memory) as log, one_blas_thread():
-            self.loss_ = "robust" if loss == "auto" else loss
-            self._check(log, loss, checkpoint)
+            self.loss_ = "robust" if self.loss == "auto" else self.loss
+            self._check(log, checkpoint)
             if warm is not None:
                 warm.check_fit((log.n_grades, log.depth), self.loss_)
             identity = partial(self._identity_from, log, warm, refit)
@@ -248,12 +238,6 @@ class DCGLearner(PairLearner):
     def metric_(self) -> DCG | ListUtility:  # type: ignore[override]
         """The DCG or, in another form, the list utility."""
         return self.dcg_ if self._utility is None else self._utility
-
-    @property
-    def tie_cut_(self) -> float:
-        """Old name of `tie_threshold_`."""
-        warn_of_rename("tie_cut_", "tie_threshold_")
-        return self.tie_threshold_
 
     def predict_proba(self, X: Preferences | ArrayLike) -> Floats:
         """Return the probabilities that a judge prefers the first list, calls a tie, prefers the second; shape (n, 3).
@@ -328,9 +312,9 @@ class DCGLearner(PairLearner):
             return start, None
         return start.dcg_, start if start.form_ == self.form else None
 
-    def _check(self, log: Preferences | PartedLog, loss: str, checkpoint: Any = None) -> None:
-        if loss not in ("auto", *LOSSES):
-            raise InputError(f"loss={loss!r} is not one of auto, {', '.join(LOSSES)}")
+    def _check(self, log: Preferences | PartedLog, checkpoint: Any = None) -> None:
+        if self.loss not in ("auto", *LOSSES):
+            raise InputError(f"loss={self.loss!r} is not one of auto, {', '.join(LOSSES)}")
         if not (np.isfinite(self.ridge) and self.ridge >= 0):
             raise InputError(f"ridge={self.ridge!r} must be a number of at least 0; 2 is the default")
         whole_number(self.n_starts, "n_starts", 1)

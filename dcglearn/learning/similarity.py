@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.foundation.renamed import warn_of_rename
 from dcglearn.foundation.validation import InputError, finite_array
 from dcglearn.metric.dcg import DCG, Utility
 
@@ -74,19 +73,6 @@ def identifiable_similarity(
     """
     left, right = _matched_weights(first, second)
     return _cosine(visible.project(left), visible.project(right))
-
-
-def gauge_free_similarity(
-    first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike, visible: Visibility
-) -> float:
-    """Old name of `identifiable_similarity`.
-
-    See Also
-    --------
-    identifiable_similarity : Its present name.
-    """
-    warn_of_rename("gauge_free_similarity", "identifiable_similarity")
-    return identifiable_similarity(first, second, visible)
 
 
 def _cosine(left: Floats, right: Floats) -> float:

@@ -13,10 +13,7 @@ from dcglearn.losses.shf import SHFSDCG, RegSHFSDCG
 from dcglearn.losses.smooth import SmoothAP, SmoothNDCG
 from dcglearn.losses.softrank import SoftRankNDCG
 
-Loss = Objective
-"""The former name of `Objective`."""
-
 __all__ = [
-    "SDCG", "SHFSDCG", "ApproxAP", "ApproxNDCG", "GBRank", "LambdaRank", "ListNet", "Loss", "Objective", "RSRank",
+    "SDCG", "SHFSDCG", "ApproxAP", "ApproxNDCG", "GBRank", "LambdaRank", "ListNet", "Objective", "RSRank",
     "RankHinge", "RegSHFSDCG", "Regression", "SmoothAP", "SmoothNDCG", "SoftRankNDCG", "soft_ranks",
 ]  # fmt: skip

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 DIRECTIONS = ("lambdas", "gradient")
 """What trees can follow."""
-RENAMED_DIRECTIONS = {"exchange": "lambdas"}
-"""Former words of `DIRECTIONS`, accepted for one release."""
 CURVATURES = ("diagonal", "constant")
 FLOOR = 0.1
 """Smallest curvature of a document, as a share of the mean: LightGBM counts documents by their curvature."""

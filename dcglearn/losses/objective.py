@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -164,11 +163,6 @@ class Objective:
         if len(batch.scores) == 0:
             return np.zeros(0), np.zeros(0)
         return self._on(batch)._lambdas(batch)
-
-    def forces(self, *call: Any, **named: Any) -> tuple[Floats, Floats]:
-        """Return `lambdas`, of which this is the former name, with a DeprecationWarning."""
-        warnings.warn("`forces` is now called `lambdas`", DeprecationWarning, stacklevel=2)
-        return self.lambdas(*call, **named)
 
     def at(self, iteration: int, total: int) -> Self:
         """Return the objective of iteration 1..total: this one, unless it is scheduled.

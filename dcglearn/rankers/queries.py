@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.renamed import current_word
 from dcglearn.foundation.validation import MAX_GRADES, InputError, frozen, scale_size
 from dcglearn.metric.dcg import normalised_values
 from dcglearn.rankers.feature_columns import from_frame, is_table
@@ -189,7 +188,6 @@ def ndcg_by_query(
     >>> ndcg_by_query(dcg, [0.2, 0.7, 0.1, 0.3], [0, 2, 1, 0], [0, 3, 4]).round(3)
     array([0.857, 0.   ])
     """
-    ties = current_word(ties, "ties", {"input": "stable"})
     ranked, place = _ranked(scores, grades, offsets, dcg.n_grades, ties, "the DCG's scale")
     offsets = np.asarray(offsets, dtype=np.int64)
     sizes = np.diff(offsets)
@@ -243,7 +241,6 @@ def precision_by_query(
     >>> precision_by_query([0.2, 0.7, 0.1], [1, 0, 2], [0, 3], ks=[1, 3]).round(3)
     array([[0.   , 0.667, 0.583]])
     """
-    ties = current_word(ties, "ties", {"input": "stable"})
     ranked, place = _ranked(scores, grades, offsets, MAX_GRADES, ties, "the scale")
     ends = np.asarray(offsets, dtype=np.int64)
     relevant = (ranked > 0).astype(np.float64)

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.checkpoints import read_state, write_state
-from dcglearn.foundation.renamed import current_word
 from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import RegSHFSDCG
-from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, RENAMED_DIRECTIONS
+from dcglearn.losses.boosting import CURVATURES, DIRECTIONS
 from dcglearn.metric.dcg import DCG, as_dcg
 from dcglearn.rankers.feature_columns import FeatureColumns
 from dcglearn.rankers.growth import Growth, Task, base_scores, booster_of, main_names, threads_of
@@ -84,9 +83,8 @@ class BoostedRanker(Ranker):
         Most leaves of a tree. Take 7 or so for some hundred queries.
     follow : {"lambdas", "gradient"}
         Target of the trees: LambdaMART's lambdas, which weigh each pair of documents by the change of the DCG if the
-        two are swapped (`Objective.lambdas`), or the loss's gradient. "exchange", the former word for "lambdas", is
-        accepted for one release. Keep "lambdas", unless there are fewer than about a hundred queries, whose noise they
-        learn.
+        two are swapped (`Objective.lambdas`), or the loss's gradient. Keep "lambdas", unless there are fewer than
+        about a hundred queries, whose noise they learn.
     curvature : {"diagonal", "constant"}
         Divisor of the target in a leaf: each document's own curvature, or one number (Friedman 2001). Keep "diagonal";
         "constant" with the gradient is the papers' boosting.
@@ -275,7 +273,6 @@ class BoostedRanker(Ranker):
         self.metric_ = self._own_metric(queries) if metric is None else as_dcg(metric, *scale_of(queries), "metric")
         check_scale(queries, self.metric_)
         check_training(queries)
-        follow = current_word(self.follow, "follow", RENAMED_DIRECTIONS, stacklevel=5)
         whole_number(self.n_trees, "n_trees")
         if not 0 < self.learning_rate <= MAX_LEARNING_RATE:
             limits = f"above 0, at most {MAX_LEARNING_RATE:g}"
@@ -284,7 +281,7 @@ class BoostedRanker(Ranker):
         whole_number(checkpoint_every, "checkpoint_every")
         if self.patience is not None:
             whole_number(self.patience, "patience")
-        for name, value, known in (("follow", follow, DIRECTIONS), ("curvature", self.curvature, CURVATURES)):
+        for name, value, known in (("follow", self.follow, DIRECTIONS), ("curvature", self.curvature, CURVATURES)):
             if value not in known:
                 raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
         self._set_columns(queries)
@@ -313,7 +310,7 @@ class BoostedRanker(Ranker):
             n_trees=self.n_trees,
             patience=self.patience,
             seed=self.seed,
-            follow=follow,
+            follow=self.follow,
             curvature=self.curvature,
             parameters=self._parameters(shape),
             names=None if self.columns_ is None else self.columns_.for_lightgbm(),
@@ -401,7 +398,6 @@ class BoostedRanker(Ranker):
     def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None:
         self.booster_ = booster_of(content.decode(), "trees.txt")
         self.n_trees_ = int(fields["n_trees_used"])
-        self.follow = RENAMED_DIRECTIONS.get(self.follow, self.follow)
         self.base_ = None if fields.get("base") is None else np.array(fields["base"], dtype=np.float64)
         if self.base_ is not None and self.base_.shape != (self.n_features_in_ + 1,):
             raise InputError("the start in model.json has not one coefficient of each feature")

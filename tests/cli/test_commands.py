@@ -118,8 +118,6 @@ def test_options_of_the_learner_reach_it(dcglearn, log):
 
     assert gains("--ridge", "1000") != gains()
     assert gains("--loss", "sigmoid") != gains()
-    assert gains("--loss", "ramp") == gains("--loss", "sigmoid")
-    assert "--loss ramp is now called sigmoid" in dcglearn("learn", log, "--loss", "ramp", "--dry-run")[2]
     assert gains("--prior", "power5-flat", "--ridge", "1e6") == pytest.approx(
         DCG.standard(5, 10, "power5").normalised().gains, abs=1e-3
     )

@@ -102,14 +102,12 @@ def test_the_depth_used_is_printed(dcglearn, files):
     for command in (("evaluate", *runs), ("systems", *runs, "--resamples", 2)):
         assert dcglearn(*command)[1].splitlines()[0].split() == ["run", "exponential-log2@3"]
     out, err = dcglearn("coherence", "five.json", "exponential-log2")[1:]
-    assert "exponential-log2@2" in out and err == ""  # as before: the depth of the file
+    assert "exponential-log2@2" in out and err == ""
     out, err = dcglearn("coherence", "exponential-log2", "nDCG@2")[1:]
-    assert "exponential-log2@2" in out and "(earlier versions took exponential-log2@10; write that to keep it)" in err
-    out, err = dcglearn("show", "five.json", "exponential-log2")[1:]
-    assert "exponential-log2@2\n" in out and err.startswith("note: exponential-log2 has no @K, so it is as deep as the")
+    assert "exponential-log2@2" in out and err == ""
+    assert "exponential-log2@2\n" in dcglearn("show", "five.json", "exponential-log2")[1]
     train = ("train", "train.svm", "--method", "ridge", "-o", "model", "--metric")
-    out, err = dcglearn(*train, "exponential-log2")[1:]
-    assert "metric: exponential-log2@4, " in out and "as deep as the longest list: exponential-log2@4" in err
+    assert "metric: exponential-log2@4, " in dcglearn(*train, "exponential-log2")[1]
     assert dcglearn(*train, "nDCG@4", "--force")[1].splitlines()[1].startswith("metric: nDCG@4, ")
 
 

@@ -279,17 +279,6 @@ def test_probabilities_are_those_of_the_judges():
         DCGLearner(loss="sigmoid").fit(log).predict_proba(log)
 
 
-def test_old_words_work_with_a_warning():
-    log = random_log(120, "free", seed=2, noise=0.1)
-    with pytest.warns(DeprecationWarning, match="loss='ramp' is now called 'sigmoid'"):
-        old = DCGLearner(loss="ramp").fit(log)
-    assert old.loss_ == "sigmoid" and old.dcg_ == DCGLearner(loss="sigmoid").fit(log).dcg_
-    with pytest.warns(DeprecationWarning, match="tie_cut_ is now called tie_threshold_"):
-        assert old.tie_cut_ == old.tie_threshold_
-    with pytest.warns(DeprecationWarning, match="random_state does nothing"):
-        DCGLearner(random_state=0).fit(log)
-
-
 def test_it_keeps_scikit_learns_contract():
     log = random_log(120, "free", seed=2, noise=0.1)
     learner = DCGLearner(ridge=3.0)

@@ -15,8 +15,6 @@ from dcglearn.losses import (
     GBRank,
     LambdaRank,
     ListNet,
-    Loss,
-    Objective,
     Regression,
     RegSHFSDCG,
     RSRank,
@@ -167,14 +165,6 @@ def test_bytes_do_not_depend_on_where_memory_lies():
     for _ in range(300):
         taken.append(np.empty(rng.integers(1, 200)))
         np.testing.assert_array_equal(SHFSDCG(STEEP).lambdas(f, y, offsets), wanted)
-
-
-def test_the_former_name_warns():
-    f, y, offsets = random_batch()
-    with pytest.warns(DeprecationWarning, match="`forces` is now called `lambdas`"):
-        former = SDCG(STEEP).forces(f, y, offsets)
-    np.testing.assert_array_equal(former, SDCG(STEEP).lambdas(f, y, offsets))
-    assert Loss is Objective
 
 
 def test_two_documents_are_brought_in_order():

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.similarity import gauge_free_similarity, identifiable_similarity, similarity
+from dcglearn.learning.similarity import identifiable_similarity, similarity
 from dcglearn.logs.preferences import Preferences, encode
 from dcglearn.metric.dcg import DCG, Utility, normalised_values, textbook_dcgs
 from tests.makers import TRUTH
@@ -266,8 +266,6 @@ def test_identifiable_similarity_ignores_what_the_log_cannot_see():
     moved = Utility(3 * TRUTH.utility.weights + rng.normal(size=(10, 1)) + rng.normal(size=5))
     assert identifiable_similarity(TRUTH, moved, visible) == pytest.approx(1)
     assert similarity(TRUTH, moved) < 0.999
-    with pytest.warns(DeprecationWarning, match="gauge_free_similarity is now called identifiable_similarity"):
-        assert gauge_free_similarity(TRUTH, moved, visible) == identifiable_similarity(TRUTH, moved, visible)
 
 
 def test_numpy_takes_a_utility_as_an_array():

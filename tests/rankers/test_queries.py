@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.queries import Queries, group_labels, ndcg_by_query, precision_by_query
+from dcglearn.rankers.queries import Queries, group_labels, ndcg_by_query
 from dcglearn.rankers.synthetic import letor_queries
 
 
@@ -95,10 +95,6 @@ class TestEvaluation:
         assert ndcg_by_query(dcg, [0, 0], [1, 0], [0, 2], ties="worst")[0] == 0.5
         with pytest.raises(InputError, match="ties='best'"):
             ndcg_by_query(dcg, [0, 0], [1, 0], [0, 2], ties="best")
-        with pytest.warns(DeprecationWarning, match="ties='input' is now called 'stable'"):
-            assert ndcg_by_query(dcg, [0, 0], [1, 0], [0, 2], ties="input")[0] == 1
-        with pytest.warns(DeprecationWarning, match="'stable'"):
-            precision_by_query([0, 0], [1, 0], [0, 2], ties="input")
 
     def test_nan_scores_and_foreign_grades(self):
         dcg = DCG([0, 1], [1.0])

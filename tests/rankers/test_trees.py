@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import warnings
 from itertools import product
 
 import numpy as np
@@ -219,20 +218,6 @@ def test_long_queries_have_no_limit():
 def test_bad_settings(settings, words):
     with pytest.raises(InputError, match=words):
         BoostedRanker(**{"loss": SDCG(STEEP), **settings}).fit(TRAIN)
-
-
-def test_the_former_word_for_lambdas(tmp_path):
-    wanted = small(SDCG(STEEP), n_trees=3).fit(TRAIN)
-    with pytest.warns(DeprecationWarning, match="follow='exchange' is now called 'lambdas'") as caught:
-        former = small(SDCG(STEEP), n_trees=3, follow="exchange").fit(TRAIN)
-    assert caught[0].filename == __file__
-    assert former.booster_.model_to_string() == wanted.booster_.model_to_string()
-    former.save(tmp_path / "model")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        loaded = load_ranker(tmp_path / "model")
-        assert loaded.follow == "lambdas"
-        assert loaded.fit(TRAIN).booster_.model_to_string() == wanted.booster_.model_to_string()
 
 
 def test_bad_data():
