@@ -28,8 +28,7 @@ from .learning.similarity import similarity as similarity
 from .letor.folds import letor_folds as letor_folds
 from .letor.folds import write_folds as write_folds
 from .letor.protocol import letor_experiment as letor_experiment
-from .logs.preferences import Preferences as Preferences
-from .logs.preferences import encode as encode
+from .logs.preference_pairs import encode as encode
 from .losses import SDCG as SDCG
 from .losses import SHFSDCG as SHFSDCG
 from .losses import ApproxAP as ApproxAP
@@ -75,6 +74,7 @@ from .rankers.sparse import SparseRanker as SparseRanker
 from .rankers.svmlight import read_queries as read_queries
 from .rankers.trees import BoostedRanker as BoostedRanker
 from .raters.rater_agreement import rater_agreement as rater_agreement
+from .readers.preferences import Preferences as Preferences
 from .readers.ratings import read_ratings as read_ratings
 from .readers.readers import read_preferences as read_preferences
 from .readers.readers import read_questions as read_questions

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dcglearn.cli import main
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
+from dcglearn.readers.preferences import Preferences
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 TRUTH = DCG(np.arange(1.0, 6), 1 / np.log(np.arange(10) + 2))

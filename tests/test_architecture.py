@@ -29,7 +29,7 @@ WINGS = {
     "torch_losses": "losses metric foundation",
     "joins": "evaluation readers logs metric foundation",
     "estimators": "raters trust learning parts readers logs metric foundation",
-    "raters": "trust learning logs metric foundation",
+    "raters": "trust learning readers logs metric foundation",
     "trust": "learning parts readers logs metric foundation",
     "learning": "parts readers logs metric foundation",
     "evaluation": "readers logs metric foundation",

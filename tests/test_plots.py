@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from dcglearn.cli.report import learn_report
 from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import dcg_figure, learned_figure, plot_discounts, plot_gains, plot_weights, save_figure
+from dcglearn.readers.preferences import Preferences
 from tests.makers import TRUTH, random_log
 
 POOL = np.array(list(itertools.product(range(2), repeat=5)))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dcglearn.cli.options import Reading
-    from dcglearn.logs.preferences import Preferences
+    from dcglearn.readers.preferences import Preferences
 
 Duplicates = Literal["error", "first", "last"]
 Missing = Literal["error", "skip"]

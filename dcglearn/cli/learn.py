@@ -22,8 +22,8 @@ from dcglearn.metric.dcg import DCG, is_metric_file
 
 if TYPE_CHECKING:
     from dcglearn.cli.report import Report
-    from dcglearn.logs.preferences import Preferences
     from dcglearn.parts.parts import PartedLog
+    from dcglearn.readers.preferences import Preferences
 
 commands = typer.Typer()
 

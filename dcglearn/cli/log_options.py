@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dcglearn.cli.options import Cluster, Reading
-    from dcglearn.logs.preferences import Preferences
     from dcglearn.parts.parts import PartedLog
+    from dcglearn.readers.preferences import Preferences
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from dcglearn.foundation.plain_text import number_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dcglearn.logs.preferences import Preferences
+    from dcglearn.readers.preferences import Preferences
     from dcglearn.readers.read_table import Recognised
 
 FIRST = 3

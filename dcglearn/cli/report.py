@@ -12,11 +12,11 @@ from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.forms import scores_table
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric_coherence.ranges import Ranges, consistent_ranges
 from dcglearn.parts.parts import PartedLog
 from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.bands import Bands, bootstrap_bands
 from dcglearn.trust.cross_validation import ChosenC, choose_C
 from dcglearn.trust.held_out import CURRENT, Comparison, compare_dcg

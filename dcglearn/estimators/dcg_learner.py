@@ -27,11 +27,11 @@ from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
 from dcglearn.learning.warm_start import WarmStart
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, as_dcg
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.parts.open_log import opened_log
 from dcglearn.parts.parts import PartedLog
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_test import FittedDCG, p_value
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.logs.counting import Agreement
-from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.parts.open_log import dropped_of, log_fingerprint, opened_log, without_equal_lists
 from dcglearn.parts.parts import PartedLog
+from dcglearn.readers.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
     import os

@@ -12,8 +12,8 @@ import numpy as np
 from dcglearn.evaluation.trec import SCORE
 from dcglearn.foundation.files import refuse_constant
 from dcglearn.foundation.validation import InputError, listed
-from dcglearn.logs.roles import Role, by_role
 from dcglearn.readers.line_formats import JsonLines, TextLines, errors_in, shown
+from dcglearn.readers.roles import Role, by_role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -176,3 +177,27 @@ def _first(name: str, array: NDArray[Any], wrong: NDArray[np.bool_], noun: str =
     """Return the place and value of the first wrong entry, as ``lists[3, 1]: grade 7``."""
     place, value = ", ".join(map(str, np.argwhere(wrong)[0])), array[wrong][0]
     return f"{name}[{place}]: {noun}" + (f"{value:g}" if value == np.floor(value) else f"{value}")
+
+
+def is_frame(value: Any) -> bool:
+    """Return whether a value is a table: of polars, pandas, or any library with Arrow's interchange."""
+    if any(hasattr(value, name) for name in ("to_delayed", "dask", "__array_interface__")):
+        return False
+    kind = type(value).__module__.split(".")[0]
+    return (
+        hasattr(value, "__arrow_c_stream__")
+        or hasattr(value, "__dataframe__")
+        or (kind == "polars" and hasattr(value, "collect"))
+        or (hasattr(value, "columns") and hasattr(value, "itertuples"))
+    )
+
+
+def is_records(value: Any) -> bool:
+    """Return whether a value is a sequence of mappings, or of tuples that hold lists and others, as (a, b, winner)."""
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not value:
+        return False
+    first = value[0]
+    if not isinstance(first, list | tuple):
+        return isinstance(first, Mapping)
+    are_lists = [hasattr(entry, "__len__") and not isinstance(entry, str) for entry in first]
+    return any(are_lists) and not all(are_lists)

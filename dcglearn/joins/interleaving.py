@@ -13,7 +13,7 @@ from dcglearn.foundation.files import is_path
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import InputError, graded_lists
 from dcglearn.joins.joined_lists import Joining, joined_pairs
-from dcglearn.logs.preferences import Preferences
+from dcglearn.readers.preferences import Preferences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -12,12 +12,12 @@ from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError
 from dcglearn.joins.joined_lists import Joining, joined_pairs
-from dcglearn.logs.preferences import Preferences
-from dcglearn.logs.roles import PREFERENCE, Role
 from dcglearn.readers.careful_pass import Rules
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.long_tables import open_shaped
+from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, opener_of, pair_columns
+from dcglearn.readers.roles import PREFERENCE, Role
 
 if TYPE_CHECKING:
     import os

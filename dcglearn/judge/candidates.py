@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.roles import PREFERENCE, Role
 from dcglearn.readers.careful_pass import MAX_LABEL, Rules
 from dcglearn.readers.line_formats import TextLines, errors_in, shown
 from dcglearn.readers.read_table import opener_of, read_columns
+from dcglearn.readers.roles import PREFERENCE, Role
 
 if TYPE_CHECKING:
     import os

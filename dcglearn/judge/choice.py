@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.learning.next_pairs import NEAR
-from dcglearn.logs.preferences import encode
+from dcglearn.logs.preference_pairs import encode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

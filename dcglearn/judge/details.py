@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dcglearn.estimators.dcg_learner import DCGLearner
     from dcglearn.judge.verdict_log import Verdict
-    from dcglearn.logs.preferences import Preferences
+    from dcglearn.readers.preferences import Preferences
 
 HELD_OUT = 5
 """One pair in this many is held out of the learning curve's fits."""

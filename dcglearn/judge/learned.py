@@ -13,7 +13,7 @@ from dcglearn.metric.dcg import DCG
 
 if TYPE_CHECKING:
     from dcglearn.estimators.dcg_learner import DCGLearner
-    from dcglearn.logs.preferences import Preferences
+    from dcglearn.readers.preferences import Preferences
     from dcglearn.trust.bands import Bands
 
 FEWEST_VERDICTS, FEWEST_A_PARAMETER = 20, 3

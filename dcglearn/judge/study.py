@@ -18,7 +18,7 @@ from dcglearn.judge.candidates import pair_key, seen_items
 from dcglearn.judge.choice import Chooser, fewest
 from dcglearn.judge.learned import Learned
 from dcglearn.judge.verdict_log import NotSaved, VerdictLog
-from dcglearn.logs.preferences import Preferences
+from dcglearn.readers.preferences import Preferences
 
 if TYPE_CHECKING:
     import os

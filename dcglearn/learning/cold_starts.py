@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.direct_fit import Model
     from dcglearn.learning.verdicts import Verdicts
-    from dcglearn.logs.preferences import Preferences
+    from dcglearn.readers.preferences import Preferences
 
 
 HUGE_WEIGHT = 1e9

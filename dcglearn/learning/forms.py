@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
+from dcglearn.readers.preferences import Preferences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

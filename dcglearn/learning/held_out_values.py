@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences, as_preferences
+from dcglearn.readers.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

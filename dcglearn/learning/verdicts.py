@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.learning.pair_loss import JudgementSource
-    from dcglearn.logs.preferences import Preferences
+    from dcglearn.readers.preferences import Preferences
 
 
 MOST_STRENGTHS = 7

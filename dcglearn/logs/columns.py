@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.validation import InputError, frozen, graded_lists, pair_values, scale_size
-from dcglearn.readers.frames import is_frame, is_records
+from dcglearn.foundation.validation import (
+    InputError,
+    frozen,
+    graded_lists,
+    is_frame,
+    is_records,
+    pair_values,
+    scale_size,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

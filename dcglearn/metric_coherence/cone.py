@@ -18,7 +18,7 @@ from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats, Grades
-    from dcglearn.logs.preferences import Preferences
+    from dcglearn.readers.preferences import Preferences
 
 
 SLACK = 1e-8

@@ -9,11 +9,11 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, graded_lists, scale_size, whole_number
-from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts
 from dcglearn.metric_coherence.cone import SLACK, Cone, counts, span
 from dcglearn.parts.open_log import without_equal_lists
+from dcglearn.readers.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.metric_coherence.cone import SLACK, Cone, span
 from dcglearn.parts.open_log import without_equal_lists
+from dcglearn.readers.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,9 @@ from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.logs.preferences import as_preferences
 from dcglearn.metric_coherence.cone import counts
 from dcglearn.metric_coherence.dominance import ZERO, AllowedMetrics, scope_of
+from dcglearn.readers.preferences import as_preferences
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dcglearn.evaluation.evaluate import Metrics
     from dcglearn.evaluation.tables import JudgementsLike, RunsLike
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.logs.preferences import Preferences
+    from dcglearn.readers.preferences import Preferences
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,12 @@ from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
 from dcglearn.foundation.files import expand_paths, is_path
 from dcglearn.foundation.threads import bounds, one_thread
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences, as_preferences
-from dcglearn.logs.roles import PREFERENCE, by_role
 from dcglearn.logs.superseded import marks_of, reasons_of_parts
 from dcglearn.parts.parquet_pieces import PARQUET, pieces, read_piece, rules_of_parts
 from dcglearn.parts.parts import PartedLog, checked_scale, facts_of, on_scale
+from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.readers import preferences_of
+from dcglearn.readers.roles import PREFERENCE, by_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

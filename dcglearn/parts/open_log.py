@@ -12,10 +12,10 @@ import numpy as np
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.parts.parts import PartedLog
+from dcglearn.readers.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

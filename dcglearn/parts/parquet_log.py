@@ -16,10 +16,10 @@ import psutil
 from dcglearn.foundation.files import expand_paths
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.columns import MISSING
-from dcglearn.logs.preferences import Preferences
-from dcglearn.logs.roles import PREFERENCE, by_role
 from dcglearn.parts.parquet_pieces import PARQUET, PIECE, batches, opened, pieces, rules_of_parts
 from dcglearn.parts.parts import PartedLog, checked_scale, facts_of
+from dcglearn.readers.preferences import Preferences
+from dcglearn.readers.roles import PREFERENCE, by_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -8,12 +8,12 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.roles import NOT_LEARNED, PREFERENCE, by_role
 from dcglearn.logs.superseded import marks_of, reasons_of_parts
 from dcglearn.parts.parts import checked_scale, facts_of, joined
 from dcglearn.readers.careful_pass import Rules
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.readers import preferences_of
+from dcglearn.readers.roles import NOT_LEARNED, PREFERENCE, by_role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
     from dcglearn.foundation.arrays import Grades
-    from dcglearn.logs.preferences import Preferences
+    from dcglearn.readers.preferences import Preferences
 
 PARQUET = "**/*.parquet"
 """The files of a folder that belong to a log."""

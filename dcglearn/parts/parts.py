@@ -12,9 +12,9 @@ import numpy as np
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.columns import MISSING, PAIR_COLUMNS, Columns
 from dcglearn.logs.counting import Agreement
-from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.unique_rows import packed
 from dcglearn.logs.visibility import blind_mixture, grade_counts, gram_matrix, is_blind, mixture_sums, visibility
+from dcglearn.readers.preferences import Preferences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,16 +10,16 @@ import numpy as np
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import as_preferences
 from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.logs.unique_rows import unique_rows
 from dcglearn.raters.krippendorff import Alpha, krippendorff_alpha
 from dcglearn.raters.rater_likelihood import Looks, fitted_raters
+from dcglearn.readers.preferences import as_preferences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dcglearn.logs.preferences import Preferences
+    from dcglearn.readers.preferences import Preferences
 
 EVERYBODY = "all"
 """Name of the rater of a log that names none."""

@@ -19,15 +19,15 @@ from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.memory import refuse_beyond_memory
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import LARGEST, MAX_GRADES, InputError, scale_size, whole_number
-from dcglearn.logs.rating_counts import parsed_counts
 from dcglearn.readers.line_formats import BLANK, NUMBER, Source, shown
+from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.winner_words import WinnerCodes, own_words, winners_of, word_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from dcglearn.logs.roles import Role
+    from dcglearn.readers.roles import Role
 
     Table = dict[str, Any]
 

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.validation import LARGEST
-from dcglearn.logs.roles import by_role
 from dcglearn.readers.careful_pass import MAX_DEPTH, MAX_LABEL, SWAPPED
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, TextLines
+from dcglearn.readers.roles import by_role
 from dcglearn.readers.winner_words import MOST_WORDS, Winners, codes_of, winners_of
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats, Grades
-    from dcglearn.logs.roles import ColumnsByRole, Role
     from dcglearn.readers.careful_pass import Rules, Table
     from dcglearn.readers.line_formats import Source
+    from dcglearn.readers.roles import ColumnsByRole, Role
 
 _GRADE = "(-1|[0-9]{1,3})"
 _PLAIN_GRADE = rf"^{_GRADE}$"

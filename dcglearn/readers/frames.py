@@ -1,9 +1,8 @@
-"""Data frames and records in memory: which objects they are, and frames of other libraries as polars'."""
+"""Data frames and records in memory, as polars' frames and as dictionaries."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from dcglearn.foundation.sources import plain_types
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
 
@@ -28,30 +27,6 @@ def flattened(lists: pl.Series) -> pl.Series:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "In Polars 2.0, the default", DeprecationWarning)
         return lists.explode()
-
-
-def is_frame(value: Any) -> bool:
-    """Return whether a value is a table: of polars, pandas, or any library with Arrow's interchange."""
-    if any(hasattr(value, name) for name in ("to_delayed", "dask", "__array_interface__")):
-        return False
-    kind = type(value).__module__.split(".")[0]
-    return (
-        hasattr(value, "__arrow_c_stream__")
-        or hasattr(value, "__dataframe__")
-        or (kind == "polars" and hasattr(value, "collect"))
-        or (hasattr(value, "columns") and hasattr(value, "itertuples"))
-    )
-
-
-def is_records(value: Any) -> bool:
-    """Return whether a value is a sequence of mappings, or of tuples that hold lists and others, as (a, b, winner)."""
-    if not isinstance(value, Sequence) or isinstance(value, str | bytes) or not value:
-        return False
-    first = value[0]
-    if not isinstance(first, list | tuple):
-        return isinstance(first, Mapping)
-    are_lists = [hasattr(entry, "__len__") and not isinstance(entry, str) for entry in first]
-    return any(are_lists) and not all(are_lists)
 
 
 def named(records: Iterable[Any], names: Sequence[str]) -> list[Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.files import refuse_constant
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.roles import by_role
+from dcglearn.readers.roles import by_role
 from dcglearn.readers.wide_tables import as_list, position_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from dcglearn.logs.roles import ColumnsByRole, Role
+    from dcglearn.readers.roles import ColumnsByRole, Role
 
 BLANK = " \t\n\r\x0b\x0c"
 """Characters stripped from a field of text; listed, since Python and polars differ on other white space."""

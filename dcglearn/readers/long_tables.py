@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.roles import Role, recognised
 from dcglearn.readers.line_formats import INTEGER, Source, shown
+from dcglearn.readers.roles import Role, recognised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

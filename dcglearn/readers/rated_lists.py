@@ -11,9 +11,9 @@ from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.columns import checked_columns
 from dcglearn.logs.rating_counts import RatingCounts
-from dcglearn.logs.roles import RATING
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.readers.read_table import read_columns
+from dcglearn.readers.roles import RATING
 
 if TYPE_CHECKING:
     import os

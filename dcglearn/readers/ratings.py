@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.logs.preferences import Preferences
 from dcglearn.readers.careful_pass import Rules
+from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.rated_lists import rated_columns
 
 if TYPE_CHECKING:

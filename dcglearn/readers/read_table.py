@@ -17,24 +17,24 @@ import numpy as np
 
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.sources import content, kind_of, parquet_rows
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, is_frame, is_records
 from dcglearn.logs.columns import Columns, checked_columns
-from dcglearn.logs.rating_counts import counts_of_texts
-from dcglearn.logs.roles import PREFERENCE, by_role
 from dcglearn.logs.superseded import COUNTS, REASONS, reasons_of
 from dcglearn.readers.careful_pass import read_carefully
-from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, is_frame, is_records, named, polars_frame
+from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
 from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, TextLines, errors_in
 from dcglearn.readers.long_tables import LongTable, open_shaped
+from dcglearn.readers.rating_texts import counts_of_texts
+from dcglearn.readers.roles import PREFERENCE, by_role
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dcglearn.foundation.arrays import Grades
-    from dcglearn.logs.roles import ColumnsByRole, Role
     from dcglearn.readers.careful_pass import Rules, Table
     from dcglearn.readers.line_formats import Source
+    from dcglearn.readers.roles import ColumnsByRole, Role
 
 _LOG = logging.getLogger(__name__)
 

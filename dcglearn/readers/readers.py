@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.sources import plain_types
-from dcglearn.logs.preferences import Preferences
-from dcglearn.logs.roles import PREFERENCE
 from dcglearn.readers.careful_pass import Rules
 from dcglearn.readers.line_formats import FrameRows, errors_in
+from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, pair_columns, read_columns, read_pairs
+from dcglearn.readers.roles import PREFERENCE
 
 if TYPE_CHECKING:
     import os

@@ -15,8 +15,8 @@ import numpy as np
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, graded_lists, multiset, scale_size, whole_number, within
 from dcglearn.logs.counting import TIE_TOLERANCE
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate.lists import PAPER_LIST, free_lists, optimal_pairs, permutations, permuted_documents
 
 if TYPE_CHECKING:

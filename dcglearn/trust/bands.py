@@ -17,16 +17,16 @@ from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.list_utility_fit import parameters_of
-from dcglearn.logs.preferences import as_preferences
 from dcglearn.metric.list_utility import ListUtility
+from dcglearn.readers.preferences import as_preferences
 from dcglearn.trust.resampling import natural_unit, resampled_weights
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.dcg import DCG
+    from dcglearn.readers.preferences import Preferences
 
 
 _LOG = logging.getLogger(__name__)

@@ -15,15 +15,15 @@ from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.learning.list_utility_fit import parameters_of
-from dcglearn.logs.preferences import as_preferences
 from dcglearn.metric.list_utility import ListUtility
+from dcglearn.readers.preferences import as_preferences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dcglearn.foundation.arrays import Floats, Seed
-    from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.dcg import DCG
+    from dcglearn.readers.preferences import Preferences
 
 
 _LOG = logging.getLogger(__name__)

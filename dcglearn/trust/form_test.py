@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.learning.direct_fit import Model
     from dcglearn.learning.list_utility_fit import ListFit
-    from dcglearn.logs.preferences import Preferences
     from dcglearn.logs.rating_counts import RatingCounts
+    from dcglearn.readers.preferences import Preferences
 
 
 N_SIMULATED, ALLOWED = 39, 1

@@ -11,10 +11,10 @@ from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.progress import counted, in_stage
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import as_preferences
 from dcglearn.metric.dcg import DCG, as_dcg, is_metric_file, textbook_dcgs
 from dcglearn.metric.names import MetricName
 from dcglearn.metric.textbook_lists import textbook_list_metrics
+from dcglearn.readers.preferences import as_preferences
 from dcglearn.trust.cross_validation import choose_C
 from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
 from dcglearn.trust.resampling import natural_unit, resampled_weights
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dcglearn.logs.counting import Metric
-    from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.dcg import DCGLike
     from dcglearn.metric.list_utility import ListUtility
+    from dcglearn.readers.preferences import Preferences
     from dcglearn.trust.lack_of_fit import LackOfFit
 
 

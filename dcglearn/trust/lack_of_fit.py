@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from dcglearn.foundation.arrays import Floats
     from dcglearn.logs.counting import Metric
-    from dcglearn.logs.preferences import Preferences
     from dcglearn.metric.list_utility import ListUtility
+    from dcglearn.readers.preferences import Preferences
 
 DCG_NAME = "gains times discounts (DCG)"
 FREE_NAME = "weights free at each grade and position"

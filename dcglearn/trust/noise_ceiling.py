@@ -16,7 +16,7 @@ from scipy.special import expit, ndtri
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.logs.preferences import Preferences, as_preferences
+from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.recurring_lists import BANDS, FEWEST_LISTS, Judgements, Ratings
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from tqdm import tqdm
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.pair_loss import Judgements, pair_loss
-from dcglearn.logs.preferences import Preferences, as_preferences
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.parts.open_log import without_equal_lists
+from dcglearn.readers.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
     from collections.abc import Callable

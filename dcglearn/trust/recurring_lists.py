@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.logs.preferences import Preferences
     from dcglearn.logs.rating_counts import RatingCounts
+    from dcglearn.readers.preferences import Preferences
 
 FEWEST_LISTS = 10
 """With fewer lists that recur there is no ceiling, and bands of fewer lists are not compared."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats, Seed
-    from dcglearn.logs.preferences import Preferences
+    from dcglearn.readers.preferences import Preferences
 
 
 def natural_unit(log: Preferences) -> str:

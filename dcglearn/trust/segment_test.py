@@ -12,7 +12,7 @@ from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values, quiet_stage, sampled
-from dcglearn.logs.preferences import Preferences
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.resampling import mean_and_error, natural_unit
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from dcglearn.logs.preferences import Preferences
 from dcglearn.plots import raters_figure
 from dcglearn.raters.rater_agreement import rater_agreement
+from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
 from tests.makers import call
 

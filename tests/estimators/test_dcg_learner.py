@@ -22,8 +22,8 @@ from dcglearn.learning.direct_search import warm_fit
 from dcglearn.learning.judgement_costs import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import Judgements
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate import ground_truth, preference_pairs
 from tests.makers import PAPER_LIST, TRUTH, random_log
 

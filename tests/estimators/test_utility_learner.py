@@ -11,8 +11,8 @@ from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.factoring import factor
 from dcglearn.learning.similarity import identifiable_similarity, similarity
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.cross_validation import C_GRID
 from tests.makers import TRUTH, random_log
 

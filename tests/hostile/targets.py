@@ -20,7 +20,6 @@ from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.checkpoints import read_checkpoint, write_checkpoint
 from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.roles import PREFERENCE, RATING
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.baselines import RidgeRanker
 from dcglearn.rankers.load_ranker import load_ranker
@@ -32,6 +31,7 @@ from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.ratings import read_ratings
 from dcglearn.readers.read_table import columns_of, opener_of
 from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.roles import PREFERENCE, RATING
 from tests.hostile import referees
 from tests.hostile.referees import Refused
 

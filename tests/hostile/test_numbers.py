@@ -8,10 +8,10 @@ from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation import memory
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.next_pairs import suggest_pairs
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.trees import BoostedRanker
+from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
 from tests.makers import random_log
 

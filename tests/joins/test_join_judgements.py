@@ -10,8 +10,8 @@ from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.validation import InputError
 from dcglearn.joins.join_judgements import join_judgements, preferences_from_runs
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
+from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
 from tests.makers import SHARED
 

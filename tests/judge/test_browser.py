@@ -21,8 +21,8 @@ import pytest
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.judge.candidates import read_candidates
 from dcglearn.judge.choice import Chooser
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
+from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
 from tests.judge.browsing import EXAMPLE, Server, enter, give, picture, shown, wait_for_next, wait_until_saved
 from tests.judge.makers import lines

@@ -12,7 +12,7 @@ from dcglearn.judge.details import learning_curve, wins
 from dcglearn.judge.learned import unit_of
 from dcglearn.judge.newest import Newest
 from dcglearn.judge.study import Refused, Rules, Study, as_log
-from dcglearn.logs.preferences import Preferences
+from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
 from tests.judge.makers import TRUTH, answer, candidates, lines, verdict
 

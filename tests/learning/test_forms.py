@@ -16,7 +16,7 @@ from dcglearn.learning.list_kernel import HINGE, LIKELIHOOD, SIGMOID, add_costs,
 from dcglearn.learning.list_slopes import value_slopes
 from dcglearn.learning.list_utility_fit import ListModel, ListPairs
 from dcglearn.learning.pair_loss import Judgements, pair_loss
-from dcglearn.logs.preferences import Preferences
+from dcglearn.readers.preferences import Preferences
 
 ERR = dl.textbook_list_metrics(4, 6)["ERR"]["ERR@6"]
 

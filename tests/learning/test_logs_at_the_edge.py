@@ -12,7 +12,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.learning.direct_fit import Model, family, log_curves
 from dcglearn.learning.direct_search import fit
 from dcglearn.learning.pair_loss import Judgements
-from dcglearn.logs.preferences import Preferences
+from dcglearn.readers.preferences import Preferences
 from tests.makers import random_log
 
 

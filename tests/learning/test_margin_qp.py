@@ -17,7 +17,7 @@ from dcglearn.learning.margin_qp import (
     solve,
     solve_cvxpy,
 )
-from dcglearn.logs.preferences import encode
+from dcglearn.logs.preference_pairs import encode
 from dcglearn.metric.dcg import DCG
 from dcglearn.simulate import preference_pairs
 from tests.makers import random_log

@@ -12,7 +12,7 @@ from dcglearn.foundation import threads as chunks
 from dcglearn.learning.judgement_costs import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE, verdict_costs
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import Judgements, Points, pair_loss
-from dcglearn.logs.preferences import encode
+from dcglearn.logs.preference_pairs import encode
 
 
 def probabilities(z, thresholds, error):

@@ -12,8 +12,8 @@ from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.direct_fit import Model
 from dcglearn.learning.warm_start import WarmStart
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
+from dcglearn.readers.preferences import Preferences
 from tests.makers import random_log
 
 LOG = random_log(300, "free", seed=3, noise=0.1)

@@ -3,8 +3,8 @@
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
+from dcglearn.readers.preferences import Preferences
 from tests.makers import TRUTH
 
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences, as_preferences, encode
-from tests.logs.log_files import rows
+from dcglearn.logs.preference_pairs import encode
+from dcglearn.readers.preferences import Preferences, as_preferences
 from tests.makers import random_log
+from tests.readers.log_files import rows
 
 
 def test_the_papers_vector():

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
+from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.ratings import read_ratings
 from dcglearn.readers.readers import read_preferences
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
 from dcglearn.logs.repeats import shown_both_ways, units
+from dcglearn.readers.preferences import Preferences
 
 A, B, C = [2, 1, 0], [0, 1, 2], [1, 1, 1]
 

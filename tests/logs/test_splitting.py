@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
-from tests.logs.log_files import rows
+from dcglearn.readers.preferences import Preferences
 from tests.makers import random_log
+from tests.readers.log_files import rows
 
 
 def test_split_is_a_partition_and_repeats():

@@ -8,7 +8,7 @@ import pytest
 from dcglearn.logs.superseded import reasons_of, reasons_of_parts
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.readers.readers import read_preferences
-from tests.logs.log_files import rows, write
+from tests.readers.log_files import rows, write
 
 
 def line(name, winner="a", supersedes=None, a=(1, 0), b=(0, 1), **more):

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.logs.preferences import Preferences, encode
+from dcglearn.logs.preference_pairs import encode
+from dcglearn.readers.preferences import Preferences
 from tests.makers import PAPER_LIST, random_log
 
 

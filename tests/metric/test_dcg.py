@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.similarity import identifiable_similarity, similarity
-from dcglearn.logs.preferences import Preferences, encode
+from dcglearn.logs.preference_pairs import encode
 from dcglearn.metric.dcg import DCG, Utility, normalised_values, textbook_dcgs
+from dcglearn.readers.preferences import Preferences
 from tests.makers import TRUTH
 
 floats = st.floats(-100, 100, allow_nan=False)

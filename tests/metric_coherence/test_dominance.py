@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric_coherence.cone import Cone, counts, span
 from dcglearn.metric_coherence.dominance import AllowedMetrics, dominance
+from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.product_form import weights_of_increments
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric_coherence.ranges import consistent_ranges
+from dcglearn.readers.preferences import Preferences
 from tests.makers import TRUTH, random_log
 
 

@@ -13,7 +13,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.foundation.cluster import ClusterLost, check_versions
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
+from dcglearn.readers.preferences import Preferences
 from tests.clusters import cluster_of, forked_workers
 from tests.makers import TRUTH, random_log
 

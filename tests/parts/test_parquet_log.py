@@ -12,11 +12,11 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
 from dcglearn.parts import parquet_log
 from dcglearn.parts.parquet_log import ParquetLog, n_bytes
 from dcglearn.parts.parquet_pieces import pieces
 from dcglearn.parts.parts import SKETCH, Sketch, sketch_of
+from dcglearn.readers.preferences import Preferences
 from tests.makers import TRUTH, random_log
 
 pa = pytest.importorskip("pyarrow")

@@ -8,10 +8,10 @@ from scipy.special import expit, logit
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
 from dcglearn.raters.krippendorff import krippendorff_alpha
 from dcglearn.raters.rater_agreement import rater_agreement, wilson
 from dcglearn.raters.rater_likelihood import Looks, fitted_raters
+from dcglearn.readers.preferences import Preferences
 from tests.makers import TRUTH, random_lists
 
 # Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", section D: four observers, twelve units.

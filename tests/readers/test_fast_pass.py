@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers import fast_pass
 from dcglearn.readers.readers import read_preferences
-from tests.logs.log_files import columns, quick, write
+from tests.readers.log_files import columns, quick, write
 
 
 def outcome(read, path, **options):

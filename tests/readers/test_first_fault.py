@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.roles import PREFERENCE
 from dcglearn.readers import first_fault
 from dcglearn.readers.careful_pass import Rules
 from dcglearn.readers.line_formats import JsonLines, TextLines
 from dcglearn.readers.read_table import columns_of
+from dcglearn.readers.roles import PREFERENCE
 
 RNG = np.random.default_rng(0)
 DAMAGE = [

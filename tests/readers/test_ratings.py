@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers import rated_lists as ratings
 from dcglearn.readers.ratings import read_ratings
-from tests.logs.log_files import columns, quick, write
 from tests.makers import SHARED
+from tests.readers.log_files import columns, quick, write
 
 RATED = '{"list": [3, 2], "rating": 4}\n'
 

@@ -14,11 +14,11 @@ import polars as pl
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
 from dcglearn.readers import read_table
+from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.ratings import read_ratings
 from dcglearn.readers.readers import read_preferences
-from tests.logs.log_files import columns, write
+from tests.readers.log_files import columns, write
 
 GOOD = '{"a": [3, 2, 0], "b": [2, 3, 0], "winner": "a"}\n'
 

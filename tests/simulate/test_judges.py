@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dcglearn import simulate as sim
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.readers.preferences import Preferences
 
 D1, D2 = sim.ground_truth("D1"), sim.ground_truth("D2")
 SEEDS = st.integers(0, 2**32 - 1)

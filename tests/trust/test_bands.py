@@ -5,7 +5,7 @@ import pytest
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
+from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.bands import bootstrap_bands
 from tests.makers import random_log

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
+from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate import preference_pairs
 from dcglearn.trust.held_out import LEARNED, Comparison, Row, compare_learners
 from tests.makers import random_log

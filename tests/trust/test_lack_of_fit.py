@@ -7,10 +7,10 @@ from scipy.special import expit
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.plots import fit_figure, segments_figure
+from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate import preference_pairs
 from dcglearn.trust import lack_of_fit as module
 from dcglearn.trust.lack_of_fit import LackOfFit, Part, lack_of_fit, meaning

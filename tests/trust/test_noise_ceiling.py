@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, ndtr
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import noise_ceiling as module
 from dcglearn.trust.list_worth import JudgedLists, RatedLists, Variances, indicators
 from dcglearn.trust.noise_ceiling import noise_ceiling

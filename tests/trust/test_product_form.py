@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
 from dcglearn.metric.dcg import Utility
+from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.product_form import position_dependence
 from tests.makers import random_log

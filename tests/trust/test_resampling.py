@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.preferences import Preferences
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.resampling import natural_unit, resampled_weights
 from tests.makers import random_log
 

@@ -1,33 +1,93 @@
-"""How a log is built from what is in memory: rated lists, data frames, records, rankings of the same documents."""
+"""The public log: the container of pairs with its constructors from what is in memory, and its tables and files."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.files import is_path
+from dcglearn.foundation.validation import InputError, is_frame, is_records
 from dcglearn.logs.columns import checked_columns
+from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.readers.careful_pass import Rules
+from dcglearn.readers.rating_texts import texts_of_counts
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping, Sequence
 
+    import pandas as pd
+    import polars as pl
     from numpy.typing import ArrayLike
 
     from dcglearn.logs.columns import Columns
     from dcglearn.readers.read_table import Recognised
 
 
-class Constructors:
-    """The constructors of `dcglearn.Preferences` beside arrays of pairs."""
+class Preferences(PreferencePairs):
+    """Pairs of graded lists, the first preferred to the second, with optional columns for each pair.
 
-    @classmethod
-    @abstractmethod
-    def of_columns(cls, columns: Columns, dropped: dict[str, int], recognised: Recognised | None = None) -> Self:
-        """Return a log of checked columns, with what their reader left out and recognised."""
+    Parameters
+    ----------
+    preferred, other : array_like of int, shape (n, K)
+        Grades by position, 0 = worst, -1 = no known grade. An (n, 2, K) array as `preferred` alone holds both.
+    n_grades : int, optional
+        L; the largest grade seen plus 1 by default. Give it where a log may lack the top grade.
+    weight : array_like, shape (n,), optional
+        How much each pair counts, positive; 1 by default.
+    tie : array_like of bool, shape (n,), optional
+        Pairs judged equally good, whose order means nothing.
+    strength : array_like, shape (n,), optional
+        How much better the preferred list was said to be, positive.
+    margin : array_like, shape (n,), optional
+        The utility difference that each pair asks for (``margin="log"`` of the learners).
+    rater, query : array_like of str, shape (n,), optional
+        Who judged, and for which query: clusters for splits and bands.
+    grade_names : sequence of str, optional
+        Names of the L grades, worst first.
+    swapped : array_like of bool, shape (n,), optional
+        Whether the pair was shown the other way round: `other` first (on the left, at the top), then `preferred`.
+    docs : array_like of str, shape (n, 2, K), optional
+        Names of the documents of both lists of each pair, `preferred` first.
+    segment : array_like of str, shape (n,), optional
+        Kind of the query or of the rater, such as "navigational"; see `segment_test`.
+    tie_kind : array_like of str, shape (n,), optional
+        Kind of the tie, such as "both good" or "both bad"; empty for a pair with a winner. Learners do not use it.
+
+    Attributes
+    ----------
+    dropped : dict of str to int
+        What a reader left out, and how often.
+    counted : dict of str to int
+        What a reader counted without leaving it out, such as documents without a judgement.
+    ratings : RatingCounts or None
+        For a log of rated lists, how often each list got each rating in each group; see `noise_ceiling`.
+    recognised : Recognised or None
+        What a reader took the columns and the winners' words to mean; prints as text.
+
+    Raises
+    ------
+    InputError
+        If shapes differ, a grade is outside the scale, or a weight is not positive and finite.
+
+    See Also
+    --------
+    read_preferences : Read a file or a data frame.
+    ParquetLog : A log larger than memory.
+    DCGLearner : Learn a DCG from it.
+
+    Examples
+    --------
+    >>> log = Preferences([[2, 1, 0], [1, 0, 0]], [[0, 1, 2], [0, 0, 1]])
+    >>> log
+    Preferences(2 pairs, depth 3, 3 grades)
+    >>> len(log[:1]), log.shape
+    (1, (2, 2, 3))
+    """
+
+    recognised: Recognised | None
 
     @classmethod
     def from_documents(cls, preferred: ArrayLike, other: ArrayLike, **columns: Any) -> Self:
@@ -193,6 +253,52 @@ class Constructors:
         rules = Rules(n_grades, depth, pad, scale, winner_words, positive)
         return cls.of_columns(*read_pair_columns(named(records, columns), rules))
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return the log as a table, a row a pair, with the columns that `read_preferences` reads.
+
+        Raises InputError if the log is one of documents, which have no grades to write.
+        """
+        import polars as pl
+
+        if not self.graded:
+            raise InputError("a log of ungraded documents has no file format; keep the rankings it came from")
+        grades = pl.List(pl.Int64)
+        columns = {
+            "query": self.query,
+            "a": pl.Series(self.preferred.tolist(), dtype=grades),
+            "b": pl.Series(self.other.tolist(), dtype=grades),
+            "winner": np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a"),
+            **{name: getattr(self, name) for name in ("strength", "margin", "weight", "rater", "swapped", "segment")},
+            "tie": self.tie_kind,
+        }
+        if self.docs is not None:
+            docs = pl.DataFrame(self.docs.astype(str), schema=["docs_a", "docs_b"], orient="row")
+            columns |= docs.select(pl.all().str.split("\t")).to_dict()
+        if self.ratings is not None:
+            columns["ratings_a"], columns["ratings_b"] = texts_of_counts(self.ratings, self._columns)
+        return pl.DataFrame({name: values for name, values in columns.items() if values is not None})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return `to_polars` as a table of pandas, whose lists are Python's.
+
+        Raises InputError if pandas is not installed, or the log is one of documents.
+        """
+        try:
+            import pandas as pd
+        except ModuleNotFoundError as error:
+            raise InputError("to_pandas needs pandas: pip install pandas; to_polars does not") from error
+        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+        """Write the log beside `path` and rename it: Parquet for ``.parquet``, JSON lines otherwise.
+
+        `read_preferences` reads both; give it `n_grades` where the top grade may not occur. Raises InputError if the
+        log is one of documents, or the file cannot be written.
+        """
+        from dcglearn.readers.convert import write_frame
+
+        write_frame(self.to_polars(), path, force=force)
+
 
 def read_pair_columns(log: Any, rules: Rules) -> tuple[Columns, dict[str, int], Recognised]:
     """Return the columns of a log of preferences, the counts of what was left out, and what was recognised."""
@@ -200,3 +306,23 @@ def read_pair_columns(log: Any, rules: Rules) -> tuple[Columns, dict[str, int], 
 
     table, dropped, recognised = read_pairs(log, rules)
     return *pair_columns(table, dropped, rules), recognised
+
+
+def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
+    """Return the log itself, on a scale of `n_grades` if that is not None, or a log of an array, table or records.
+
+    An array has shape (n, 2, K). Raises InputError if the array has another shape or holds no grades, a grade lies
+    above the scale, or the log is a path or in parts.
+    """
+    if not isinstance(log, Preferences):
+        if is_frame(log) or is_records(log):
+            return Preferences.of_columns(*read_pair_columns(log, Rules(n_grades)))
+        if is_path(log) or hasattr(log, "facts"):
+            raise InputError(
+                "this needs the whole log in memory, not a path or a log in parts: give what read_preferences returns",
+                see="whole-log",
+            )
+        return Preferences(log, n_grades=n_grades)
+    if n_grades is None or n_grades == log.n_grades:
+        return log
+    return log.rescaled(n_grades)

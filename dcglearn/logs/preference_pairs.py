@@ -1,98 +1,32 @@
-"""The log: pairs of graded lists, one preferred to the other."""
+"""The container of a log: pairs of graded lists, one preferred to the other, and what each pair carries."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from dcglearn.foundation.files import is_path
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, scale_size
 from dcglearn.logs import counting, repeats, splitting
 from dcglearn.logs.columns import Columns, checked_columns
 from dcglearn.logs.unique_rows import count_lists
-from dcglearn.readers.careful_pass import Rules
-from dcglearn.readers.constructors import Constructors, read_pair_columns
-from dcglearn.readers.frames import is_frame, is_records
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
-    import pandas as pd
-    import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Grades, Seed
     from dcglearn.logs.counting import Agreement, Metric
     from dcglearn.logs.rating_counts import RatingCounts
     from dcglearn.logs.visibility import Visibility
-    from dcglearn.readers.read_table import Recognised
 
 
-class Preferences(Constructors):
-    """Pairs of graded lists, the first preferred to the second, with optional columns for each pair.
-
-    Parameters
-    ----------
-    preferred, other : array_like of int, shape (n, K)
-        Grades by position, 0 = worst, -1 = no known grade. An (n, 2, K) array as `preferred` alone holds both.
-    n_grades : int, optional
-        L; the largest grade seen plus 1 by default. Give it where a log may lack the top grade.
-    weight : array_like, shape (n,), optional
-        How much each pair counts, positive; 1 by default.
-    tie : array_like of bool, shape (n,), optional
-        Pairs judged equally good, whose order means nothing.
-    strength : array_like, shape (n,), optional
-        How much better the preferred list was said to be, positive.
-    margin : array_like, shape (n,), optional
-        The utility difference that each pair asks for (``margin="log"`` of the learners).
-    rater, query : array_like of str, shape (n,), optional
-        Who judged, and for which query: clusters for splits and bands.
-    grade_names : sequence of str, optional
-        Names of the L grades, worst first.
-    swapped : array_like of bool, shape (n,), optional
-        Whether the pair was shown the other way round: `other` first (on the left, at the top), then `preferred`.
-    docs : array_like of str, shape (n, 2, K), optional
-        Names of the documents of both lists of each pair, `preferred` first.
-    segment : array_like of str, shape (n,), optional
-        Kind of the query or of the rater, such as "navigational"; see `segment_test`.
-    tie_kind : array_like of str, shape (n,), optional
-        Kind of the tie, such as "both good" or "both bad"; empty for a pair with a winner. Learners do not use it.
-
-    Attributes
-    ----------
-    dropped : dict of str to int
-        What a reader left out, and how often.
-    counted : dict of str to int
-        What a reader counted without leaving it out, such as documents without a judgement.
-    ratings : RatingCounts or None
-        For a log of rated lists, how often each list got each rating in each group; see `noise_ceiling`.
-    recognised : Recognised or None
-        What a reader took the columns and the winners' words to mean; prints as text.
-
-    Raises
-    ------
-    InputError
-        If shapes differ, a grade is outside the scale, or a weight is not positive and finite.
-
-    See Also
-    --------
-    read_preferences : Read a file or a data frame.
-    ParquetLog : A log larger than memory.
-    DCGLearner : Learn a DCG from it.
-
-    Examples
-    --------
-    >>> log = Preferences([[2, 1, 0], [1, 0, 0]], [[0, 1, 2], [0, 0, 1]])
-    >>> log
-    Preferences(2 pairs, depth 3, 3 grades)
-    >>> len(log[:1]), log.shape
-    (1, (2, 2, 3))
-    """
+class PreferencePairs:
+    """Pairs of graded lists, the first preferred to the second, with optional columns; see `Preferences`."""
 
     def __init__(
         self,
@@ -128,17 +62,17 @@ class Preferences(Constructors):
         self.tie_kind = columns.tie_kind
         self.dropped: dict[str, int] = {}
         self.counted: dict[str, int] = {}
-        self.recognised: Recognised | None = None
+        self.recognised: Any = None  # what a reader recognised
 
     @classmethod
-    def of_columns(cls, columns: Columns, dropped: dict[str, int], recognised: Recognised | None = None) -> Preferences:
+    def of_columns(cls, columns: Columns, dropped: dict[str, int], recognised: Any = None) -> Self:
         """Return a log of checked columns, with what their reader left out and recognised."""
         log = cls(columns)
         log.dropped, log.recognised = dropped, recognised
         return log
 
     @classmethod
-    def trusted(cls, n_grades: int, **columns: Any) -> Preferences:
+    def trusted(cls, n_grades: int, **columns: Any) -> Self:
         """Return a log of arrays that are known to be sound, in pairs of two different lists, without checks."""
         return cls(Columns(n_grades=n_grades, **columns, all_differ=True))
 
@@ -165,7 +99,7 @@ class Preferences(Constructors):
     def __len__(self) -> int:
         return len(self.preferred)
 
-    def __getitem__(self, index: Any) -> Preferences:
+    def __getitem__(self, index: Any) -> Self:
         """Return the pairs at an int, slice, mask or indices; a tuple's first entry counts, as for an array."""
         if isinstance(index, tuple):
             index, *rest = index
@@ -178,12 +112,12 @@ class Preferences(Constructors):
         return self._with(self._columns[index])
 
     @property
-    def ties(self) -> Preferences:
+    def ties(self) -> Self:
         """The pairs judged equally good."""
         return self[:0] if self.tie is None else self[self.tie]
 
     @property
-    def decided(self) -> Preferences:
+    def decided(self) -> Self:
         """The pairs with a winner."""
         return self if self.tie is None else self[~self.tie]
 
@@ -213,7 +147,7 @@ class Preferences(Constructors):
         """Number of distinct lists."""
         return count_lists(self.preferred, self.other, self.n_grades)
 
-    def split(self, fraction: float = 0.8, seed: Seed = None, by: str | None = None) -> tuple[Preferences, Preferences]:
+    def split(self, fraction: float = 0.8, seed: Seed = None, by: str | None = None) -> tuple[Self, Self]:
         """Split at random into two logs.
 
         Parameters
@@ -235,7 +169,7 @@ class Preferences(Constructors):
         first, second = splitting.split(self._columns, fraction, seed, by)
         return self[first], self[second]
 
-    def folds(self, n_folds: int, seed: Seed = None, by: str | None = None) -> list[tuple[Preferences, Preferences]]:
+    def folds(self, n_folds: int, seed: Seed = None, by: str | None = None) -> list[tuple[Self, Self]]:
         """Return the (train, held out) logs of a cross-validation.
 
         Parameters
@@ -262,7 +196,7 @@ class Preferences(Constructors):
         """
         return splitting.clusters(self._columns, by)
 
-    def rescaled(self, n_grades: int) -> Preferences:
+    def rescaled(self, n_grades: int) -> Self:
         """Return the log on a scale of `n_grades`, its arrays shared.
 
         Raises InputError if a grade lies above the scale, or the log is one of documents.
@@ -273,21 +207,21 @@ class Preferences(Constructors):
             graded_lists(getattr(self, name), name, n_grades)
         return self._with(replace(self._columns, n_grades=scale_size(n_grades, 0)))
 
-    def merged(self) -> Preferences:
+    def merged(self) -> Self:
         """Return the distinct pairs, in order of first appearance, the weights of identical ones added.
 
         Pairs are identical if lists, tie, strength and margin are; raters and queries are dropped.
         """
         return self._with(splitting.merged(self._columns))
 
-    def reweighted(self, weight: ArrayLike) -> Preferences:
+    def reweighted(self, weight: ArrayLike) -> Self:
         """Return the log with other weights, shape (n,); pairs of weight 0 are left out.
 
         Raises InputError if a weight is negative or not finite, or all are 0.
         """
         return self._with(splitting.reweighted(self._columns, weight))
 
-    def reconciled(self, inconsistent: str) -> Preferences:
+    def reconciled(self, inconsistent: str) -> Self:
         """Return the log with the contradictory verdicts that one rater gave on a pair shown both ways put right.
 
         Parameters
@@ -322,61 +256,15 @@ class Preferences(Constructors):
         """Return how far a metric orders the decided pairs as the log does; InputError if there is no such pair."""
         return counting.agreement(self.decided._columns, metric)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the log as a table, a row a pair, with the columns that `read_preferences` reads.
-
-        Raises InputError if the log is one of documents, which have no grades to write.
-        """
-        import polars as pl
-
-        if not self.graded:
-            raise InputError("a log of ungraded documents has no file format; keep the rankings it came from")
-        grades = pl.List(pl.Int64)
-        columns = {
-            "query": self.query,
-            "a": pl.Series(self.preferred.tolist(), dtype=grades),
-            "b": pl.Series(self.other.tolist(), dtype=grades),
-            "winner": np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a"),
-            **{name: getattr(self, name) for name in ("strength", "margin", "weight", "rater", "swapped", "segment")},
-            "tie": self.tie_kind,
-        }
-        if self.docs is not None:
-            docs = pl.DataFrame(self.docs.astype(str), schema=["docs_a", "docs_b"], orient="row")
-            columns |= docs.select(pl.all().str.split("\t")).to_dict()
-        if self.ratings is not None:
-            columns["ratings_a"], columns["ratings_b"] = self.ratings.texts(self._columns)
-        return pl.DataFrame({name: values for name, values in columns.items() if values is not None})
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return `to_polars` as a table of pandas, whose lists are Python's.
-
-        Raises InputError if pandas is not installed, or the log is one of documents.
-        """
-        try:
-            import pandas as pd
-        except ModuleNotFoundError as error:
-            raise InputError("to_pandas needs pandas: pip install pandas; to_polars does not") from error
-        return pd.DataFrame(self.to_polars().to_dict(as_series=False))
-
-    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
-        """Write the log beside `path` and rename it: Parquet for ``.parquet``, JSON lines otherwise.
-
-        `read_preferences` reads both; give it `n_grades` where the top grade may not occur. Raises InputError if the
-        log is one of documents, or the file cannot be written.
-        """
-        from dcglearn.readers.convert import write_frame
-
-        write_frame(self.to_polars(), path, force=force)
-
     def __repr__(self) -> str:
         scale = number_of(self.n_grades, "grades" if self.graded else "documents")
         ties = f", {number_of(int(self.tie.sum()), 'ties')}" if self.tie is not None and self.tie.any() else ""
         total = "" if self.weight is None else f" of total weight {self.total_weight:g}"
-        return f"Preferences({number_of(len(self), 'pairs')}{total}{ties}, depth {self.depth}, {scale})"
+        return f"{type(self).__name__}({number_of(len(self), 'pairs')}{total}{ties}, depth {self.depth}, {scale})"
 
-    def _with(self, columns: Columns) -> Preferences:
+    def _with(self, columns: Columns) -> Self:
         """Return a log of other columns that remembers what the reader of this one left out."""
-        log = Preferences(columns)
+        log = type(self)(columns)
         log.dropped, log.counted = dict(self.dropped), dict(self.counted)
         return log
 
@@ -409,23 +297,3 @@ def encode(lists: ArrayLike, n_grades: int) -> Grades:
     """
     grades = graded_lists(lists, n_grades=scale_size(n_grades, 0))
     return (grades[..., None] == np.arange(n_grades)).astype(np.int8)
-
-
-def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
-    """Return the log itself, on a scale of `n_grades` if that is not None, or a log of an array, table or records.
-
-    An array has shape (n, 2, K). Raises InputError if the array has another shape or holds no grades, a grade lies
-    above the scale, or the log is a path or in parts.
-    """
-    if not isinstance(log, Preferences):
-        if is_frame(log) or is_records(log):
-            return Preferences.of_columns(*read_pair_columns(log, Rules(n_grades)))
-        if is_path(log) or hasattr(log, "facts"):
-            raise InputError(
-                "this needs the whole log in memory, not a path or a log in parts: give what read_preferences returns",
-                see="whole-log",
-            )
-        return Preferences(log, n_grades=n_grades)
-    if n_grades is None or n_grades == log.n_grades:
-        return log
-    return log.rescaled(n_grades)

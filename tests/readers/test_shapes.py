@@ -12,7 +12,7 @@ import dcglearn as dl
 from dcglearn.foundation.validation import InputError
 from dcglearn.parts.open_log import opened_log
 from dcglearn.readers.wide_tables import wide_columns
-from tests.logs.log_files import columns, write
+from tests.readers.log_files import columns, write
 
 A = [[2, 1, 0], [1, 0, 0], [1, 1, 1]]
 B = [[0, 1, 2], [1, 1, 0], [0, 2, 0]]

@@ -1,0 +1,65 @@
+"""How often each list of a log got each rating, as text in files: ``2:1 4:12``, a rating and its number each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.rating_counts import RatingCounts, group_labels
+from dcglearn.logs.unique_rows import packed, unique_rows
+from dcglearn.readers.line_formats import NUMBER, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dcglearn.logs.rating_counts import RatedPairs
+
+
+def texts_of_counts(counts: RatingCounts, log: RatedPairs) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the counts of both lists of each pair as text, ``rating:number`` separated by blanks; (n,) each."""
+    first, second, own = counts.rows_of(log)
+    texts: NDArray[Any] = np.full(int(max(x.max(initial=-1) for x in (first, second, own))) + 1, "", dtype=object)
+    for row, rating, weight in zip(own.tolist(), counts.rating.tolist(), counts.weight.tolist(), strict=True):
+        texts[row] += f"{' ' if texts[row] else ''}{_number(rating)}:{_number(weight)}"
+    return texts[first], texts[second]
+
+
+def counts_of_texts(log: RatedPairs, texts: NDArray[Any]) -> RatingCounts:
+    """Return the counts that a saved log holds as texts, shape (n, 2), beside the lists of its pairs.
+
+    Raises InputError if one list of one group has different counts on different lines.
+    """
+    names, text = np.unique(texts.T.ravel().astype(str), return_inverse=True)
+    _, first, number = unique_rows(packed(np.concatenate([log.preferred, log.other])))
+    lists = np.concatenate([log.preferred, log.other])[first]
+    labels, group = group_labels(log)
+    keys = unique_rows(np.column_stack([np.tile(group, 2), number, text]).astype(np.int64))[0]
+    twice = np.flatnonzero((np.diff(keys[:, :2], axis=0) == 0).all(axis=1))
+    if len(twice):
+        bad = keys[twice[0], 1]
+        counted = [str(names[keys[row, 2]]) for row in (twice[0], twice[0] + 1)]
+        raise InputError(
+            f"the list {lists[bad].tolist()} has the ratings {counted[0]!r} on one line and {counted[1]!r} "
+            "on another; one log was joined to another: read the ratings of both together"
+        )
+    counts = [parsed_counts(name) for name in names]
+    size = np.array([len(values) for values in counts])[keys[:, 2]]
+    rating, weight = np.array([pair for row in keys[:, 2] for pair in counts[row]]).reshape(-1, 2).T
+    return RatingCounts(lists, labels, np.repeat(keys[:, 0], size), np.repeat(keys[:, 1], size), rating, weight)
+
+
+def parsed_counts(text: str) -> list[tuple[float, float]]:
+    """Return the ratings and their numbers in a text such as ``2:1 4:12``; raise InputError for another text."""
+    counts = [tuple(part.split(":")) for part in text.split()]
+    if not counts or not all(len(pair) == 2 and all(map(NUMBER.fullmatch, pair)) for pair in counts):
+        raise InputError(f"{shown(text)} is no count of ratings such as '2:1 4:12' (rating:number)")
+    numbers = [(float(rating), float(number)) for rating, number in counts]
+    if not np.isfinite(numbers).all() or any(number <= 0 for _, number in numbers):
+        raise InputError(f"{shown(text)} counts a rating a number of times that is not positive")
+    return numbers
+
+
+def _number(value: float) -> str:
+    return repr(value).removesuffix(".0")
