@@ -32,12 +32,12 @@ def trial(rng, n_grades, discounts):
     }
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per number of grades, discounts and repeat."""
     settings = [
         {"n_grades": n, "discounts": d} for d in (SAME, DIFFERENT) for n in ((2, 3, 4) if quick else range(2, 7))
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

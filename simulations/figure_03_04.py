@@ -29,10 +29,10 @@ def trial(rng, truth, n):
     ]
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, repeat, and gain or discount."""
     settings = [{"truth": truth, "n": 200} for truth in TRUTHS]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

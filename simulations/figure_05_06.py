@@ -20,11 +20,11 @@ def trial(rng, truth, n, n_flips, n_test):
     return {"C": learner.C, **recovery(learner, true, test)}
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, number of flips and repeat."""
     flips, n_test = ((0, 40), 1000) if quick else (FLIPS, 5000)
     settings = [{"truth": t, "n": 200, "n_flips": flip, "n_test": n_test} for t in TRUTHS for flip in flips]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -17,11 +17,11 @@ def trial(rng, truth, n, n_documents, n_test):
     return recovery(validated(train, validation), true, test)
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, number of wrong grades and repeat."""
     documents, n_test = ((0, 1000), 1000) if quick else (DOCUMENTS, 5000)
     settings = [{"truth": t, "n": 200, "n_documents": d, "n_test": n_test} for t in TRUTHS for d in documents]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

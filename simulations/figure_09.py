@@ -18,11 +18,11 @@ def trial(rng, truth, n, n_test):
     return recovery(dl.UtilityLearner(C=1.0).fit(train), true, test)
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, number of pairs and repeat."""
     sizes, n_test = ((20, 60, 100, 140, 200), 1000) if quick else (SIZES, 5000)
     settings = [{"truth": t, "n": n, "n_test": n_test} for t in TRUTHS for n in sizes]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

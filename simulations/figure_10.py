@@ -22,13 +22,13 @@ def trial(rng, truth, n, n_test, lists):
     return {name: test.agreement(utility).precision for name, test in tests.items()}
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, kind of training lists, number of pairs and repeat."""
     sizes, n_test = ((20, 200), 1000) if quick else (SIZES, 5000)
     settings = [
         {"truth": t, "n": n, "n_test": n_test, "lists": kind} for t in TRUTHS for kind in TRAINED for n in sizes
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

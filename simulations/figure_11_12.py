@@ -18,11 +18,11 @@ def trial(rng, truth, n, n_test):
     return [{"margin": margin, **recovery(learner, true, test)} for margin, learner in learners.items()]
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, number of pairs, margin and repeat."""
     sizes, n_test = ((20, 100, 200), 1000) if quick else (SIZES, 5000)
     settings = [{"truth": truth, "n": n, "n_test": n_test} for truth in TRUTHS for n in sizes]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -27,11 +27,11 @@ def trial(rng, truth, n, n_test):
     }
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, number of pairs and repeat."""
     sizes, n_test = ((20, 200, 1000), 1000) if quick else (SIZES, 5000)
     settings = [{"truth": truth, "n": n, "n_test": n_test} for truth in TRUTHS for n in sizes]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

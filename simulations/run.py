@@ -68,7 +68,7 @@ class Program(Protocol):
     FIGSIZE: tuple[float, float]
     """Width and height of the figure, in inches."""
 
-    def simulate(self, seed: int, repeats: int, quick: bool, jobs: int | str, progress: bool) -> Iterator[Any]:
+    def simulate(self, seed: int, repeats: int, quick: bool, jobs: int | str) -> Iterator[Any]:
         """Yield the records of the table."""
 
     def plot(self, table: pl.DataFrame, axes: Any) -> None:
@@ -85,7 +85,6 @@ def repeated(
     repeats: int,
     seed: int,
     jobs: int | str = 1,
-    progress: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Run a function `repeats` times in each setting and yield its records.
 
@@ -100,8 +99,6 @@ def repeated(
         Repeat r draws from ``default_rng([seed, r])`` in every setting, so that settings share their random lists.
     jobs : int or str
         Number of processes, or the address of a Dask scheduler. Records and their order do not depend on it.
-    progress : bool
-        Show a progress bar.
 
     Yields
     ------
@@ -120,7 +117,7 @@ def repeated(
     tasks = [(dict(setting), repeat) for setting in settings for repeat in range(repeats)]
     run_task = partial(_run_task, function, seed)
     with (
-        tqdm(total=len(tasks), disable=not progress, leave=False) as bar,
+        tqdm(total=len(tasks), disable=None, leave=False) as bar,
         closing(_mapped(run_task, tasks, jobs)) as results,
     ):
         for records in results:
@@ -358,7 +355,7 @@ def produce(module: Program, options: argparse.Namespace) -> list[Claim]:
         )
     if options.force or existing is None:
         size = {"seed": options.seed, "repeats": repeats, "quick": options.quick}
-        records = module.simulate(**size, jobs=options.dask or options.jobs, progress=sys.stderr.isatty())
+        records = module.simulate(**size, jobs=options.dask or options.jobs)
         table = rounded(pl.DataFrame(list(records), infer_schema_length=None))
         _save(module, f"{head}\n{table.write_csv()}", options.folder)
     return tested(module, options.folder)

@@ -23,11 +23,11 @@ def trial(rng, truth, n, flip_rate, n_test):
     return {"log10_C": np.log10(chosen.C), **precision}
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, share of flips and repeat."""
     rates, n_test = ((0.0, 0.3), 1000) if quick else (RATES, 5000)
     settings = [{"truth": t, "n": 200, "flip_rate": rate, "n_test": n_test} for t in TRUTHS for rate in rates]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -17,13 +17,13 @@ def trial(rng, truth, n, flip_rate, n_test):
     return recovery(validated(*sets), true, test)
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, number of pairs, share of flips and repeat."""
     rates, sizes, n_test = ((0.0, 0.4), SIZES[:2], 1000) if quick else (RATES, SIZES, 5000)
     settings = [
         {"truth": t, "n": n, "flip_rate": rate, "n_test": n_test} for t in TRUTHS for n in sizes for rate in rates
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

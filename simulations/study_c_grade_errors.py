@@ -18,13 +18,13 @@ def trial(rng, truth, n, rate, size, n_test):
     return recovery(validated(train, validation), true, test)
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per size of error, share of wrong grades and repeat."""
     rates, steps, n_test = ((0.0, 0.3), (1, 4), 1000) if quick else (RATES, STEPS, 5000)
     settings = [
         {"truth": "D1", "n": 200, "rate": rate, "size": size, "n_test": n_test} for size in steps for rate in rates
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

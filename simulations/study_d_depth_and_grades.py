@@ -19,7 +19,7 @@ def trial(rng, truth, n, depth, n_grades, n_test):
     return recovery(dl.UtilityLearner(C=1.0).fit(train), true, test)
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, depth, number of grades and repeat."""
     depths, grades, n_test = ((3, 20), (2, 7), 1000) if quick else (DEPTHS, GRADES, 5000)
     shapes = {(depth, 5) for depth in depths} | {(10, n_grades) for n_grades in grades}
@@ -28,7 +28,7 @@ def simulate(seed, repeats, quick, jobs, progress):
         for t in TRUTHS
         for depth, n_grades in sorted(shapes)
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -34,7 +34,7 @@ def trial(rng, truth, depth, n_grades, n_test):
     return {"log2_pairs": last[0], "censored": 1}
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, depth, number of grades and repeat."""
     depths, grades, n_test = ((3, 10), (2, 5), 1000) if quick else (DEPTHS, GRADES, 4000)
     shapes = {(depth, 5) for depth in depths} | {(10, n_grades) for n_grades in grades}
@@ -43,7 +43,7 @@ def simulate(seed, repeats, quick, jobs, progress):
         for t in TRUTHS
         for depth, n_grades in sorted(shapes)
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -22,11 +22,11 @@ def trial(rng, truth, lists, n, n_test):
     return recovery(dl.UtilityLearner(C=100.0).fit(train), true, test)
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, kind of lists, number of pairs and repeat."""
     sizes, n_test = ((100, 1000, 5000), 1000) if quick else (SIZES, 5000)
     settings = [{"truth": t, "lists": kind, "n": n, "n_test": n_test} for t in TRUTHS for kind in LISTS for n in sizes]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def similarity_limit(truth):

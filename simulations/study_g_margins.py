@@ -55,13 +55,13 @@ def margin_precision(margin, test):
     return test.agreement(margin).precision if isinstance(margin, dl.DCG) else None
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, number of pairs, share of flips, margin and repeat."""
     sizes, n_test = ((20, 100), 1000) if quick else (SIZES, 5000)
     settings = [
         {"truth": t, "n": n, "flip_rate": rate, "n_test": n_test} for t in TRUTHS for rate in (0.0, 0.1) for n in sizes
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

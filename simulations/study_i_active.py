@@ -49,7 +49,7 @@ def trial(rng, truth, how, flip_rate, sizes, n_test):
         pairs = np.concatenate([pairs, answers])
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, way of choosing, share of wrong judgements, number of pairs and repeat."""
     sizes, rates, n_test = ((20, 40), RATES[:2], 1000) if quick else (SIZES, RATES, 5000)
     settings = [
@@ -58,7 +58,7 @@ def simulate(seed, repeats, quick, jobs, progress):
         for how in CHOICES
         for rate in rates
     ]
-    for record in repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress):
+    for record in repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs):
         yield {name: value for name, value in record.items() if name != "sizes"}
 
 

@@ -27,7 +27,7 @@ def trial(rng, truth, kind, n):
     return {"p_value": result.p_value, "rejected": int(result.p_value <= LEVEL)}
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, kind of utility, number of pairs and repeat."""
     settings = [
         {"truth": t, "kind": kind, "n": n}
@@ -35,7 +35,7 @@ def simulate(seed, repeats, quick, jobs, progress):
         for t in (TRUTHS[:1] if quick else TRUTHS)
         for n in ((100,) if quick else sizes)
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -75,9 +75,9 @@ def covered(bands, values):
     ]
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per truth, noise, parameter and repeat."""
-    common = {"repeats": repeats, "seed": seed, "jobs": jobs, "progress": progress}
+    common = {"repeats": repeats, "seed": seed, "jobs": jobs}
     n, n_resamples = (100, 10) if quick else (300, RESAMPLES)
     settings = [{"truth": t, "noise": noise, "n": n, "n_resamples": n_resamples} for t in TRUTHS for noise in NOISES]
     yield from repeated(trial, settings, **common)

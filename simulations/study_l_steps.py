@@ -33,11 +33,11 @@ def trial(rng, kind, n, n_test):
     return [{"learner": name, "share": test.agreement(metric).share} for name, metric in metrics.items()]
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, number of pairs, learner and repeat."""
     sizes, n_test = ((30, 100), 1000) if quick else (SIZES, 5000)
     settings = [{"kind": kind, "n": n, "n_test": n_test} for kind in KINDS for n in sizes]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -70,11 +70,11 @@ def trial(rng, kind, n):
     }
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per kind of log, size and repeat."""
     sizes = SIZES[:2] if quick else SIZES
     settings = [{"kind": kind, "n": n} for kind in KINDS for n in sizes]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -46,12 +46,12 @@ def trial(rng, truth, n):
     }
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per truth, number of judgements and repeat."""
     for truth, sizes in SIZES.items():
         settings = [{"truth": truth, "n": n} for n in ((60,) if quick else sizes)]
         times = repeats if truth in DCGS else max(repeats // FEWER, 2)
-        yield from repeated(trial, settings, repeats=times, seed=seed, jobs=jobs, progress=progress)
+        yield from repeated(trial, settings, repeats=times, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

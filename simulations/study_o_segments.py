@@ -33,10 +33,10 @@ def trial(rng, kind, n):
     return {"gain": result.gain, "error": result.error, "found": int(result.found)}
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per kind of log, size and repeat."""
     settings = [{"kind": kind, "n": n} for kind in OTHERS for n in (SIZES[:1] if quick else SIZES)]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

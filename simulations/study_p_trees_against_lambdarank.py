@@ -102,11 +102,11 @@ def trial(rng, data, metric, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per data set, metric, method, stop and repeat."""
     names = ["needs trees"] if quick else [data for data in DATA if data != REAL or lambdarank_folder()]
     settings = [{"data": data, "metric": metric, "quick": quick} for data in names for metric in METRICS]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def difference(table, name, stop="validation"):

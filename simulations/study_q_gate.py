@@ -58,10 +58,10 @@ def trial(rng, n):
     }
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per number of topics and repeat."""
     settings = [{"n": n} for n in ((53,) if quick else TOPICS)]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -46,10 +46,10 @@ def trial(rng, setting, n):
     ]
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per setting, grade or position, and repeat, but for the ends, which are fixed at 0 or 1."""
     settings = [{"setting": name, "n": 400 if quick else 8000} for name in SETTINGS]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

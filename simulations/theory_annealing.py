@@ -61,10 +61,10 @@ def trial(rng, data, quick):
     return records + list(along_a_line(rng, train, best, dcg))
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield the records of each data set and repeat, with the points of the lines for the first repeat only."""
     settings = [{"data": data, "quick": quick} for data in available(quick)]
-    for record in repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress):
+    for record in repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs):
         if record["what"] != "line" or record["repeat"] == 0:
             yield record
 

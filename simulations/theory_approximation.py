@@ -64,10 +64,10 @@ def trial(rng, data, quick):
     return list(training(train, dcg, int(rng.integers(2**20))))
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield the records of each data set and repeat."""
     settings = [{"data": data, "quick": quick} for data in available(quick)]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -69,10 +69,10 @@ def trial(rng, data, quick):
     return list(bounds(train, dl.DCG.standard(train.n_grades, int(train.sizes.max()))))
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield the records of each data set and repeat."""
     settings = [{"data": data, "quick": quick} for data in available(quick)]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -80,9 +80,9 @@ def trial(rng, quick):
     return function_records(rng) + [record for gap in GAPS for record in gradient_steps(rng, gap)]
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield the records of each repeat."""
-    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

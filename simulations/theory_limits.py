@@ -118,9 +118,9 @@ def trial(rng, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield the records of each repeat."""
-    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

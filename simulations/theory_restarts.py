@@ -32,10 +32,10 @@ def trial(rng, data, alpha, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per data set, alpha, number of restarts and repeat."""
     settings = [{"data": data, "alpha": alpha, "quick": quick} for data in available(quick) for alpha in ALPHAS]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -44,10 +44,10 @@ def trial(rng, data, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield the points of the path, and the chosen model at each depth, for each data set and repeat."""
     settings = [{"data": data, "quick": quick} for data in available(quick)]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def ratios(part):

@@ -31,11 +31,11 @@ def trial(rng, data, loss, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per data set, loss, depth of training, depth of evaluation and repeat."""
     names = [NO_CONFLICT, *available(quick)]
     settings = [{"data": data, "loss": loss, "quick": quick} for data in names for loss in LOSSES]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -61,10 +61,10 @@ def trial(rng, data, truth, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per data set, true DCG, ranker, judging metric and repeat."""
     settings = [{"data": name, "truth": truth, "quick": quick} for name in available(quick) for truth in TRUTHS]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

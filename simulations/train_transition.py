@@ -70,9 +70,9 @@ def trial(rng, quick):
     return records
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per loss, way, recorded tree and repeat."""
-    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, [{"quick": quick}], repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -107,11 +107,11 @@ def trial(rng, data, shape, quick):
     ]
 
 
-def simulate(seed, repeats, quick, jobs, progress):
+def simulate(seed, repeats, quick, jobs):
     """Yield one record per data set, metric, method, way, number of trees and repeat."""
     names = list(DATA) if lambdarank_folder() and not quick else ["needs trees"]
     settings = [{"data": data, "shape": shape, "quick": quick} for data in names for shape in SHAPES]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs, progress=progress)
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -234,7 +233,6 @@ def learn(
             method=learner.method,
             checkpoint=checkpoint,
             resume=resume,
-            progress=sys.stderr.isatty(),
             **parameters,
         )
         if not source.ratings:

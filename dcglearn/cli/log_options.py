@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -131,7 +130,7 @@ class LogOptions(JudgementOptions):
         elif cluster.engine is None:
             from dcglearn.parts.parquet_log import ParquetLog
 
-            with ParquetLog(self.log, memory=self.memory, progress=sys.stderr.isatty(), **parameters) as stored:
+            with ParquetLog(self.log, memory=self.memory, **parameters) as stored:
                 yield stored
         else:
             from dcglearn.parts.dask_log import DaskLog

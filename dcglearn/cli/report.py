@@ -182,7 +182,6 @@ def learn_report(
     bands: int = 0,
     ranges: bool = False,
     seed: int = 0,
-    progress: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: bool = False,
     **parameters: Any,
@@ -200,8 +199,8 @@ def learn_report(
         returned DCG is learned from the whole log in any case.
     bands, ranges
         Number of bootstrap samples, 0 for none; whether to compute the ranges over all DCGs that respect the log.
-    seed, progress
-        Seed of the split, the folds and the bootstrap; whether to show a progress bar.
+    seed
+        Seed of the split, the folds and the bootstrap.
     checkpoint, resume
         For the fit on the whole log; see `UtilityLearner.fit`.
 
@@ -219,24 +218,24 @@ def learn_report(
             )
     elif holdout is not None:
         train, test = log.split(1 - holdout, seed=seed, by=by)
-        with stage("held out" if progress else None):
-            learner, chosen = _fitted(train, method, C, by, seed, progress, parameters, {})
+        with stage("held out"):
+            learner, chosen = _fitted(train, method, C, by, seed, parameters, {})
             reference_C = learner.C if isinstance(learner, UtilityLearner) else C if C != 1.0 else "auto"
             metrics: dict[str, Any] = {"current": current, "utility": _beyond(learner)}
             comparison = compare_dcg(_dcg(learner)[0], train, test, C=reference_C, seed=seed, **metrics)
         if comparison.below_ceiling:
-            comparison = replace(comparison, lack_of_fit=_lack_of_fit(log, learner, seed, progress))
+            comparison = replace(comparison, lack_of_fit=_lack_of_fit(log, learner, seed))
     if bands and method != "dcg":
         raise InputError('bands go with method="dcg"')
     checkpointing = {"checkpoint": checkpoint, "resume": resume}
-    with stage("learning" if progress else None):
-        learner, chosen = _fitted(log, method, C, by, seed, progress, parameters, checkpointing)
+    with stage("learning"):
+        learner, chosen = _fitted(log, method, C, by, seed, parameters, checkpointing)
     dcg, factoring = _dcg(learner)
     pairs = log if isinstance(log, Preferences) else None
     banded = None
     if pairs is not None and bands:
-        with stage("bands" if progress else None):
-            banded = bootstrap_bands(pairs, learner, n_resamples=bands, seed=seed, progress=progress)
+        with stage("bands"):
+            banded = bootstrap_bands(pairs, learner, n_resamples=bands, seed=seed)
     return Report(
         learner=learner,
         dcg=dcg,
@@ -307,12 +306,12 @@ def _form_lines(learner: DCGLearner) -> list[str]:
     return [*lines, "", f"list utility ({learner.form_}):", learner.utility_.table(), "", "the DCG that fits best:"]
 
 
-def _lack_of_fit(log: Preferences, learner: DCGLearner | UtilityLearner, seed: int, progress: bool) -> LackOfFit | None:
+def _lack_of_fit(log: Preferences, learner: DCGLearner | UtilityLearner, seed: int) -> LackOfFit | None:
     """Return what a DCG cannot express of a log; None for a learner beyond it, or if too little can be held out."""
     if not isinstance(learner, DCGLearner) or learner.form != "dcg":
         return None
     try:
-        return lack_of_fit(log, learner=learner, seed=seed, progress=progress)
+        return lack_of_fit(log, learner=learner, seed=seed)
     except InputError:
         return None
 
@@ -330,7 +329,6 @@ def _fitted(
     C: float | str,
     by: str,
     seed: int,
-    progress: bool,
     parameters: dict[str, Any],
     checkpointing: dict[str, Any],
 ) -> tuple[DCGLearner | UtilityLearner, ChosenC | None]:
@@ -339,7 +337,7 @@ def _fitted(
     chosen = None
     if C == "auto" and isinstance(log, Preferences):
         folds_by = "pair" if by == "list" else by
-        chosen = choose_C(log, UtilityLearner(**parameters), by=folds_by, seed=seed, progress=progress)
+        chosen = choose_C(log, UtilityLearner(**parameters), by=folds_by, seed=seed)
         C = chosen.C
     return UtilityLearner(**{**parameters, "C": float(C)}).fit(log, **checkpointing), chosen
 

@@ -1,22 +1,25 @@
-"""Progress bars of long work: shown where a caller asks for them, whatever functions lie in between."""
+"""Progress bars of long work: on a terminal, none in a pipe, and named by the stage of the work around them."""
 
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
+import sys
+import threading
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     Item = TypeVar("Item")
 
-_STAGE: ContextVar[str | None] = ContextVar("stage", default=None)
+_STAGE: ContextVar[str | None] = ContextVar("stage", default="")
 
 
 @contextlib.contextmanager
 def stage(name: str | None) -> Iterator[None]:
-    """Show the bars of `counted` within the block, each with the stage's name; None shows none."""
+    """Write the stage's name before the names of the bars within the block; None shows no bars."""
     token = _STAGE.set(name)
     try:
         yield
@@ -24,17 +27,20 @@ def stage(name: str | None) -> Iterator[None]:
         _STAGE.reset(token)
 
 
-def in_stage() -> bool:
-    """Return whether bars are shown."""
-    return _STAGE.get() is not None
-
-
 def counted(items: Iterable[Item], total: int, name: str) -> Iterable[Item]:
-    """Return the items, `total` of them, counted by a bar on standard error within a `stage`; none needs no bar."""
-    current = _STAGE.get()
-    if current is None or not total:
-        return items
+    """Return the items, `total` of them, counted by a bar where bars are shown; none needs no bar."""
+    return bar(total, name, iterable=items) if total and _shown() else items
+
+
+def bar(total: int, name: str, **options: Any) -> Any:
+    """Return a bar of tqdm, with its `options`, which writes nothing where no bars are shown."""
     from tqdm import tqdm
 
-    bar: Iterable[Item] = tqdm(items, total=total, desc=f"{current}: {name}", leave=False)
-    return bar
+    label = f"{_STAGE.get() or ''}: {name}".removeprefix(": ")
+    return tqdm(total=total, desc=label, disable=not _shown(), leave=False, **options)
+
+
+def _shown() -> bool:
+    """Return whether this is the thread of a terminal: what other threads and processes do is a step of its work."""
+    first = threading.current_thread() is threading.main_thread() and multiprocessing.parent_process() is None
+    return first and _STAGE.get() is not None and sys.stderr is not None and sys.stderr.isatty()

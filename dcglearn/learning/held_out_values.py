@@ -49,8 +49,8 @@ def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
 
 
 @contextlib.contextmanager
-def quiet_stage(name: str | None) -> Iterator[None]:
-    """Show the bars of `counted` with the stage's name, none for None, and no warnings of the many fits."""
+def quiet_stage(name: str) -> Iterator[None]:
+    """Show the bars of `counted` with the stage's name, and no warnings of the many fits."""
     with stage(name), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield

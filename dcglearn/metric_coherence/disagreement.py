@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric.dcg import Utility
 from dcglearn.metric.list_utility import ListUtility
@@ -240,7 +241,6 @@ def disagreement_matrix(
     *,
     max_lists: int = 200_000,
     seed: int = 0,
-    progress: bool = False,
 ) -> DisagreementMatrix:
     """Return the share of pairs of rankings that two metrics order differently, for every pair of several metrics.
 
@@ -252,8 +252,6 @@ def disagreement_matrix(
         Grades of the documents that are ranked; by default every list of grades is a ranking.
     max_lists, seed : int
         If there are more than `max_lists` rankings, a random sample of 5,000 is compared; `seed` is its seed.
-    progress : bool
-        Show a progress bar.
 
     Raises
     ------
@@ -273,8 +271,6 @@ def disagreement_matrix(
     >>> matrix.share.shape, bool(matrix.share.max() < 0.5)
     ((30, 30), True)
     """
-    from tqdm import tqdm
-
     scaled: dict[str, Floats | None] = {}
     if metrics:
         rankings, weights = padded_weights(list(metrics.values()), list(metrics), grades)
@@ -293,7 +289,7 @@ def disagreement_matrix(
         values = np.stack([list_values(table, lists) for table in kept.values()])
     share = np.zeros((len(kept), len(kept)))
     pairs = [(i, j) for i in range(len(kept)) for j in range(i)]
-    for i, j in tqdm(pairs, desc="comparing", disable=not progress):
+    for i, j in counted(pairs, len(pairs), "comparing"):
         counts = pair_counts(values[i], values[j], weight)
         share[i, j] = share[j, i] = counts[0] / counts.sum()
     constant = tuple(name for name in scaled if name not in kept)

@@ -14,6 +14,7 @@ import numpy as np
 import psutil
 
 from dcglearn.foundation.files import expand_paths
+from dcglearn.foundation.progress import bar
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.columns import MISSING
 from dcglearn.parts.parquet_pieces import PARQUET, PIECE, batches, opened, pieces, rules_of_parts
@@ -218,8 +219,6 @@ class ParquetLog(PartedLog):
         As in `read_preferences`.
     folder : path, optional
         Where codes are stored that do not fit; by default the system's folder for temporary files.
-    progress : bool
-        Show a progress bar.
 
     Attributes
     ----------
@@ -256,7 +255,6 @@ class ParquetLog(PartedLog):
         pad: bool = False,
         scale: Sequence[str] | None = None,
         folder: str | os.PathLike[str] | None = None,
-        progress: bool = False,
     ) -> None:
         rules = rules_of_parts(n_grades, depth, pad, scale)
         files = expand_paths(log, PARQUET)
@@ -270,7 +268,7 @@ class ParquetLog(PartedLog):
             refuse_full(place, needed)
         self._store = CodeStore(partial(FileColumn, place) if self.on_disk else partial(MemoryColumn, n))
         try:
-            facts, size = self._filled(todo, rules, progress)
+            facts, size = self._filled(todo, rules)
         except BaseException:
             self._store.close()
             raise
@@ -279,15 +277,13 @@ class ParquetLog(PartedLog):
         where = f"on disk in {place}" if self.on_disk else "in memory"
         _LOG.info("Parquet files: %d, pairs: %d, kept %s", len(files), len(self), where)
 
-    def _filled(self, todo: Sequence[Piece], rules: Rules, progress: bool) -> tuple[Facts, int]:
+    def _filled(self, todo: Sequence[Piece], rules: Rules) -> tuple[Facts, int]:
         """Read all pieces into the store; return the facts of the log and its number of grades."""
-        from tqdm import tqdm
-
         whole, size, n = None, 1, sum(piece.n for piece in todo)
-        with tqdm(total=n, desc="reading", unit="pair", unit_scale=True, disable=not progress, leave=False) as bar:
+        with bar(n, "reading", unit="pair", unit_scale=True) as reading:
             for piece in todo:
                 for name, log in batches(piece, rules):
-                    bar.update(len(log))
+                    reading.update(len(log))
                     facts, names = [facts_of(log)], [name]
                     if whole is not None:
                         facts, names = [whole, *facts], ["the part before", name]

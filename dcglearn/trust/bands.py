@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tqdm import tqdm
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.processes import in_processes
+from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.metric.list_utility import ListUtility
@@ -132,7 +132,6 @@ def bootstrap_bands(
     seed: int = 0,
     jobs: int = 1,
     engine: Any = None,
-    progress: bool = False,
 ) -> Bands:
     """Return bands that gains and discounts would fall into if the log were collected again.
 
@@ -151,8 +150,8 @@ def bootstrap_bands(
     level : float
         Share of the samples within a band. In simulations, 90% bands of a DCG covered the truth in 95% of noisy logs
         and 86% of clean ones. Bands of saturation cover it far more rarely, see Notes.
-    seed, jobs, progress
-        Seed, number of processes (the bands do not depend on it), whether to show a bar.
+    seed, jobs
+        Seed, number of processes (the bands do not depend on it).
     engine : distributed.Client, str or int, optional
         Learn from the samples on a Dask cluster: a client, a scheduler's address, or a number of processes.
 
@@ -200,8 +199,7 @@ def bootstrap_bands(
     of_sample = partial(_resampled, log, settings, whole if whole.form_ != "dcg" else whole.dcg_)
     samples = resampled_weights(log, unit, n_resamples, seed)
     with closing(_mapped(of_sample, samples, jobs, engine)) as results:
-        bar = tqdm(results, total=n_resamples, desc="bootstrap", disable=not progress, leave=False)
-        learned = [metric for metric in bar if metric is not None]
+        learned = [metric for metric in counted(results, n_resamples, "bootstrap") if metric is not None]
     _LOG.info("%d bootstrap samples by %s, %d of them left out", n_resamples, unit, n_resamples - len(learned))
     if len(learned) < 2:
         raise InputError(f"all but {len(learned)} of the {n_resamples} samples hold too little to learn from")

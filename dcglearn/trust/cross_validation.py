@@ -9,11 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tqdm import tqdm
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.cluster import over_cluster
+from dcglearn.foundation.progress import counted
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import as_preferences
@@ -61,7 +61,6 @@ def choose_C(  # noqa: N802 - the parameter is called C
     folds: int = 5,
     by: str | None = "pair",
     seed: Seed = None,
-    progress: bool = False,
     engine: Any = None,
 ) -> ChosenC:
     """Choose C by cross-validation; in each fold, C increases with warm starts.
@@ -81,8 +80,6 @@ def choose_C(  # noqa: N802 - the parameter is called C
         is meant for raters or queries that are not in the log.
     seed : int or Generator, optional
         Same seed, same folds.
-    progress : bool
-        Show a bar.
     engine : distributed.Client, str or int, optional
         Run the folds on a Dask cluster: a client, a scheduler's address, or a number of processes.
 
@@ -112,7 +109,7 @@ def choose_C(  # noqa: N802 - the parameter is called C
     parts = log.folds(folds, seed=seed, by=by)
     of_fold = partial(_c_path, learner.get_params(), values)
     rows = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
-    shares = np.stack(list(tqdm(rows, total=folds, desc="choosing C", disable=not progress, leave=False)))
+    shares = np.stack(list(counted(rows, folds, "choosing C")))
     mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(folds)
     chosen = ChosenC(C=float(values[int(np.argmax(mean))]), grid=values, mean=mean, error=error)
     _LOG.info("C=%g chosen of %d in %d folds by %s", chosen.C, len(values), folds, by)
@@ -171,7 +168,6 @@ def ridge_path(
     folds: int = 5,
     by: str | None = "pair",
     seed: int = 0,
-    progress: bool = False,
 ) -> RidgePath:
     """Learn at every strength of the prior, each fit starting from the last, and cross-validate.
 
@@ -183,7 +179,7 @@ def ridge_path(
         Learner whose other settings are kept; with ``form="auto"`` the form is chosen once, at the learner's ridge.
     grid : iterable of float
         Strengths, tried from the largest down.
-    folds, by, seed, progress
+    folds, by, seed
         As in `choose_C`.
 
     Raises
@@ -214,8 +210,7 @@ def ridge_path(
     settings = {**model.get_params(), "n_grades": log.n_grades}
     settings["form"] = DCGLearner(**settings).fit(log).form_ if form == "auto" else form
     logs = [log, *(train for train, _ in splits)]
-    bar = tqdm(logs, desc="ridges", disable=not progress, leave=False)
-    whole, *paths = (_ridge_path(train, settings, values) for train in bar)
+    whole, *paths = (_ridge_path(train, settings, values) for train in counted(logs, len(logs), "ridges"))
     shares = np.array(
         [
             [held_out.agreement(metric).share for metric in path]

@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
-from dcglearn.foundation.progress import counted, in_stage
+from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, as_dcg, is_metric_file, textbook_dcgs
 from dcglearn.metric.names import MetricName
@@ -298,7 +298,7 @@ def compare_dcg(
     if C == "auto":
         enough = len(train.merged()) >= FEWEST_PAIRS
         rough = UtilityLearner(tol=ROUGH)
-        C = choose_C(train, rough, seed=seed, progress=in_stage()).C if enough else 1.0
+        C = choose_C(train, rough, seed=seed).C if enough else 1.0
     qp = UtilityLearner(C=float(C)).fit(train)
     factored = qp.factor().dcg
     metrics: dict[str, Metric] = {

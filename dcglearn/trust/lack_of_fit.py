@@ -154,7 +154,6 @@ def lack_of_fit(
     by: str | None = None,
     learner: DCGLearner | None = None,
     seed: int = 0,
-    progress: bool = False,
 ) -> LackOfFit:
     """Say how much of a log's preferences a DCG cannot express, and which form expresses it.
 
@@ -169,8 +168,6 @@ def lack_of_fit(
         Learner whose settings are used; by default ``DCGLearner()``.
     seed : int
         Seed of folds and samples.
-    progress : bool
-        Whether to show a bar.
 
     Returns
     -------
@@ -210,7 +207,7 @@ def lack_of_fit(
     given = decided_pairs(log)
     unit = natural_unit(given) if by is None else by
     model = DCGLearner() if learner is None else learner
-    with quiet_stage("lack of fit" if progress else None):
+    with quiet_stage("lack of fit"):
         held_out, whole = _held_out(given, unit, model, seed)
         ceiling, no_ceiling = ceiling_of(given[held_out.rows], seed)
         parts = _parts(held_out, given[held_out.rows], unit, ceiling)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
-from tqdm import tqdm
 
+from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.pair_loss import Judgements, pair_loss
@@ -65,9 +65,7 @@ class PositionTest:
         )
 
 
-def position_dependence(
-    log: Preferences | ArrayLike, *, n_resamples: int = 199, seed: int = 0, progress: bool = False
-) -> PositionTest:
+def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199, seed: int = 0) -> PositionTest:
     """Test whether gains depend on the position.
 
     Parameters
@@ -78,8 +76,6 @@ def position_dependence(
         Number of logs simulated from the product form; 199 are enough at the 5% level.
     seed : int
         Same seed, same p-value.
-    progress : bool
-        Whether to show a bar.
 
     Raises
     ------
@@ -115,7 +111,7 @@ def position_dependence(
         p_preferred = expit(utility.score(log.preferred) - utility.score(log.other))
         null = [
             _likelihood_ratio(_judgements(log, share, rng.random(len(log)) > p_preferred), log.n_grades, product)[0]
-            for _ in tqdm(range(n_resamples), desc="simulated logs", disable=not progress, leave=False)
+            for _ in counted(range(n_resamples), n_resamples, "simulated logs")
         ]
     a, b = product
     return PositionTest(

@@ -115,7 +115,6 @@ def segment_test(
     by: str = "segment",
     *,
     seed: int = 0,
-    progress: bool = False,
 ) -> SegmentTest:
     """Test whether segments of queries or raters need DCGs of their own.
 
@@ -126,7 +125,7 @@ def segment_test(
     by : {"segment", "rater", "query"}
         The column whose values are the segments. Take "rater" to ask whether judges differ in taste, a segment of your
         own to ask whether kinds of queries do.
-    seed, progress
+    seed
         As in `lack_of_fit`.
 
     Returns
@@ -172,7 +171,7 @@ def segment_test(
             see="too-few",
         )
     unit = _unit(given, by)
-    with quiet_stage("segments" if progress else None):
+    with quiet_stage("segments"):
         rows, values = _held_out(given, number, large, unit, seed)
     held_out, of = given[rows], number[rows]
     weight = np.ones(len(rows)) if held_out.weight is None else held_out.weight
