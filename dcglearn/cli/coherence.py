@@ -11,9 +11,10 @@ from dcglearn.cli.command import Command, examples
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import AsJson, Force, Plot, check_outputs, takes_groups, write_figure
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import is_metric_file
-from dcglearn.metric.list_utility import ListUtility, metric_in_file
+from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metric.reading import SAVED, metric_or_name
 from dcglearn.metric.scales import warn_of_scale
+from dcglearn.metric.textbook import is_metric_file
 
 if TYPE_CHECKING:
     from dcglearn.metric_coherence.coherence import Coherence, Witness
@@ -179,7 +180,7 @@ def _two_metrics(
     """Return both metrics, those of files mapped, and their names with their depths."""
     from dcglearn.metric_coherence.rankings import resolved
 
-    files = scale.mapped({name: metric_in_file(name) for name in (a, b) if is_metric_file(name)})
+    files = scale.mapped({name: metric_or_name(name, accept=SAVED) for name in (a, b) if is_metric_file(name)})
     size = n_grades or (None if files else max(5, *[grade + 1 for grade in documents or [0]]))
     metrics, known = resolved([files.get(name, name) for name in (a, b)], (a, b), documents, size, depth)
     if documents is not None:

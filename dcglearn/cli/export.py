@@ -10,7 +10,6 @@ import typer
 from dcglearn.cli.command import Command, examples
 from dcglearn.cli.options import Force, Output, check_outputs, write_text
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG, is_metric_file
 
 commands = typer.Typer()
 
@@ -48,7 +47,7 @@ def export(
         raise InputError("name a metric and a target: dcglearn export dcg.json --to quepid; --list shows the targets")
     target = target_of(to)
     check_outputs(output, force=force, inputs=[metric])
-    dcg = carried(metric if is_metric_file(metric) else DCG.from_name(metric, n_grades or 5), target)
+    dcg = carried(metric, target, n_grades or 5)
     made = exported(dcg, metric, target, lossy=lossy, scale=scale)
     text = json.dumps(made.settings, indent=1) if made.text is None else made.text.rstrip("\n")
     write_text(text, output, force=force)

@@ -17,7 +17,7 @@ from dcglearn.cli.metric_options import check_metrics
 from dcglearn.cli.options import Cluster, Force, Reading, check_outputs, said_at_once, takes_groups, write_figure
 from dcglearn.cli.terminal import say
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG, is_metric_file
+from dcglearn.metric.reading import read_metric
 
 if TYPE_CHECKING:
     from dcglearn.cli.report import Report
@@ -88,7 +88,7 @@ class LearnerOptions:
         """Return the parameters of `learn_report` that the learner takes."""
         if self.method == "dcg":
             ridge = {} if self.ridge is None else {"ridge": self.ridge}
-            prior = {} if self.prior is None else {"prior": DCG.parse(self.prior, log.n_grades, log.depth)}
+            prior = {} if self.prior is None else {"prior": read_metric(self.prior, log.n_grades, log.depth)}
             form = {} if self.form == "dcg" else {"form": self.form}
             return {"loss": self.loss, **ridge, **prior, **form}
         C = 1.0 if self.C is None else _number_or_auto(self.C)
@@ -120,10 +120,9 @@ class TrustOptions:
 
     def parameters(self, log: Preferences | PartedLog, ratings: bool) -> dict[str, Any]:
         """Return the parameters of `learn_report` that measure."""
-        current = DCG.load(self.current) if is_metric_file(self.current) else self.current
         by = self.holdout_by or _unit_without_leaks(log, ratings)
-        measured = {"holdout": self.holdout, "by": by, "current": current, "bands": self.bands, "ranges": self.ranges}
-        return {**measured, "seed": self.seed}
+        measured = {"holdout": self.holdout, "by": by, "current": self.current, "seed": self.seed}
+        return {**measured, "bands": self.bands, "ranges": self.ranges}
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from dcglearn.foundation.validation import InputError, pointer
-from dcglearn.metric.dcg import DCG, Utility, is_metric_file
-from dcglearn.metric.list_utility import ListUtility, scoring_metric_in_file
-from dcglearn.metric.names import MetricName
+from dcglearn.metric.dcg import DCG
+from dcglearn.metric.reading import SCORING, metric_or_name, read_metric
 from dcglearn.metric.scales import ScaleWarning, example_map, grades_of
+from dcglearn.metric.textbook import MetricName, is_metric_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from dcglearn.metric.dcg import Utility
+    from dcglearn.metric.list_utility import ListUtility
 
     Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
 
@@ -114,20 +117,13 @@ def check_metrics(words: list[str], *, beyond: bool = False) -> None:
     With `beyond`, the file of a `ListUtility` will do.
     """
     for word in words:
-        if is_metric_file(word):
-            _loaded(word, beyond)
-        else:
-            MetricName.of(word)
+        metric_or_name(word, accept=SCORING if beyond else (DCG,))
 
 
 def files_and_names(words: list[str], scale: ScaleOptions) -> dict[str, DCG | ListUtility | str]:
     """Return the metrics of files, mapped, and other words as they are, by word."""
-    files = scale.mapped({word: scoring_metric_in_file(word) for word in words if is_metric_file(word)})
+    files = scale.mapped({word: metric_or_name(word, accept=SCORING) for word in words if is_metric_file(word)})
     return {word: files.get(word, word) for word in words}
-
-
-def _loaded(word: str, beyond: bool) -> Any:
-    return scoring_metric_in_file(word) if beyond else DCG.load(word)
 
 
 def metric_on(word: str, n_grades: int, depth: int, scale: ScaleOptions, *, beyond: bool = False) -> tuple[str, Any]:
@@ -135,11 +131,11 @@ def metric_on(word: str, n_grades: int, depth: int, scale: ScaleOptions, *, beyo
 
     A name without @K has the given `depth`, that of what it is applied to.
     """
-    if is_metric_file(word):
-        return word, scale.mapped({word: _loaded(word, beyond)})[word]
+    metric = metric_or_name(word, accept=SCORING if beyond else (DCG,))
+    if not isinstance(metric, MetricName):
+        return word, scale.mapped({word: metric})[word]
     scale.mapped({})
-    name = MetricName.of(word)
-    return name.at(depth), DCG.from_name(word, n_grades, depth)
+    return metric.at(depth), read_metric(metric, n_grades, depth)
 
 
 def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
@@ -148,18 +144,13 @@ def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG
     Raises
     ------
     InputError
-        As `DCG.parse`; also if no metric says how deep a name without @K is.
+        As `read_metric`; also if no metric says how deep a name without @K is.
     """
-    files = {name: DCG.load(name) for name in names if is_metric_file(name)}
-    words = {name: MetricName.of(name) for name in names if name not in files}
-    size = n_grades or max((dcg.n_grades for dcg in files.values()), default=5)
-    known = [*(dcg.depth for dcg in files.values()), *(word.depth for word in words.values() if word.depth)]
-    depth = max(known, default=None)
+    parsed = {name: metric_or_name(name) for name in names}
+    size = n_grades or max((dcg.n_grades for dcg in parsed.values() if isinstance(dcg, DCG)), default=5)
+    depth = max((metric.depth for metric in parsed.values() if metric.depth), default=None)
     metrics = {}
-    for name in names:
-        if name in files:
-            metrics[name] = files[name]
-            continue
-        word, deep = words[name], words[name].deep(depth)
-        metrics[word.at(deep)] = DCG.from_name(name, size, deep)
+    for word, metric in parsed.items():
+        name = metric.at(metric.deep(depth)) if isinstance(metric, MetricName) else word
+        metrics[name] = read_metric(metric, size, depth)
     return metrics

@@ -16,9 +16,9 @@ from dcglearn.cli.options import AsJson, Cluster, Force, check_outputs, said_at_
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG, is_metric_file
+from dcglearn.metric.dcg import DCG
 from dcglearn.metric.scales import warn_of_scale
-from dcglearn.metric.textbook import has_textbook_gains
+from dcglearn.metric.textbook import has_textbook_gains, is_metric_file
 
 if TYPE_CHECKING:
     from dcglearn.rankers.queries import Queries

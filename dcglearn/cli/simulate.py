@@ -9,7 +9,6 @@ import typer
 
 from dcglearn.cli.command import Command, examples
 from dcglearn.cli.options import Force, check_outputs
-from dcglearn.metric.dcg import DCG
 
 commands = typer.Typer()
 
@@ -45,9 +44,10 @@ def simulate(
 ) -> None:
     """Write a log of preferences whose true DCG is known."""
     check_outputs(output, truth_file, force=force)
+    from dcglearn.metric.reading import read_metric
     from dcglearn.simulate import ground_truth, preference_pairs
 
-    dcg = ground_truth(truth) if truth in ("D1", "D2") else DCG.parse(truth, n_grades=5)
+    dcg = ground_truth(truth) if truth in ("D1", "D2") else read_metric(truth, n_grades=5)
     log = preference_pairs(
         dcg,
         pairs,

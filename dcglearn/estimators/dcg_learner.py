@@ -27,8 +27,9 @@ from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
 from dcglearn.learning.warm_start import WarmStart
-from dcglearn.metric.dcg import DCG, as_dcg
+from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metric.reading import read_metric
 from dcglearn.parts.open_log import opened_log
 from dcglearn.parts.parts import PartedLog
 from dcglearn.readers.preferences import Preferences
@@ -347,7 +348,7 @@ class DCGLearner(PairLearner):
 
     def _prior(self, n_grades: int, depth: int) -> DCG | None:
         """Return the prior as a DCG; one without a depth of its own is as deep as the lists."""
-        return None if self.prior is None else as_dcg(self.prior, n_grades, depth, "prior")
+        return None if self.prior is None else read_metric(self.prior, n_grades, depth, name="prior")
 
     def _identity_from(self, log: Preferences | PartedLog, warm: WarmStart | None, refit: str) -> dict[str, Any]:
         """Return what must be equal when a fit from a start is resumed."""

@@ -123,7 +123,7 @@ class SavedLearner:
         values = read_json_object(path)
         try:
             further = values.get("format") == f"dcglearn.{BEYOND}"
-            check_format(values, BEYOND if further else KIND, VERSION)
+            check_format(values, [BEYOND if further else KIND], VERSION)
             beyond = Beyond.from_dict(values.pop("beyond", {})) if further else None
             fields = _checked({key: value for key, value in values.items() if key not in ("format", "version")})
             fields["beyond"] = beyond

@@ -12,7 +12,8 @@ from dcglearn.evaluation.ranked import averaged
 from dcglearn.evaluation.top_kernel import grade_shares
 from dcglearn.foundation.threads import in_chunks, threads
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists
-from dcglearn.metric.dcg import DCG, as_dcg, is_metric_file, normalised_values
+from dcglearn.metric.dcg import DCG, normalised_values
+from dcglearn.metric.reading import metric_or_name, read_metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -94,13 +95,13 @@ def evaluate_arrays(
 
 def _dcgs(metrics: Mapping[str, DCGLike], grades: ArrayLike) -> dict[str, DCG]:
     """Return metrics as DCGs; names take the number of grades of the others, or else of the data."""
-    names = [name for name, metric in metrics.items() if isinstance(metric, str) and not is_metric_file(metric)]
-    known = {name: as_dcg(metric, None) for name, metric in metrics.items() if name not in names}
-    if not names:
-        return known
+    parsed = {name: metric_or_name(metric) for name, metric in metrics.items()}
+    own = [metric.n_grades for metric in parsed.values() if isinstance(metric, DCG)]
+    if len(own) == len(parsed):
+        return parsed
     table = graded_lists(grades, "grades")
-    size = max((dcg.n_grades for dcg in known.values()), default=int(table.max(initial=0)) + 1)
-    return {name: known[name] if name in known else as_dcg(metrics[name], size, table.shape[-1]) for name in metrics}
+    size = max(own, default=int(table.max(initial=0)) + 1)
+    return {name: read_metric(metric, size, table.shape[-1]) for name, metric in parsed.items()}
 
 
 def _without_ties(scores: Floats) -> Floats:

@@ -17,10 +17,11 @@ from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG, is_metric_file, normalised_values
-from dcglearn.metric.list_utility import ListUtility, scoring_metric_in_file
-from dcglearn.metric.names import MetricName
+from dcglearn.metric.dcg import DCG, normalised_values
+from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metric.reading import EVALUATED, metric_or_name, read_metric
 from dcglearn.metric.scales import grades_of, warn_of_scale
+from dcglearn.metric.textbook import MetricName, is_metric_file
 from dcglearn.metric.textbook_lists import ListMetricName
 
 if TYPE_CHECKING:
@@ -380,18 +381,15 @@ def named(word: str | os.PathLike[str], judgements: Judgements, runs: Sequence[R
     name = os.fspath(word)
     if companion_of(name):
         raise InputError(f"{name} compares two runs and has no value for one: give it to compare_systems or compare")
-    if is_metric_file(word):
-        return name, scoring_metric_in_file(word)
-    frames = [judgements.frame, *(run.frame for run in runs)]
-    if ListMetricName.is_one(name):
-        known = ListMetricName.of(name)
-        deep = known.depth or max(_longest(frame) for frame in frames)
-        return known.at(deep), Plain(known.metric(max(judgements.n_grades, 2), deep))
-    if "-" not in name and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):
+    ours = is_metric_file(word) or ListMetricName.is_one(name) or "-" in name
+    if not ours and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):
         return name, name
-    parsed = MetricName.of(name)
-    depth = parsed.depth or max(_longest(frame) for frame in frames)
-    return parsed.at(depth), DCG.from_name(name, max(judgements.n_grades, 2), depth)
+    parsed = metric_or_name(word, accept=EVALUATED)
+    if not isinstance(parsed, (MetricName, ListMetricName)):
+        return name, parsed
+    depth = parsed.depth or max(_longest(frame) for frame in (judgements.frame, *(run.frame for run in runs)))
+    metric = read_metric(parsed, max(judgements.n_grades, 2), depth, accept=EVALUATED)
+    return parsed.at(depth), Plain(metric) if isinstance(parsed, ListMetricName) else metric
 
 
 def _longest(table: pl.DataFrame) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.names import NAMES
+from dcglearn.metric.textbook import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,26 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.files import read_json_object
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import Utility, as_dcg, is_metric_file
+from dcglearn.metric.dcg import Utility
 from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metric.reading import SAVED, read_metric
 
 if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats
     from dcglearn.metric.dcg import DCG, DCGLike
 
 
-def carried(metric: DCGLike | ListUtility | Utility, tool: str) -> DCG:
+def carried(metric: DCGLike | ListUtility | Utility, tool: str, n_grades: int | None = None) -> DCG:
     """Return the DCG to carry into a tool; a `ListUtility` without stops or a share of the best result is one.
+
+    `n_grades` is that of a name.
 
     Raises
     ------
     InputError
         If the metric is no DCG, its best grade gains nothing, or no position counts.
     """
-    dcg = as_dcg(_summed(metric, tool), None)
+    dcg: DCG = _summed(metric, tool, n_grades)
     if dcg.gains[-1] <= 0:
         raise InputError(
             f"{tool}: the best grade, {dcg.n_grades - 1}, has the gain {dcg.gains[-1]:g}, so the best documents would "
@@ -37,14 +39,10 @@ def carried(metric: DCGLike | ListUtility | Utility, tool: str) -> DCG:
     return dcg
 
 
-def _summed(metric: Any, tool: str) -> Any:
+def _summed(metric: Any, tool: str, n_grades: int | None) -> Any:
     """Return a metric, or its file, if it is a DCG; refuse others by name."""
-    name = type(metric).__name__
-    if isinstance(metric, (str, os.PathLike)) and is_metric_file(metric):
-        name = os.fspath(metric)
-        kinds: dict[Any, Any] = {"dcglearn.list_utility": ListUtility, "dcglearn.utility": Utility}
-        kind = kinds.get(read_json_object(metric).get("format"))
-        metric = metric if kind is None else kind.load(metric)
+    name = os.fspath(metric) if isinstance(metric, (str, os.PathLike)) else type(metric).__name__
+    metric = read_metric(metric, n_grades, accept=SAVED)
     if isinstance(metric, ListUtility):
         if metric.form == "dcg":
             return metric.dcg

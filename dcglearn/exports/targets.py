@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,9 @@ from dcglearn.exports.plain_python import to_python
 from dcglearn.exports.quepid import to_quepid
 from dcglearn.exports.settings import cwl_continuation, cwl_gains, lost_in_settings, to_lightgbm, to_trec_eval
 from dcglearn.exports.sql import to_sql
+from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import is_metric_file
+from dcglearn.metric.textbook import is_metric_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,8 +81,7 @@ def target_of(word: str) -> str:
         )
     if name not in TARGETS:
         begun = [known for known in TARGETS if known.startswith(name)]
-        near = begun or difflib.get_close_matches(name, [*TARGETS, *ALIASES], n=1, cutoff=0.5)
-        guess = f"; the nearest is {near[0]}" if near else ""
+        guess = f"; the nearest is {begun[0]}" if begun else nearest(name, [*TARGETS, *ALIASES], cutoff=0.5)
         raise InputError(f"there is no target {word!r}{guess}; the targets are {', '.join(TARGETS)}")
     return name
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSAFE = re.compile(f"[{_CONTROL}]")
@@ -28,6 +32,14 @@ def number_of(n: int, things: str, form: str = "") -> str:
     if n == 1:
         things = _PLURAL.sub(lambda noun: "query" if noun[1] else noun[2], things, count=1)
     return f"{n:{form}} {things}"
+
+
+def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return "; the nearest is NAME" for messages, or nothing where no name is like this one."""
+    import difflib
+
+    close = difflib.get_close_matches(name, list(names), 1, cutoff)
+    return f"; the nearest is {close[0]}" if close else ""
 
 
 def _shown(match: re.Match[str]) -> str:

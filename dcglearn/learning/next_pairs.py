@@ -22,7 +22,8 @@ from dcglearn.foundation.validation import InputError, graded_lists, whole_numbe
 from dcglearn.learning.list_slopes import value_slopes
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.logs.visibility import gram_matrix
-from dcglearn.metric.dcg import DCG, as_dcg
+from dcglearn.metric.dcg import DCG
+from dcglearn.metric.reading import read_metric
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ def _present_metric(
         metric = model.metric_
     elif log is None or not len(log.decided):
         prior = DCG.standard(n_grades, depth).normalised() if model.prior is None else model.prior
-        metric = as_dcg(prior, n_grades, depth, "prior")
+        metric = read_metric(prior, n_grades, depth, name="prior")
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG, is_metric_file
-from dcglearn.metric.names import MetricName
+from dcglearn.metric.dcg import DCG
+from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.scales import warn_of_scale
+from dcglearn.metric.textbook import MetricName
 from dcglearn.rankers.queries import precision_by_query
 
 if TYPE_CHECKING:
@@ -51,12 +52,13 @@ class Convention:
             return cls(name, DCG.standard(n_grades, DEPTH, "exponential", "letor"))
         if name == "standard":
             return cls(name, DCG.standard(n_grades, DEPTH), counts_empty=False)
-        if not is_metric_file(name):
-            try:
-                name = MetricName.of(name).at(DEPTH)
-            except InputError as error:
-                raise InputError(f"{error}; give letor, standard, such a name, or the file of a DCG") from error
-        convention = cls(name, DCG.parse(name, n_grades, DEPTH))
+        try:
+            metric = metric_or_name(name)
+        except InputError as error:
+            raise InputError(f"{error}; give letor, standard, such a name, or the file of a DCG") from error
+        if isinstance(metric, MetricName):
+            name = metric.at(DEPTH)
+        convention = cls(name, read_metric(metric, n_grades, DEPTH))
         warn_of_scale({name: convention.dcg.n_grades}, n_grades, "the data", 3)
         if convention.dcg.n_grades < n_grades:
             raise InputError(

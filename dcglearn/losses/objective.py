@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dcglearn.foundation.validation import MAX_GRADES, InputError
-from dcglearn.metric.dcg import DCG, ONLY_DCG, is_metric_file
-from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.names import MetricName
+from dcglearn.metric.dcg import DCG
+from dcglearn.metric.reading import metric_or_name
+from dcglearn.metric.textbook import MetricName
 
 if TYPE_CHECKING:
     from typing import Self
@@ -77,14 +76,10 @@ class Objective:
         if self.sharpness is not None:
             positive(**{self.sharpness: getattr(self, self.sharpness)})
         dcg = getattr(self, "dcg", None)
-        if isinstance(dcg, (str, os.PathLike)):  # a name stays one until the lists are known
-            known = DCG.load(dcg) if is_metric_file(dcg) else MetricName.of(os.fspath(dcg)).word
-            if known != dcg:  # `sklearn.base.clone` asks for the very object
-                object.__setattr__(self, "dcg", known)
-        elif isinstance(dcg, ListUtility):
-            raise InputError(
-                f"{type(self).__name__} is a loss of a DCG, and this is a ListUtility; {ONLY_DCG}", see="only-a-dcg"
-            )
+        if dcg is not None:
+            metric = metric_or_name(dcg, name=f"the metric of {type(self).__name__}")
+            if not isinstance(metric, MetricName):  # a name stays one until the lists are known
+                object.__setattr__(self, "dcg", metric)
 
     def __call__(
         self,

@@ -12,10 +12,16 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists, scale_size, whole_number
-from dcglearn.metric.names import MetricName
 from dcglearn.metric.saved_metric import SavedMetric
 from dcglearn.metric.scales import grade_map, warn_of_scale
-from dcglearn.metric.textbook import TEXTBOOK_DISCOUNTS, TEXTBOOK_GAINS, textbook_discounts, textbook_gains
+from dcglearn.metric.textbook import (
+    TEXTBOOK_DISCOUNTS,
+    TEXTBOOK_GAINS,
+    MetricName,
+    is_metric_file,
+    textbook_discounts,
+    textbook_gains,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -393,33 +399,8 @@ class DCG(SavedMetric):
         return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)})"
 
 
-ONLY_DCG = "what is asked for is only true of a DCG (its gains and discounts alone are ListUtility.dcg)"
-"""For messages."""
-
 DCGLike: TypeAlias = "DCG | str | os.PathLike[str]"
 """A DCG, its file, or the name of a textbook DCG."""
-
-
-def as_dcg(dcg: DCGLike, n_grades: int | None, depth: int | None = None, name: str = "dcg") -> DCG:
-    """Return a parameter that is a DCG, a file or a name as a DCG; `n_grades` and `depth` are those of a name.
-
-    Raises
-    ------
-    InputError
-        As `DCG.parse`; if it is none of these, or a name whose number of grades is not known.
-    """
-    if isinstance(dcg, DCG):
-        return dcg
-    if not isinstance(dcg, (str, os.PathLike)):
-        kind = type(dcg).__name__
-        if kind == "ListUtility":
-            raise InputError(f"{name} is a ListUtility, no sum of gains times discounts; {ONLY_DCG}", see="only-a-dcg")
-        raise InputError(f"{name} is a {kind}; give a DCG, its file, or a name such as exponential-log2@10")
-    if n_grades is None and not is_metric_file(dcg):
-        raise InputError(
-            f"{name}={dcg!r}: nothing here says how many grades there are; give DCG.parse({dcg!r}, n_grades=5)"
-        )
-    return DCG.parse(dcg, n_grades or 1, depth)
 
 
 def names_of(names: tuple[str, ...] | None, grades: list[int]) -> tuple[str, ...] | None:
@@ -431,17 +412,6 @@ def normalised_values(value: Floats, ideal: Floats, empty: float) -> Floats:
     """Return ``value / ideal``, and `empty` where the ideal is not positive; arrays of one shape, or two floats."""
     positive = ideal > 0
     return np.where(positive, value / np.where(positive, ideal, 1.0), empty)[()]
-
-
-def is_metric_file(file_or_name: str | os.PathLike[str]) -> bool:
-    """Return whether a word names a file with a metric, rather than a textbook metric.
-
-    It does if it is a path object, a file of this name exists, or it ends in ``.json`` or contains a path separator.
-    """
-    if isinstance(file_or_name, os.PathLike) or file_or_name.endswith(".json"):
-        return True
-    # Path.is_file raises OSError for a name that is too long.
-    return "/" in file_or_name or os.sep in file_or_name or os.path.isfile(file_or_name)  # noqa: PTH113
 
 
 def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dcglearn.foundation.files import read_json_object
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists, scale_size
 from dcglearn.metric.best_order import best_by_counts
-from dcglearn.metric.dcg import DCG, Utility, names_of, normalised_values, short_row
+from dcglearn.metric.dcg import DCG, names_of, normalised_values, short_row
 from dcglearn.metric.saved_metric import SavedMetric
 from dcglearn.metric.scales import grade_map, warn_of_scale
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike
@@ -258,15 +256,3 @@ class ListUtility(SavedMetric):
     def __repr__(self) -> str:
         more = f", best={float(self.best):.5g}" if self.form == "best" else f", stops={short_row(self.stops)}"
         return f"ListUtility(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"
-
-
-def scoring_metric_in_file(path: str | os.PathLike[str]) -> DCG | ListUtility:
-    """Return the DCG or the list utility in a file; raise InputError, as `DCG.load` does, if it holds neither."""
-    kind = read_json_object(path).get("format")
-    return ListUtility.load(path) if kind == f"dcglearn.{ListUtility._kind}" else DCG.load(path)
-
-
-def metric_in_file(path: str | os.PathLike[str]) -> DCG | ListUtility | Utility:
-    """Return the DCG, the list utility or the utility in a file."""
-    kind = read_json_object(path).get("format")
-    return Utility.load(path) if kind == f"dcglearn.{Utility._kind}" else scoring_metric_in_file(path)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from dcglearn.foundation.files import read_json_object, write_json
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
     from typing import Self
 
+    Kind = TypeVar("Kind", bound="SavedMetric")
+
 SCHEMA_VERSION = 1
-"""Version of the file format; files of later versions are refused."""
+"""Version of the file format; others are refused."""
 
 
 LIST_UTILITY = "dcglearn.list_utility"
@@ -44,10 +47,10 @@ class SavedMetric:
         Raises
         ------
         InputError
-            If a key is missing or unknown, a value is of another type, or the format is of another kind or a later
+            If a key is missing or unknown, a value is of another type, or the format is of another kind or another
             version.
         """
-        check_format(values, cls._kind, SCHEMA_VERSION)
+        check_format(values, [cls._kind], SCHEMA_VERSION)
         fields = {key: value for key, value in values.items() if key not in ("format", "version")}
         missing = [key for key in cls._arrays if key not in fields]
         unknown = sorted(set(fields) - {*cls._arrays, "grade_names", "notes"})
@@ -73,13 +76,9 @@ class SavedMetric:
         Raises
         ------
         InputError
-            If the file is damaged, of another kind, or of a later version; it names the file.
+            If the file is damaged, of another kind, or of another version; it names the file.
         """
-        values = read_json_object(path)
-        try:
-            return cls.from_dict(values)
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
+        return load_metric(path, (cls,))
 
     def _set_texts(self, n_grades: int) -> None:
         """Check `grade_names` and `notes` and make them tuples."""
@@ -100,19 +99,28 @@ class SavedMetric:
         return hash(tuple(getattr(self, key).tobytes() for key in self._arrays))
 
 
-def check_format(values: dict[str, Any], kind: str, latest: int) -> None:
-    """Raise InputError unless a file's "format" is of a kind, and its "version" at most the latest that is known."""
-    found, version = values.get("format"), values.get("version")
-    if found != f"dcglearn.{kind}":
-        why = "; it is no sum of gains times discounts, as what is asked for needs" if found == LIST_UTILITY else ""
-        raise InputError(f'"format" is {found!r}, expected "dcglearn.{kind}"{why}')
-    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
-        raise InputError(f'"version" is {version!r}, expected {latest}')
-    if version > latest:
-        raise InputError(
-            f"written by a later dcglearn (version {version} of the format; this one reads up to {latest}): "
-            "upgrade dcglearn"
-        )
+def load_metric(path: str | os.PathLike[str], kinds: Sequence[type[Kind]]) -> Kind:
+    """Return the metric in a file, which is of one of several kinds; raise InputError, naming the file, otherwise."""
+    values = read_json_object(path)
+    try:
+        names = [kind._kind for kind in kinds]
+        check_format(values, names, SCHEMA_VERSION)
+        return kinds[names.index(values["format"].removeprefix("dcglearn."))].from_dict(values)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def check_format(values: dict[str, Any], kinds: Sequence[str], version: int) -> None:
+    """Raise InputError unless a file's "format" is of one of the kinds, and its "version" the one that is read."""
+    kind, written = values.get("format"), values.get("version")
+    if kind not in [f"dcglearn.{name}" for name in kinds]:
+        why = "; it is no sum of gains times discounts, as what is asked for needs" if kind == LIST_UTILITY else ""
+        expected = " or ".join(f'"dcglearn.{name}"' for name in kinds)
+        raise InputError(f'"format" is {kind!r}, expected {expected}{why}')
+    if type(written) is not int or written != version:
+        later = isinstance(written, int) and written > version
+        remedy = "written by a later dcglearn: upgrade dcglearn" if later else "no dcglearn writes it"
+        raise InputError(f'"version" is {written!r}, expected {version}; {remedy}')
 
 
 def check_numbers(value: Any, key: str) -> None:

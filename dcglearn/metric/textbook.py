@@ -1,22 +1,30 @@
-"""The gains and discounts of the textbooks, by name."""
+"""Gains and discounts of the textbooks by name, and textbook metrics by name: ``GAIN-DISCOUNT[@K]``, ``nDCG[@K]``."""
 
 from __future__ import annotations
 
+import os
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.plain_text import nearest
+from dcglearn.foundation.validation import InputError, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dcglearn.foundation.arrays import Floats
 
-
 TEXTBOOK_GAINS = ("linear", "exponential", "power3", "power5", "binary1", "binary2")
 TEXTBOOK_DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")
+
+MAX_DEPTH = 9_999_999
+"""Largest K of a name ``GAIN-DISCOUNT@K``; the discounts of a larger one might not fit in memory."""
+
+NAMES = "GAIN-DISCOUNT[@K], such as exponential-log2@10, nor nDCG[@K]"
+"""For messages: names that stand for a DCG."""
 
 
 def textbook_gains(name: str, grades: Floats) -> Floats:
@@ -27,7 +35,7 @@ def textbook_gains(name: str, grades: Floats) -> Floats:
         return np.exp2(grades) - 1
     match = re.fullmatch(r"(power|binary)(\d+(?:\.\d+)?)", name)
     if match is None:
-        raise InputError(f"gain {name!r} is not one of {', '.join(TEXTBOOK_GAINS)}")
+        raise InputError(f"gain {name!r} is not one of {', '.join(TEXTBOOK_GAINS)}{nearest(name, TEXTBOOK_GAINS)}")
     kind, number = match[1], float(match[2])
     if kind == "binary":
         return (grades >= number).astype(np.float64)
@@ -60,5 +68,81 @@ def textbook_discounts(name: str, depth: int) -> Floats:
     if match is None or not 0 < float(match[1]) < 1:
         raise InputError(
             f"discount {name!r} is not one of {', '.join(TEXTBOOK_DISCOUNTS)}, letor, or rbpP with 0 < P < 1"
+            + nearest(name, (*TEXTBOOK_DISCOUNTS, "letor"))
         )
     return float(match[1]) ** ranks
+
+
+@dataclass(frozen=True)
+class MetricName:
+    """A textbook metric by name, which has no number of grades of its own.
+
+    ``nDCG@K`` means what trec_eval means, linear gain and log2 discount. `depth` is K, or None where the name has none:
+    then the metric is as deep as what it is applied to.
+
+    Examples
+    --------
+    >>> MetricName.of("nDCG@5")
+    MetricName(word='nDCG@5', gain='linear', discount='log2', depth=5)
+    >>> MetricName.of("linear-log2").at(20)
+    'linear-log2@20'
+    """
+
+    word: str
+    gain: str
+    discount: str
+    depth: int | None
+
+    @classmethod
+    def of(cls, word: str) -> MetricName:
+        """Return the metric that a word names.
+
+        Raises
+        ------
+        InputError
+            If it is of neither form, a gain or discount is unknown, or K is 0 or above `MAX_DEPTH`.
+        """
+        match = re.fullmatch(r"(?:(?i:n?dcg)|([a-z0-9.]+)-([a-z0-9.]+))(?:@(\d+))?", word)
+        if match is None:
+            names = [f"{gain}-{discount}" for gain in TEXTBOOK_GAINS for discount in TEXTBOOK_DISCOUNTS]
+            raise InputError(f"metric {word!r} is neither a file nor {NAMES}{nearest(word, [*names, 'nDCG'])}")
+        digits = match[3] or ""
+        if len(digits) > len(str(MAX_DEPTH)):
+            raise InputError(f"metric {word!r}: K has {len(digits)} digits; give at most {MAX_DEPTH}")
+        gain, discount = match[1] or "linear", match[2] or "log2"
+        try:
+            textbook_gains(gain, np.zeros(1))
+            textbook_discounts(discount, 1)
+            depth = whole_number(int(digits), "depth") if digits else None
+        except InputError as error:
+            raise InputError(f"metric {word!r}: there is no such file, and {error}") from error
+        return cls(word, gain, discount, depth)
+
+    def at(self, depth: int) -> str:
+        """Return the name with its depth, ``GAIN-DISCOUNT@K``; `depth` where it has none."""
+        return self.word if self.depth is not None else f"{self.word}@{depth}"
+
+    def deep(self, depth: int | None) -> int:
+        """Return K, or `depth` where the name has none.
+
+        Raises
+        ------
+        InputError
+            If both are None.
+        """
+        if self.depth is not None:
+            return self.depth
+        if depth is None:
+            raise InputError(f"metric {self.word!r} has no depth, and nothing here says one: write {self.word}@10")
+        return depth
+
+
+def is_metric_file(file_or_name: str | os.PathLike[str]) -> bool:
+    """Return whether a word names a file with a metric, rather than a textbook metric.
+
+    It does if it is a path object, a file of this name exists, or it ends in ``.json`` or contains a path separator.
+    """
+    if isinstance(file_or_name, os.PathLike) or file_or_name.endswith(".json"):
+        return True
+    # Path.is_file raises OSError for a name that is too long.
+    return "/" in file_or_name or os.sep in file_or_name or os.path.isfile(file_or_name)  # noqa: PTH113

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
-from dcglearn.metric.dcg import as_dcg
+from dcglearn.metric.reading import read_metric
 from dcglearn.metric_coherence.rankings import Rankings, list_values, padded_weights, resolved
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def is_compatible(a: DCGLike, b: DCGLike) -> bool:
 
 def _dcgs(a: DCGLike, b: DCGLike) -> tuple[DCG, DCG]:
     """Return both as DCGs; see `resolved`."""
-    first, second = (as_dcg(metric, None) for metric in resolved([a, b], "ab")[0])  # type: ignore[arg-type]
+    first, second = (read_metric(metric) for metric in resolved([a, b], "ab")[0])
     return first, second
 
 

@@ -11,9 +11,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from dcglearn.foundation.validation import InputError, multiset
-from dcglearn.metric.dcg import DCG, Utility, as_dcg, is_metric_file
-from dcglearn.metric.list_utility import ListUtility, metric_in_file
-from dcglearn.metric.names import MetricName
+from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metric.reading import SAVED, metric_or_name, read_metric
+from dcglearn.metric.textbook import MetricName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -224,27 +225,20 @@ def resolved(
     metric says them; `n_grades` and `depth` go before both. Raises InputError if nothing says them. `names` are for
     messages; a metric that is none by name has None in the second list.
     """
-    read = [_read(metric) for metric in metrics]
+    read = [metric_or_name(m, accept=SAVED) if isinstance(m, (str, os.PathLike)) else m for m in metrics]
     others = [(metric, name) for metric, name in zip(read, names, strict=True) if not isinstance(metric, MetricName)]
     shapes = [shape_of(*other) for other in others]
     documents = [] if grades is None else [(np.size(grades), int(np.max(grades, initial=1)) + 1)]
     size = n_grades or max((shape[1] for shape in shapes or documents), default=None)
     own = [metric.depth for metric in read if isinstance(metric, MetricName) and metric.depth is not None]
     deepest = depth or max([*own, *(shape[0] for shape in shapes)], default=documents[0][0] if documents else None)
-    found: list[Metric] = []
+    made: list[Metric] = []
     labels: list[str | None] = []
     for metric, name in zip(read, names, strict=True):
-        known = isinstance(metric, MetricName)
-        found.append(as_dcg(metric.word, size, deepest, name) if known else metric)
-        labels.append(metric.at(metric.deep(deepest)) if known else None)
-    return found, labels
-
-
-def _read(metric: Metric) -> Any:
-    """Return the metric of a file, a name as `MetricName`, or the metric itself."""
-    if not isinstance(metric, (str, os.PathLike)):
-        return metric
-    return metric_in_file(metric) if is_metric_file(metric) else MetricName.of(os.fspath(metric))
+        by_name = isinstance(metric, MetricName)
+        made.append(read_metric(metric, size, deepest, name=name) if by_name else metric)
+        labels.append(metric.at(metric.deep(deepest)) if by_name else None)
+    return made, labels
 
 
 def scaled_weights(

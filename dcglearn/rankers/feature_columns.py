@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import warnings
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class FeatureColumns:
             If there is none.
         """
         if name not in self.names:
-            raise InputError(f"there is no column {name!r}{_nearest(name, self.names)}")
+            raise InputError(f"there is no column {name!r}{nearest(name, self.names)}")
         return self.names.index(name)
 
     def aligned(self, features: Any, found: FeatureColumns) -> Any:
@@ -191,8 +191,3 @@ def _numbers(series: Any, name: str) -> Floats:
         f"column {name!r} holds {series.dtype}; features are numbers or categories: leave it out, or make it "
         f"categorical, such as X[{name!r}].astype('category')"
     )
-
-
-def _nearest(name: str, names: tuple[str, ...]) -> str:
-    close = difflib.get_close_matches(name, names, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG, as_dcg
+from dcglearn.metric.dcg import DCG
+from dcglearn.metric.reading import read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 from dcglearn.rankers.model_files import read_model, save_model
 from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of, has_missing
@@ -84,7 +85,7 @@ class Ranker(BaseEstimator):
         """
         check_is_fitted(self)
         queries = as_queries(X, y, qid, missing=self.takes_missing)
-        dcg = self.metric_ if metric is None else as_dcg(metric, *scale_of(queries), "metric")
+        dcg = self.metric_ if metric is None else read_metric(metric, *scale_of(queries))
         return queries.evaluate(self.predict(queries), dcg, **options)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
@@ -155,9 +156,9 @@ class Ranker(BaseEstimator):
         """Return the DCG that evaluates the model: `metric`, that of the loss, or the textbook's."""
         for dcg in (getattr(self, "metric", None), getattr(getattr(self, "loss", None), "dcg", None)):
             if dcg is not None:
-                found = as_dcg(dcg, *scale_of(queries), "metric")
-                check_scale(queries, found)
-                return found
+                metric: DCG = read_metric(dcg, *scale_of(queries))
+                check_scale(queries, metric)
+                return metric
         return DCG.standard(queries.n_grades or 1, 10)
 
 

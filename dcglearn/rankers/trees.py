@@ -13,7 +13,8 @@ from dcglearn.foundation.checkpoints import read_state, write_state
 from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS
-from dcglearn.metric.dcg import DCG, as_dcg
+from dcglearn.metric.dcg import DCG
+from dcglearn.metric.reading import read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns
 from dcglearn.rankers.growth import Growth, Task, base_scores, booster_of, main_names, threads_of
 from dcglearn.rankers.queries import has_missing
@@ -270,7 +271,7 @@ class BoostedRanker(Ranker):
             raise InputError(f"loss={loss!r} is no loss; give one of dcglearn.losses, such as RegSHFSDCG(dcg)")
         loss = on_lists(loss, queries)
         metric = getattr(loss, "dcg", None) if self.metric is None else self.metric
-        self.metric_ = self._own_metric(queries) if metric is None else as_dcg(metric, *scale_of(queries), "metric")
+        self.metric_ = self._own_metric(queries) if metric is None else read_metric(metric, *scale_of(queries))
         check_scale(queries, self.metric_)
         check_training(queries)
         whole_number(self.n_trees, "n_trees")

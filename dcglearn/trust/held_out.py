@@ -11,8 +11,9 @@ from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG, as_dcg, is_metric_file, textbook_dcgs
-from dcglearn.metric.names import MetricName
+from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.metric.reading import metric_or_name, read_metric
+from dcglearn.metric.textbook import MetricName
 from dcglearn.metric.textbook_lists import textbook_list_metrics
 from dcglearn.readers.preferences import as_preferences
 from dcglearn.trust.cross_validation import choose_C
@@ -334,12 +335,12 @@ def _of_lists(train: Preferences) -> dict[str, Metric]:
 
 
 def _current(current: DCGLike, log: Preferences) -> tuple[str, DCG]:
-    if not isinstance(current, DCG) and not is_metric_file(current):
-        return MetricName.of(str(current)).at(log.depth), as_dcg(current, log.n_grades, log.depth)
-    current = as_dcg(current, log.n_grades, name="current")
-    if current.n_grades < log.n_grades:
-        raise InputError(f"the metric used now has {current.n_grades} grades, the log {log.n_grades}")
-    return "the metric used now", current
+    metric = metric_or_name(current, name="current")
+    if isinstance(metric, MetricName):
+        return metric.at(log.depth), read_metric(metric, log.n_grades, log.depth)
+    if metric.n_grades < log.n_grades:
+        raise InputError(f"the metric used now has {metric.n_grades} grades, the log {log.n_grades}")
+    return "the metric used now", metric
 
 
 def _intervals(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dcglearn import DCG, InputError, ScaleWarning, Utility, coherence, evaluate, is_compatible, read_judgements
-from dcglearn.metric.names import MetricName
 from dcglearn.metric.scales import example_map
+from dcglearn.metric.textbook import MetricName
 
 FIVE = DCG([0, 1, 3, 7, 15], [1, 0.5], grade_names=["bad", "fair", "good", "excellent", "perfect"])
 JUDGED = {"q": {"a": 2, "b": 1, "c": 0}}

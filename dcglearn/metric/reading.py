@@ -1,0 +1,105 @@
+"""From an object, a file or a name to a metric: `read_metric`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metric.saved_metric import SavedMetric, load_metric
+from dcglearn.metric.textbook import NAMES, MetricName, is_metric_file
+from dcglearn.metric.textbook_lists import LIST_NAMES, AdaptiveMetric, ListMetricName
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SCORING = (DCG, ListUtility)
+"""Metrics with an ideal value, by which lists can be normalised."""
+
+EVALUATED = (DCG, ListUtility, AdaptiveMetric)
+"""Metrics with a value of every list, among them those of `textbook_list_metrics` by name."""
+
+SAVED = (DCG, ListUtility, Utility)
+"""Metrics that files hold."""
+
+
+def read_metric(
+    metric: Any,
+    n_grades: int | None = None,
+    depth: int | None = None,
+    *,
+    accept: Sequence[type] = (DCG,),
+    name: str = "metric",
+) -> Any:
+    """Return the metric that an object, a file or a name stands for.
+
+    Parameters
+    ----------
+    metric : object, str or path
+        A metric; its file; a textbook name ``GAIN-DISCOUNT[@K]`` or ``nDCG[@K]``; where `accept` has
+        `AdaptiveMetric`, the name of one of `textbook_list_metrics`; or a name that `metric_or_name` returned.
+    n_grades, depth : int, optional
+        L and K of a name; `depth` where it has no K. Objects and files have their own.
+    accept : sequence of types
+        The kinds of metrics that the caller can use.
+    name : str
+        What the metric is called in messages.
+
+    Raises
+    ------
+    InputError
+        As `metric_or_name`; for a name whose L or K nothing says.
+
+    Examples
+    --------
+    >>> read_metric("linear-log2", n_grades=3, depth=2)
+    DCG(gains=[0, 1, 2], discounts=[1, 0.63093])
+    """
+    metric = metric_or_name(metric, accept=accept, name=name)
+    if not isinstance(metric, (MetricName, ListMetricName)):
+        return metric
+    if n_grades is None:
+        word = metric.at(10)
+        raise InputError(f"{name}: nothing says how many grades {word} has; give DCG.parse({word!r}, n_grades=5)")
+    if isinstance(metric, ListMetricName):
+        return metric.metric(n_grades, depth)
+    return DCG.from_name(metric.word, n_grades, depth)
+
+
+def metric_or_name(metric: Any, *, accept: Sequence[type] = (DCG,), name: str = "metric") -> Any:
+    """Return the metric of an object or a file, or a name as `MetricName` or `ListMetricName`, checked.
+
+    Callers that learn the number of grades and the depth of a name later hand it to `read_metric` then.
+
+    Raises
+    ------
+    InputError
+        If it is of a kind that is not accepted, a file cannot be read, or no metric has the name; it says what is
+        accepted and names the nearest name.
+    """
+    if isinstance(metric, (*accept, MetricName, ListMetricName)):
+        return metric
+    if not isinstance(metric, (str, os.PathLike)):
+        _refuse(metric, accept, name)
+    if is_metric_file(metric):
+        return load_metric(metric, [kind for kind in accept if issubclass(kind, SavedMetric)])
+    word = os.fspath(metric)
+    if not ListMetricName.is_one(word):
+        return MetricName.of(word)
+    if AdaptiveMetric not in accept:
+        raise InputError(f"metric {word!r} is no DCG, but one of {LIST_NAMES}; here it is neither a file nor {NAMES}")
+    return ListMetricName.of(word)
+
+
+def _refuse(metric: Any, accept: Sequence[type], name: str) -> None:
+    kind = type(metric).__name__
+    if isinstance(metric, SavedMetric) and list(accept) == [DCG]:
+        raise InputError(
+            f"{name} is a {kind}, no sum of gains times discounts; what is asked for is only true of a DCG (the gains "
+            "and discounts of a ListUtility alone are ListUtility.dcg)",
+            see="only-a-dcg",
+        )
+    kinds = " or ".join(f"a {kind.__name__}" for kind in accept if issubclass(kind, SavedMetric))
+    raise InputError(f"{name} is a {kind}; give {kinds}, its file, or a name such as exponential-log2@10")
