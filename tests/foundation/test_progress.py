@@ -1,5 +1,6 @@
 """Bars of long work."""
 
+import io
 import sys
 from threading import Thread
 
@@ -10,37 +11,50 @@ from dcglearn.foundation.progress import counted, stage
 from tests.makers import random_log
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
 @pytest.fixture
-def terminal(monkeypatch, capsys):
-    """Take standard error for a terminal, and return a function that returns what was written to it."""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    return lambda: capsys.readouterr().err
+def written(monkeypatch):
+    """Return a function that puts a terminal in place of standard error, and returns what was written to the last."""
+
+    def of_new_terminal():
+        last = sys.stderr
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        return last.getvalue() if isinstance(last, Terminal) else ""
+
+    return of_new_terminal
 
 
-def test_bars_are_shown_on_a_terminal_with_the_name_of_the_stage(terminal):
+def test_bars_are_shown_on_a_terminal_with_the_name_of_the_stage(written):
+    written()  # a terminal from here on
     assert list(counted("ab", 2, "letters")) == ["a", "b"]
-    err = terminal()
+    err = written()
     assert "letters" in err and ": letters" not in err and "0/2" in err
     with stage("learning"):
         assert list(counted("ab", 2, "letters")) == ["a", "b"]
         with stage(None):
             assert list(counted("ab", 2, "others")) == ["a", "b"]
-    err = terminal()
+    err = written()
     assert "learning: letters" in err and "others" not in err
 
 
-def test_other_threads_and_pipes_have_no_bars(terminal, monkeypatch):
+def test_other_threads_and_pipes_have_no_bars(written, monkeypatch):
+    written()  # a terminal from here on
     thread = Thread(target=lambda: list(counted("ab", 2, "letters")))
     thread.start()
     thread.join()
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
     assert list(counted("ab", 2, "letters")) == ["a", "b"]
-    assert terminal() == ""
+    assert written() == ""
 
 
-def test_a_fit_of_a_long_log_counts_its_samples(terminal):
+def test_a_fit_of_a_long_log_counts_its_samples(written):
+    written()  # a terminal from here on
     with stage("held out"):
         DCGLearner().fit(random_log(80, seed=1))
-        assert terminal() == ""
+        assert written() == ""
         DCGLearner().fit(random_log(8200, seed=1))
-    assert "held out: larger samples" in terminal()
+    assert "held out: larger samples" in written()
