@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.validation import InputError
 
@@ -41,9 +42,6 @@ LINE_STYLES = (
     {"color": "#56B4E9", "marker": "P", "linestyle": (0, (1, 1))},
 )
 """Okabe and Ito's colour-blind safe colours, each with a marker and a dash for print in black and white."""
-
-INTERVAL = 1.645
-"""Standard errors on each side of a 90% interval."""
 
 SHARES_HEIGHT = 2.4
 """Height of the panel of held-out shares, in inches."""
@@ -382,13 +380,13 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
 
 def fit_figure(fit: LackOfFit) -> Figure:
     """Return a figure of a lack of fit: how far utilities are ahead of the DCG, and their place below the ceiling."""
-    names, look = [part.name for part in fit.parts], LINE_STYLES[0]
+    names, look, reach = [part.name for part in fit.parts], LINE_STYLES[0], normal_quantile(LEVEL)
     with _printed(7.0, 2.2) as figure:
         panels = figure.subplots(1, 1 if fit.ceiling is None else 2, sharey=True, squeeze=False)[0]
         for place, part in enumerate(fit.parts):
-            panels[0].errorbar(part.ahead, place, xerr=INTERVAL * part.ahead_error, fmt="o", color=look["color"], ms=4)
+            panels[0].errorbar(part.ahead, place, xerr=reach * part.ahead_error, fmt="o", color=look["color"], ms=4)
         panels[0].axvline(0.0, color="0.4", lw=0.8)
-        panels[0].set_xlabel("share respected, ahead\nof the DCG (90% interval)")
+        panels[0].set_xlabel(f"share respected, ahead\nof the DCG ({LEVEL:.0%} interval)")
         if fit.ceiling is not None:
             shares = np.array([part.covered_share for part in fit.parts], dtype=float)
             panels[1].plot(shares, range(len(names)), "o", color=look["color"], ms=4)

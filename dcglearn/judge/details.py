@@ -23,7 +23,7 @@ HELD_OUT = 5
 FEWEST_HELD_OUT = 5
 """With fewer held-out verdicts there is no learning curve."""
 
-LEVEL = 0.95
+INTERVAL_LEVEL = 0.95
 """Level of the intervals of agreement and wins."""
 
 
@@ -48,7 +48,7 @@ def learning_curve(log: Preferences) -> list[dict[str, Any]]:
         except InputError:
             continue  # the first n are ties, say
         agreement = held_out.agreement(dcg)
-        share = wilson(round(agreement.share * len(held_out)), len(held_out), LEVEL)
+        share = wilson(round(agreement.share * len(held_out)), len(held_out), INTERVAL_LEVEL)
         curve.append({"n": n, "share": agreement.share, "low": share.low, "high": share.high})
     return curve
 
@@ -57,7 +57,7 @@ def agreement_between_raters(log: Preferences, learner: DCGLearner) -> dict[str,
     """Return Krippendorff's alpha with its interval, and error and position bias of each rater by name."""
     from dcglearn.raters.rater_agreement import rater_agreement
 
-    found = rater_agreement(log, learner, level=LEVEL).to_dict()
+    found = rater_agreement(log, learner, level=INTERVAL_LEVEL).to_dict()
     raters = {row["rater"]: row for row in found["raters"]}
     return {"alpha": found["nominal"], "n_units": found["n_units"], "raters": raters}
 
@@ -77,7 +77,7 @@ def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any
         by_query[verdict["query"] or ""] += {"a": -1, "b": 1}.get(verdict["winner"], 0)
     ahead, behind = (sum(sign * value > 0 for value in by_query.values()) for sign in (1, -1))
     n = ahead + behind
-    share = wilson(ahead, n, LEVEL)
+    share = wilson(ahead, n, INTERVAL_LEVEL)
     return {
         "systems": list(systems),
         "verdicts": [counts["a"], counts["b"]],

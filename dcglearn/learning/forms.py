@@ -33,7 +33,7 @@ FORMS = ("dcg", "saturation", "best")
 N_FOLDS, N_HALVINGS = 5, 3
 """Number of folds of judgements; how often lists are halved instead, where each is in many judgements."""
 
-LEVEL = 0.05
+FALSE_POSITIVE_RATE = 0.05
 """False-positive rate of the test of the gain."""
 
 FEWEST_UNITS = 10
@@ -95,7 +95,7 @@ def form_of(scores: Mapping[str, FormScore]) -> str:
     """Return the candidate if its gain is significant, else the DCG."""
     best = candidate(scores)
     p_value = scores[best].p_value
-    return best if p_value is not None and p_value <= LEVEL else "dcg"
+    return best if p_value is not None and p_value <= FALSE_POSITIVE_RATE else "dcg"
 
 
 def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.intervals import wilson
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric.dcg import Utility
@@ -143,7 +144,7 @@ def disagreement(
         )
         counts = np.array([float(case.sum()) for case in cases])
     share, agree, tie_a, tie_b, tie_both = (float(x) for x in counts / counts.sum())
-    interval = (share, share) if exact else _wilson(int(counts[0]), n_pairs)
+    interval = (share, share) if exact else wilson(int(counts[0]), n_pairs, 0.95)
     return Disagreement(share, agree, tie_a, tie_b, tie_both, interval, n_pairs, exact, rankings, names)
 
 
@@ -167,13 +168,6 @@ def _list_utilities(metrics: Sequence[Metric], names: Sequence[str]) -> list[Cal
 def _share_of(metric: ListUtility | Utility, size: float, lists: Grades) -> Floats:
     values: Floats = metric.score(lists) / size
     return values
-
-
-def _wilson(n_different: int, n_pairs: int) -> tuple[float, float]:
-    from scipy.stats import binomtest
-
-    low, high = binomtest(n_different, n_pairs).proportion_ci(method="wilson")
-    return float(low), float(high)
 
 
 def _sampled_signs(

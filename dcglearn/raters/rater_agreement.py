@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.foundation import intervals
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.logs.unique_rows import unique_rows
@@ -208,12 +209,7 @@ def rater_agreement(
 
 def wilson(successes: int, n: int, level: float) -> Estimate:
     """Return a share with Wilson's interval, which holds its level for shares near 0 and 1, too."""
-    if not n:
-        return UNKNOWN
-    from scipy.stats import binomtest
-
-    interval = binomtest(successes, n).proportion_ci(level, method="wilson")
-    return Estimate(successes / n, float(interval.low), float(interval.high))
+    return Estimate(successes / n, *intervals.wilson(successes, n, level)) if n else UNKNOWN
 
 
 def _estimates(

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
-from scipy.special import expit, ndtri
+from scipy.special import expit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dcglearn.foundation.arrays import Floats
+    from dcglearn.foundation.intervals import normal_quantile
+from dcglearn.foundation.arrays import Floats
 
 LOGITS = np.linspace(-9.0, 9.0, 145)
 """Logits of the error rate at which the likelihood is computed; between them it is interpolated."""
@@ -109,7 +110,7 @@ def fitted_raters(looks: Looks, level: float) -> FittedRaters:
     The interval of an error holds the rates whose profile likelihood is within the chi-square limit of the best; that
     of a bias comes from the curvature of the likelihood at the best error and bias.
     """
-    n, quantile = looks.n_raters, float(ndtri((1 + level) / 2))
+    n, quantile = looks.n_raters, normal_quantile(level)
     biases, profile, paths = np.zeros(n), np.empty((len(LOGITS), n)), np.empty((len(LOGITS), n))
     for i, logit in enumerate(LOGITS):
         biases, profile[i] = looks.best_biases(np.full(n, expit(logit)), biases)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
+from dcglearn.foundation.intervals import LEVEL
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, textbook_dcgs
@@ -36,8 +37,6 @@ CURRENT = "exponential-log2"
 LEARNED, UTILITY = "learned DCG", "learned utility"
 """Names of the learned DCG's row and, in a form beyond the DCG, of the list utility's, which then is the first."""
 
-LEVEL = 0.9
-"""Level of the bootstrap intervals."""
 
 MANY = 50_000
 """Logs of more pairs than this have 200 rather than 1,000 bootstrap samples by default."""

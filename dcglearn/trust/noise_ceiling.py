@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import expit, ndtri
+from scipy.special import expit
 
+from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.readers.preferences import Preferences, as_preferences
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 OF_PAIRS = ("pairs", "rows")
 """Attributes of a ceiling with an entry for each pair."""
 
-LEVEL = 0.9
-"""Level of the interval."""
 
 PARTITIONS, FOR_PARTITIONS = 8, 2000
 """Largest number of random divisions into folds; there are as many as this number of ratings or judgements allows."""
@@ -232,7 +231,7 @@ def _estimated(
         lost.append((ahead @ np.maximum(-lead, 0) + behind @ np.maximum(lead, 0)) / total)
     lead = units.fitted().difference(first, second)[0]
     error = np.sqrt(units.sampling_variance((np.sign(lead) + 1) / 2, expit(slope * np.abs(lead))) + np.var(lost))
-    half_width = float(ndtri((1 + LEVEL) / 2) * error)
+    half_width = float(normal_quantile(LEVEL) * error)
     memorised = units.memorised().difference(first, second)[0]
     upper = max(float(weight @ (np.sign(memorised) + 1)) / 2 / float(weight.sum()), lower)
     share = min(lower + float(np.mean(lost)), upper)

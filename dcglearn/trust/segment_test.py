@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values, quiet_stage, sampled
@@ -31,9 +31,6 @@ MOST_SEGMENTS = 30
 
 OFTEN = 4.0
 """Lists are held out rather than pairs where a list is in at least this many pairs, on average."""
-
-LEVEL = 0.9
-"""Level of the interval of the gain."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +173,7 @@ def segment_test(
     held_out, of = given[rows], number[rows]
     weight = np.ones(len(rows)) if held_out.weight is None else held_out.weight
     mean, error = mean_and_error(values[0] - values[1], weight, held_out.clusters(unit))
-    reach = float(ndtri((1 + LEVEL) / 2) * error[0])
+    reach = float(normal_quantile(LEVEL) * error[0])
 
     def segment(s: int) -> Segment:
         own = of == s
