@@ -10,24 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dcglearn.cli import (
-    ask,
-    coherence,
-    convert,
-    doctor,
-    evaluate,
-    export,
-    judge,
-    learn,
-    letor,
-    rankers,
-    show,
-    simulate,
-    verify,
-)
-from dcglearn.cli.command import Group
+from dcglearn.cli.ask import ask
+from dcglearn.cli.coherence import coherence, systems
+from dcglearn.cli.command import Group, add_command, output_option
+from dcglearn.cli.convert import convert
+from dcglearn.cli.doctor import doctor
+from dcglearn.cli.evaluate import compare, evaluate
+from dcglearn.cli.export import export
+from dcglearn.cli.judge import judge
+from dcglearn.cli.learn import learn
+from dcglearn.cli.letor import folds, letor
+from dcglearn.cli.rankers import rank, train
+from dcglearn.cli.show import show
+from dcglearn.cli.simulate import simulate
 from dcglearn.cli.terminal import escaped_streams
 from dcglearn.cli.verbose import quiet_afterwards, show_log
+from dcglearn.cli.verify import verify
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
@@ -44,8 +42,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for file in (learn, convert, ask, judge, show, simulate, evaluate, export, coherence, rankers, verify, letor, doctor):
-    app.add_typer(file.commands)
+COMMANDS = {
+    "Learn a DCG": (learn, convert, ask, judge, show, simulate),
+    "Evaluate with it": (evaluate, compare, systems, coherence, export),
+    "Train rankers against it": (train, rank, verify, folds, letor),
+    "When something is wrong": (doctor,),
+}
+"""The commands in the panels of the program's help page."""
+
+for panel, commands in COMMANDS.items():
+    for command in commands:
+        add_command(app, command, panel)
 
 
 def _version(asked: bool) -> None:
@@ -61,13 +68,8 @@ def _common(
     ] = False,
     verbose: Annotated[
         bool,
-        typer.Option(
-            "-v",
-            "--verbose",
-            callback=show_log,
-            is_eager=True,
-            expose_value=False,
-            help="Log each step to standard error.",
+        output_option(
+            "-v", "--verbose", callback=show_log, is_eager=True, expose_value=False, help="Log steps to standard error."
         ),
     ] = False,
 ) -> None:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dcglearn.cli.command import Command, examples
-from dcglearn.cli.options import Force, Reading, check_outputs, takes_groups
+from dcglearn.cli.command import examples, first_option, input_option
+from dcglearn.cli.options import Force, Output, Reading, Seed, check_outputs
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-commands = typer.Typer()
 
-
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn ask candidates.jsonl --log log.jsonl -n 5 -o questions.jsonl",
-        "dcglearn ask --log log.jsonl -n 5  # candidates made from the log's own mix of grades",
-    ),
+@examples(
+    "dcglearn ask candidates.jsonl --log log.jsonl -n 5 -o questions.jsonl",
+    "dcglearn ask --log log.jsonl -n 5  # candidates made from the log's own mix of grades",
 )
-@takes_groups
 def ask(
     reading: Reading,
     candidates: Annotated[
@@ -33,16 +26,14 @@ def ask(
         typer.Argument(metavar="[CANDIDATES]", help="Pairs that could be judged, as a log with winner open."),
     ] = None,
     log: Annotated[
-        str | None, typer.Option(metavar="LOG", help="The judgements so far; leave it out at the beginning.")
+        str | None, first_option(metavar="LOG", help="The judgements so far; leave it out at the beginning.")
     ] = None,
-    n: Annotated[int, typer.Option("-n", min=1, help="How many pairs to ask for.")] = 5,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the questions here; else to standard output.")
-    ] = None,
+    n: Annotated[int, first_option("-n", min=1, help="How many pairs to ask for.")] = 5,
+    output: Output = None,
     generate: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Without CANDIDATES: how many lists to make and pair.")
+        int, input_option(min=2, metavar="N", help="Without CANDIDATES: how many lists to make and pair.")
     ] = 200,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the lists that are made.")] = 0,
+    seed: Seed = 0,
     force: Force = False,
 ) -> None:
     """Ask which pairs of lists to judge next: those whose answers would tell most.

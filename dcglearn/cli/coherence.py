@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dcglearn.cli.command import Command, examples
+from dcglearn.cli.command import examples, first_option, input_option, model_option
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
-from dcglearn.cli.options import AsJson, Force, Plot, check_outputs, takes_groups, write_figure
+from dcglearn.cli.options import AsJson, Force, Grades, Plot, Seed, Ties, check_outputs, write_figure
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED, metric_or_name
@@ -20,41 +20,33 @@ if TYPE_CHECKING:
     from dcglearn.metric_coherence.coherence import Coherence, Witness
     from dcglearn.metric_coherence.rankings import Metric
 
-commands = typer.Typer()
 
-Ties = Literal["docno-desc", "stable"]
-
-
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn coherence dcg.json exponential-log2",
-        "dcglearn coherence linear-log2 linear-reciprocal --grades 4,4,3,3,2,2,1,1,0,0 --plot witness.png",
-    ),
+@examples(
+    "dcglearn coherence dcg.json exponential-log2",
+    "dcglearn coherence linear-log2 linear-reciprocal --grades 4,4,3,3,2,2,1,1,0,0 --plot witness.png",
 )
-@takes_groups
 def coherence(
     a: Annotated[str, typer.Argument(metavar="A", help="A file, or GAIN-DISCOUNT[@K].")],
     b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
     scale: ScaleOptions,
     grades: Annotated[
         str | None,
-        typer.Option(metavar="G,G,...", help="The documents that are ranked, by grade (0 = worst); else any list."),
+        first_option(metavar="G,G,...", help="The documents that are ranked, by grade (0 = worst); else any list."),
     ] = None,
     margin: Annotated[
-        float, typer.Option(help="Only where a metric prefers by this share of best minus worst list.")
+        float, model_option(help="Only where a metric prefers by this share of best minus worst list.")
     ] = 0.0,
     n_grades: Annotated[
         int | None,
-        typer.Option(min=1, metavar="L", help="Grades of textbook metrics; by default those of the file, or 5."),
+        input_option(min=1, metavar="L", help="Grades of textbook metrics; by default those of the file, or 5."),
     ] = None,
     depth: Annotated[
-        int | None, typer.Option(min=1, metavar="K", help="Positions of textbook metrics without @K.")
+        int | None, first_option(min=1, metavar="K", help="Positions of textbook metrics without @K.")
     ] = None,
-    time_limit: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit of each search.")] = 60.0,
+    time_limit: Annotated[float, model_option(min=0.1, metavar="SECONDS", help="Time limit of each search.")] = 60.0,
     plot: Plot = None,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="End with status 1 if not coherent, 3 if not proved.")
+        bool, first_option("--exit-code", help="End with status 1 if not coherent, 3 if not proved.")
     ] = False,
     as_json: AsJson = False,
     force: Force = False,
@@ -115,33 +107,26 @@ def _witness_json(witness: Witness | None) -> dict[str, Any] | None:
     return {"lists": witness.lists.tolist(), "first": witness.first.tolist(), "second": witness.second.tolist()}
 
 
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn systems qrels.txt runs/*.txt --metric nDCG@10 --metric dcg.json",
-        "dcglearn systems qrels.txt runs.txt.xz --metric nDCG@10 --metric exponential-log2@10 --plot order.png",
-    ),
+@examples(
+    "dcglearn systems qrels.txt runs/*.txt --metric nDCG@10 --metric dcg.json",
+    "dcglearn systems qrels.txt runs.txt.xz --metric nDCG@10 --metric exponential-log2@10 --plot order.png",
 )
-@takes_groups
 def systems(
     judgements: Annotated[str, typer.Argument(metavar="QRELS", help="TREC judgements, also .gz, .zst and .xz.")],
     runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="TREC runs; a file may hold several.")],
     scale: ScaleOptions,
     metric: Annotated[
         list[str] | None,
-        typer.Option(metavar="METRIC", help="nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]"),
+        first_option(metavar="METRIC", help="nDCG@K, a file, or GAIN-DISCOUNT[@K]; several times. [default: nDCG@10]"),
     ] = None,
     log: Annotated[
         str | None,
-        typer.Option(metavar="LOG", help="Preferences of users: which systems win under every DCG that respects them."),
+        first_option(metavar="LOG", help="Preferences of users: which systems win under every DCG that respects them."),
     ] = None,
-    grades: Annotated[
-        int | None,
-        typer.Option("--grades", metavar="L", help="Number of grades of QRELS; by default the largest seen plus 1."),
-    ] = None,
-    ties: Annotated[Ties, typer.Option(help="Order of documents of one score.")] = "docno-desc",
-    resamples: Annotated[int, typer.Option(min=1, metavar="N", help="Bootstrap samples of the topics.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    grades: Grades = None,
+    ties: Ties = "docno-desc",
+    resamples: Annotated[int, model_option(min=1, metavar="N", help="Bootstrap samples of the topics.")] = 1000,
+    seed: Seed = 0,
     plot: Plot = None,
     as_json: AsJson = False,
     force: Force = False,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import re
+import functools
+import inspect
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields, is_dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -13,68 +16,57 @@ from typer.core import TyperCommand, TyperGroup
 from dcglearn.cli.terminal import console
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-ARGUMENTS, FIRST, INPUT, MODEL, OUTPUT, SCALE = PANELS = (
-    "Arguments",
-    "Most used",
-    "Input",
-    "Model and method",
-    "Output",
-    "Scale",
+PANELS = ("Arguments", "Most used", "Input", "Model and method", "Output", "Scale")
+"""The panels of a command's help page, in their order."""
+
+first_option, input_option, model_option, output_option, scale_option = (
+    partial(typer.Option, rich_help_panel=panel) for panel in PANELS[1:]
 )
-"""The panels of a help page, in their order."""
 
 WIDEST_NAMES = 34
 """Columns of the terminal for an option's names."""
 
-MOST_USED = {
-    "learn": "--output --plot --holdout --bands --ratings",
-    "convert": "--output --ratings --scale --winner-words --qrels",
-    "ask": "--log -n --output --grades --scale",
-    "judge": "--log --raters --runs --qrels --port",
-    "show": "--plot --grades --json",
-    "simulate": "--output --pairs --truth --flips --raters",
-    "evaluate": "--metric --format --output --by-query --unjudged",
-    "compare": "--metric --exit-code --min-difference --format --output",
-    "export": "--to --output --list --lossy",
-    "coherence": "--grades --depth --plot --exit-code --json",
-    "systems": "--metric --log --plot --grades --json",
-    "train": "--output --metric --model --method --valid",
-    "rank": "--output --format --metric",
-    "verify": "--json",
-    "folds": "--output --folds",
-    "letor": "--method --metric --quick --jobs --output",
-    "doctor": "--json",
-}
-"""The options of each command that most people need first, at most five."""
 
-OF_PANEL = {
-    INPUT: "--grades --scale --depth --ratings --equal-groups --pad --skip-bad --winner-words --positive --qrels "
-    "--rank-eval --run-a --run-b --interleaving --unjudged --missing --duplicates --inconsistent --runs --documents "
-    "--topics --log --valid --groups --valid-groups --features --zero-based --map-grades --strict --n-grades "
-    "--generate",
-    OUTPUT: "--output --format --json --plot --force --utility --dry-run --truth-file --tag --exit-code "
-    "--by-query --residuals --junit --markdown --verbose --help",
-    SCALE: "--memory --workers --dask --checkpoint --resume --jobs --threads",
-}
-"""The options of the panels; all others are of the model and method."""
+def examples(*lines: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command the examples of its help page, one a line."""
 
-_PANEL = {option: panel for panel, options in OF_PANEL.items() for option in options.split()}
+    def with_examples(command: Callable[..., None]) -> Callable[..., None]:
+        command.examples = "\n".join(lines)  # type: ignore[attr-defined]
+        return command
+
+    return with_examples
 
 
-COMMANDS = {
-    "Learn a DCG": "learn convert ask judge show simulate",
-    "Evaluate with it": "evaluate compare systems coherence export",
-    "Train rankers against it": "train rank verify folds letor",
-    "When something is wrong": "doctor",
-}
-"""The commands of each panel of the program's help page."""
+def add_command(app: typer.Typer, command: Any, panel: str) -> None:
+    """Add a function with `examples` as a command; dataclass parameters are replaced by their fields.
 
+    Typer makes the options of a command from its signature. A parameter that is annotated with a dataclass stands for
+    the fields of the dataclass, so that options which belong together travel together.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    options: list[inspect.Parameter] = []
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.name in groups:
+            group = groups[parameter.name]
+            of_fields = get_type_hints(group, include_extras=True)  # a group may inherit fields from other modules
+            of_group = inspect.signature(group).parameters.values()
+            options += [option.replace(annotation=of_fields[option.name]) for option in of_group]
+        else:
+            options.append(parameter.replace(annotation=hints[parameter.name]))
 
-def examples(*lines: str) -> str:
-    """Return the examples of a command as the epilog of its help page, one a line."""
-    return "\n".join(lines)
+    @functools.wraps(command)
+    def with_groups(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    with_groups.__signature__ = inspect.Signature([option.replace(kind=keyword) for option in options])  # type: ignore[attr-defined]
+    with_groups.__annotations__ = {option.name: option.annotation for option in options}
+    app.command(cls=Command, epilog=command.examples, rich_help_panel=panel)(with_groups)
 
 
 class _HelpPage:
@@ -114,14 +106,15 @@ class _HelpPage:
         terminal.print(
             Text.assemble("\n ", (ctx.command_path, "bold"), self.get_usage(ctx).partition(ctx.command_path)[2])
         )
-        paragraphs = [" ".join(words.split()) for words in (self.help or "").split("\n\n")]
+        paragraphs = [" ".join(paragraph.split()) for paragraph in (self.help or "").split("\n\n")]
         terminal.print(Text("\n" + "\n\n".join(paragraphs) + "\n"))
         for title, rows in self._panels(ctx):
             table = Table.grid(padding=(0, 2))
             table.add_column(style="cyan", max_width=WIDEST_NAMES)
             table.add_column()
-            for names, what in rows:
-                table.add_row(Text(_broken(names)), Text(what))
+            for names, description in rows:
+                lines = textwrap.wrap(names.replace("|", "| "), WIDEST_NAMES, break_on_hyphens=False)
+                table.add_row(Text("\n".join(lines).replace("| ", "|")), Text(description))
             terminal.print(Panel(table, title=title, title_align="left", border_style="dim"))
         if self.epilog:
             terminal.print(Text("Examples", style="bold"))
@@ -152,12 +145,12 @@ class Command(_HelpPage, TyperCommand):
     def _panels(self, ctx: Any) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """Yield the title of each panel and its rows: an option's names, and what it does."""
         panels: dict[str, list[tuple[str, str]]] = {title: [] for title in PANELS}
-        first = MOST_USED.get(self.name or "", "").split()
-        options = sorted(self.get_params(ctx), key=lambda option: _place(option.opts, first))
-        for option in options:
-            row = option.get_help_record(ctx)
-            if row is not None:
-                panels[_panel(option, first)].append((_plain_kind(row[0]), row[1]))
+        for option in self.get_params(ctx):
+            names, description = option.get_help_record(ctx)
+            if option.param_type_name == "argument":
+                panels["Arguments"].append((names.partition(" <")[0], description))
+            else:
+                panels[option.rich_help_panel or "Output"].append((names, description))
         yield from ((title, rows) for title, rows in panels.items() if rows)
 
 
@@ -167,15 +160,12 @@ class Group(_HelpPage, TyperGroup):
     def _panels(self, ctx: Any) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         records = [option.get_help_record(ctx) for option in self.get_params(ctx)]
         yield "Options", [record for record in records if record is not None]
-        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
-        for title, names in COMMANDS.items():
-            yield title, [(name, _first_sentence(commands.pop(name))) for name in names.split()]
-        if commands:
-            yield "More", [(name, _first_sentence(command)) for name, command in commands.items()]
-
-
-def _first_sentence(command: Any) -> str:
-    return " ".join((command.help or "").partition("\n\n")[0].split())
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            first_sentence = " ".join(command.help.partition("\n\n")[0].split())
+            panels.setdefault(command.rich_help_panel, []).append((name, first_sentence))
+        yield from panels.items()
 
 
 def _plain_refusal(error: typer.BadParameter) -> str:
@@ -193,29 +183,3 @@ def _plain_refusal(error: typer.BadParameter) -> str:
         "less_than_equal": f"{value} is above {limits.get('le')}, the most allowed.",
     }
     return sentences.get(fault["type"], error.message.removeprefix("Value error, "))
-
-
-def _plain_kind(names: str) -> str:
-    """Return the names of an option, or the name of an argument, with the kind of its value as one word."""
-    if not names.startswith("-"):
-        return names.partition(" <")[0]
-    kinds = {"path": "PATH", "str": "TEXT", "float": "NUMBER", "int": "NUMBER", "int range": "NUMBER"}
-    return re.sub(r"<([a-z ]+)>", lambda kind: kinds.get(kind[1], kind[0]), names)
-
-
-def _broken(names: str) -> str:
-    """Return the names of an option, in several lines if they are wide, broken between the words that it takes."""
-    lines = textwrap.wrap(names.replace("|", "| "), WIDEST_NAMES, break_on_hyphens=False)
-    return "\n".join(line.replace("| ", "|") for line in lines)
-
-
-def _place(names: list[str], first: list[str]) -> int:
-    return min((first.index(name) for name in names if name in first), default=len(first))
-
-
-def _panel(option: Any, first: list[str]) -> str:
-    if option.param_type_name == "argument":
-        return ARGUMENTS
-    if any(name in first for name in option.opts):
-        return FIRST
-    return next((_PANEL[name] for name in option.opts if name in _PANEL), MODEL)

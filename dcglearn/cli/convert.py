@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dcglearn.cli.command import Command, examples
+from dcglearn.cli.command import examples
 from dcglearn.cli.log_options import JudgementOptions
-from dcglearn.cli.options import Force, Reading, check_outputs, takes_groups
+from dcglearn.cli.options import Force, OutputLog, Reading, check_outputs
 from dcglearn.cli.recognised import looked_up_lines, say_winners
 
 if TYPE_CHECKING:
     import polars as pl
 
-commands = typer.Typer()
 
-
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn convert spreadsheet.csv -o log.jsonl",
-        'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" -o log.jsonl',
-        "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
-        "dcglearn convert likert.csv --positive b -o log.jsonl",
-        "dcglearn convert --ratings rated.csv -o log.parquet",
-    ),
+@examples(
+    "dcglearn convert spreadsheet.csv -o log.jsonl",
+    'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" -o log.jsonl',
+    "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
+    "dcglearn convert likert.csv --positive b -o log.jsonl",
+    "dcglearn convert --ratings rated.csv -o log.parquet",
 )
-@takes_groups
 def convert(
     judgements: JudgementOptions,
     reading: Reading,
@@ -36,10 +29,7 @@ def convert(
         str,
         typer.Argument(metavar="LOG", help="JSON lines or array, delimited text or Parquet; - reads standard input."),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Write the log here (.jsonl, .parquet); else to standard output."),
-    ] = None,
+    output: OutputLog = None,
     force: Force = False,
 ) -> None:
     """Turn a log of any form into the native one: a line a judgement, with a, b and winner.

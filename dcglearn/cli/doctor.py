@@ -11,14 +11,11 @@ from typing import Any
 
 import typer
 
-from dcglearn.cli.command import Command, examples
+from dcglearn.cli.command import examples
 from dcglearn.cli.options import AsJson
-from dcglearn.cli.terminal import say
 from dcglearn.foundation.memory import available
 from dcglearn.foundation.threads import free_threads, threads
 from dcglearn.foundation.version import __version__
-
-commands = typer.Typer()
 
 LIBRARIES = (
     *("numpy", "scipy", "numba", "cvxpy", "scikit-learn", "polars"),
@@ -35,7 +32,7 @@ EXTRAS = {
 """The extras of the package, and the libraries that each needs."""
 
 
-@commands.command(cls=Command, epilog=examples("dcglearn doctor", "dcglearn doctor --json"))
+@examples("dcglearn doctor", "dcglearn doctor --json")
 def doctor(as_json: AsJson = False) -> None:
     """Print versions, extras, threads, cache folder and write rights: paste it into a report of a bug.
 
@@ -54,7 +51,7 @@ def doctor(as_json: AsJson = False) -> None:
     lines.append(f"threads: {found['threads']}, for trees {found['free_threads']} (OMP_NUM_THREADS {omp})")
     lines.append(f"memory: {found['memory'] / 1e9:.1f} GB can be used")
     lines += [f"{name}: {_folder(folder)}" for name, folder in found["folders"].items()]
-    say("\n".join(lines))
+    typer.echo("\n".join(lines))
 
 
 def facts() -> dict[str, Any]:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
-from dcglearn.cli.command import Command, examples
-from dcglearn.cli.gate_options import GateOptions
+from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
-from dcglearn.cli.options import Force, Output, Plot, check_outputs, takes_groups, write_figure, write_text
-from dcglearn.cli.terminal import draw_table, drawn, say
+from dcglearn.cli.options import Force, Grades, Output, Plot, Seed, Ties, check_outputs, write_figure, write_text
+from dcglearn.cli.terminal import draw_table, drawn
 from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing, as_metrics
 from dcglearn.evaluation.evaluate import evaluate as evaluated
-from dcglearn.evaluation.ranked import Ties
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates
@@ -33,12 +32,6 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-commands = typer.Typer()
-
-
-Format = Literal["table", "tsv", "jsonl"]
-TableFormat = Literal["table", "csv", "jsonl", "markdown", "latex"]
-
 
 @dataclass(frozen=True)
 class RunOptions:
@@ -53,37 +46,34 @@ class RunOptions:
     ] = None
     rank_eval: Annotated[
         list[str] | None,
-        typer.Option(metavar="FILE", help="Instead of QRELS and RUN: saved responses of _rank_eval, a run each."),
+        input_option(metavar="FILE", help="Instead of QRELS and RUN: saved responses of _rank_eval, a run each."),
     ] = None
     qrels: Annotated[
         str | None,
-        typer.Option("--qrels", "--request", metavar="FILE", help="Judgements of --rank-eval, or the request itself."),
+        input_option("--qrels", "--request", metavar="FILE", help="Judgements of --rank-eval, or the request itself."),
     ] = None
     metric: Annotated[
         list[str] | None,
-        typer.Option(
+        first_option(
             metavar="METRIC",
             help="nDCG@K, a file, GAIN-DISCOUNT[@K]; AP, P@10 ... by ir_measures; in compare also RPP, lexi-precision. "
             "[default: nDCG@10]",
         ),
     ] = None
-    raw: Annotated[bool, typer.Option("--raw", help="DCG itself, not divided by the best that is possible.")] = False
-    ties: Annotated[Ties, typer.Option(help="Order of documents of one score.")] = "docno-desc"
+    raw: Annotated[bool, model_option("--raw", help="DCG itself, not divided by the best that is possible.")] = False
+    ties: Ties = "docno-desc"
     unjudged: Annotated[
-        str, typer.Option(metavar="worst|best|drop|GAIN", help="What a document without a judgement counts as.")
+        str, first_option(metavar="worst|best|drop|GAIN", help="What a document without a judgement counts as.")
     ] = "worst"
-    missing: Annotated[Missing, typer.Option(help="What judged queries count that a run does not have.")] = "zero"
-    ideal: Annotated[Ideal, typer.Option(help="Documents of the best ranking: all judged, or the run's own.")] = (
+    missing: Annotated[Missing, input_option(help="What judged queries count that a run does not have.")] = "zero"
+    ideal: Annotated[Ideal, model_option(help="Documents of the best ranking: all judged, or the run's own.")] = (
         "judgements"
     )
     duplicates: Annotated[
-        Duplicates, typer.Option(help="What to do with a document that occurs twice for a query.")
+        Duplicates, input_option(help="What to do with a document that occurs twice for a query.")
     ] = "error"
 
-    grades: Annotated[
-        int | None,
-        typer.Option("--grades", metavar="L", help="Number of grades of QRELS; by default the largest seen plus 1."),
-    ] = None
+    grades: Grades = None
 
     @property
     def inputs(self) -> list[str]:
@@ -147,23 +137,56 @@ class RunOptions:
         return runs, judged
 
 
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn evaluate qrels.txt run.txt --metric dcg.json --metric nDCG@10",
-        "dcglearn evaluate qrels.txt runs/*.gz --metric nDCG@10 -q --format jsonl -o values.jsonl",
-        "dcglearn evaluate --rank-eval response.json --qrels request.json --metric dcg.json",
-    ),
+@dataclass(frozen=True)
+class GateOptions:
+    """Whether a decision is asked for, by which rule, and what is made of it."""
+
+    gate: Annotated[
+        Literal["harm", "non-inferior"] | None,
+        model_option(
+            help="Fail if a run is worse (harm), or unless it is shown not to be (non-inferior). [default: harm]"
+        ),
+    ] = None
+    min_difference: Annotated[
+        float | None,
+        first_option(
+            metavar="MARGIN", help="Smallest acceptable difference from the baseline, as -0.005. [default: 0]"
+        ),
+    ] = None
+    exit_code: Annotated[
+        bool, first_option("--exit-code", help="End with status 1 if the gate fails, 0 if it passes, 2 for bad input.")
+    ] = False
+    junit: Annotated[Path | None, output_option(metavar="FILE", help="Write the decision as a JUnit report.")] = None
+
+    def decision(self, comparison: SystemComparison) -> Gate | None:
+        """Return the decision, if one is asked for."""
+        if not self.exit_code and all(option is None for option in (self.gate, self.min_difference, self.junit)):
+            return None
+        return comparison.gate(0.0 if self.min_difference is None else self.min_difference, self.gate or "harm")
+
+    def end(self, decision: Gate | None, *, force: bool) -> None:
+        """Write the report, and end with status 1 if the gate fails and --exit-code is given."""
+        if decision is None:
+            return
+        if self.junit is not None:
+            write_text(decision.to_junit(), self.junit, force=force)
+        if self.exit_code and not decision.passed:
+            raise typer.Exit(1)
+
+
+@examples(
+    "dcglearn evaluate qrels.txt run.txt --metric dcg.json --metric nDCG@10",
+    "dcglearn evaluate qrels.txt runs/*.gz --metric nDCG@10 -q --format jsonl -o values.jsonl",
+    "dcglearn evaluate --rank-eval response.json --qrels request.json --metric dcg.json",
 )
-@takes_groups
 def evaluate(
     source: RunOptions,
     scale: ScaleOptions,
-    by_query: Annotated[bool, typer.Option("-q", "--by-query", help="Every query, not only means.")] = False,
+    by_query: Annotated[bool, first_option("-q", "--by-query", help="Every query, not only means.")] = False,
     residuals: Annotated[
-        bool, typer.Option("--residuals", help="Also what unjudged documents could still add to each value.")
+        bool, output_option("--residuals", help="Also what unjudged documents could still add to each value.")
     ] = False,
-    form: Annotated[Format, typer.Option("--format", help="How to write.")] = "table",
+    form: Annotated[Literal["table", "tsv", "jsonl"], first_option("--format", help="How to write.")] = "table",
     output: Output = None,
     force: Force = False,
 ) -> None:
@@ -177,30 +200,28 @@ def evaluate(
         write_text(_rendered(evaluation, form, by_query), output, force=force)
 
 
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn compare qrels.txt old.txt new.txt --metric nDCG@10 --metric dcg.json --plot f.png",
-        "dcglearn compare qrels.txt runs/*.txt --baseline bm25 --format markdown",
-        "dcglearn compare qrels.txt old.txt new.txt --metric dcg.json --exit-code --min-difference -0.005 --level .9",
-    ),
+@examples(
+    "dcglearn compare qrels.txt old.txt new.txt --metric nDCG@10 --metric dcg.json --plot f.png",
+    "dcglearn compare qrels.txt runs/*.txt --baseline bm25 --format markdown",
+    "dcglearn compare qrels.txt old.txt new.txt --metric dcg.json --exit-code --min-difference -0.005 --level .9",
 )
-@takes_groups
 def compare(
     source: RunOptions,
     scale: ScaleOptions,
     gate: GateOptions,
     baseline: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Compare the others with this run; by default the first.")
+        str | None, model_option(metavar="RUN", help="Compare the others with this run; by default the first.")
     ] = None,
-    form: Annotated[TableFormat | None, typer.Option("--format", help="How to write. [default: table]")] = None,
-    level: Annotated[float, typer.Option(help="Level of the bootstrap intervals.")] = 0.95,
-    correction: Annotated[str, typer.Option(metavar="holm|bh|none", help="Correction for several tests.")] = "holm",
+    form: Annotated[
+        Literal["table", "csv", "jsonl", "markdown", "latex"], first_option("--format", help="How to write.")
+    ] = "table",
+    level: Annotated[float, model_option(help="Level of the bootstrap intervals.")] = 0.95,
+    correction: Annotated[Literal["holm", "bh", "none"], model_option(help="Correction for several tests.")] = "holm",
     resamples: Annotated[
         int,
-        typer.Option(min=100, max=MAX_RESAMPLES, metavar="N", help="Number of bootstrap samples and of permutations."),
+        model_option(min=100, max=MAX_RESAMPLES, metavar="N", help="Number of bootstrap samples and of permutations."),
     ] = 10_000,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same numbers.")] = 0,
+    seed: Seed = 0,
     plot: Plot = None,
     output: Output = None,
     force: Force = False,
@@ -210,22 +231,19 @@ def compare(
     With --exit-code (or another option of the gate) it also decides whether a run may replace the baseline: worse, not
     worse or undecided. Both rules are one-sided, at half of one minus the level.
     """
-    kind = gate.format(form) or "table"
     check_outputs(output, gate.junit, force=force, picture=plot, inputs=source.inputs)
-    from dcglearn.evaluation.compare_systems import CORRECTIONS, compared, evaluated_and_paired
+    from dcglearn.evaluation.compare_systems import compared, evaluated_and_paired
 
-    if correction not in CORRECTIONS:
-        raise InputError(f"--correction {correction}: give one of {', '.join(CORRECTIONS)}")
     evaluation, paired = source.evaluated(scale, evaluated_and_paired)
     comparison = compared(evaluation, baseline, level, correction, resamples, seed, paired)
     decision = gate.decision(comparison)
-    if kind == "table" and drawn(output):
+    if form == "table" and drawn(output):
         head, *rows = comparison.cells
         draw_table(head, rows, [comparison.note], n_left=2)
-        say("" if decision is None else f"\n{decision}")
+        typer.echo("" if decision is None else f"\n{decision}")
     else:
-        write_text(_comparison_text(comparison, decision, kind), output, force=force)
-    if decision is not None and (output is not None or kind not in ("table", "markdown")):
+        write_text(_comparison_text(comparison, decision, form), output, force=force)
+    if decision is not None and (output is not None or form not in ("table", "markdown")):
         typer.echo(str(decision), err=True)
     if plot is not None:
         from dcglearn.plots import forest_figure

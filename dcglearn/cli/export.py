@@ -7,32 +7,27 @@ from typing import Annotated
 
 import typer
 
-from dcglearn.cli.command import Command, examples
+from dcglearn.cli.command import examples, first_option, input_option
 from dcglearn.cli.options import Force, Output, check_outputs, write_text
 from dcglearn.foundation.validation import InputError
 
-commands = typer.Typer()
 
-
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn export dcg.json --to quepid -o scorer.js",
-        "dcglearn export dcg.json --to trec-eval --lossy",
-        "dcglearn export --list",
-    ),
+@examples(
+    "dcglearn export dcg.json --to quepid -o scorer.js",
+    "dcglearn export dcg.json --to trec-eval --lossy",
+    "dcglearn export --list",
 )
 def export(
     metric: Annotated[
         str | None, typer.Argument(metavar="METRIC", help="A file, or GAIN-DISCOUNT@K.", show_default=False)
     ] = None,
-    to: Annotated[str | None, typer.Option("--to", metavar="TARGET", help="The tool; --list shows all.")] = None,
-    lossy: Annotated[bool, typer.Option("--lossy", help="Leave the discounts out where a tool has none.")] = False,
-    scale: Annotated[int | None, typer.Option(min=1, help="trec-eval, ranx: what the best grade becomes.")] = None,
+    to: Annotated[str | None, first_option("--to", metavar="TARGET", help="The tool; --list shows all.")] = None,
+    lossy: Annotated[bool, first_option("--lossy", help="Leave the discounts out where a tool has none.")] = False,
+    scale: Annotated[int | None, input_option(min=1, help="trec-eval, ranx: what the best grade becomes.")] = None,
     n_grades: Annotated[
-        int | None, typer.Option("--n-grades", min=1, metavar="L", help="Number of grades of a textbook metric.")
+        int | None, input_option("--n-grades", min=1, metavar="L", help="Number of grades of a textbook metric.")
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Show the targets and what each can hold.")] = False,
+    listed: Annotated[bool, first_option("--list", help="Show the targets and what each can hold.")] = False,
     output: Output = None,
     force: Force = False,
 ) -> None:

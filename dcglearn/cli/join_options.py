@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
-
+from dcglearn.cli.command import input_option
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -27,31 +26,31 @@ class JoinOptions:
 
     qrels: Annotated[
         str | None,
-        typer.Option(
+        input_option(
             metavar="FILE", help="Grades of the documents that lists name: TREC, CSV, Quepid's or OpenSearch's files."
         ),
     ] = None
     run_a: Annotated[
-        str | None, typer.Option(metavar="RUN", help="With --run-b and --qrels: LOG holds query and winner.")
+        str | None, input_option(metavar="RUN", help="With --run-b and --qrels: LOG holds query and winner.")
     ] = None
-    run_b: Annotated[str | None, typer.Option(metavar="RUN", help="The other run.")] = None
+    run_b: Annotated[str | None, input_option(metavar="RUN", help="The other run.")] = None
     interleaving: Annotated[
-        Interleaving | None, typer.Option(help="LOG holds clicks on rankings that were interleaved this way.")
+        Interleaving | None, input_option(help="LOG holds clicks on rankings that were interleaved this way.")
     ] = None
     unjudged: Annotated[
         str,
-        typer.Option(
+        input_option(
             metavar="worst|best|drop|unknown|GRADE", help="With --qrels: what an unjudged document counts as."
         ),
     ] = "worst"
     missing: Annotated[
-        Missing, typer.Option(help="With --qrels: refuse queries without judgements, or skip their pairs.")
+        Missing, input_option(help="With --qrels: refuse queries without judgements, or skip their pairs.")
     ] = "error"
-    duplicates: Annotated[Duplicates, typer.Option(help="With --qrels: what to do with a document judged twice.")] = (
+    duplicates: Annotated[Duplicates, input_option(help="With --qrels: what to do with a document judged twice.")] = (
         "error"
     )
     inconsistent: Annotated[
-        Inconsistent, typer.Option(help="What contradictory verdicts count, of one rater on a pair shown both ways.")
+        Inconsistent, input_option(help="What contradictory verdicts count, of one rater on a pair shown both ways.")
     ] = "keep"
 
     @property

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dcglearn.cli.command import Command, examples
+from dcglearn.cli.command import examples, first_option, input_option, model_option
 from dcglearn.cli.log_options import left_out
-from dcglearn.cli.options import Reading, takes_groups
+from dcglearn.cli.options import DryRun, Reading
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
-
-commands = typer.Typer()
 
 
 @dataclass(frozen=True)
@@ -26,17 +24,17 @@ class AskingOptions:
     """Which pairs are asked, of whom, and how."""
 
     raters: Annotated[
-        str | None, typer.Option(metavar="NAMES", help="Names, as ann,bob; without them the page asks for a name.")
+        str | None, first_option(metavar="NAMES", help="Names, as ann,bob; without them the page asks for a name.")
     ] = None
-    redundancy: Annotated[int, typer.Option(min=1, metavar="R", help="Ask R raters about each pair.")] = 1
-    random: Annotated[bool, typer.Option("--random", help="Pairs at random, not the most telling ones.")] = False
-    queries: Annotated[bool, typer.Option("--queries", help="Ask all queries about equally often.")] = False
-    strengths: Annotated[int, typer.Option(min=1, max=5, metavar="S", help="Strengths of preference.")] = 1
-    width: Annotated[float, typer.Option(help="There are enough verdicts when the widest band is below this.")] = 0.1
+    redundancy: Annotated[int, model_option(min=1, metavar="R", help="Ask R raters about each pair.")] = 1
+    random: Annotated[bool, model_option("--random", help="Pairs at random, not the most telling ones.")] = False
+    queries: Annotated[bool, model_option("--queries", help="Ask all queries about equally often.")] = False
+    strengths: Annotated[int, model_option(min=1, max=5, metavar="S", help="Strengths of preference.")] = 1
+    width: Annotated[float, model_option(help="There are enough verdicts when the widest band is below this.")] = 0.1
     images: Annotated[
-        bool, typer.Option("--images", help="Show the candidates' images, which are fetched from their hosts.")
+        bool, model_option("--images", help="Show the candidates' images, which are fetched from their hosts.")
     ] = False
-    seed: Annotated[int | None, typer.Option(min=0, help="Same seed, same draws of pairs and sides.")] = None
+    seed: Annotated[int | None, model_option(min=0, help="Same seed, same draws of pairs and sides.")] = None
 
 
 @dataclass(frozen=True)
@@ -44,17 +42,17 @@ class RunOptions:
     """Two runs to compare, in place of a file of candidates."""
 
     runs: Annotated[
-        tuple[str, str] | None, typer.Option(metavar="OLD NEW", help="Two TREC runs to compare, a pair a query.")
+        tuple[str, str] | None, first_option(metavar="OLD NEW", help="Two TREC runs to compare, a pair a query.")
     ] = None
-    qrels: Annotated[str | None, typer.Option(metavar="QRELS", help="With --runs: the judgements.")] = None
+    qrels: Annotated[str | None, first_option(metavar="QRELS", help="With --runs: the judgements.")] = None
     documents: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --runs: JSON lines with docno, title and text.")
+        Path | None, input_option(metavar="FILE", help="With --runs: JSON lines with docno, title and text.")
     ] = None
     topics: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="With --runs: texts of the queries: name, tab, text.")
+        Path | None, input_option(metavar="FILE", help="With --runs: texts of the queries: name, tab, text.")
     ] = None
     unjudged: Annotated[
-        str, typer.Option(metavar="worst|best|drop", help="With --runs: the grade of documents nobody has judged.")
+        str, input_option(metavar="worst|best|drop", help="With --runs: the grade of documents nobody has judged.")
     ] = "worst"
 
     def candidates(self, file: str | None, reading: Reading) -> Candidates:
@@ -91,36 +89,30 @@ class PlaceOptions:
     """Where the server listens."""
 
     host: Annotated[
-        str, typer.Option(help="Address to listen on; another than this machine's own is plain http on your network.")
+        str, model_option(help="Address to listen on; another than this machine's own is plain http on your network.")
     ] = "127.0.0.1"
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port; if it is taken, the next free one.")] = 8765
+    port: Annotated[int, first_option(min=1, max=65535, help="Port; if it is taken, the next free one.")] = 8765
     token: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Token in the address; by default a new one at each start.")
+        str | None, model_option(metavar="TEXT", help="Token in the address; by default a new one at each start.")
     ] = None
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address, and open no browser.")] = False
+    no_browser: Annotated[bool, model_option("--no-browser", help="Print the address, and open no browser.")] = False
 
 
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn judge candidates.jsonl --log verdicts.jsonl",
-        "dcglearn judge candidates.jsonl --log verdicts.jsonl --raters ann,bob --redundancy 2",
-        "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl --log verdicts.jsonl",
-    ),
+@examples(
+    "dcglearn judge candidates.jsonl --log verdicts.jsonl",
+    "dcglearn judge candidates.jsonl --log verdicts.jsonl --raters ann,bob --redundancy 2",
+    "dcglearn judge --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl --log verdicts.jsonl",
 )
-@takes_groups
 def judge(
     reading: Reading,
     asking: AskingOptions,
     place: PlaceOptions,
-    log: Annotated[Path, typer.Option(metavar="LOG", help="The verdicts; an existing log is continued.")],
+    log: Annotated[Path, first_option(metavar="LOG", help="The verdicts; an existing log is continued.")],
     source: RunOptions,
     candidates: Annotated[
         str | None, typer.Argument(metavar="[CANDIDATES]", help="Pairs that could be judged: a, b, and items to show.")
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Read and check everything; start no server and write nothing.")
-    ] = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Judge pairs of lists in the browser, and learn a DCG meanwhile.
 

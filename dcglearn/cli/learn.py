@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dcglearn.cli.command import Command, examples
+from dcglearn.cli.command import examples, first_option, model_option, output_option, scale_option
 from dcglearn.cli.compiling import told_on_a_terminal
 from dcglearn.cli.log_options import LogOptions, describe
 from dcglearn.cli.metric_options import check_metrics
-from dcglearn.cli.options import Cluster, Force, Reading, check_outputs, said_at_once, takes_groups, write_figure
-from dcglearn.cli.terminal import say
+from dcglearn.cli.options import Cluster, Force, Reading, Seed, check_outputs, said_at_once, write_figure
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.reading import read_metric
 
 if TYPE_CHECKING:
     from dcglearn.cli.report import Report
-    from dcglearn.parts.parts import PartedLog
     from dcglearn.readers.preferences import Preferences
-
-commands = typer.Typer()
+    from dcglearn.parts.parts import PartedLog
 
 Method = Literal["dcg", "qp"]
 Loss = Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"]
@@ -38,28 +35,28 @@ class LearnerOptions:
     """The learner and its parameters."""
 
     method: Annotated[
-        Method, typer.Option(help="Gains and discounts directly (dcg), or the paper's QP, factored by SVD (qp).")
+        Method, model_option(help="Gains and discounts directly (dcg), or the paper's QP, factored by SVD (qp).")
     ] = "dcg"
-    loss: Annotated[Loss, typer.Option(help="dcg: auto estimates how often judges err (robust).")] = "auto"
-    ridge: Annotated[float | None, typer.Option(help="dcg: strength of the prior for smooth curves.")] = None
+    loss: Annotated[Loss, model_option(help="dcg: auto estimates how often judges err (robust).")] = "auto"
+    ridge: Annotated[float | None, model_option(help="dcg: strength of the prior for smooth curves.")] = None
     form: Annotated[
         Form,
-        typer.Option(help="dcg: a DCG, one with stop probabilities, one with a share of the best result, or chosen."),
+        model_option(help="dcg: a DCG, one with stop probabilities, one with a share of the best result, or chosen."),
     ] = "dcg"
     prior: Annotated[
-        str | None, typer.Option(metavar="METRIC", help="dcg: shrink to this file or GAIN-DISCOUNT; for small logs.")
+        str | None, model_option(metavar="METRIC", help="dcg: shrink to this file or GAIN-DISCOUNT; for small logs.")
     ] = None
     C: Annotated[
         str | None,
-        typer.Option("--C", metavar="NUMBER|auto", help="qp: weight of violated pairs (1); auto validates 1e-5..1e5."),
+        model_option("--C", metavar="NUMBER|auto", help="qp: weight of violated pairs (1); auto validates 1e-5..1e5."),
     ] = None
-    margin: Annotated[Margin, typer.Option(help="qp: by how much the preferred list should win.")] = "unit"
+    margin: Annotated[Margin, model_option(help="qp: by how much the preferred list should win.")] = "unit"
     monotone: Annotated[
         bool,
-        typer.Option("--monotone/--no-monotone", help="qp: whether a better grade must be worth at least as much."),
+        model_option("--monotone/--no-monotone", help="qp: whether a better grade must be worth at least as much."),
     ] = True
     tie_epsilon: Annotated[
-        float | None, typer.Option(help="qp: use ties, which ask for a difference of at most this.")
+        float | None, model_option(help="qp: use ties, which ask for a difference of at most this.")
     ] = None
 
     def __post_init__(self) -> None:
@@ -100,19 +97,19 @@ class TrustOptions:
     """What is measured to say how far the learned DCG can be trusted."""
 
     bands: Annotated[
-        int, typer.Option(min=0, metavar="N", help="dcg: standard errors and 90% bands from N bootstrap samples.")
+        int, first_option(min=0, metavar="N", help="dcg: standard errors and 90% bands from N bootstrap samples.")
     ] = 0
     ranges: Annotated[
-        bool, typer.Option("--ranges", help="Show what the log pins down: ranges over all DCGs that respect it.")
+        bool, model_option("--ranges", help="Show what the log pins down: ranges over all DCGs that respect it.")
     ] = False
-    holdout: Annotated[float | None, typer.Option(metavar="SHARE", help="Measure on this share, held out.")] = None
+    holdout: Annotated[float | None, first_option(metavar="SHARE", help="Measure on this share, held out.")] = None
     holdout_by: Annotated[
-        HoldOutBy | None, typer.Option(help="What is held out whole; by default pair, for ratings rater or list.")
+        HoldOutBy | None, model_option(help="What is held out whole; by default pair, for ratings rater or list.")
     ] = None
     current: Annotated[
-        str, typer.Option(metavar="METRIC", help="With --holdout: the metric used now, to compare with.")
+        str, model_option(metavar="METRIC", help="With --holdout: the metric used now, to compare with.")
     ] = "exponential-log2"
-    seed: Annotated[int, typer.Option(min=0, help="Seed of splits, folds and bootstrap.")] = 0
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
         if self.holdout is not None and not 0 < self.holdout < 1:
@@ -130,11 +127,12 @@ class OutputOptions:
     """What is written, and where."""
 
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the DCG here; without it, to standard output.")
+        Path | None,
+        first_option("-o", "--output", metavar="FILE", help="Write the DCG here; without it, to standard output."),
     ] = None
-    plot: Annotated[Path | None, typer.Option(help="Draw gains and discounts here (.png, .pdf, .svg).")] = None
-    utility: Annotated[Path | None, typer.Option(help="Write the K x L utility W here too.")] = None
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False
+    plot: Annotated[Path | None, first_option(help="Draw gains and discounts here (.png, .pdf, .svg).")] = None
+    utility: Annotated[Path | None, output_option(help="Write the K x L utility W here too.")] = None
+    as_json: Annotated[bool, output_option("--json", help="Print the report as JSON.")] = False
     force: Force = False
 
     @property
@@ -163,23 +161,19 @@ class OutputOptions:
         bad = [skip_bad] if skip_bad and skip_bad.exists() else []
         written = [f"wrote: {path}" for path in [*self.files, *bad] if path != self.plot]
         err = self.reports_to_stderr
-        say("\n".join([report.findings() if said else str(report), "", *written]).rstrip(), err=err)
+        typer.echo("\n".join([report.findings() if said else str(report), "", *written]).rstrip(), err=err)
         if self.plot is not None:
             write_figure(report.figure, self.plot, force=self.force, err=err)
 
 
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png",
-        "dcglearn learn few.jsonl --prior exponential-log2 --bands 200",
-        "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
-        "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
-        "dcglearn learn logs/*.parquet --memory 2GB --checkpoint fit.checkpoint",
-        "dcglearn learn logs/ --workers 4",
-    ),
+@examples(
+    "dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png",
+    "dcglearn learn few.jsonl --prior exponential-log2 --bands 200",
+    "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
+    "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
+    "dcglearn learn logs/*.parquet --memory 2GB --checkpoint fit.checkpoint",
+    "dcglearn learn logs/ --workers 4",
 )
-@takes_groups
 def learn(
     source: LogOptions,
     outputs: OutputOptions,
@@ -188,13 +182,13 @@ def learn(
     trust: TrustOptions,
     cluster: Cluster,
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the sums of every pass here, for --resume.")
+        Path | None, scale_option(metavar="FILE", help="Keep the sums of every pass here, for --resume.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Resume the fit kept in --checkpoint, to the same bytes.")
+        bool, scale_option("--resume", help="Resume the fit kept in --checkpoint, to the same bytes.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what was recognised in the log; learn and write nothing.")
+        bool, output_option("--dry-run", help="Print what was recognised in the log; learn and write nothing.")
     ] = False,
 ) -> None:
     """Learn gains and discounts from a log of preferences, with a proof and plain words."""

@@ -9,37 +9,27 @@ from typing import Annotated, Literal
 
 import typer
 
-from dcglearn.cli.command import Command, examples
+from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option, scale_option
 from dcglearn.cli.metric_options import ScaleOptions
-from dcglearn.cli.options import takes_groups
+from dcglearn.cli.options import DryRun, Groups, Seed
 from dcglearn.foundation.validation import InputError
 from dcglearn.letor.candidates import Choice, Grid
 
-commands = typer.Typer()
 
-
-TableFormat = Literal["text", "markdown", "csv", "json"]
-
-
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn folds all.svm -o data",
-        "dcglearn folds -o data --queries 106  # synthetic ones",
-    ),
+@examples(
+    "dcglearn folds all.svm -o data",
+    "dcglearn folds -o data --queries 106  # synthetic ones",
 )
 def folds(
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Write Fold1, Fold2, ... in here.")],
+    output: Annotated[Path, first_option("-o", "--output", metavar="DIR", help="Write Fold1, Fold2, ... in here.")],
     data: Annotated[
         Path | None,
         typer.Argument(metavar="[DATA]", help="Svmlight text with qid, also .gz, .xz and .zst; without it, synthetic."),
     ] = None,
-    n_folds: Annotated[int, typer.Option("--folds", min=3, metavar="N", help="Number of folds.")] = 5,
-    groups: Annotated[
-        Path | None, typer.Option(help="Group sizes of data without qid; by default NAME.query beside the data.")
-    ] = None,
-    n_queries: Annotated[int, typer.Option("--queries", min=3, help="Number of synthetic queries.")] = 106,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of synthetic data.")] = 0,
+    n_folds: Annotated[int, first_option("--folds", min=3, metavar="N", help="Number of folds.")] = 5,
+    groups: Groups = None,
+    n_queries: Annotated[int, model_option("--queries", min=3, help="Number of synthetic queries.")] = 106,
+    seed: Seed = 0,
 ) -> None:
     """Split learning-to-rank data into folds as LETOR has them: train.txt, vali.txt and test.txt in each."""
     from dcglearn.letor.folds import letor_folds, write_folds
@@ -63,59 +53,48 @@ class Experiment:
         Path, typer.Argument(metavar="DIR", help="Holds Fold1, Fold2, ...; files may be .gz, .xz and .zst.")
     ]
     method: Annotated[
-        list[str] | None, typer.Option(help="A method by name, several times for several; all by default.")
+        list[str] | None, first_option(help="A method by name, several times for several; all by default.")
     ] = None
     metric: Annotated[
-        str, typer.Option(help="letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.")
+        str, first_option(help="letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.")
     ] = "letor"
-    quick: Annotated[bool, typer.Option("--quick", help="Same as --grid quick.")] = False
     grid: Annotated[
         Grid,
-        typer.Option(help="Candidates: regularised, from good starts; a few, for a first look; the papers' own."),
+        model_option(help="Candidates: regularised, from good starts; a few, for a first look; the papers' own."),
     ] = "default"
     features: Annotated[
-        int | None, typer.Option("--features", metavar="D", help="Number of features, where zeros are left out.")
+        int | None, input_option("--features", metavar="D", help="Number of features, where zeros are left out.")
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same table.")] = 0
-
-    @property
-    def candidates(self) -> str:
-        """The grid that is meant."""
-        return "quick" if self.quick else self.grid
+    seed: Seed = 0
 
 
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn letor OHSUMED --quick",
-        "dcglearn letor OHSUMED --jobs 2 -o results",
-        "dcglearn letor OHSUMED -o results --resume",
-        "dcglearn letor OHSUMED --method approxndcg --method ridge --json",
-    ),
+@examples(
+    "dcglearn letor OHSUMED --grid quick",
+    "dcglearn letor OHSUMED --jobs 2 -o results",
+    "dcglearn letor OHSUMED -o results --resume",
+    "dcglearn letor OHSUMED --method approxndcg --method ridge --format json",
 )
-@takes_groups
 def letor(
     experiment: Experiment,
     choice: Annotated[
         Choice,
-        typer.Option(help="Show a blend of all candidates that validation cannot tell from the best, or the best."),
+        model_option(help="Show a blend of all candidates that validation cannot tell from the best, or the best."),
     ] = "blend",
-    baseline: Annotated[str | None, typer.Option(help="The method that others are tested against; ridge.")] = None,
+    baseline: Annotated[str | None, model_option(help="The method that others are tested against; ridge.")] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Keep each result, and the tables, here.")
+        Path | None, first_option("-o", "--output", metavar="FOLDER", help="Keep each result, and the tables, here.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Keep the results that the output folder holds.")] = False,
+    resume: Annotated[bool, scale_option("--resume", help="Keep the results that the output folder holds.")] = False,
     jobs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Processes; by default one per processor, up to 8.")
+        int | None, first_option(min=1, metavar="N", help="Processes; by default one per processor, up to 8.")
     ] = None,
     form: Annotated[
-        TableFormat,
-        typer.Option(
+        Literal["text", "markdown", "csv", "json"],
+        output_option(
             "--format", help="How to print: the main measures (text, markdown), or all of each fold (csv, json)."
         ),
     ] = "text",
-    as_json: Annotated[bool, typer.Option("--json", help="Same as --format json.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything; train nothing.")] = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Train the papers' methods on each fold, choose in validation, and print test results beside published ones."""
     from dcglearn.foundation.threads import threads
@@ -132,7 +111,7 @@ def letor(
                 experiment.folder,
                 experiment.method,
                 experiment.metric,
-                experiment.candidates,
+                experiment.grid,
                 experiment.features,
                 experiment.seed,
             )
@@ -144,7 +123,7 @@ def letor(
             experiment.folder,
             experiment.method,
             metric=experiment.metric,
-            grid=experiment.candidates,
+            grid=experiment.grid,
             choice=choice,
             output=output,
             resume=resume,
@@ -152,7 +131,7 @@ def letor(
             jobs=jobs or min(threads(), 8),
             seed=experiment.seed,
         )
-    if as_json or form == "json":
+    if form == "json":
         typer.echo(json.dumps(results.to_dict(), allow_nan=False))
     elif form == "csv":
         typer.echo(results.frame().write_csv(), nl=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dcglearn.cli.command import first_option, input_option, scale_option
 from dcglearn.cli.join_options import JoinOptions
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
@@ -25,21 +26,21 @@ if TYPE_CHECKING:
 class JudgementOptions(JoinOptions):
     """What a file of judgements holds, and what its words mean."""
 
-    ratings: Annotated[bool, typer.Option("--ratings", help="The log holds rated lists rather than pairs.")] = False
-    equal_groups: Annotated[bool, typer.Option("--equal-groups", help="With --ratings: each group counts once.")] = (
+    ratings: Annotated[bool, first_option("--ratings", help="The log holds rated lists rather than pairs.")] = False
+    equal_groups: Annotated[bool, input_option("--equal-groups", help="With --ratings: each group counts once.")] = (
         False
     )
-    pad: Annotated[bool, typer.Option("--pad", help='Fill short lists with "no grade".')] = False
+    pad: Annotated[bool, input_option("--pad", help='Fill short lists with "no grade".')] = False
     skip_bad: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Put bad lines into FILE and read the others.")
+        Path | None, input_option(metavar="FILE", help="Put bad lines into FILE and read the others.")
     ] = None
     winner_words: Annotated[
         str | None,
-        typer.Option(metavar="WORD=a,...", help='What winners mean: "Left is better=a,Right is better=b,Same=tie".'),
+        input_option(metavar="WORD=a,...", help='What winners mean: "Left is better=a,Right is better=b,Same=tie".'),
     ] = None
     positive: Annotated[
         Literal["a", "b"] | None,
-        typer.Option(
+        input_option(
             help="Winners are numbers such as -3..3: positive ones prefer this side, the size is the strength."
         ),
     ] = None
@@ -83,7 +84,7 @@ class LogOptions(JudgementOptions):
     ]
     memory: Annotated[
         str | None,
-        typer.Option("--memory", metavar="SIZE", help="Use at most this much memory (2GB, 512MB), and disk beyond it."),
+        scale_option("--memory", metavar="SIZE", help="Use at most this much memory (2GB, 512MB), and disk beyond it."),
     ] = None
 
     def in_parts(self, cluster: Cluster) -> bool:

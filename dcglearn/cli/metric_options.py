@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from dcglearn.cli.command import input_option
 from dcglearn.foundation.validation import InputError, pointer
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import SCORING, metric_or_name, read_metric
@@ -30,14 +31,14 @@ class ScaleOptions:
 
     map_grades: Annotated[
         str | None,
-        typer.Option(
+        input_option(
             "--map-grades",
             metavar="G=H,...",
             help="The metric's grade H that each grade G of the data stands for: 0=0,1=2,2=4.",
         ),
     ] = None
     strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse a metric with more grades than the data, rather than warn.")
+        bool, input_option("--strict", help="Refuse a metric with more grades than the data, rather than warn.")
     ] = False
 
     def mapped(self, files: Mapping[str, Metric]) -> dict[str, Metric]:
@@ -129,7 +130,7 @@ def files_and_names(words: list[str], scale: ScaleOptions) -> dict[str, DCG | Li
 def metric_on(word: str, n_grades: int, depth: int, scale: ScaleOptions, *, beyond: bool = False) -> tuple[str, Any]:
     """Return the name of a metric with its depth, and its DCG: a file's, mapped, or a textbook's.
 
-    A name without @K has the given `depth`, that of what it is applied to.
+    A name without @K has the `depth` of what it is applied to.
     """
     metric = metric_or_name(word, accept=SCORING if beyond else (DCG,))
     if not isinstance(metric, MetricName):

@@ -1,16 +1,15 @@
-"""Options that several commands share, and how a command takes a group of options as one dataclass."""
+"""Options that several commands share, and how results are written."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 import sys
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from dcglearn.cli.command import first_option, input_option, model_option, output_option, scale_option
 from dcglearn.foundation.files import refuse_overwriting, refuse_unwritable, written_beside, written_through
 from dcglearn.foundation.validation import InputError
 from dcglearn.plots import refuse_format
@@ -20,45 +19,23 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Grades = Annotated[
-    int | None, typer.Option("--grades", metavar="L", help="Number of grades; by default the largest seen plus 1.")
-]
+Force = Annotated[bool, output_option("--force", help="Replace output files that exist.")]
+AsJson = Annotated[bool, output_option("--json", help="Print the result as JSON.")]
+Plot = Annotated[Path | None, output_option(metavar="FILE", help="Draw the result here (.png, .pdf, .svg).")]
 Output = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there; else to standard output.")
+    Path | None, first_option("-o", "--output", metavar="FILE", help="Write the result here; else to standard output.")
 ]
-Plot = Annotated[Path | None, typer.Option(help="Draw the result here (.png, .pdf, .svg).")]
-
-
-def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command whose dataclass parameters are replaced by their fields, an option each.
-
-    Typer makes the options of a command from its signature. A parameter that is annotated with a dataclass stands for
-    the fields of the dataclass, so that options which belong together travel together.
-    """
-    hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
-    options: list[inspect.Parameter] = []
-    for parameter in inspect.signature(command).parameters.values():
-        if parameter.name in groups:
-            group = groups[parameter.name]
-            of_fields = get_type_hints(group, include_extras=True)  # a group may inherit fields from other modules
-            of_group = inspect.signature(group).parameters.values()
-            options += [option.replace(annotation=of_fields[option.name]) for option in of_group]
-        else:
-            options.append(parameter.replace(annotation=hints[parameter.name]))
-
-    @functools.wraps(command)
-    def with_groups(**values: Any) -> None:
-        for name, group in groups.items():
-            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
-        command(**values)
-
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    with_groups.__signature__ = inspect.Signature([option.replace(kind=keyword) for option in options])  # type: ignore[attr-defined]
-    with_groups.__annotations__ = {option.name: option.annotation for option in options}
-    return with_groups
+OutputLog = Annotated[
+    Path | None,
+    first_option(
+        "-o", "--output", metavar="FILE", help="Write the log here (.jsonl, .parquet); else to standard output."
+    ),
+]
+DryRun = Annotated[bool, output_option("--dry-run", help="Read and check everything; do and write nothing.")]
+Grades = Annotated[int | None, input_option(metavar="L", help="Number of grades; by default the largest seen plus 1.")]
+Groups = Annotated[Path | None, input_option(help="Group sizes of data without qid; by default NAME.query beside it.")]
+Ties = Annotated[Literal["docno-desc", "stable"], model_option(help="Order of documents of one score.")]
+Seed = Annotated[int, model_option(min=0, metavar="N", help="Seed of everything random: same seed, same results.")]
 
 
 @dataclass(frozen=True)
@@ -66,8 +43,8 @@ class Reading:
     """How grades and lists are read from a log."""
 
     grades: Grades = None
-    scale: Annotated[str | None, typer.Option(help="Grade names, worst first: Bad,Fair,Good,Excellent,Perfect.")] = None
-    depth: Annotated[int | None, typer.Option(metavar="K", help="Cut lists to K positions.")] = None
+    scale: Annotated[str | None, input_option(help="Grade names, worst first: Bad,Fair,Good,Excellent,Perfect.")] = None
+    depth: Annotated[int | None, input_option(metavar="K", help="Cut lists to K positions.")] = None
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -81,10 +58,10 @@ class Cluster:
     """Where work that can be spread is done: in this process, in several, or on a cluster."""
 
     workers: Annotated[
-        int | None, typer.Option("--workers", min=1, metavar="N", help="Use N processes here, by Dask.")
+        int | None, scale_option("--workers", min=1, metavar="N", help="Use N processes here, by Dask.")
     ] = None
     dask: Annotated[
-        str | None, typer.Option("--dask", metavar="ADDRESS", help="Use this Dask cluster (tcp://host:8786).")
+        str | None, scale_option("--dask", metavar="ADDRESS", help="Use this Dask cluster (tcp://host:8786).")
     ] = None
 
     def __post_init__(self) -> None:

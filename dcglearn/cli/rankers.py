@@ -10,9 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dcglearn.cli.command import Command, examples
+from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option, scale_option
 from dcglearn.cli.metric_options import ScaleOptions, check_metrics, metric_on
-from dcglearn.cli.options import AsJson, Cluster, Force, check_outputs, said_at_once, takes_groups
+from dcglearn.cli.options import (
+    AsJson,
+    Cluster,
+    DryRun,
+    Force,
+    Grades,
+    Groups,
+    Output,
+    Seed,
+    check_outputs,
+    said_at_once,
+)
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
@@ -23,8 +34,6 @@ from dcglearn.metric.textbook import has_textbook_gains, is_metric_file
 if TYPE_CHECKING:
     from dcglearn.rankers.queries import Queries
     from dcglearn.rankers.ranker import Ranker
-
-commands = typer.Typer()
 
 LOSSES = {
     "approx-ndcg": "ApproxNDCG",
@@ -52,10 +61,7 @@ Method = Literal[
 PATIENCE = 50
 """Trees without a better value on the validation data before the training stops."""
 
-Groups = Annotated[
-    Path | None, typer.Option(help="Group sizes of data without qid; by default NAME.query beside the data.")
-]
-ZeroBased = Annotated[bool, typer.Option("--zero-based", help="Features are numbered from 0.")]
+ZeroBased = Annotated[bool, input_option("--zero-based", help="Features are numbered from 0.")]
 
 
 @dataclass(frozen=True)
@@ -63,13 +69,13 @@ class TrainingData:
     """Training and validation data, and how they are read."""
 
     data: Annotated[Path, typer.Argument(metavar="TRAIN", help="Svmlight text with qid, also .gz, .xz and .zst.")]
-    valid: Annotated[Path | None, typer.Option(help="Validation data, used to choose the stage of the training.")] = (
+    valid: Annotated[Path | None, model_option(help="Validation data, used to choose the stage of the training.")] = (
         None
     )
     groups: Groups = None
-    valid_groups: Annotated[Path | None, typer.Option(help="Group sizes of the validation data.")] = None
-    grades: Annotated[int | None, typer.Option("--grades", metavar="L", help="Number of grades.")] = None
-    features: Annotated[int | None, typer.Option("--features", metavar="D", help="Number of features.")] = None
+    valid_groups: Annotated[Path | None, input_option(help="Group sizes of the validation data.")] = None
+    grades: Grades = None
+    features: Annotated[int | None, input_option("--features", metavar="D", help="Number of features.")] = None
     zero_based: ZeroBased = False
 
     def read(self, *, missing: bool) -> tuple[Queries, Queries | None]:
@@ -93,22 +99,22 @@ class TrainingData:
 class ModelOptions:
     """The model, the method and their parameters."""
 
-    metric: Annotated[str, typer.Option(help="The DCG to train against: a file, or GAIN-DISCOUNT[@K].")] = (
+    metric: Annotated[str, first_option(help="The DCG to train against: a file, or GAIN-DISCOUNT[@K].")] = (
         "exponential-log2@10"
     )
     model: Annotated[
-        Literal["linear", "trees"], typer.Option(help="A linear model, or boosted trees (needs LightGBM).")
+        Literal["linear", "trees"], first_option(help="A linear model, or boosted trees (needs LightGBM).")
     ] = "linear"
     method: Annotated[
         Method | None,
-        typer.Option(help="What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."),
+        first_option(help="What to train; by default approx-ndcg for linear models, reg-shf-sdcg for trees."),
     ] = None
-    trees: Annotated[int, typer.Option(min=1, metavar="N", help="Boosted trees: how many.")] = 300
-    leaves: Annotated[int, typer.Option(min=2, metavar="N", help="Boosted trees: leaves of each.")] = 31
-    learning_rate: Annotated[float, typer.Option(help="Boosted trees: learning rate.")] = 0.1
+    trees: Annotated[int, model_option(min=1, metavar="N", help="Boosted trees: how many.")] = 300
+    leaves: Annotated[int, model_option(min=2, metavar="N", help="Boosted trees: leaves of each.")] = 31
+    learning_rate: Annotated[float, model_option(help="Boosted trees: learning rate.")] = 0.1
     patience: Annotated[
         int | None,
-        typer.Option(
+        model_option(
             min=0,
             metavar="N",
             help=f"Boosted trees: with --valid, stop after N without a better value; default {PATIENCE}, 0 grows all.",
@@ -116,17 +122,17 @@ class ModelOptions:
     ] = None
     threads: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Boosted trees: threads; by default the processors that are free now."),
+        scale_option(min=1, metavar="N", help="Boosted trees: threads; by default the processors that are free now."),
     ] = None
-    solver: Annotated[Literal["cg", "lbfgs", "sgd"], typer.Option(help="Linear models: optimiser.")] = "cg"
+    solver: Annotated[Literal["cg", "lbfgs", "sgd"], model_option(help="Linear models: optimiser.")] = "cg"
     start: Annotated[
-        Literal["ridge", "ranksvm", "random"], typer.Option(help="Linear models: coefficients to start from.")
+        Literal["ridge", "ranksvm", "random"], model_option(help="Linear models: coefficients to start from.")
     ] = "ridge"
-    restarts: Annotated[int, typer.Option(help="Linear models: starts, those after the first at random.")] = 1
+    restarts: Annotated[int, model_option(help="Linear models: starts, those after the first at random.")] = 1
     l2: Annotated[
-        float | None, typer.Option(help="Linear models: penalty on the distance to the start; else the method's own.")
+        float | None, model_option(help="Linear models: penalty on the distance to the start; else the method's own.")
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Seed of random starts and shuffles.")] = 0
+    seed: Seed = 0
 
     @property
     def method_name(self) -> str:
@@ -185,22 +191,18 @@ class ModelOptions:
         return getattr(losses, LOSSES[self.method_name])(dcg)
 
 
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn train train.svm --valid valid.svm --metric dcg.json --method approx-ndcg -o model",
-    ),
+@examples(
+    "dcglearn train train.svm --valid valid.svm --metric dcg.json --method approx-ndcg -o model",
 )
-@takes_groups
 def train(
     source: TrainingData,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the model here.")],
+    output: Annotated[Path, first_option("-o", "--output", metavar="FOLDER", help="Write the model here.")],
     options: ModelOptions,
     scale: ScaleOptions,
     cluster: Cluster,
-    resume: Annotated[bool, typer.Option("--resume", help="Resume a training that was stopped.")] = False,
+    resume: Annotated[bool, scale_option("--resume", help="Resume a training that was stopped.")] = False,
     as_json: AsJson = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check everything; train nothing.")] = False,
+    dry_run: DryRun = False,
     force: Force = False,
 ) -> None:
     """Train a ranker against a metric: a linear model, or boosted trees, also over a Dask cluster."""
@@ -244,30 +246,23 @@ def train(
     typer.echo(f"wrote: {output}", err=as_json)
 
 
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn rank model test.svm --format trec --tag mine -o run.txt",
-    ),
+@examples(
+    "dcglearn rank model test.svm --format trec --tag mine -o run.txt",
 )
-@takes_groups
 def rank(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that `dcglearn train` wrote.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Svmlight text with qid, also .gz, .xz and .zst.")],
     scale: ScaleOptions,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write here; else to standard output.")] = None,
+    output: Output = None,
     form: Annotated[
         Literal["scores", "trec"],
-        typer.Option("--format", help="A score a line, in the order of the data; or a TREC run."),
+        first_option("--format", help="A score a line, in the order of the data; or a TREC run."),
     ] = "scores",
-    tag: Annotated[str, typer.Option(help="The run's name, its last column.")] = "dcglearn",
+    tag: Annotated[str, output_option(help="The run's name, its last column.")] = "dcglearn",
     metric: Annotated[
-        str | None, typer.Option(help="Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's.")
+        str | None, first_option(help="Judge by this metric, a file or GAIN-DISCOUNT[@K], rather than the model's.")
     ] = None,
-    grades: Annotated[
-        int | None,
-        typer.Option("--grades", metavar="L", help="Number of grades of DATA; by default the largest seen plus 1."),
-    ] = None,
+    grades: Grades = None,
     groups: Groups = None,
     zero_based: ZeroBased = False,
     force: Force = False,

@@ -7,20 +7,14 @@ from typing import Annotated
 
 import typer
 
-from dcglearn.cli.command import Command, examples
+from dcglearn.cli.command import examples
 from dcglearn.cli.metric_options import load_metrics
 from dcglearn.cli.options import AsJson, Force, Grades, Plot, check_outputs, write_figure
-from dcglearn.cli.terminal import say
-
-commands = typer.Typer()
 
 
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn show dcg.json",
-        "dcglearn show dcg.json exponential-log2@10 --plot both.png",
-    ),
+@examples(
+    "dcglearn show dcg.json",
+    "dcglearn show dcg.json exponential-log2@10 --plot both.png",
 )
 def show(
     metrics: Annotated[list[str], typer.Argument(metavar="METRIC...", help="Files, or names GAIN-DISCOUNT[@K].")],
@@ -37,7 +31,7 @@ def show(
             typer.echo(json.dumps({"name": name, **dcg.to_dict()}, allow_nan=False))
         else:
             notes = [f"- {note}" for note in dcg.notes]
-            say("\n".join([name, dcg.table(), *notes, ""]))
+            typer.echo("\n".join([name, dcg.table(), *notes, ""]))
     if plot is not None:
         from dcglearn.plots import dcg_figure
 

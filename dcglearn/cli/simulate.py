@@ -7,39 +7,29 @@ from typing import Annotated, Literal
 
 import typer
 
-from dcglearn.cli.command import Command, examples
-from dcglearn.cli.options import Force, check_outputs
-
-commands = typer.Typer()
-
-Lists = Literal["permutations", "free"]
+from dcglearn.cli.command import examples, first_option, model_option, output_option
+from dcglearn.cli.options import Force, OutputLog, Seed, check_outputs
 
 
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json",
-    ),
+@examples(
+    "dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json",
 )
 def simulate(
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Write the log here (.jsonl, .parquet); else to standard output."),
-    ] = None,
+    output: OutputLog = None,
     truth: Annotated[
-        str, typer.Option(help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K.")
+        str, first_option(help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K.")
     ] = "D1",
-    pairs: Annotated[int, typer.Option(min=1, help="Number of pairs.")] = 200,
+    pairs: Annotated[int, first_option(min=1, help="Number of pairs.")] = 200,
     lists: Annotated[
-        Lists, typer.Option(help="Permutations of one multiset of grades, or free lists.")
+        Literal["permutations", "free"], model_option(help="Permutations of one multiset of grades, or free lists.")
     ] = "permutations",
-    flips: Annotated[int, typer.Option(min=0, help="Number of pairs whose verdict is flipped.")] = 0,
-    temperature: Annotated[float, typer.Option(min=0.0, help="Logistic noise of the judge, in units of DCG.")] = 0.0,
-    tie_below: Annotated[float, typer.Option(min=0.0, help="Differences up to this become ties.")] = 0.0,
-    raters: Annotated[int | None, typer.Option(min=1, help="Distribute the pairs over this many raters.")] = None,
-    queries: Annotated[int | None, typer.Option(min=1, help="Distribute the pairs over this many queries.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same log.")] = 0,
-    truth_file: Annotated[Path | None, typer.Option(help="Write the true DCG here.")] = None,
+    flips: Annotated[int, first_option(min=0, help="Number of pairs whose verdict is flipped.")] = 0,
+    temperature: Annotated[float, model_option(min=0.0, help="Logistic noise of the judge, in units of DCG.")] = 0.0,
+    tie_below: Annotated[float, model_option(min=0.0, help="Differences up to this become ties.")] = 0.0,
+    raters: Annotated[int | None, first_option(min=1, help="Distribute the pairs over this many raters.")] = None,
+    queries: Annotated[int | None, model_option(min=1, help="Distribute the pairs over this many queries.")] = None,
+    seed: Seed = 0,
+    truth_file: Annotated[Path | None, output_option(help="Write the true DCG here.")] = None,
     force: Force = False,
 ) -> None:
     """Write a log of preferences whose true DCG is known."""

@@ -7,8 +7,6 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from dcglearn.foundation.plain_text import escaped
 
 if TYPE_CHECKING:
@@ -56,30 +54,6 @@ class Escaped:
     def unescaped(self) -> Any:
         """The stream itself."""
         return self._stream
-
-
-_STYLES = {
-    r"(?m)^[a-z][a-z ]*:(?= )": "cyan",
-    r"(?m)^(wrote|read|left out):": "green",
-    r"\bundecided\b": "yellow",
-    r"(?<!not )\bworse(?= than)|gate: failed": "bold red",
-    r"\bnot worse(?= than)|gate: passed": "bold green",
-    r"(?m)^(run|grade) {2,}.*": "bold",
-}
-"""What is coloured in a text on a terminal: patterns and their styles; later ones win."""
-
-
-def say(text: str, *, err: bool = False) -> None:
-    """Print a text: in colour, with the same characters, if standard output is a terminal."""
-    if err or not sys.stdout.isatty():
-        typer.echo(text, err=err)
-        return
-    from rich.text import Text
-
-    coloured = Text(escaped(text))
-    for pattern, style in _STYLES.items():
-        coloured.highlight_regex(pattern, style)
-    console().print(coloured, soft_wrap=True)
 
 
 def drawn(output: Path | None) -> bool:

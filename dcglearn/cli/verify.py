@@ -9,20 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from dcglearn.cli.command import Command, examples
+from dcglearn.cli.command import examples
 from dcglearn.cli.options import AsJson
 from dcglearn.foundation.checkpoints import inspect_checkpoint
 from dcglearn.foundation.validation import InputError
 
-commands = typer.Typer()
 
-
-@commands.command(
-    cls=Command,
-    epilog=examples(
-        "dcglearn verify model",
-        "dcglearn verify fit.checkpoint --json",
-    ),
+@examples(
+    "dcglearn verify model",
+    "dcglearn verify fit.checkpoint --json",
 )
 def verify(
     model: Annotated[

@@ -73,7 +73,6 @@ def on_a_terminal(monkeypatch, capsys, *words):
     [
         ("evaluate", "qrels.txt", "a.txt", "evil.txt"),
         ("compare", "qrels.txt", "a.txt", "evil.txt", "--resamples", 100, "--gate", "harm"),
-        ("show", "linear-log2@3"),
     ],
 )
 def test_a_terminal_sees_the_same_cells_as_a_pipe_in_colour(inputs, monkeypatch, capsys, words):

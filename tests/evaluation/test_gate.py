@@ -136,7 +136,6 @@ def test_exit_status(dcglearn, files):
     [
         (("first.txt", "last.txt", "--baseline", "first"), "no judged topic in common"),
         (("new.txt", "--min-difference", "nan"), "min_difference=nan"),
-        (("new.txt", "--markdown", "--format", "csv"), "--markdown and --format csv contradict"),
         (("new.txt", "--gate", "superior"), "--gate"),
         (("new.txt", "--junit", "/nowhere/report.xml"), "does not exist"),
         (("nothing.txt",), "nothing.txt does not exist"),
@@ -171,7 +170,7 @@ def test_a_junit_report(dcglearn, files, tmp_path):
 
 def test_forms_of_the_decision(dcglearn, files):
     compare, options = files
-    status, out, err = dcglearn(*compare, "new.txt", *options, "--markdown")
+    status, out, err = dcglearn(*compare, "new.txt", *options, "--format", "markdown")
     assert (status, err) == (0, "") and "| --- |" in out and "**Gate passed**" in out
     assert r"✅ n\<e\>w\|: not worse" in out
     status, out, err = dcglearn(*compare, "bad.txt", *options, "--format", "jsonl")

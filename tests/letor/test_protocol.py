@@ -70,7 +70,7 @@ class TestRuns:
     def test_an_interrupted_run_goes_on_to_the_same_results(self, folder, tmp_path):
         whole, part = tmp_path / "whole", tmp_path / "part"
         letor_experiment(folder, QUICK, grid="quick", output=whole)
-        command = ["letor", str(folder), "--quick", "--jobs", "1", "-o", str(part), *(f"--method={m}" for m in QUICK)]
+        command = ["letor", str(folder), "--grid", "quick", "--jobs", "1", "-o", str(part), *(f"--method={m}" for m in QUICK)]
         code = "import sys; from dcglearn.cli import main; sys.argv = ['dcglearn', *sys.argv[1:]]; main()"
         running = subprocess.Popen([sys.executable, "-c", code, *command], stderr=subprocess.DEVNULL)
         until = time.monotonic() + 60
@@ -166,7 +166,7 @@ class TestRuns:
 
 class TestCommand:
     def test_table_and_files(self, dcglearn, folder, tmp_path):
-        arguments = ["letor", folder, "--quick", "--method", "ridge", "--method", "ranksvm", "--jobs", 1]
+        arguments = ["letor", folder, "--grid", "quick", "--method", "ridge", "--method", "ranksvm", "--jobs", 1]
         status, out, err = dcglearn(*arguments, "-o", tmp_path / "out")
         assert status == 0
         assert "mean of NDCG" in out and "published" in out and "minus ridge" in out
