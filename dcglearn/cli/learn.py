@@ -20,8 +20,8 @@ from dcglearn.metric.reading import read_metric
 
 if TYPE_CHECKING:
     from dcglearn.cli.report import Report
-    from dcglearn.readers.preferences import Preferences
     from dcglearn.parts.parts import PartedLog
+    from dcglearn.readers.preferences import Preferences
 
 Method = Literal["dcg", "qp"]
 Loss = Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"]

@@ -70,7 +70,17 @@ class TestRuns:
     def test_an_interrupted_run_goes_on_to_the_same_results(self, folder, tmp_path):
         whole, part = tmp_path / "whole", tmp_path / "part"
         letor_experiment(folder, QUICK, grid="quick", output=whole)
-        command = ["letor", str(folder), "--grid", "quick", "--jobs", "1", "-o", str(part), *(f"--method={m}" for m in QUICK)]
+        command = [
+            "letor",
+            str(folder),
+            "--grid",
+            "quick",
+            "--jobs",
+            "1",
+            "-o",
+            str(part),
+            *(f"--method={m}" for m in QUICK),
+        ]
         code = "import sys; from dcglearn.cli import main; sys.argv = ['dcglearn', *sys.argv[1:]]; main()"
         running = subprocess.Popen([sys.executable, "-c", code, *command], stderr=subprocess.DEVNULL)
         until = time.monotonic() + 60
@@ -171,7 +181,7 @@ class TestCommand:
         assert status == 0
         assert "mean of NDCG" in out and "published" in out and "minus ridge" in out
         assert f"wrote: {tmp_path / 'out'}" in err
-        status, out, err = dcglearn(*arguments, "-o", tmp_path / "out", "--resume", "--json", "--baseline", "RankSVM")
+        status, out, err = dcglearn(*arguments, "-o", tmp_path / "out", "--resume", "--format", "json", "--baseline", "RankSVM")
         assert json.loads(out)["methods"]["ridge"]["NDCG@1"] > 0
         status, out, err = dcglearn(*arguments, "-o", tmp_path / "out", "--resume", "--format", "csv")
         assert out.startswith("method,fold,measure,value\n")
