@@ -181,7 +181,8 @@ class TestCommand:
         assert status == 0
         assert "mean of NDCG" in out and "published" in out and "minus ridge" in out
         assert f"wrote: {tmp_path / 'out'}" in err
-        status, out, err = dcglearn(*arguments, "-o", tmp_path / "out", "--resume", "--format", "json", "--baseline", "RankSVM")
+        as_json = ("--resume", "--format", "json", "--baseline", "RankSVM")
+        status, out, err = dcglearn(*arguments, "-o", tmp_path / "out", *as_json)
         assert json.loads(out)["methods"]["ridge"]["NDCG@1"] > 0
         status, out, err = dcglearn(*arguments, "-o", tmp_path / "out", "--resume", "--format", "csv")
         assert out.startswith("method,fold,measure,value\n")
