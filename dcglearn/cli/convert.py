@@ -51,15 +51,15 @@ def convert(
 
 def _frame(judgements: JudgementOptions, reading: Reading, log: str) -> pl.DataFrame:
     """Return the log as a table, and print what was recognised and left out."""
-    from dcglearn.readers.careful_pass import Rules
     from dcglearn.readers.convert import native_frame
+    from dcglearn.readers.mapping import LogMapping
 
     if judgements.ratings or judgements.joins or judgements.inconsistent != "keep":
         pairs = judgements.read(log, reading, judgements.skip_bad)
         frame, dropped, recognised, counted = pairs.to_polars(), pairs.dropped, pairs.recognised, pairs.counted
     else:
-        rules = Rules(**reading.parameters, **judgements.parameters)
-        frame, dropped, recognised = native_frame(log, rules, judgements.skip_bad)
+        mapping = LogMapping(**reading.parameters, **judgements.parameters)
+        frame, dropped, recognised = native_frame(log, mapping, judgements.skip_bad)
         counted = {}
     say_winners(recognised)
     if reading.scale is not None:

@@ -12,9 +12,9 @@ from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError
 from dcglearn.joins.joined_lists import Joining, joined_pairs
-from dcglearn.readers.careful_pass import Rules
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.long_tables import open_shaped
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, opener_of, pair_columns
 from dcglearn.readers.roles import PREFERENCE, Role
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dcglearn.joins.joined_lists import JoinedPairs
     from dcglearn.readers.careful_pass import Table
     from dcglearn.readers.line_formats import Source
+    from dcglearn.readers.mapping import MappingLike
 
 OTHERS = {role: about for role, about in PREFERENCE.items() if role not in ("a", "b", "docs_a", "docs_b", "margin")}
 """The columns of a log besides its lists."""
@@ -50,6 +51,7 @@ def join_judgements(
     winner_words: Mapping[Any, str] | str | None = None,
     positive: str | None = None,
     skip_bad: str | os.PathLike[str] | None = None,
+    mapping: MappingLike = None,
 ) -> Preferences:
     """Read a log whose lists name documents, and look up their grades by query and document.
 
@@ -72,7 +74,7 @@ def join_judgements(
         L; the largest grade of the judgements plus 1 by default.
     duplicates : {"error", "first", "last"}
         What to do with a document judged twice for one query.
-    winner_words, positive, skip_bad
+    winner_words, positive, skip_bad, mapping
         As in `read_preferences`.
 
     Returns
@@ -98,12 +100,13 @@ def join_judgements(
     >>> joined.preferred.tolist(), joined.other.tolist(), joined.counted
     ([[2, 1]], [[1, 0]], {'documents': 4, 'documents without a judgement': 1})
     """
-    joining, judged = Joining(depth, unjudged, missing, n_grades), read_judgements(judgements, duplicates)
-    rules = Rules(winner_words=winner_words, positive=positive)
+    own = LogMapping.of(mapping=mapping, winner_words=winner_words, positive=positive)
+    joining = Joining(depth or own.depth, unjudged, missing, n_grades or own.n_grades)
+    own, judged = replace(own, n_grades=None, depth=None), read_judgements(judgements, duplicates)
     name, open_with = opener_of(log, PREFERENCE)
     with errors_in(name):
-        source = open_shaped(open_with, _roles_of_documents(open_with))
-    table, dropped = columns_of(name, source, rules, skip_bad)
+        source = open_shaped(open_with, _roles_of_documents(open_with, own), own)
+    table, dropped = columns_of(name, source, own, skip_bad)
     if "query" not in table:
         raise InputError(f"{name}: no line has a query (accepted names: {', '.join(VERDICT['query'].names)})")
     docs = np.column_stack([table.pop("a"), table.pop("b")])
@@ -111,15 +114,16 @@ def join_judgements(
     def place(i: int) -> str:
         return f"{name}, {_place(source, i) if not dropped else f'pair {i + 1}'}"
 
-    return _joined_log(table, dropped, rules, docs, joined_pairs(table["query"], docs, judged, joining, place))
+    return _joined_log(table, dropped, docs, joined_pairs(table["query"], docs, judged, joining, place))
 
 
-def _roles_of_documents(open_with: Callable[[Mapping[str, Role]], Source]) -> dict[str, Role]:
+def _roles_of_documents(open_with: Callable[[Mapping[str, Role]], Source], mapping: LogMapping) -> dict[str, Role]:
     """Return the roles of a log of documents: `docs_a` and `docs_b` where it has them, else `a` and `b`."""
     names = {name.lower() for name in open_with({}).names}
-    docs = {side: PREFERENCE[f"docs_{side}"].names for side in ("a", "b")}
-    lists = docs if all(names & set(known) for known in docs.values()) else {s: PREFERENCE[s].names for s in docs}
-    return {**{side: Role("documents", known, required=True) for side, known in lists.items()}, **OTHERS}
+    roles = mapping.roles(PREFERENCE)
+    docs = {side: roles[f"docs_{side}"].names for side in ("a", "b")}
+    lists = docs if all(names & set(of_side) for of_side in docs.values()) else {s: roles[s].names for s in docs}
+    return {**{side: Role("documents", of_side, required=True) for side, of_side in lists.items()}, **OTHERS}
 
 
 def _place(source: Source, i: int) -> str:
@@ -127,15 +131,14 @@ def _place(source: Source, i: int) -> str:
     return f"{source.unit} {number}"
 
 
-def _joined_log(table: Table, dropped: dict[str, int], rules: Rules, docs: Any, joined: JoinedPairs) -> Preferences:
+def _joined_log(table: Table, dropped: dict[str, int], docs: Any, joined: JoinedPairs) -> Preferences:
     """Return the log of the pairs that are kept, with their grades in place of documents."""
     kept = joined.kept
     winner = table.pop("winner")
     rest = {role: values[kept] for role, values in table.items()}
     lists = {"a": joined.a, "b": joined.b, "docs_a": docs[kept, 0], "docs_b": docs[kept, 1]}
-    kept_rules = Rules(joined.n_grades, winner_words=rules.winner_words, positive=rules.positive)
     columns, dropped = pair_columns(
-        {**rest, **lists, "winner": replace(winner, codes=winner.codes[kept])}, dropped, kept_rules
+        {**rest, **lists, "winner": replace(winner, codes=winner.codes[kept])}, dropped, LogMapping(joined.n_grades)
     )
     log = Preferences(columns)
     log.dropped, log.counted = {**joined.dropped, **dropped}, joined.counted
@@ -201,14 +204,14 @@ def preferences_from_runs(
         raise InputError(f"ties={ties!r}: give docno-desc or stable")
     runs = [_one_run(run, side, duplicates) for run, side in ((first, "first"), (second, "second"))]
     names = {run.name: side for run, side in zip(runs, ("a", "b"), strict=True) if runs[0].name != runs[1].name}
-    rules = Rules(winner_words=names or None)
+    mapping = LogMapping(winner_words=names or None)
     rows = verdicts
     if not is_path(verdicts) and hasattr(verdicts, "items") and not hasattr(verdicts, "columns"):
         rows = [{"query": query, "winner": winner} for query, winner in verdicts.items()]
     name, open_with = opener_of(rows, VERDICT)
     with errors_in(name):
         source = open_with(VERDICT)
-    table, dropped = columns_of(name, source, rules)
+    table, dropped = columns_of(name, source, mapping)
     query = table["query"]
     for run in runs:
         lacking = np.flatnonzero(~np.isin(query.astype(str), run.frame["query"].unique().to_numpy().astype(str)))
@@ -222,7 +225,7 @@ def preferences_from_runs(
     most = None if unjudged == "drop" else depth  # dropped documents let others move up
     docs = np.column_stack([_lists(run, query, most, ties) for run in runs])
     joined = joined_pairs(query, docs, judged, joining, lambda i: f"{name}, {_place(source, i)}")
-    return _joined_log(table, dropped, rules, docs, joined)
+    return _joined_log(table, dropped, docs, joined)
 
 
 def _one_run(run: RunsLike, side: str, duplicates: Duplicates) -> Run:

@@ -13,8 +13,9 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.careful_pass import MAX_LABEL, Rules
+from dcglearn.readers.careful_pass import MAX_LABEL
 from dcglearn.readers.line_formats import TextLines, errors_in, shown
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import opener_of, read_columns
 from dcglearn.readers.roles import PREFERENCE, Role
 
@@ -160,9 +161,9 @@ def read_candidates(
         raise InputError("candidates are read from a file, so that a restart finds them again; name one")
     if Path(path).exists() and Path(path).stat().st_size > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MB; give a sample of its pairs")
-    rules = Rules(n_grades, depth, scale=scale)
+    mapping = LogMapping(n_grades, depth, scale=scale)
     roles = {role: PREFERENCE[role] for role in ("a", "b", "query")}
-    table, _, recognised = read_columns(path, roles, rules)
+    table, _, recognised = read_columns(path, roles, mapping)
     extras = [] if "position" in recognised.columns else _extras(path, table["a"].shape[1], depth)
     queries = table.get("query", [""] * len(table["a"]))
     lists = zip(table["a"].tolist(), table["b"].tolist(), strict=True)
@@ -170,7 +171,7 @@ def read_candidates(
         Pair(str(query), tuple(a), tuple(b), **extra)
         for (a, b), query, extra in zip(lists, queries, extras or [{}] * len(queries), strict=True)
     ]
-    return distinct(pairs, rules.n_known)
+    return distinct(pairs, mapping.n_known)
 
 
 def _extras(path: str | os.PathLike[str], n_items: int, depth: int | None) -> list[dict[str, Any]]:

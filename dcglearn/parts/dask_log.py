@@ -9,7 +9,7 @@ import warnings
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from dcglearn.foundation.files import expand_paths, is_path
 from dcglearn.foundation.threads import bounds, one_thread
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.superseded import marks_of, reasons_of_parts
-from dcglearn.parts.parquet_pieces import PARQUET, pieces, read_piece, rules_of_parts
+from dcglearn.parts.parquet_pieces import PARQUET, mapping_of_parts, pieces, read_piece
 from dcglearn.parts.parts import PartedLog, checked_scale, facts_of, on_scale
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.readers import preferences_of
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from distributed import Client, Future
 
-    from dcglearn.readers.careful_pass import Rules
+    from dcglearn.readers.mapping import LogMapping, ReadingOptions
 
 
 _LOG = logging.getLogger(__name__)
@@ -96,11 +96,11 @@ class DaskLog(PartedLog):
         same names; or a table with the columns that `read_preferences` reads.
     engine : distributed.Client, str or int
         A client, the address of a scheduler, or the number of processes to start on this machine.
-    n_grades, depth, pad, scale
-        As in `read_preferences`.
     partitions : int, optional
         Number of parts (at most the number of row groups, for Parquet). By default it depends on the size of the log
         alone, and so does every byte of what is learned. Give fewer, larger parts beyond some ten billion pairs.
+    n_grades, **options
+        As in `read_preferences`: `depth`, `pad`, `scale`, `winner_words`, `positive`, `mapping`.
 
     Raises
     ------
@@ -127,21 +127,19 @@ class DaskLog(PartedLog):
         engine: Any = 2,
         *,
         n_grades: int | None = None,
-        depth: int | None = None,
-        pad: bool = False,
-        scale: Sequence[str] | None = None,
         partitions: int | None = None,
+        **options: Unpack[ReadingOptions],
     ) -> None:
-        rules = rules_of_parts(n_grades, depth, pad, scale)
-        n_known, grade_names = rules.n_known, rules.scale
+        mapping = mapping_of_parts(n_grades, options)
+        n_known, grade_names = mapping.n_known, mapping.scale
         if isinstance(log, Preferences):
-            log = as_preferences(log, n_grades)
+            log = as_preferences(log, mapping.n_grades)
             n_known, grade_names = log.n_grades, log.grade_names
         self._closing = contextlib.ExitStack()
         self.client = connected(engine, self._closing)
         try:
             with cluster_errors(self.client):
-                futures, names = _parts(log, self.client, rules, partitions)
+                futures, names = _parts(log, self.client, mapping, partitions)
             raw = DaskParts(self.client, futures)
             facts, size = checked_scale(raw.gathered(facts_of), names, n_known)
             parts = raw.mapped(partial(on_scale, n_grades=size, depth=facts.depths[0]))
@@ -163,28 +161,28 @@ def _called(function: Callable[..., Any], arguments: tuple[Any, ...], part: Any)
         return function(part, *arguments)
 
 
-def _parts(log: Any, client: Client, rules: Rules, partitions: int | None) -> tuple[list[Future], list[str]]:
+def _parts(log: Any, client: Client, mapping: LogMapping, partitions: int | None) -> tuple[list[Future], list[str]]:
     """Return the futures of a log's parts and what to call them."""
     if isinstance(log, Preferences):
         return _cut(log, client, partitions)
     if is_path(log):
         files = expand_paths(log, PARQUET)
-        todo = pieces(files)
+        todo = pieces(files, mapping)
         if partitions is not None:
-            todo = pieces(files, max(-(-sum(piece.n for piece in todo) // partitions), 1))
-        return [client.submit(read_piece, piece, rules, pure=False) for piece in todo], [piece.name for piece in todo]
+            todo = pieces(files, mapping, max(-(-sum(piece.n for piece in todo) // partitions), 1))
+        return [client.submit(read_piece, piece, mapping, pure=False) for piece in todo], [piece.name for piece in todo]
     if hasattr(log, "to_delayed"):
         if partitions is not None:
             log = log.repartition(npartitions=partitions)
         futures = client.compute(log.to_delayed())
         names = [f"partition {i}" for i in range(len(futures))]
         reasons: list[Any] = [None] * len(futures)
-        columns = by_role(list(log.columns), PREFERENCE)
+        columns = by_role(list(log.columns), mapping.roles(PREFERENCE))
         if "supersedes" in columns:
             marks = [client.submit(_marks, table, columns, pure=False) for table in futures]
             reasons = list(reasons_of_parts(client.gather(marks)))
         tables = zip(futures, names, reasons, strict=True)
-        return [client.submit(_of_table, *table, rules, pure=False) for table in tables], names
+        return [client.submit(_of_table, *table, mapping, pure=False) for table in tables], names
     raise InputError(
         f"a log of type {type(log).__name__} cannot be spread over a cluster; give Preferences, Parquet files or a "
         "Dask dataframe"
@@ -209,10 +207,10 @@ def _marks(table: Any, columns: dict[str, str]) -> tuple[list[Any], list[Any], l
     return marks_of(pl.from_pandas(table[names]), columns)
 
 
-def _of_table(table: Any, name: str, reasons: Any, rules: Rules) -> Preferences:
+def _of_table(table: Any, name: str, reasons: Any, mapping: LogMapping) -> Preferences:
     """Return the log in a pandas table; an empty one gets its depth later, from `on_scale`."""
     import polars as pl
 
     if not len(table):
         return Preferences(np.zeros((0, 1), np.int8), np.zeros((0, 1), np.int8))
-    return preferences_of(pl.from_pandas(table), name, rules, reasons=reasons)
+    return preferences_of(pl.from_pandas(table), name, mapping, reasons=reasons)

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from functools import partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import numpy as np
 import psutil
@@ -17,7 +17,7 @@ from dcglearn.foundation.files import expand_paths
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.columns import MISSING
-from dcglearn.parts.parquet_pieces import PARQUET, PIECE, batches, opened, pieces, rules_of_parts
+from dcglearn.parts.parquet_pieces import PARQUET, PIECE, batches, mapping_of_parts, opened, pieces
 from dcglearn.parts.parts import PartedLog, checked_scale, facts_of
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.roles import PREFERENCE, by_role
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dcglearn.foundation.files import Paths
     from dcglearn.parts.parquet_pieces import Piece
     from dcglearn.parts.parts import Facts
-    from dcglearn.readers.careful_pass import Rules
+    from dcglearn.readers.mapping import LogMapping, ReadingOptions
 
 _LOG = logging.getLogger(__name__)
 
@@ -215,10 +215,10 @@ class ParquetLog(PartedLog):
     memory : str or int, optional
         Memory limit of this process, in bytes or as ``"2GB"`` (of 2^30 bytes); by default three quarters of the free
         memory. Give less where other programs need the machine.
-    n_grades, depth, pad, scale
-        As in `read_preferences`.
     folder : path, optional
         Where codes are stored that do not fit; by default the system's folder for temporary files.
+    n_grades, **options
+        As in `read_preferences`: `depth`, `pad`, `scale`, `winner_words`, `positive`, `mapping`.
 
     Attributes
     ----------
@@ -251,44 +251,42 @@ class ParquetLog(PartedLog):
         *,
         memory: str | int | None = None,
         n_grades: int | None = None,
-        depth: int | None = None,
-        pad: bool = False,
-        scale: Sequence[str] | None = None,
         folder: str | os.PathLike[str] | None = None,
+        **options: Unpack[ReadingOptions],
     ) -> None:
-        rules = rules_of_parts(n_grades, depth, pad, scale)
+        mapping = mapping_of_parts(n_grades, options)
         files = expand_paths(log, PARQUET)
-        todo = pieces(files)
+        todo = pieces(files, mapping)
         n = sum(piece.n for piece in todo)
         place = tempfile.gettempdir() if folder is None else os.fspath(folder)
-        needed = n * bytes_per_pair(todo[0], rules, files)
+        needed = n * bytes_per_pair(todo[0], mapping, files)
         limit = psutil.virtual_memory().available * 3 // 4 if memory is None else n_bytes(memory)
         self.on_disk = needed + WORKING > limit
         if self.on_disk:
             refuse_full(place, needed)
         self._store = CodeStore(partial(FileColumn, place) if self.on_disk else partial(MemoryColumn, n))
         try:
-            facts, size = self._filled(todo, rules)
+            facts, size = self._filled(todo, mapping)
         except BaseException:
             self._store.close()
             raise
         self._store.n_grades = size
-        super().__init__(StoredParts(self._store), facts, size, rules.scale)
+        super().__init__(StoredParts(self._store), facts, size, mapping.scale)
         where = f"on disk in {place}" if self.on_disk else "in memory"
         _LOG.info("Parquet files: %d, pairs: %d, kept %s", len(files), len(self), where)
 
-    def _filled(self, todo: Sequence[Piece], rules: Rules) -> tuple[Facts, int]:
+    def _filled(self, todo: Sequence[Piece], mapping: LogMapping) -> tuple[Facts, int]:
         """Read all pieces into the store; return the facts of the log and its number of grades."""
         whole, size, n = None, 1, sum(piece.n for piece in todo)
         with bar(n, "reading", unit="pair", unit_scale=True) as reading:
             for piece in todo:
-                for name, log in batches(piece, rules):
+                for name, log in batches(piece, mapping):
                     reading.update(len(log))
                     facts, names = [facts_of(log)], [name]
                     if whole is not None:
                         facts, names = [whole, *facts], ["the part before", name]
                     if any(part.n for part in facts):
-                        whole, size = checked_scale(facts, names, rules.n_known)
+                        whole, size = checked_scale(facts, names, mapping.n_known)
                     else:
                         whole = reduce(add, facts)
                     self._store.append(log, name)
@@ -306,13 +304,13 @@ class ParquetLog(PartedLog):
         self._store.close()
 
 
-def bytes_per_pair(first: Piece, rules: Rules, files: Sequence[str]) -> int:
+def bytes_per_pair(first: Piece, mapping: LogMapping, files: Sequence[str]) -> int:
     """Return the bytes that the codes of a pair take: one a grade, and those of the columns that any file has."""
-    depth = next(batches(first, rules))[1].depth
+    depth = next(batches(first, mapping))[1].depth
     present: set[str] = {"tie"}
     for path in files:
-        with opened(path) as file:
-            present |= set(by_role(file.schema_arrow.names, PREFERENCE))
+        with opened(path, mapping) as file:
+            present |= set(by_role(file.schema_arrow.names, mapping.roles(PREFERENCE)))
     return 2 * depth + sum(np.dtype(dtype).itemsize for name, dtype in TYPES.items() if name in present)
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.superseded import marks_of, reasons_of_parts
 from dcglearn.parts.parts import checked_scale, facts_of, joined
-from dcglearn.readers.careful_pass import Rules
 from dcglearn.readers.line_formats import errors_in
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.readers import preferences_of
 from dcglearn.readers.roles import NOT_LEARNED, PREFERENCE, by_role
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
     from dcglearn.foundation.arrays import Grades
+    from dcglearn.readers.mapping import ReadingOptions
     from dcglearn.readers.preferences import Preferences
 
 PARQUET = "**/*.parquet"
@@ -52,14 +53,15 @@ class Piece:
         return path if not before else f"{path} from row {before + 1:,} on"
 
 
-def rules_of_parts(n_grades: int | None, depth: int | None, pad: bool, scale: Sequence[str] | None) -> Rules:
+def mapping_of_parts(n_grades: int | None, options: ReadingOptions) -> LogMapping:
     """Return the options of `read_preferences` for a log in parts; raise InputError for `pad` without `depth`."""
-    if pad and depth is None:
+    mapping = LogMapping.of(n_grades, **options)
+    if mapping.pad and mapping.depth is None:
         raise InputError("pad of a log in many parts needs a depth (depth=, --depth) to fill the lists to")
-    return Rules(n_grades, depth, pad, scale)
+    return mapping
 
 
-def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
+def pieces(files: Sequence[str], mapping: LogMapping, size: int = PIECE) -> list[Piece]:
     """Cut files into pieces of whole row groups, about `size` rows each; small files go together.
 
     Raises InputError if a file is not Parquet, damaged, or lacks a column that a log needs, naming it.
@@ -68,7 +70,7 @@ def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
     slices: list[tuple[str, list[int], int]] = []
     held = 0
     for path in files:
-        with opened(path) as file:
+        with opened(path, mapping) as file:
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
         before = 0
         for group, n in enumerate(sizes):
@@ -84,36 +86,37 @@ def pieces(files: Sequence[str], size: int = PIECE) -> list[Piece]:
         cut.append(Piece(tuple(slices), held))
     if not cut:
         raise InputError(f"{files[0]}{' and the others hold' if len(files) > 1 else ' holds'} no row")
-    reasons = _reasons(files)
+    reasons = _reasons(files, mapping)
     if reasons:
         cut = [replace(piece, reasons={path: reasons[path] for path, _, _ in piece.slices}) for piece in cut]
     return cut
 
 
-def _reasons(files: Sequence[str]) -> dict[str, Grades]:
+def _reasons(files: Sequence[str], mapping: LogMapping) -> dict[str, Grades]:
     """Return which rows of each file do not count; empty unless a file has a column `supersedes`."""
     roles: dict[str, dict[str, str]] = {}
     for path in files:
-        with opened(path) as file:
-            found = by_role(file.schema_arrow.names, PREFERENCE)
+        with opened(path, mapping) as file:
+            found = by_role(file.schema_arrow.names, mapping.roles(PREFERENCE))
         roles[path] = {role: name for role, name in found.items() if isinstance(name, str)}
     if not any("supersedes" in columns for columns in roles.values()):
         return {}
-    return dict(zip(files, reasons_of_parts(_marks(path, columns) for path, columns in roles.items()), strict=True))
+    marks = (_marks(path, columns, mapping) for path, columns in roles.items())
+    return dict(zip(files, reasons_of_parts(marks), strict=True))
 
 
-def _marks(path: str, columns: dict[str, str]) -> tuple[list[Any], list[Any], list[Any]]:
+def _marks(path: str, columns: dict[str, str], mapping: LogMapping) -> tuple[list[Any], list[Any], list[Any]]:
     """Return the ids of a file's rows, those that they supersede, and whether they are open."""
     import polars as pl
 
     wanted = ("id", "supersedes", "winner")
     names = [columns[role] for role in wanted if role in columns]
-    with opened(path) as file:
+    with opened(path, mapping) as file:
         frame: Any = pl.from_arrow(file.read(columns=names))
     return marks_of(frame, columns)
 
 
-def opened(path: str) -> pq.ParquetFile:
+def opened(path: str, mapping: LogMapping) -> pq.ParquetFile:
     """Open a Parquet file; raise InputError unless pyarrow is installed and it is a whole file of a log."""
     try:
         import pyarrow as pa
@@ -128,11 +131,11 @@ def opened(path: str) -> pq.ParquetFile:
         remedy = "" if path.endswith(".parquet") else "; only Parquet is read in parts, and dcglearn convert writes it"
         raise InputError(f"{path}: not a Parquet file, or a truncated one ({error}){remedy}") from error
     with errors_in(path):
-        by_role(file.schema_arrow.names, PREFERENCE)
+        by_role(file.schema_arrow.names, mapping.roles(PREFERENCE))
     return file
 
 
-def batches(piece: Piece, rules: Rules) -> Iterator[tuple[str, Preferences]]:
+def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preferences]]:
     """Yield the log in a piece, up to `BATCH` rows at a time, each batch after the name of its file.
 
     Raises InputError naming the file and, where a row is bad, the row.
@@ -141,8 +144,8 @@ def batches(piece: Piece, rules: Rules) -> Iterator[tuple[str, Preferences]]:
     import pyarrow as pa
 
     for path, groups, before in piece.slices:
-        with opened(path) as file:
-            roles = by_role(file.schema_arrow.names, PREFERENCE)
+        with opened(path, mapping) as file:
+            roles = by_role(file.schema_arrow.names, mapping.roles(PREFERENCE))
             used = [names for role, names in roles.items() if role not in NOT_LEARNED]
             columns = [name for names in used for name in ([names] if isinstance(names, str) else names)]
             reasons = piece.reasons.get(path)
@@ -152,7 +155,7 @@ def batches(piece: Piece, rules: Rules) -> Iterator[tuple[str, Preferences]]:
                     if batch.num_rows:
                         frame: Any = pl.from_arrow(batch)
                         of_rows = None if reasons is None else reasons[row : row + batch.num_rows]
-                        yield path, preferences_of(frame, path, rules, row + 1, of_rows)
+                        yield path, preferences_of(frame, path, mapping, row + 1, of_rows)
                     row += batch.num_rows
             except (pa.ArrowException, OSError) as error:
                 raise InputError(
@@ -160,13 +163,13 @@ def batches(piece: Piece, rules: Rules) -> Iterator[tuple[str, Preferences]]:
                 ) from error
 
 
-def read_piece(piece: Piece, rules: Rules) -> Preferences:
+def read_piece(piece: Piece, mapping: LogMapping) -> Preferences:
     """Return the whole log in a piece; see `batches`."""
-    names, logs = zip(*batches(piece, rules), strict=True)
+    names, logs = zip(*batches(piece, mapping), strict=True)
     facts = [facts_of(log) for log in logs]
     held = [log for log in logs if len(log)] or [logs[0]]
     if len(held) > 1:
         checked_scale(facts, names, None)
-    log = held[0] if len(held) == 1 else joined(held, max(log.n_grades for log in held), rules.scale)
+    log = held[0] if len(held) == 1 else joined(held, max(log.n_grades for log in held), mapping.scale)
     log.dropped = reduce(add, facts).dropped
     return log

@@ -10,7 +10,6 @@ import json
 import math
 from array import array
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,22 +17,20 @@ import numpy as np
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.memory import refuse_beyond_memory
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import LARGEST, MAX_GRADES, InputError, scale_size, whole_number
+from dcglearn.foundation.validation import LARGEST, InputError
 from dcglearn.readers.line_formats import BLANK, NUMBER, Source, shown
 from dcglearn.readers.rating_texts import parsed_counts
-from dcglearn.readers.winner_words import WinnerCodes, own_words, winners_of, word_of
+from dcglearn.readers.winner_words import WinnerCodes, winners_of, word_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.roles import Role
 
     Table = dict[str, Any]
 
-
-MAX_DEPTH = 9_999_999
-"""Largest number of positions of a list."""
 
 MAX_LABEL = 200
 """Longest query or rater label: numpy keeps every label as wide as the longest."""
@@ -54,96 +51,51 @@ UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
 """Texts that stand for an unknown grade, -1."""
 
 
-@dataclass(frozen=True)
-class Rules:
-    """The options of `read_preferences` on grades and winners; a bad one, or two that contradict, raise InputError."""
+def _grades(values: Any, role: str, mapping: LogMapping) -> bytes:
+    """Return a non-empty list of grades as int8 bytes, cut to the depth; raise InputError for anything else."""
+    if not isinstance(values, list):
+        raise InputError(f"{role} is {shown(values)}, not a list of grades such as [3, 2, 0]")
+    if not values:
+        raise InputError(f"{role} is an empty list; leave the line out")
+    top = mapping.top
+    codes = [v if type(v) is int and -1 <= v < top else _grade(v, role, mapping) for v in values]
+    return array("b", codes[: mapping.depth]).tobytes()
 
-    n_grades: int | None = None
-    depth: int | None = None
-    pad: bool = False
-    scale: Sequence[str] | None = None
-    winner_words: Mapping[Any, str] | str | None = None
-    positive: str | None = None
-    names: dict[str, int] = field(default_factory=dict, init=False)
-    own_words: dict[str, int] = field(default_factory=dict, init=False)
 
-    def __post_init__(self) -> None:
-        if self.depth is not None and whole_number(self.depth, "depth") > MAX_DEPTH:
-            raise InputError(f"depth={self.depth}: give at most {MAX_DEPTH}")
-        if self.n_grades is not None:
-            scale_size(self.n_grades, 0)
-        if self.positive not in (None, "a", "b"):
-            raise InputError(f"positive={self.positive!r}: give a or b, the side that positive numbers prefer")
-        if self.positive is not None and self.winner_words is not None:
-            raise InputError("positive= is for numbers and winner_words= for words: give one of the two")
-        self.own_words.update(own_words(self.winner_words))
-        scale = self.scale
-        if scale is None:
-            return
-        if isinstance(scale, str) or not all(isinstance(name, str) for name in scale):
-            raise InputError(f"scale={scale!r} must be a list of grade names, worst first")
-        self.names.update({name.strip(BLANK).lower(): grade for grade, name in enumerate(scale)})
-        if len(self.names) < len(scale) or not self.names:
-            raise InputError(f"scale={list(scale)} must name every grade, each by a different name")
-        if self.n_grades not in (None, len(scale)):
-            raise InputError(f"scale names {len(scale)} grades, but n_grades={self.n_grades}; give one of the two")
-        scale_size(len(scale), 0, "the number of grades in scale")
+def _grade(value: Any, role: str, mapping: LogMapping) -> int:
+    """Return one grade, -1 where it is unknown."""
+    if value is None:
+        return -1
+    if isinstance(value, str):
+        return _named(value, role, mapping)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{role} holds {shown(value)}, which is not a grade; grades are integers, 0 = worst")
+    if isinstance(value, float) and not value.is_integer():
+        raise InputError(f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade")
+    if not -1 <= value < mapping.top:
+        larger_scale = f"raise n_grades={mapping.top} (--grades) or correct the line"
+        remedy = larger_scale if mapping.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
+        raise InputError(f"{role} holds the grade {shown(value)}, outside -1..{mapping.top - 1}; {remedy}")
+    return int(value)
 
-    @property
-    def n_known(self) -> int | None:
-        """The number of grades, None if no option says."""
-        return len(self.names) or self.n_grades
 
-    @property
-    def top(self) -> int:
-        """The number of grades, or the most that are supported if no option says."""
-        return self.n_known or MAX_GRADES
-
-    def grades(self, values: Any, role: str) -> bytes:
-        """Return a non-empty list of grades as int8 bytes, cut to the depth; raise InputError for anything else."""
-        if not isinstance(values, list):
-            raise InputError(f"{role} is {shown(values)}, not a list of grades such as [3, 2, 0]")
-        if not values:
-            raise InputError(f"{role} is an empty list; leave the line out")
-        top = self.top
-        codes = [v if type(v) is int and -1 <= v < top else self.grade(v, role) for v in values]
-        return array("b", codes[: self.depth]).tobytes()
-
-    def grade(self, value: Any, role: str) -> int:
-        """Return one grade, -1 where it is unknown."""
-        if value is None:
-            return -1
-        if isinstance(value, str):
-            return self._named(value, role)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise InputError(f"{role} holds {shown(value)}, which is not a grade; grades are integers, 0 = worst")
-        if isinstance(value, float) and not value.is_integer():
-            raise InputError(f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade")
-        if not -1 <= value < self.top:
-            larger_scale = f"raise n_grades={self.top} (--grades) or correct the line"
-            remedy = larger_scale if self.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
-            raise InputError(f"{role} holds the grade {shown(value)}, outside -1..{self.top - 1}; {remedy}")
-        return int(value)
-
-    def _named(self, value: str, role: str) -> int:
-        name = value.strip(BLANK).lower()
-        if name in self.names:
-            return self.names[name]
-        if name in UNKNOWN_GRADES:
-            return -1
-        if self.scale is not None:
-            raise InputError(f"{role} holds {shown(value)}, not a grade of the scale {', '.join(self.scale)}")
-        if NUMBER.fullmatch(name):
-            raise InputError(f"{role} holds the text {shown(value)}; write the grade as a number, without quotes")
-        if any(map(str.isdigit, name)) and any(map(str.isalpha, name)):
-            raise InputError(f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}")
-        raise InputError(
-            f"{role} holds the grade name {shown(value)}; pass scale= (--scale Bad,Fair,Good), worst first"
-        )
+def _named(value: str, role: str, mapping: LogMapping) -> int:
+    name = value.strip(BLANK).lower()
+    if name in mapping.grade_of_name:
+        return mapping.grade_of_name[name]
+    if name in UNKNOWN_GRADES:
+        return -1
+    if mapping.scale is not None:
+        raise InputError(f"{role} holds {shown(value)}, not a grade of the scale {', '.join(mapping.scale)}")
+    if NUMBER.fullmatch(name):
+        raise InputError(f"{role} holds the text {shown(value)}; write the grade as a number, without quotes")
+    if any(map(str.isdigit, name)) and any(map(str.isalpha, name)):
+        raise InputError(f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}")
+    raise InputError(f"{role} holds the grade name {shown(value)}; pass scale= (--scale Bad,Fair,Good), worst first")
 
 
 def read_carefully(
-    name: str, source: Source, rules: Rules, skip_bad: str | os.PathLike[str] | None
+    name: str, source: Source, mapping: LogMapping, skip_bad: str | os.PathLike[str] | None
 ) -> tuple[Table, dict[str, int]]:
     """Read line by line; return the columns by role, and the counts of the lines left out.
 
@@ -154,7 +106,7 @@ def read_carefully(
     """
     if skip_bad is not None:
         refuse_existing(skip_bad, force=True)
-    good = GoodLines(source, rules)
+    good = GoodLines(source, mapping)
     bad: list[bytes] = []
     reasons: list[str] = []
     for number, item in source:
@@ -178,13 +130,13 @@ def read_carefully(
 class GoodLines:
     """The good lines so far, and the depth and columns that the first of them sets for all."""
 
-    def __init__(self, source: Source, rules: Rules) -> None:
+    def __init__(self, source: Source, mapping: LogMapping) -> None:
         roles = source.roles
-        self._roles, self._rules = roles, rules
-        self._winner = WinnerCodes(rules.own_words, lambda: _winner_counts(source))
+        self._roles, self._mapping = roles, mapping
+        self._winner = WinnerCodes(mapping.own_words, lambda: _winner_counts(source))
         self._said: list[Any] = []  # the winners, as the lines say them
         self._columns: dict[str, list[Any]] = {role: [] for role in roles}
-        self._depth, self._uniform = rules.depth, [role for role in roles if roles[role].uniform]
+        self._depth, self._uniform = mapping.depth, [role for role in roles if roles[role].uniform]
         self._required = {role for role in roles if roles[role].required}
         self._lists = [role for role in roles if roles[role].kind == "grades"]
         self._first: tuple[str, list[bool]] | None = None
@@ -198,10 +150,10 @@ class GoodLines:
             if value is not None or role in self._required:
                 values[role] = self._checked(role, value)
         depth = self._depth or (len(values[self._lists[0]]) if self._lists else 0)
-        if not self._rules.pad:
+        if not self._mapping.pad:
             for role in self._lists:
                 if len(values[role]) != depth:
-                    like = f" as on {self._first[0]}" if self._first and self._rules.depth is None else ""
+                    like = f" as on {self._first[0]}" if self._first and self._mapping.depth is None else ""
                     raise InputError(
                         f"{role} has {number_of(len(values[role]), 'grades')}, expected {depth}{like}; pass pad=True "
                         "(--pad) to fill shorter lists with unknown grades, or depth= (--depth) to cut longer ones",
@@ -223,11 +175,11 @@ class GoodLines:
         if value is None:
             raise InputError(f"{role} is missing")
         if about.kind == "grades":
-            return self._rules.grades(value, role)
+            return _grades(value, role, self._mapping)
         if about.kind == "winner":
             return self._winner(value)
         if about.kind == "documents":
-            return _documents(value, role, self._rules.depth)
+            return _documents(value, role, self._mapping.depth)
         checks = {"label": _label, "identity": _identity, "swapped": _swapped, "counts": _counts}
         return checks.get(about.kind, _number)(value, role, about.kind)
 
@@ -238,7 +190,7 @@ class GoodLines:
 
     def _array(self, about: Role, values: list[Any]) -> Any:
         if about.kind == "grades":
-            depth = self._rules.depth or max(len(grades) for role in self._lists for grades in self._columns[role])
+            depth = self._mapping.depth or max(len(grades) for role in self._lists for grades in self._columns[role])
             needed, what = 6.0 * len(values) * depth, f"the log of {len(values):,} lines, padded to {depth:,} grades,"
             refuse_beyond_memory(needed, what, "give a smaller depth (--depth)")
             return np.frombuffer(b"".join(g.ljust(depth, b"\xff") for g in values), np.int8).reshape(-1, depth)

@@ -9,7 +9,8 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.read_table import read_pairs
+from dcglearn.readers.read_table import read_columns
+from dcglearn.readers.roles import PREFERENCE
 from dcglearn.readers.winner_words import MEANINGS
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from dcglearn.readers.careful_pass import Rules, Table
+    from dcglearn.readers.careful_pass import Table
+    from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.read_table import Recognised
 
 OTHER_FORMS = {".csv", ".tsv", ".gz", ".xz", ".zst"}
@@ -25,13 +27,13 @@ OTHER_FORMS = {".csv", ".tsv", ".gz", ".xz", ".zst"}
 
 
 def native_frame(
-    log: Any, rules: Rules, skip_bad: str | os.PathLike[str] | None = None
+    log: Any, mapping: LogMapping, skip_bad: str | os.PathLike[str] | None = None
 ) -> tuple[pl.DataFrame, dict[str, int], Recognised]:
     """Return a log of preferences as a table, what was left out, and what was recognised; see `read_preferences`.
 
     `a` and `b` stay as they are, and so do open questions and superseded verdicts.
     """
-    table, dropped, recognised = read_pairs(log, rules, skip_bad)
+    table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
     return table_frame(table), dropped, recognised
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 
 from dcglearn.foundation.validation import LARGEST
-from dcglearn.readers.careful_pass import MAX_DEPTH, MAX_LABEL, SWAPPED
+from dcglearn.readers.careful_pass import MAX_LABEL, SWAPPED
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, TextLines
+from dcglearn.readers.mapping import MAX_DEPTH
 from dcglearn.readers.roles import by_role
 from dcglearn.readers.winner_words import MOST_WORDS, Winners, codes_of, winners_of
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats, Grades
-    from dcglearn.readers.careful_pass import Rules, Table
+    from dcglearn.readers.careful_pass import Table
     from dcglearn.readers.line_formats import Source
+    from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.roles import ColumnsByRole, Role
 
 _GRADE = "(-1|[0-9]{1,3})"
@@ -33,11 +35,11 @@ _PLAIN_COUNTS = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?:[1-9][0-9]{0,14}( -?[0-9]{1,15}
 _PLAIN_NUMBER = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
 
 
-def read_fast(source: Source, rules: Rules) -> Table | None:
+def read_fast(source: Source, mapping: LogMapping) -> Table | None:
     """Return the columns by role if every line is plain and good, None if the careful pass must decide."""
     try:
         frame = plain_frame(source)
-        return None if frame is None else _columns(frame, source.roles, rules)
+        return None if frame is None else _columns(frame, source.roles, mapping)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None
 
@@ -137,7 +139,7 @@ def _named_by_role(frame: pl.DataFrame, columns: ColumnsByRole) -> pl.DataFrame 
     return frame.select(named)
 
 
-def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], rules: Rules) -> Table | None:
+def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], mapping: LogMapping) -> Table | None:
     """Return the columns of a frame as `read_carefully` does, or None if the careful pass must decide."""
     table: Table = {}
     for role, about in roles.items():
@@ -149,7 +151,7 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], rules: Rules) -> Ta
         if column.null_count() and (about.required or about.uniform):
             return None
         convert = CONVERT.get(about.kind)
-        values = convert(column, rules) if convert else _numbers(column, positive=about.kind == "positive")
+        values = convert(column, mapping) if convert else _numbers(column, positive=about.kind == "positive")
         if values is None:
             return None
         table[role] = values
@@ -160,10 +162,10 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], rules: Rules) -> Ta
     return table if same else None
 
 
-def _grades(column: pl.Series, rules: Rules) -> Grades | None:
+def _grades(column: pl.Series, mapping: LogMapping) -> Grades | None:
     """Return lists of integers, or plain text of such lists, if all have one length; shape (n, K)."""
     if column.dtype == pl.String:
-        if rules.scale is not None or not column.str.contains(_PLAIN_LISTS).all():
+        if mapping.scale is not None or not column.str.contains(_PLAIN_LISTS).all():
             return None
         text = column.str.strip_chars("[]").str.replace_all(", ", " ", literal=True)
         column = text.str.split(" ").cast(pl.List(pl.Int16))
@@ -171,15 +173,15 @@ def _grades(column: pl.Series, rules: Rules) -> Grades | None:
         return None
     lengths = column.list.len()
     length, longest = int(lengths.min()), int(lengths.max())  # type: ignore[arg-type]
-    if length != longest or length < (rules.depth or 1):
+    if length != longest or length < (mapping.depth or 1):
         return None
     flat = flattened(column).fill_null(-1)
-    if flat.min() < -1 or flat.max() >= rules.top:  # type: ignore[operator]
+    if flat.min() < -1 or flat.max() >= mapping.top:  # type: ignore[operator]
         return None
-    return flat.cast(pl.Int8).to_numpy().reshape(-1, length)[:, : rules.depth]
+    return flat.cast(pl.Int8).to_numpy().reshape(-1, length)[:, : mapping.depth]
 
 
-def _winners(column: pl.Series, rules: Rules) -> Winners | None:
+def _winners(column: pl.Series, mapping: LogMapping) -> Winners | None:
     if column.dtype != pl.String and not column.dtype.is_integer():
         return None
     counts = column.value_counts(name="n")
@@ -187,14 +189,14 @@ def _winners(column: pl.Series, rules: Rules) -> Winners | None:
         return None
     number = dict(zip(counts[column.name].to_list(), counts["n"].to_list(), strict=True))
     words = {str(value): n for value, n in number.items()}
-    known = codes_of(words, rules.own_words)
+    known = codes_of(words, mapping.own_words)
     if len(known) < len(words):
         return None
     codes = column.replace_strict({value: known[str(value)] for value in number}, return_dtype=pl.Int64)
     return winners_of(codes.to_numpy(), words, known)
 
 
-def _labels(column: pl.Series, _: Rules) -> NDArray[Any] | None:
+def _labels(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
     if column.dtype != pl.String and not column.dtype.is_integer():
         return None
     text = column.cast(pl.String).fill_null("")
@@ -203,7 +205,7 @@ def _labels(column: pl.Series, _: Rules) -> NDArray[Any] | None:
     return text.to_numpy()
 
 
-def _swapped(column: pl.Series, _: Rules) -> Floats | None:
+def _swapped(column: pl.Series, _: LogMapping) -> Floats | None:
     if column.dtype == pl.Boolean:
         return column.cast(pl.Float64).to_numpy()
     codes = column.cast(pl.String).str.to_lowercase().replace_strict(SWAPPED, default=None, return_dtype=pl.Float64)
@@ -212,7 +214,7 @@ def _swapped(column: pl.Series, _: Rules) -> Floats | None:
     )
 
 
-def _documents(column: pl.Series, rules: Rules) -> NDArray[Any] | None:
+def _documents(column: pl.Series, mapping: LogMapping) -> NDArray[Any] | None:
     """Return lists of names as texts joined by tabs, if none is missing, or may be polars' text of another value."""
     if not isinstance(column.dtype, pl.List) or not (
         column.dtype.inner == pl.String or column.dtype.inner.is_integer()
@@ -221,16 +223,16 @@ def _documents(column: pl.Series, rules: Rules) -> NDArray[Any] | None:
     names = column.cast(pl.List(pl.String))
     flat = flattened(names)
     plain = flat.null_count() == 0 and not flat.str.contains(_NOT_A_NAME).any()
-    return None if not plain else names.list.head(rules.depth or MAX_DEPTH).list.join("\t").to_numpy()
+    return None if not plain else names.list.head(mapping.depth or MAX_DEPTH).list.join("\t").to_numpy()
 
 
-def _identities(column: pl.Series, _: Rules) -> NDArray[Any] | None:
+def _identities(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
     if column.dtype != pl.String and not column.dtype.is_integer():
         return None
     return column.cast(pl.String).fill_null("").to_numpy()
 
 
-def _counts(column: pl.Series, _: Rules) -> NDArray[Any] | None:
+def _counts(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
     plain = column.dtype == pl.String and column.unique().str.contains(_PLAIN_COUNTS).all()
     return column.to_numpy() if plain else None
 

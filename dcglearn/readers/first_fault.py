@@ -12,8 +12,8 @@ from dcglearn.readers.line_formats import JsonLines, TextLines, numbered_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dcglearn.readers.careful_pass import Rules
     from dcglearn.readers.line_formats import Source
+    from dcglearn.readers.mapping import LogMapping
 
 LEAST_BYTES = 4_000_000
 """Shorter logs are read carefully at once."""
@@ -25,7 +25,7 @@ MOST_READ = 8
 """Blocks that are read carefully without finding a bad line, before the whole log is."""
 
 
-def raise_first_fault(name: str, source: Source, rules: Rules) -> None:
+def raise_first_fault(name: str, source: Source, mapping: LogMapping) -> None:
     """Raise InputError for the first bad line if it is found without reading the whole log carefully, else return.
 
     A block that passes the fast pass together with the first line of the log has no bad line. The lines of other blocks
@@ -36,7 +36,7 @@ def raise_first_fault(name: str, source: Source, rules: Rules) -> None:
     number, first = next(iter(source), (0, b""))
     if not first:  # nothing after the header
         return
-    good = GoodLines(source, rules)
+    good = GoodLines(source, mapping)
     _add(name, good, source, number, first)
     begin, header_line = b"", 0
     if isinstance(source, TextLines):
@@ -45,7 +45,7 @@ def raise_first_fault(name: str, source: Source, rules: Rules) -> None:
     read = 0
     for before, block in _blocks(source.data, BLOCKS):
         part = type(source)(begin + first + b"\n" + block, source.roles)
-        if read_fast(part, rules) is not None:
+        if read_fast(part, mapping) is not None:
             continue
         if read == MOST_READ:
             return

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.line_formats import INTEGER, Source, shown
-from dcglearn.readers.roles import Role, recognised
+from dcglearn.readers.roles import LONG, recognised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-POSITION = Role("label", ("position", "pos", "rank"), required=True)
-GRADE = Role("grade", ("grade", "relevance", "rel", "relevance_grade"), required=True)
-SIDE = Role("label", ("side", "list", "panel", "which", "system"), required=True)
-PAIR = Role("label", ("pair", "pair_id", "task", "task_id", "comparison", "comparison_id", "judgement_id"))
-LIST = Role("label", ("list_id", "query", "query_id", "qid", "impression", "impression_id"), required=True)
+    from dcglearn.readers.mapping import LogMapping
+    from dcglearn.readers.roles import Role
 
 SIDES = {"a": "a", "left": "a", "l": "a", "1": "a", "b": "b", "right": "b", "r": "b", "2": "b"}
 """Words for the side of a document, in lower case."""
@@ -31,33 +29,31 @@ class Rows:
     error: InputError | None = None
 
 
-def open_shaped(open_with: Callable[[Mapping[str, Role]], Source], roles: Mapping[str, Role]) -> Source:
+def open_shaped(
+    open_with: Callable[[Mapping[str, Role]], Source], roles: Mapping[str, Role], mapping: LogMapping
+) -> Source:
     """Return the judgements in a file or table, from its lines or from its rows of single documents.
 
     `open_with` opens it by roles. Raises InputError if the columns are those of neither.
     """
+    roles = mapping.roles(roles)
+    rows = mapping.roles(rows_of(roles))
     try:
         source = open_with(roles)
-        names: Sequence[str] = source.names
-        if not names or recognised(names, roles):
-            return source
     except InputError:
-        long = long_roles(roles)
-        try:
-            rows = open_with(long)
-        except InputError:
-            rows = None
-        if rows is None:
-            raise
-        return LongTable(rows, roles)
-    return LongTable(open_with(long_roles(roles)), roles) if recognised(names, long_roles(roles)) else source
+        with contextlib.suppress(InputError):
+            return LongTable(open_with(rows), roles)
+        raise
+    if source.names and not recognised(source.names, roles) and recognised(source.names, rows):
+        return LongTable(open_with(rows), roles)
+    return source
 
 
-def long_roles(roles: Mapping[str, Role]) -> dict[str, Role]:
+def rows_of(roles: Mapping[str, Role]) -> dict[str, Role]:
     """Return the roles of the columns of a long table whose judgements have the given roles."""
     others = {role: about for role, about in roles.items() if about.kind not in ("grades", "identity")}
-    keys = {"side": SIDE, "pair": PAIR} if "a" in roles else {"list": LIST}
-    return {**keys, "position": POSITION, "grade": GRADE, **others}
+    keys = ("side", "pair", "position", "grade") if "a" in roles else ("list", "position", "grade")
+    return {**{key: LONG[key] for key in keys}, **others}
 
 
 class LongTable(Source):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 
@@ -11,18 +11,20 @@ from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError, is_frame, is_records
 from dcglearn.logs.columns import checked_columns
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.readers.careful_pass import Rules
+from dcglearn.readers.frames import from_arrays, named
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rating_texts import texts_of_counts
+from dcglearn.readers.read_table import read_pairs
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
     import polars as pl
     from numpy.typing import ArrayLike
 
-    from dcglearn.logs.columns import Columns
+    from dcglearn.readers.mapping import ReadingOptions
     from dcglearn.readers.read_table import Recognised
 
 
@@ -175,25 +177,14 @@ class Preferences(PreferencePairs):
         >>> len(log), log.preferred[0].tolist()
         (3, [1, 1, 0])
         """
-        from dcglearn.readers.frames import from_arrays
         from dcglearn.readers.rated_lists import rated_columns
 
         columns = from_arrays({"list": lists, "rating": ratings, "group": group, "weight": weight, "segment": segment})
-        rules = Rules(n_grades, depth, pad, scale)
-        return cls.of_columns(*rated_columns(columns, rules, equal_groups=equal_groups))
+        mapping = LogMapping(n_grades, depth, pad, scale)
+        return cls.of_columns(*rated_columns(columns, mapping, equal_groups=equal_groups))
 
     @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        n_grades: int | None = None,
-        *,
-        depth: int | None = None,
-        pad: bool = False,
-        scale: Sequence[str] | None = None,
-        winner_words: Mapping[Any, str] | str | None = None,
-        positive: str | None = None,
-    ) -> Self:
+    def from_frame(cls, frame: Any, n_grades: int | None = None, **options: Unpack[ReadingOptions]) -> Self:
         """Build from a table of polars, pandas or any library with Arrow's interchange, a row a judgement.
 
         Columns, and the other parameters, are those of `read_preferences`.
@@ -208,8 +199,7 @@ class Preferences(PreferencePairs):
         >>> log, log.preferred.tolist()
         (Preferences(2 pairs, 1 tie, depth 2, 3 grades), [[2, 1], [0, 2]])
         """
-        rules = Rules(n_grades, depth, pad, scale, winner_words, positive)
-        return cls.of_columns(*read_pair_columns(frame, rules))
+        return cls.of_columns(*read_pairs(frame, LogMapping.of(n_grades, **options)))
 
     @classmethod
     def from_records(
@@ -217,12 +207,7 @@ class Preferences(PreferencePairs):
         records: Iterable[Any],
         columns: Sequence[str] = ("a", "b", "winner"),
         n_grades: int | None = None,
-        *,
-        depth: int | None = None,
-        pad: bool = False,
-        scale: Sequence[str] | None = None,
-        winner_words: Mapping[Any, str] | str | None = None,
-        positive: str | None = None,
+        **options: Unpack[ReadingOptions],
     ) -> Self:
         """Build from dictionaries, whose keys are the columns of `read_preferences`, or from tuples.
 
@@ -232,8 +217,8 @@ class Preferences(PreferencePairs):
             The judgements. A tuple of two lists is a preferred list and another.
         columns : sequence of str
             Names of the values of a tuple.
-        n_grades, depth, pad, scale, winner_words, positive
-            As in `read_preferences`.
+        n_grades, **options
+            As in `read_preferences`: `depth`, `pad`, `scale`, `winner_words`, `positive`, `mapping`.
 
         Raises
         ------
@@ -248,10 +233,7 @@ class Preferences(PreferencePairs):
         >>> log.preferred.tolist(), log.other.tolist()
         ([[2, 0], [2, 1]], [[0, 1], [1, -1]])
         """
-        from dcglearn.readers.frames import named
-
-        rules = Rules(n_grades, depth, pad, scale, winner_words, positive)
-        return cls.of_columns(*read_pair_columns(named(records, columns), rules))
+        return cls.of_columns(*read_pairs(named(records, columns), LogMapping.of(n_grades, **options)))
 
     def to_polars(self) -> pl.DataFrame:
         """Return the log as a table, a row a pair, with the columns that `read_preferences` reads.
@@ -300,14 +282,6 @@ class Preferences(PreferencePairs):
         write_frame(self.to_polars(), path, force=force)
 
 
-def read_pair_columns(log: Any, rules: Rules) -> tuple[Columns, dict[str, int], Recognised]:
-    """Return the columns of a log of preferences, the counts of what was left out, and what was recognised."""
-    from dcglearn.readers.read_table import pair_columns, read_pairs
-
-    table, dropped, recognised = read_pairs(log, rules)
-    return *pair_columns(table, dropped, rules), recognised
-
-
 def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
     """Return the log itself, on a scale of `n_grades` if that is not None, or a log of an array, table or records.
 
@@ -316,7 +290,7 @@ def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
     """
     if not isinstance(log, Preferences):
         if is_frame(log) or is_records(log):
-            return Preferences.of_columns(*read_pair_columns(log, Rules(n_grades)))
+            return Preferences.of_columns(*read_pairs(log, LogMapping(n_grades)))
         if is_path(log) or hasattr(log, "facts"):
             raise InputError(
                 "this needs the whole log in memory, not a path or a log in parts: give what read_preferences returns",

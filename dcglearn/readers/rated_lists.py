@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from dcglearn.foundation.arrays import Floats, Integers
     from dcglearn.logs.columns import Columns
-    from dcglearn.readers.careful_pass import Rules, Table
+    from dcglearn.readers.careful_pass import Table
+    from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.read_table import Recognised
 
 
@@ -34,10 +35,10 @@ BLOCK = 1 << 22
 
 
 def rated_columns(
-    log: Any, rules: Rules, skip_bad: str | os.PathLike[str] | None = None, *, equal_groups: bool = False
+    log: Any, mapping: LogMapping, skip_bad: str | os.PathLike[str] | None = None, *, equal_groups: bool = False
 ) -> tuple[Columns, dict[str, int], Recognised]:
     """Return the pairs that a log of ratings implies; see `read_ratings`."""
-    table, dropped, recognised = read_columns(log, RATING, rules, skip_bad)
+    table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
     name = str(log) if is_path(log) else "the ratings"
     grouped = "group" in table
     if equal_groups and not grouped:
@@ -52,10 +53,10 @@ def rated_columns(
     columns = checked_columns(
         cells.lists[preferred],
         cells.lists[other],
-        n_grades=rules.n_known or int(max(cells.lists.max(), 0)) + 1,
+        n_grades=mapping.n_known or int(max(cells.lists.max(), 0)) + 1,
         weight=weight / np.bincount(cells.outer[group], weight)[cells.outer[group]] if equal_groups else weight,
         rater=cells.groups[group, 0] if grouped else None,
-        grade_names=rules.scale,
+        grade_names=mapping.scale,
         segment=cells.groups[group, 1] if "segment" in table else None,
     )
     if grouped:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from dcglearn.readers.careful_pass import Rules
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.rated_lists import rated_columns
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+
+    from dcglearn.readers.mapping import ReadingOptions
 
 
 def read_ratings(
     path: Any,
     n_grades: int | None = None,
     *,
-    depth: int | None = None,
-    pad: bool = False,
-    scale: Sequence[str] | None = None,
     skip_bad: str | os.PathLike[str] | None = None,
     equal_groups: bool = False,
+    **options: Unpack[ReadingOptions],
 ) -> Preferences:
     """Read a log of rated lists: of every two lists with different ratings, the higher rated is preferred.
 
@@ -33,8 +32,8 @@ def read_ratings(
 
     Parameters
     ----------
-    path, n_grades, depth, pad, scale, skip_bad
-        As in `read_preferences`; tuples are ``(list, rating)``.
+    path, n_grades, skip_bad, **options
+        As in `read_preferences` (`depth`, `pad`, `scale`, `mapping`); tuples are ``(list, rating)``.
     equal_groups : bool
         Scale the weights within each group to sum to 1, so that every user counts the same. Take it if few users gave
         most of the ratings.
@@ -65,5 +64,5 @@ def read_ratings(
     >>> log.preferred.tolist(), log.other.tolist()
     ([[2, 0], [2, 0]], [[0, 0], [0, 2]])
     """
-    rules = Rules(n_grades, depth, pad, scale)
-    return Preferences.of_columns(*rated_columns(path, rules, skip_bad, equal_groups=equal_groups))
+    mapping = LogMapping.of(n_grades, **options)
+    return Preferences.of_columns(*rated_columns(path, mapping, skip_bad, equal_groups=equal_groups))

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dcglearn.foundation.arrays import Grades
-    from dcglearn.readers.careful_pass import Rules, Table
+    from dcglearn.readers.careful_pass import Table
     from dcglearn.readers.line_formats import Source
+    from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.roles import ColumnsByRole, Role
 
 _LOG = logging.getLogger(__name__)
@@ -63,7 +64,7 @@ class Recognised:
 
 
 def read_columns(
-    log: Any, roles: Mapping[str, Role], rules: Rules, skip_bad: str | os.PathLike[str] | None = None
+    log: Any, roles: Mapping[str, Role], mapping: LogMapping, skip_bad: str | os.PathLike[str] | None = None
 ) -> tuple[Table, dict[str, int], Recognised]:
     """Return the columns of a path, data frame or records by role, the counts of what was left out, and the form.
 
@@ -74,27 +75,21 @@ def read_columns(
         raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
     name, open_with = opener_of(log, roles)
     with errors_in(name):
-        source = open_shaped(open_with, roles)
-    table, dropped = columns_of(name, source, rules, skip_bad)
+        source = open_shaped(open_with, roles, mapping)
+    table, dropped = columns_of(name, source, mapping, skip_bad)
     return table, dropped, _recognised(source, table)
 
 
 def read_pairs(
-    log: Any, rules: Rules, skip_bad: str | os.PathLike[str] | None = None
-) -> tuple[Table, dict[str, int], Recognised]:
-    """Return the columns of a log of preferences as they stand, `a` and `b` not exchanged; see `read_columns`."""
-    if rules.positive is None:
-        return read_columns(log, PREFERENCE, rules, skip_bad)
-    roles = {**PREFERENCE, "winner": replace(PREFERENCE["winner"], kind="number")}
-    table, dropped, recognised = read_columns(log, roles, rules, skip_bad)
-    if "strength" in table:
-        raise InputError("positive= takes the strength from the winner's number: drop the column of strengths")
-    table["winner"], table["strength"] = by_sign(table["winner"], rules.positive)
-    return table, dropped, replace(recognised, winners=table["winner"])
+    log: Any, mapping: LogMapping, skip_bad: str | os.PathLike[str] | None = None
+) -> tuple[Columns, dict[str, int], Recognised]:
+    """Return the checked columns of a log of preferences, the counts of what was left out, and the form."""
+    table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
+    return *pair_columns(table, dropped, mapping), recognised
 
 
 def pair_columns(
-    table: Table, dropped: dict[str, int], rules: Rules, reasons: Grades | None = None
+    table: Table, dropped: dict[str, int], mapping: LogMapping, reasons: Grades | None = None
 ) -> tuple[Columns, dict[str, int]]:
     """Return the checked columns of pairs, the preferred lists first; what does not count is left out and counted.
 
@@ -116,9 +111,9 @@ def pair_columns(
     columns = checked_columns(
         np.where(swap[:, None], b, a),
         np.where(swap[:, None], a, b),
-        n_grades=rules.n_grades,
+        n_grades=mapping.n_grades,
         tie=tie if tie.any() else None,
-        grade_names=rules.scale,
+        grade_names=mapping.scale,
         **table,
     )
     if all(texts is not None for texts in ratings):
@@ -137,20 +132,24 @@ def pair_columns(
 
 
 def columns_of(
-    name: str, source: Source, rules: Rules, skip_bad: str | os.PathLike[str] | None = None
+    name: str, source: Source, mapping: LogMapping, skip_bad: str | os.PathLike[str] | None = None
 ) -> tuple[Table, dict[str, int]]:
     """Return the columns of a source by role, and the counts of what was left out; messages call it `name`."""
     from dcglearn.readers.fast_pass import read_fast
     from dcglearn.readers.first_fault import raise_first_fault
 
-    fast = read_fast(source, rules)
+    fast = read_fast(source, mapping)
     if fast is None and skip_bad is None:
-        raise_first_fault(name, source, rules)
-    table, dropped = (fast, {}) if fast is not None else read_carefully(name, source, rules, skip_bad)
+        raise_first_fault(name, source, mapping)
+    table, dropped = (fast, {}) if fast is not None else read_carefully(name, source, mapping, skip_bad)
     how = "in one pass" if fast is not None else "line by line, since something in it is unusual"
     _LOG.info("%s: read as %s %s", name, source.form, how)
     if not source.has("supersedes"):
         table.pop("id", None)
+    if mapping.positive is not None and "winner" in table:
+        if "strength" in table:
+            raise InputError("positive= takes the strength from the winner's number: drop the column of strengths")
+        table["winner"], table["strength"] = by_sign(table["winner"], mapping.positive)
     return table, dropped
 
 

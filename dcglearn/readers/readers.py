@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from dcglearn.foundation.sources import plain_types
-from dcglearn.readers.careful_pass import Rules
 from dcglearn.readers.line_formats import FrameRows, errors_in
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, pair_columns, read_columns, read_pairs
 from dcglearn.readers.roles import PREFERENCE
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dcglearn.foundation.arrays import Grades
+    from dcglearn.readers.mapping import MappingLike, ReadingOptions
 
 
 def read_preferences(
@@ -32,6 +33,7 @@ def read_preferences(
     skip_bad: str | os.PathLike[str] | None = None,
     winner_words: Mapping[Any, str] | str | None = None,
     positive: str | None = None,
+    mapping: MappingLike = None,
 ) -> Preferences:
     """Read a log of side-by-side judgements: a file, a data frame, or a list of dictionaries or tuples.
 
@@ -83,6 +85,9 @@ def read_preferences(
     positive : {"a", "b"}, optional
         The winner is a number whose sign says the side and whose size the strength, as on a scale from -3 to 3; this
         is the side that positive numbers prefer. 0 is a tie.
+    mapping : path or LogMapping, optional
+        A TOML file that holds these options, and the log's own names of columns (``[columns]``); ``dcglearn convert
+        --save-mapping`` writes one. The options that are given beside it count.
 
     Returns
     -------
@@ -112,13 +117,14 @@ def read_preferences(
     >>> log.preferred.tolist()
     [[2, 0], [0, 2]]
     """
-    rules = Rules(n_grades, depth, pad, scale, winner_words, positive)
-    table, dropped, recognised = read_pairs(path, rules, skip_bad)
-    return Preferences.of_columns(*pair_columns(table, dropped, rules), recognised)
+    own = LogMapping.of(
+        n_grades, mapping=mapping, depth=depth, pad=pad, scale=scale, winner_words=winner_words, positive=positive
+    )
+    return Preferences.of_columns(*read_pairs(path, own, skip_bad))
 
 
 def preferences_of(
-    frame: pl.DataFrame, name: str, rules: Rules, first_row: int = 1, reasons: Grades | None = None
+    frame: pl.DataFrame, name: str, mapping: LogMapping, first_row: int = 1, reasons: Grades | None = None
 ) -> Preferences:
     """Return the log in a table that is not empty, a row a judgement, with the columns that `read_preferences` reads.
 
@@ -126,24 +132,21 @@ def preferences_of(
     which rows of a part of a log do not count (`dcglearn.logs.superseded`), where other parts decide it too.
     """
     with errors_in(name):
-        source = FrameRows(plain_types(frame), PREFERENCE, first_row)
-    return Preferences.of_columns(*pair_columns(*columns_of(name, source, rules), rules, reasons))
+        source = FrameRows(plain_types(frame), mapping.roles(PREFERENCE), first_row)
+    return Preferences.of_columns(*pair_columns(*columns_of(name, source, mapping), mapping, reasons))
 
 
 def read_questions(
     path: str | os.PathLike[str],
     n_grades: int | None = None,
-    *,
-    depth: int | None = None,
-    pad: bool = False,
-    scale: Sequence[str] | None = None,
+    **options: Unpack[ReadingOptions],
 ) -> Grades:
     """Read pairs of lists that could be judged, int8 of shape (n, 2, K); a winner, if any, is ignored.
 
     Parameters
     ----------
-    path, n_grades, depth, pad, scale
-        As in `read_preferences`; only `a` and `b` are required.
+    path, n_grades, **options
+        As in `read_preferences` (`depth`, `pad`, `scale`, `mapping`); only `a` and `b` are required.
 
     Raises
     ------
@@ -167,5 +170,5 @@ def read_questions(
     [[[2, 0], [0, 1]]]
     """
     lists = {role: PREFERENCE[role] for role in ("a", "b")}
-    table, *_ = read_columns(path, lists, Rules(n_grades, depth, pad, scale))
+    table, *_ = read_columns(path, lists, LogMapping.of(n_grades, **options))
     return np.stack([table["a"], table["b"]], axis=1)

@@ -64,6 +64,16 @@ RATING = {
 """The columns of a log of ratings."""
 
 
+LONG = {
+    "side": Role("label", ("side", "list", "panel", "which", "system"), required=True),
+    "pair": Role("label", ("pair", "pair_id", "task", "task_id", "comparison", "comparison_id", "judgement_id")),
+    "list": Role("label", ("list_id", "query", "query_id", "qid", "impression", "impression_id"), required=True),
+    "position": Role("label", ("position", "pos", "rank"), required=True),
+    "grade": Role("grade", ("grade", "relevance", "rel", "relevance_grade"), required=True),
+}
+"""The columns of tables with a row for each document: `list` for rated lists, `side` and `pair` for pairs."""
+
+
 def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
     """Return the name of each role's column, recognised in any case; roles without a column are left out.
 

@@ -25,9 +25,10 @@ from dcglearn.rankers.baselines import RidgeRanker
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
-from dcglearn.readers.careful_pass import Rules, read_carefully
+from dcglearn.readers.careful_pass import read_carefully
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.long_tables import open_shaped
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.ratings import read_ratings
 from dcglearn.readers.read_table import columns_of, opener_of
 from dcglearn.readers.readers import read_preferences
@@ -63,8 +64,9 @@ def _log(roles: dict) -> tuple[Callable[[Path], Any], Callable[[Path], Any]]:
     def columns(path: Path, *, careful: bool) -> list:
         name, opener = opener_of(path, roles)
         with errors_in(name):
-            source = open_shaped(opener, roles)
-        table, _ = read_carefully(name, source, Rules(), None) if careful else columns_of(name, source, Rules())
+            source = open_shaped(opener, roles, LogMapping())
+        mapping = LogMapping()
+        table, _ = read_carefully(name, source, mapping, None) if careful else columns_of(name, source, mapping)
         table.pop("id", None)
         texts = ("query", "rater", "group", "supersedes")
         return [

@@ -16,6 +16,7 @@ from dcglearn.parts import parquet_log
 from dcglearn.parts.parquet_log import ParquetLog, n_bytes
 from dcglearn.parts.parquet_pieces import pieces
 from dcglearn.parts.parts import SKETCH, Sketch, sketch_of
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
 from tests.makers import TRUTH, random_log
 
@@ -107,7 +108,7 @@ def test_equal_lists_and_open_questions_are_left_out_and_counted(tmp_path):
 def test_large_row_groups_are_read_in_batches_and_small_files_together(tmp_path):
     log = random_log(3000)
     saved(log, tmp_path, 30)
-    found = pieces(sorted(map(str, tmp_path.glob("*.parquet"))), 1000)
+    found = pieces(sorted(map(str, tmp_path.glob("*.parquet"))), LogMapping(), 1000)
     assert [piece.n for piece in found] == [1000, 1000, 1000]
     assert sum(len(piece.slices) for piece in found) == 30
 

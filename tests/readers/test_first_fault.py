@@ -7,8 +7,8 @@ import pytest
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers import first_fault
-from dcglearn.readers.careful_pass import Rules
 from dcglearn.readers.line_formats import JsonLines, TextLines
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import columns_of
 from dcglearn.readers.roles import PREFERENCE
 
@@ -35,9 +35,9 @@ def log(kind, n=200):
     return ["a,b,winner,rater", *(f"{a},{b},{w},r1" for a, b, w in lists)]
 
 
-def message_of(kind, lines, rules):
+def message_of(kind, lines, mapping):
     try:
-        columns_of("log", kind("\n".join(lines).encode(), PREFERENCE), rules)
+        columns_of("log", kind("\n".join(lines).encode(), PREFERENCE), mapping)
     except InputError as error:
         return str(error)
     return None
@@ -47,14 +47,14 @@ def message_of(kind, lines, rules):
 def test_the_same_line_is_named_in_the_same_words(kind, monkeypatch):
     faults = 0
     for _, damage in DAMAGE:
-        for rules in (Rules(), Rules(n_grades=5, depth=3, pad=True)):
+        for mapping in (LogMapping(), LogMapping(n_grades=5, depth=3, pad=True)):
             lines = log(kind)
             for place in RNG.integers(1, len(lines), 1):
                 lines[place] = damage(lines[place])
             monkeypatch.setattr(first_fault, "LEAST_BYTES", 10**9)
-            expected = message_of(kind, lines, rules)
+            expected = message_of(kind, lines, mapping)
             monkeypatch.setattr(first_fault, "LEAST_BYTES", 0)
-            assert message_of(kind, lines, rules) == expected
+            assert message_of(kind, lines, mapping) == expected
             faults += expected is not None
     assert faults >= 12
 
@@ -62,13 +62,13 @@ def test_the_same_line_is_named_in_the_same_words(kind, monkeypatch):
 def test_winners_that_only_the_whole_log_explains_are_no_fault(monkeypatch):
     monkeypatch.setattr(first_fault, "LEAST_BYTES", 0)
     lines = [json.dumps({"a": [1, 2], "b": [2, 1], "winner": i % 2}) for i in range(300)]
-    assert "say which by --winner-words" in message_of(JsonLines, lines, Rules())
-    assert message_of(JsonLines, [*lines, lines[0].replace('"winner": 0', '"winner": 2')], Rules()) is None
+    assert "say which by --winner-words" in message_of(JsonLines, lines, LogMapping())
+    assert message_of(JsonLines, [*lines, lines[0].replace('"winner": 0', '"winner": 2')], LogMapping()) is None
 
 
 def test_nothing_but_blank_lines_after_a_header(monkeypatch):
     monkeypatch.setattr(first_fault, "LEAST_BYTES", 0)
-    assert "nothing after the header" in message_of(TextLines, ["a,b,winner", *[" "] * 9], Rules())
+    assert "nothing after the header" in message_of(TextLines, ["a,b,winner", *[" "] * 9], LogMapping())
 
 
 def test_few_lines_are_read_carefully(monkeypatch):
@@ -78,5 +78,5 @@ def test_few_lines_are_read_carefully(monkeypatch):
     monkeypatch.setattr(JsonLines, "record", lambda self, item: read.append(item) or record(self, item))
     lines = log(JsonLines, 2000)
     lines[1500] = lines[1500].replace("winner", "winer")
-    assert "line 1501: no 'winner'" in message_of(JsonLines, lines, Rules())
+    assert "line 1501: no 'winner'" in message_of(JsonLines, lines, LogMapping())
     assert len(read) < 400
