@@ -22,7 +22,7 @@ from dcglearn.learning.direct_fit import Curves, Model, log_curves
 from dcglearn.learning.direct_search import fit_from
 from dcglearn.learning.fit_warnings import notes_of, warn_of_contrary_raters, warn_of_descent, warn_of_few_judgements
 from dcglearn.learning.forms import FORMS, FormScore, candidate, cross_validated_forms, form_of, with_gains
-from dcglearn.learning.judgement_costs import HINGE, LIKELIHOOD, SIGMOID
+from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts

@@ -17,7 +17,7 @@ import numpy as np
 
 from dcglearn.learning.curve_kernel import add_in_parameters, fill_points
 from dcglearn.learning.curve_prior import CurvePrior, CurveShape, curve_prior
-from dcglearn.learning.judgement_costs import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
+from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.pair_loss import JudgementSource, LossSums, Points
 from dcglearn.learning.trust_region import Local
 
@@ -250,7 +250,7 @@ def _add_loss(model: Model, thetas: Floats, share: float, points: Points, sums: 
         joint[:, : gains.shape[1], gains.shape[1] : n_curves] += sums.moment.transpose(0, 2, 1)
         joint[:, gains.shape[1] : n_curves, : gains.shape[1]] += sums.moment
         if model.with_errors:
-            bends = sums.bends * moves**2 + of_logits * (1 - 2 * errors)
+            bends = sums.errors_twice * moves**2 + of_logits * (1 - 2 * errors)
             joint[:, -1, :-1] = joint[:, :-1, -1] = (moves[:, None, :] @ sums.crossed)[:, 0]
             joint[:, -1, -1] = bends.sum(axis=1)
     curves = thetas, gains, discounts

@@ -15,7 +15,7 @@ import numpy as np
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.direct_fit import Curves, Model, Objective
-from dcglearn.learning.judgement_costs import SIGMOID
+from dcglearn.learning.judgement_kernel import SIGMOID
 from dcglearn.learning.trust_region import Descents, descend
 
 if TYPE_CHECKING:

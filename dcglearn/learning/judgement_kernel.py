@@ -1,7 +1,9 @@
-"""The compiled loops over judgements: differences of utilities straight from int8 grades, and sums over what changes.
+"""The probability of a verdict and its derivatives, in one function (`verdict`), and compiled sums over judgements.
 
-All formulas of the losses are in `judgement_costs`: what is here is the reading of lists, which NumPy cannot do without
-large temporary arrays. `add_preferences` has the formulas of the simplest judgements too, which most logs hold.
+With ``z = <W, d>`` the utility of a pair's first list minus that of its second, a preference whose strength lies
+between the thresholds low and high has the probability ``P = sigma(z - low) - sigma(z - high)``, and a tie ``sigma(z +
+low) - sigma(z - low)``. A judge with error rate e names the other list instead: ``(1 - e) P(z) + e P(-z)``. Without
+strengths, ties and errors this is Bradley and Terry's ``sigma(z)``, which `_preference` computes faster.
 """
 
 from __future__ import annotations
@@ -11,30 +13,155 @@ import math
 import numpy as np
 
 from dcglearn.foundation.compiled import njit
-from dcglearn.learning.judgement_costs import CURVATURE, TAIL, VALUE
+
+LIKELIHOOD, SIGMOID, HINGE = 0, 1, 2
+"""Losses, see `pair_loss`."""
+
+VALUE, SLOPES, CURVATURE = 0, 1, 2
+"""What is computed: the loss alone, its slopes too, or its second derivatives too."""
+
+TAIL = 40.0
+"""Slopes in z that fall as ``exp(-|z|)`` are left out beyond this |z|, where they are below 1e-17."""
 
 RUN = 120
 """Judgements whose losses and second derivatives are added at once."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def add_preferences(first, second, rater, weight, tables, gains, discounts, errors, order, sums, work):
-    """Add the losses of preferences without strengths, in a log without ties, and their derivatives up to an order.
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
+def _preference(z, e):
+    """Return a preference's log probability and, of its loss, slope and curvature in z, slope in e, and that in both."""
+    fall = math.exp(-min(abs(z), 700.0))
+    ahead = 1.0 / (1.0 + fall)
+    right = ahead if z >= 0.0 else fall * ahead
+    chance = e + (1.0 - 2.0 * e) * right
+    log_chance = math.log(chance) if e > 0.0 else math.log(ahead) + min(z, 0.0)
+    lead, bell = 2.0 * right - 1.0, fall * ahead * ahead / chance
+    slope, of_error = (2.0 * e - 1.0) * bell, lead / chance
+    return log_chance, slope, slope * (slope - lead), of_error, 2.0 * bell + slope * of_error
 
-    `first` and `second` are the lists, shape (n, K) each, `rater` and `weight` have shape (n,) or (1,), and `tables`
-    are the utilities, shape (B, K (L + 1)). Error rates of zero are no variables. `sums` are the losses, (B,), their
-    slopes in the utilities, (B, K (L + 1)), and in the error rates, (B, R), the second derivatives in these, (B, R),
-    and `curved` as in `add_derivatives`, whose last R rows are those of the error rates. `work` is memory of the shapes
-    (R, 2), zero, (L + 1 + K, RUN), (RUN,), (L + 2 + K, RUN) and, of integers, (RUN,).
+
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
+def _sigma(x):
+    """Return the log of sigma(x), sigma(x) and sigma(-x)."""
+    fall = math.exp(-abs(x))
+    large = 1.0 / (1.0 + fall)
+    log = min(x, 0.0) - math.log1p(fall)
+    return (log, large, fall * large) if x >= 0.0 else (log, fall * large, large)
+
+
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
+def _log_interval(upper, lower):
+    """Return ``log(sigma(upper) - sigma(lower))``, its slopes in both, and uu, ll, ul: its second derivatives."""
+    log_above, above, not_above = _sigma(upper)
+    log_not_below, not_below, below = _sigma(-lower)
+    gap = upper - lower
+    near = 1.0 / math.expm1(gap)
+    both = near * (1.0 + near)
+    log = log_above + log_not_below + math.log(-math.expm1(-gap))
+    return log, not_above + near, -below - near, -above * not_above - both, -below * not_below - both, both
+
+
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
+def verdict(z, low, high, tie, e):
+    """Return the log probability of a verdict and, of its loss (minus this), the first and second derivatives.
+
+    The first are those in z, low, high and e, the second those in z and each of z, low, high, e; low and each of low,
+    high, e; high and each of high, e. That in e twice is the square of the slope. A tie has one threshold, `low`.
     """
-    losses, of_tables, of_errors, of_errors_twice, curved = sums
+    if low == 0.0 and high == math.inf and not tie:
+        log, of_z, zz, of_e, ze = _preference(z, e)
+        return log, (of_z, 0.0, 0.0, of_e), (zz, 0.0, 0.0, ze, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if tie:
+        log, up, down, uu, ll, ul = _log_interval(z + low, z - low)
+        return log, (-up - down, down - up, 0.0, 0.0), (
+            -(uu + 2.0 * ul + ll), ll - uu, 0.0, 0.0, 2.0 * ul - uu - ll, 0.0, 0.0, 0.0, 0.0
+        )  # fmt: skip
+    log, up, down, uu, ll, ul = _log_interval(z - low, z - high)
+    if e == 0.0:
+        return log, (-up - down, up, down, 0.0), (
+            -(uu + 2.0 * ul + ll), uu + ul, ul + ll, 0.0, -uu, -ul, 0.0, -ll, 0.0
+        )  # fmt: skip
+    wrong, up_w, down_w, uu_w, ll_w, ul_w = _log_interval(-z - low, -z - high)
+    most = max(log, wrong)
+    total = most + math.log((1.0 - e) * math.exp(log - most) + e * math.exp(wrong - most))
+    share, share_w = math.exp(log - total), math.exp(wrong - total)
+    p, q = (1.0 - e) * share, e * share_w
+    a, b = up + down, -up_w - down_w
+    g_z, g_low, g_high, g_e = p * a + q * b, -p * up - q * up_w, -p * down - q * down_w, share_w - share
+    return total, (-g_z, -g_low, -g_high, -g_e), (
+        g_z * g_z - p * (uu + 2.0 * ul + ll + a * a) - q * (uu_w + 2.0 * ul_w + ll_w + b * b),
+        g_z * g_low + p * (uu + ul + a * up) - q * (uu_w + ul_w - b * up_w),
+        g_z * g_high + p * (ul + ll + a * down) - q * (ul_w + ll_w - b * down_w),
+        g_z * g_e - share_w * b + share * a,
+        g_low * g_low - p * (uu + up * up) - q * (uu_w + up_w * up_w),
+        g_low * g_high - p * (ul + up * down) - q * (ul_w + up_w * down_w),
+        g_low * g_e + share_w * up_w - share * up,
+        g_high * g_high - p * (ll + down * down) - q * (ll_w + down_w * down_w),
+        g_high * g_e + share_w * down_w - share * down,
+    )
+
+
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
+def _cost(kind, z, low, high, tie, e):
+    """Return a judgement's loss of a kind with the derivatives of `verdict`."""
+    if kind == LIKELIHOOD:
+        log, slopes, curvatures = verdict(z, low, high, tie, e)
+        return -log, slopes, curvatures
+    if kind == HINGE:
+        short = max(0.0, low - z)
+        two = 2.0 if short > 0.0 else 0.0
+        return short * short, (-2.0 * short, 2.0 * short, 0.0, 0.0), (two, -two, 0.0, 0.0, two, 0.0, 0.0, 0.0, 0.0)
+    _, right, loss = _sigma(z)
+    slope = -loss * right if abs(z) < TAIL else 0.0
+    return loss, (slope, 0.0, 0.0, 0.0), (slope * (loss - right), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def log_chances(z, error):
+    """Return the log probabilities of preferences of the first list at n differences z; their slopes in z and error."""
+    logs, of_z, of_error = np.empty(len(z)), np.empty(len(z)), np.empty(len(z))
+    for i in range(len(z)):
+        logs[i], slopes, _ = verdict(z[i], 0.0, math.inf, False, error)
+        of_z[i], of_error[i] = -slopes[0], -slopes[3]
+    return logs, of_z, of_error
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def chances(z, threshold, errors):
+    """Return the probabilities of a preference of the first list, a tie and the second list, shape (n, 3).
+
+    `z` and the error rates have shape (n,); `threshold` is that of ties, 0 where there are none.
+    """
+    out = np.empty((len(z), 3))
+    for i in range(len(z)):
+        for side in range(2):
+            out[i, 2 * side] = math.exp(verdict(z[i] if side == 0 else -z[i], threshold, math.inf, False, errors[i])[0])
+        out[i, 1] = math.exp(verdict(z[i], threshold, math.inf, True, 0.0)[0])
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_judgements(judged, points, kind, order, sums, work):
+    """Add the losses of judgements, and their derivatives up to an order.
+
+    `judged` are the lists, shape (n, K) each, level, rater and weight, shape (n,) or (1,); `points` the utilities,
+    shape (B, K (L + 1)), gains with that of -1, discounts, thresholds and error rates. Error rates of zero are no
+    variables. `sums` are the losses, (B,), their slopes in the utilities, (B, K (L + 1)), the thresholds, (B, M + 2),
+    and the error rates, (B, R), the second derivatives in these, (B, R), and those in gains, discounts, thresholds and,
+    as rows only, error rates. `work` is memory of the shapes (R, 2), zero, (L + 1 + K, RUN), (RUN,), (L + 2 + K, RUN)
+    and, of integers, (RUN,).
+    """
+    first, second, level, rater, weight = judged
+    tables, gains, discounts, thresholds, errors = points
+    losses, of_tables, of_thresholds, of_errors, of_errors_twice, curved = sums
     width, depth = gains.shape[1], discounts.shape[1]
-    far, u, bends, bent, judge = work
+    far, u, curvatures, bent, judge = work
     for b in range(len(gains)):
         loss, m = 0.0, np.int64(0)  # for a literal 0, numba would compile twice
+        plain = kind == LIKELIHOOD and thresholds.shape[1] == 3 and thresholds[b, 1] == 0.0
         for i in range(len(first) + 1):
             if m == RUN or (m > 0 and i == len(first)):
-                _add_products(b, u, bends, bent, judge, m, errors.shape[1], curved)
+                _add_products(b, u, curvatures, bent, judge, m, errors.shape[1], curved)
                 m = 0
             if i == len(first):
                 break
@@ -44,40 +171,79 @@ def add_preferences(first, second, rater, weight, tables, gains, discounts, erro
                 z += tables[b, better] - tables[b, worse]
             r = rater[i if len(rater) > 1 else 0]
             v, e = weight[i if len(weight) > 1 else 0], errors[b, r]
-            if z > TAIL or (z < -TAIL and e > 0.0):
+            tie, j, low, high = False, 1, 0.0, math.inf
+            if not plain:
+                j = level[i if len(level) > 1 else 0]
+                tie, j = j == 0, max(j, 1)
+                low, high = thresholds[b, j], thresholds[b, j + 1]
+            if kind == LIKELIHOOD and _is_far(z, low, high, tie, e):
                 far[r, int(z > 0.0)] += v
                 continue
-            log_chance, slope, bend, of_error, across = _preference(z, e)
-            loss -= v * log_chance
-            if order == VALUE:
+            cost, slopes, second_order = _cost(kind, z, low, high, tie, e)
+            loss += v * cost
+            if order == VALUE or (slopes[0] == 0.0 and kind != LIKELIHOOD):
                 continue
-            of_errors[b, r] += v * of_error
+            _add_of_judges(b, j, r, v, slopes, of_thresholds, of_errors)
             if order == CURVATURE:
-                of_errors_twice[b, r] += v * of_error * of_error
-                bends[m], bent[len(u), m], judge[m] = v * bend, v * across, r
+                of_errors_twice[b, r] += v * slopes[3] * slopes[3]
+                curvatures[m], bent[len(u), m], judge[m] = v * second_order[0], v * second_order[3], r
                 for g in range(width):
                     u[g, m] = 0.0
             for k in range(depth):
                 better, worse = np.uint64(first[i, k] + 1), np.uint64(second[i, k] + 1)
-                of_tables[b, np.uint64(k * width) + better] += v * slope
-                of_tables[b, np.uint64(k * width) + worse] -= v * slope
+                of_tables[b, np.uint64(k * width) + better] += v * slopes[0]
+                of_tables[b, np.uint64(k * width) + worse] -= v * slopes[0]
                 if order == CURVATURE:
                     u[better, m] += discounts[b, k]
                     u[worse, m] -= discounts[b, k]
                     u[width + k, m] = gains[b, better] - gains[b, worse]
-            m += int(order == CURVATURE)
+            if order == CURVATURE:
+                if not plain:
+                    _add_with_thresholds(b, j, r, v, second_order, u[:, m], curved)
+                m += 1
         losses[b] += loss
         _add_far(b, far, errors, order, losses, of_errors, of_errors_twice)
 
 
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
+def _is_far(z, low, high, tie, e):
+    """Tell whether a verdict is so clear that only the error rate matters."""
+    return (z > TAIL + low or (z < -TAIL - low and e > 0.0)) and high == math.inf and not tie
+
+
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
+def _add_of_judges(b, j, r, v, slopes, of_thresholds, of_errors):
+    """Add v times the slopes in the thresholds of level j and in the error rate of judge r."""
+    of_thresholds[b, j] += v * slopes[1]
+    of_thresholds[b, j + 1] += v * slopes[2]
+    of_errors[b, r] += v * slopes[3]
+
+
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def _add_products(b, u, bends, bent, judge, m, n_judges, curved):
-    """Add the products of m columns of u, times their bends, and by judge those with the last row of `bent`."""
+def _add_with_thresholds(b, j, r, v, second_order, u, curved):
+    """Add v times the second derivatives that involve the thresholds of level j; `u` are the slopes of z."""
+    low = len(u) + j
+    high, error = low + 1, curved.shape[2] + r
+    _, z_low, z_high, _, low_low, low_high, low_e, high_high, high_e = second_order
+    for x in range(len(u)):
+        curved[b, low, x] += v * z_low * u[x]
+        curved[b, high, x] += v * z_high * u[x]
+    curved[b, low, low] += v * low_low
+    curved[b, low, high] += v * low_high
+    curved[b, high, low] += v * low_high
+    curved[b, high, high] += v * high_high
+    curved[b, error, low] += v * low_e
+    curved[b, error, high] += v * high_e
+
+
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
+def _add_products(b, u, curvatures, bent, judge, m, n_judges, curved):
+    """Add the products of m columns of u, times their curvatures, and by judge those with the last row of `bent`."""
     last = len(u)
     first_judge = curved.shape[1] - n_judges
     for x in range(last):
         for j in range(m):
-            bent[x, j] = bends[j] * u[x, j]
+            bent[x, j] = curvatures[j] * u[x, j]
         for y in range(x + 1):
             curved[b, x, y] += _product(bent, x, u, y, m)
             curved[b, y, x] = curved[b, x, y]
@@ -107,37 +273,43 @@ def _add_far(b, far, errors, order, losses, of_errors, of_errors_twice):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_listed_preferences(first, second, weight, worths, factors, errors, order, sums, work):
-    """Add what `add_preferences` does for one judge and pairs of m lists, given by their numbers, shape (n,) each.
+def add_listed_judgements(judged, values, factors, thresholds, errors, kind, order, sums, work):
+    """Add what `add_judgements` does for pairs of m lists, given by their numbers, shape (n,) each.
 
-    `worths` are the lists' utilities, shape (B, m), and `factors` their slopes in gains and discounts, (B, m, S). The
+    `values` are the lists' utilities, shape (B, m), and `factors` their slopes in gains and discounts, (B, m, S). The
     derivatives in z are added up by list, (B, m) each: the first, those with the error rate, and the second. Of these
-    ``curved``, (B, S, S), holds the products of one list's factors and another's, once for each pair. `work` is
-    memory, zero, of the shapes (1, 2) and (S,).
+    ``curved``, (B, S, S), holds the products of one list's factors and another's, once for each pair. Second
+    derivatives are those of preferences without strengths by one judge. `work` is memory, zero, of the shapes (R, 2)
+    and (S,).
     """
-    losses, of_lists, of_errors, of_errors_twice, across_lists, bends, curved = sums
+    first, second, level, rater, weight = judged
+    losses, of_lists, of_thresholds, of_errors, of_errors_twice, across_lists, curvatures, curved = sums
     far, others = work
-    for b in range(len(worths)):
-        loss, e = 0.0, errors[b, 0]
+    for b in range(len(values)):
+        loss = 0.0
         for p in range(len(first)):
             i, j = np.uint64(first[p]), np.uint64(second[p])
-            z, v = worths[b, i] - worths[b, j], weight[p if len(weight) > 1 else 0]
-            if z > TAIL or (z < -TAIL and e > 0.0):
-                far[0, int(z > 0.0)] += v
+            r, t = rater[p if len(rater) > 1 else 0], level[p if len(level) > 1 else 0]
+            tie, t = t == 0, max(t, 1)
+            z, v, e = values[b, i] - values[b, j], weight[p if len(weight) > 1 else 0], errors[b, r]
+            low, high = thresholds[b, t], thresholds[b, t + 1]
+            if kind == LIKELIHOOD and _is_far(z, low, high, tie, e):
+                far[r, int(z > 0.0)] += v
             else:
-                log_chance, slope, bend, of_error, across = _preference(z, e)
-                loss -= v * log_chance
-                of_errors[b, 0] += v * of_error
-                of_lists[b, i] += v * slope
-                of_lists[b, j] -= v * slope
+                cost, slopes, second_order = _cost(kind, z, low, high, tie, e)
+                loss += v * cost
+                _add_of_judges(b, t, r, v, slopes, of_thresholds, of_errors)
+                of_lists[b, i] += v * slopes[0]
+                of_lists[b, j] -= v * slopes[0]
                 if order == CURVATURE:
-                    of_errors_twice[b, 0] += v * of_error * of_error
-                    across_lists[b, i] += v * across
-                    across_lists[b, j] -= v * across
-                    bends[b, i] += v * bend
-                    bends[b, j] += v * bend
+                    curvature = v * second_order[0]
+                    of_errors_twice[b, 0] += v * slopes[3] * slopes[3]
+                    across_lists[b, i] += v * second_order[3]
+                    across_lists[b, j] -= v * second_order[3]
+                    curvatures[b, i] += curvature
+                    curvatures[b, j] += curvature
                     for x in range(len(others)):
-                        others[x] += v * bend * factors[b, j, x]
+                        others[x] += curvature * factors[b, j, x]
             if p % RUN == RUN - 1 or p == len(first) - 1:
                 losses[b] += loss
                 loss = 0.0
@@ -178,61 +350,6 @@ def add_lists(lists, of_lists, across_lists, bends, factors, moment, crossed, jo
                     joint[b, x, y] += bends[b, i] * factors[b, i, x] * factors[b, i, y]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def add_differences(first, second, tables, out):
-    """Add to `out`, shape (B, n), the utility of each pair's first list minus that of its second at B points.
-
-    `tables` are the utilities with a column for -1, shape (B, K (L + 1)).
-    """
-    width = tables.shape[1] // first.shape[1]
-    for b in range(len(tables)):
-        for i in range(len(first)):
-            z = 0.0
-            for k in range(first.shape[1]):
-                better, worse = np.uint64(k * width + 1 + first[i, k]), np.uint64(k * width + 1 + second[i, k])
-                z += tables[b, better] - tables[b, worse]
-            out[b, i] += z
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def add_derivatives(first, second, gains, discounts, slopes, bends, along, rows, of_tables, curved):
-    """Add derivatives of losses, shape (B, n), to those in utilities, and second ones to those in gains and discounts.
-
-    `first` and `second` are the lists, shape (n, K) each, `slopes` those in z, shape (B, n), `bends` the second
-    derivatives in z, of the same shape or without columns, and `along` those in z and another parameter, (q, B, n). The
-    first are added to `of_tables`, shape (B, K (L + 1)), the second to the first L + 1 + K rows and columns of
-    `curved`, and the others to its `rows`, shape (q, n). Judgements whose derivatives are all zero are passed over.
-    """
-    width, depth = gains.shape[1], discounts.shape[1]
-    u, bent = np.empty((width + depth, RUN)), np.empty((width + depth, RUN))
-    for b in range(len(gains)):
-        for start in range(0, len(first), RUN):
-            m = 0
-            for i in range(start, min(start + RUN, len(first))):
-                bend = bends[b, i] if bends.shape[1] else 0.0
-                if slopes[b, i] == 0.0 and bend == 0.0 and not along[:, b, i].any():
-                    continue
-                u[:width, m] = 0.0
-                for k in range(depth):
-                    better, worse = np.uint64(first[i, k] + 1), np.uint64(second[i, k] + 1)
-                    of_tables[b, np.uint64(k * width) + better] += slopes[b, i]
-                    of_tables[b, np.uint64(k * width) + worse] -= slopes[b, i]
-                    u[better, m] += discounts[b, k]
-                    u[worse, m] -= discounts[b, k]
-                    u[width + k, m] = gains[b, better] - gains[b, worse]
-                if not bends.shape[1]:
-                    continue
-                for x in range(len(u)):
-                    bent[x, m] = bend * u[x, m]
-                    for q in range(len(rows)):
-                        curved[b, rows[q, i], x] += along[q, b, i] * u[x, m]
-                m += 1
-            for x in range(len(u) if m else 0):
-                for y in range(x + 1):
-                    curved[b, x, y] += _product(bent, x, u, y, m)
-                    curved[b, y, x] = curved[b, x, y]
-
-
 @njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}, no_cpython_wrapper=True)
 def _product(one, x, other, y, m):
     """Return the product of two rows over m columns."""
@@ -240,16 +357,3 @@ def _product(one, x, other, y, m):
     for i in range(m):
         total += one[x, i] * other[y, i]
     return total
-
-
-@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def _preference(z, e):
-    """Return a preference's log probability and, of its loss, slope and bend in z, slope in e, and bend in both."""
-    fall = math.exp(-min(abs(z), 700.0))
-    ahead = 1.0 / (1.0 + fall)
-    right = ahead if z >= 0.0 else fall * ahead
-    chance = e + (1.0 - 2.0 * e) * right
-    log_chance = math.log(chance) if e > 0.0 else math.log(ahead) + min(z, 0.0)
-    lead, bell = 2.0 * right - 1.0, fall * ahead * ahead / chance
-    slope, of_error = (2.0 * e - 1.0) * bell, lead / chance
-    return log_chance, slope, slope * (slope - lead), of_error, 2.0 * bell + slope * of_error

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcglearn.foundation.threads import over_chunks
-from dcglearn.learning.judgement_costs import CURVATURE
-from dcglearn.learning.judgement_kernel import add_listed_preferences, add_lists, fill_factors
-from dcglearn.learning.pair_loss import Judgements, LossSums
+from dcglearn.learning.judgement_kernel import CURVATURE, add_listed_judgements, add_lists, fill_factors
+from dcglearn.learning.pair_loss import Judgements, LossSums, read_only
 from dcglearn.logs.unique_rows import list_numbers
 
 if TYPE_CHECKING:
@@ -55,57 +54,27 @@ class ListedJudgements(Judgements):
         return ListedJudgements(*columns)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points, which are likelihoods, with their derivatives; see `Judgements.sums`."""
+        """Return the losses at the points with their derivatives; see `Judgements.sums`."""
         n, m = len(points), len(self.lists)
-        worths, factors = np.empty((n, m)), np.zeros((n, m, points.gains.shape[1] + self.lists.shape[1]))
-        fill_factors(self.lists, points.gains, points.discounts, worths, factors)
+        values, factors = np.empty((n, m)), np.zeros((n, m, points.gains.shape[1] + self.lists.shape[1]))
+        fill_factors(self.lists, points.gains, points.discounts, values, factors)
+        n_thresholds, n_raters, size = points.thresholds.shape[1], points.errors.shape[1], factors.shape[2]
 
-        def part(start: int, stop: int) -> _ListSums:
-            sums = _ListSums.zeros(n, *factors.shape[1:])
-            weight = self.weight[start:stop] if len(self.weight) > 1 else self.weight
-            pairs = *self.numbers[:, start:stop], weight
-            work = np.zeros((1, 2)), np.zeros(factors.shape[2])
-            add_listed_preferences(*pairs, worths, factors, points.errors, order, sums.arrays, work)
+        def part(start: int, stop: int) -> tuple[Floats, ...]:
+            judged = read_only((*self.numbers, self.level, self.rater, self.weight), slice(start, stop))
+            by_list, by_rater = (n, m), (n, n_raters)
+            shapes: list[tuple[int, ...]] = [(n,), by_list, (n, n_thresholds), by_rater, by_rater, by_list, by_list]
+            sums = tuple(map(np.zeros, [*shapes, (n, size, size)]))
+            work = np.zeros((n_raters, 2)), np.zeros(size)
+            add_listed_judgements(judged, values, factors, points.thresholds, points.errors, kind, order, sums, work)
             return sums
 
-        total = reduce(_ListSums.__add__, over_chunks(part, len(self)))
-        return self._of_lists(total, factors, points, order)
-
-    def _of_lists(self, total: _ListSums, factors: Floats, points: Points, order: int) -> LossSums:
-        """Return the sums over judgements from those by list."""
-        n, size, n_thresholds = len(factors), factors.shape[2], points.thresholds.shape[1]
+        totals = reduce(lambda one, other: tuple(map(np.add, one, other)), over_chunks(part, len(self)))
+        loss, of_lists, of_thresholds, of_errors, errors_twice, with_error, curvatures, products = totals
         n_all = size + n_thresholds if order == CURVATURE else 0
-        joint, crossed = np.zeros((n, n_all, n_all)), np.zeros((n, 1, n_all))
+        joint, crossed = np.zeros((n, n_all, n_all)), np.zeros((n, n_raters, n_all))
         moment = np.zeros((n, points.discounts.shape[1], points.gains.shape[1]))
-        add_lists(self.lists, total.lists, total.across, total.bends, factors, moment, crossed, joint)
+        add_lists(self.lists, of_lists, with_error, curvatures, factors, moment, crossed, joint)
         if n_all:
-            joint[:, :size, :size] -= total.products + total.products.transpose(0, 2, 1)
-        of_thresholds = np.zeros((n, n_thresholds))
-        return LossSums(total.loss, moment, of_thresholds, total.errors, joint, crossed, total.errors_twice)
-
-
-@dataclass(frozen=True)
-class _ListSums:
-    """The sums of `add_listed_preferences`; parts add with ``+``."""
-
-    loss: Floats
-    lists: Floats
-    errors: Floats
-    errors_twice: Floats
-    across: Floats
-    bends: Floats
-    products: Floats
-
-    @classmethod
-    def zeros(cls, n: int, m: int, size: int) -> Self:
-        """Return sums over nothing at n points for m lists with so many factors."""
-        shapes: list[tuple[int, ...]] = [(n,), (n, m), (n, 1), (n, 1), (n, m), (n, m), (n, size, size)]
-        return cls(*map(np.zeros, shapes))
-
-    @property
-    def arrays(self) -> tuple[Floats, ...]:
-        """The sums as `add_listed_preferences` takes them."""
-        return self.loss, self.lists, self.errors, self.errors_twice, self.across, self.bends, self.products
-
-    def __add__(self, other: _ListSums) -> _ListSums:
-        return _ListSums(*(getattr(self, x.name) + getattr(other, x.name) for x in fields(self)))
+            joint[:, :size, :size] -= products + products.transpose(0, 2, 1)
+        return LossSums(loss, moment, of_thresholds, of_errors, joint, crossed, errors_twice)

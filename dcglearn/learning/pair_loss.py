@@ -21,19 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from dcglearn.foundation.threads import over_chunks
-from dcglearn.learning.judgement_costs import (
-    CURVATURE,
-    HINGE,
-    LIKELIHOOD,
-    SIGMOID,
-    SLOPES,
-    VALUE,
-    Costs,
-    hinge_costs,
-    sigmoid_costs,
-    verdict_costs,
-)
-from dcglearn.learning.judgement_kernel import RUN, add_derivatives, add_differences, add_preferences
+from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, RUN, SLOPES, VALUE, add_judgements
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,11 +30,7 @@ if TYPE_CHECKING:
 
 
 BLOCK = 1 << 15
-"""Judgements whose losses are in temporary memory at once."""
-
-PLACES = {"low": 0, "high": 1}
-"""Where the thresholds around a judgement stand, from the lower."""
-
+"""Judgements whose losses are added up before they are added to those of others."""
 
 @dataclass(frozen=True)
 class Points:
@@ -132,7 +116,7 @@ class Judgements:
         """
         gains = with_unknown(points.gains)
         tables = points.discounts[:, :, None] * gains[:, None, :]
-        return _sums(self, _Utilities(tables, gains, points.discounts, points.thresholds, points.errors), kind, order)
+        return _sums(self, (tables, gains, points.discounts, points.thresholds, points.errors), kind, order)
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -162,7 +146,7 @@ class LossSums:
     joint : ndarray, shape (B, m, m)
         ``sum v loss'' u u^T`` for the slopes u of z in the L gains and K discounts, and the second derivatives that
         involve the M + 2 thresholds, in this order.
-    crossed, bends : ndarray, shapes (B, R, m) and (B, R)
+    crossed, errors_twice : ndarray, shapes (B, R, m) and (B, R)
         Second derivatives in each error rate and these parameters; in each error rate.
     """
 
@@ -172,7 +156,7 @@ class LossSums:
     errors: Floats
     joint: Floats
     crossed: Floats
-    bends: Floats
+    errors_twice: Floats
 
     def __add__(self, other: LossSums) -> LossSums:
         return LossSums(*(getattr(self, x.name) + getattr(other, x.name) for x in fields(self)))
@@ -187,7 +171,7 @@ def pair_loss(
     SIGMOID or HINGE. The sums have no axis of points; there is no curvature, for want of gains and discounts.
     """
     table = with_unknown(weights[None])
-    at = _Utilities(table, np.zeros(table[:, 0].shape), np.zeros(table[:, :, 0].shape), thresholds[None], errors[None])
+    at = table, np.zeros(table[:, 0].shape), np.zeros(table[:, :, 0].shape), thresholds[None], errors[None]
     sums = _sums(judgements, at, kind, SLOPES)
     return LossSums(*(getattr(sums, x.name)[0] for x in fields(sums)))
 
@@ -199,142 +183,46 @@ def with_unknown(values: Floats) -> Floats:
     return padded
 
 
-@dataclass(frozen=True)
-class _Utilities:
-    """`Points` with their utilities, shape (B, K, L + 1), and gains, shape (B, L + 1), that have a column for -1."""
-
-    tables: Floats
-    gains: Floats
-    discounts: Floats
-    thresholds: Floats
-    errors: Floats
-
-
-def _sums(judgements: Judgements, at: _Utilities, kind: int, order: int) -> LossSums:
-    """Return the sums at points, added up block by block."""
+def _sums(judgements: Judgements, at: tuple[Floats, ...], kind: int, order: int) -> LossSums:
+    """Return the sums at utilities, shape (B, K, L + 1), gains, (B, L + 1), discounts, thresholds and error rates."""
 
     def part(start: int, stop: int) -> LossSums:
-        total = _Totals(at, kind, order)
-        for i in range(start, stop, BLOCK):
-            total.add(judgements, slice(i, min(i + BLOCK, stop)))
-        return total.sums()
+        return _sums_of_chunk(judgements, slice(start, stop), at, kind, order)
 
     n = len(judgements)
     return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)
 
 
-class _Totals:
-    """Sums at B points that grow block by block.
+def _sums_of_chunk(
+    judgements: Judgements, chunk: slice, at: tuple[Floats, ...], kind: int, order: int
+) -> LossSums:
+    """Return the sums over a chunk, added up block by block.
 
-    The second derivatives with gains (and -1), discounts and thresholds are `curved`: the rows are these and the
-    errors. In the columns of the thresholds, only the last rows are filled.
+    In the kernel's second derivatives, only the last rows of the columns of the thresholds are filled.
     """
-
-    def __init__(self, at: _Utilities, kind: int, order: int) -> None:
-        self.at, self.kind, self.order = at, kind, order
-        n, n_errors = at.errors.shape
-        self.n_thresholds, self.size = at.thresholds.shape[1], at.gains.shape[1] + at.discounts.shape[1]
-        sloped, bent = order > VALUE, order == CURVATURE
-        self.loss = np.zeros(n)
-        self.moment = np.zeros((*at.tables.shape[:2], at.tables.shape[2] if sloped else 1))
-        self.of_thresholds = np.zeros((n, self.n_thresholds if sloped else 0))
-        self.of_errors = np.zeros((n, n_errors if sloped else 0))
-        n_columns = self.size + self.n_thresholds
-        self.curved = np.zeros((n, n_columns + n_errors, n_columns) if bent else (n, 0, 0))
-        self.bends = np.zeros((n, n_errors if bent else 0))
-        far, u, products = np.zeros((n_errors, 2)), np.empty((self.size, RUN)), np.empty((self.size + 1, RUN))
-        self.work = far, u, np.empty(RUN), products, np.empty(RUN, np.intp)
-
-    def add(self, judgements: Judgements, block: slice) -> None:
-        """Add a block of judgements."""
-        at = self.at
-        first, second, level, rater, weight = (x[block] if len(x) > 1 else x for x in judgements.arrays)
-        first, second = first.view(), second.view()
-        first.flags.writeable = second.flags.writeable = False  # one compiled kernel serves all
-        of_tables = self.moment.reshape(len(self.loss), -1)
-        tables = at.tables.reshape(len(self.loss), -1)
-        if self.kind == LIKELIHOOD and self.n_thresholds == 3 and not at.thresholds[:, 1].any():
-            judged = first, second, rater, weight
-            sums = self.loss, of_tables, self.of_errors, self.bends, self.curved
-            add_preferences(*judged, tables, at.gains, at.discounts, at.errors, self.order, sums, self.work)
-            return
-        z = np.zeros((len(self.loss), len(first)))
-        add_differences(first, second, tables, z)
-        low = np.maximum(level, 1).astype(np.intp)
-        costs = self._costs(z, level, low, at.errors[:, rater])
-        self.loss += (weight * costs.loss).sum(axis=1)
-        if self.order == VALUE:
-            return
-        v = weight if costs.near is None or len(weight) == 1 else weight[costs.near[1]]
-        slopes = {name: v * slope for name, slope in costs.slopes.items()}
-        bends = {name: v * bend for name, bend in costs.bends.items()} if self.order == CURVATURE else {}
-        rows = {"low": self.size + low, "high": self.size + low + 1, "e": self.size + self.n_thresholds + rater}
-        of_z = {name: costs.whole(bend) for name, bend in bends.items() if name.startswith("z ")}
-        self._add_of_z(first, second, rows, costs.whole(slopes["z"]), of_z)
-        for name, place in PLACES.items():
-            if name in slopes:
-                self.of_thresholds += _binned((low + place,), slopes[name], self.of_thresholds.shape, costs.near)
-        for name, bend in bends.items():
-            one, other = (rows.get(x) for x in name.split())
-            if one is not None and other is not None:
-                cells = ((other, one),) if one is other or name.endswith("e") else ((one, other), (other, one))
-                for cell in cells:
-                    self.curved += _binned(cell, bend, self.curved.shape, costs.near)
-        if costs.of_error is not None:
-            self.of_errors += _binned((rater,), weight * costs.of_error, self.of_errors.shape)
-            if self.order == CURVATURE:
-                self.bends += _binned((rater,), weight * costs.of_error**2, self.bends.shape)
-
-    def _costs(self, z: Floats, level: Grades, low: NDArray[np.intp], error: Floats) -> Costs:
-        thresholds = self.at.thresholds
-        if self.kind == SIGMOID:
-            return sigmoid_costs(z, self.order)
-        if self.kind == HINGE:
-            return hinge_costs(z, thresholds[:, low], self.order)
-        return verdict_costs(z, thresholds[:, low], thresholds[:, low + 1], level == 0, error, self.order)
-
-    def _add_of_z(
-        self, first: Grades, second: Grades, rows: dict[str, NDArray[Any]], slope: Floats, bends: dict[str, Floats]
-    ) -> None:
-        """Add slopes in z, and second derivatives named by z and a variable, which has `rows` unless it is z."""
-        at, (n, n_pairs) = self.at, slope.shape
-        others = [name for name in bends if name != "z z"]
-        places = np.empty((len(others), n_pairs), np.intp)
-        along = np.empty((len(others), n, n_pairs))
-        for q, name in enumerate(others):
-            places[q], along[q] = rows[name[2:]], bends[name]
-        bend = bends.get("z z", np.empty((n, 0)))
-        of_tables = self.moment.reshape(n, -1)
-        add_derivatives(first, second, at.gains, at.discounts, slope, bend, along, places, of_tables, self.curved)
-
-    def sums(self) -> LossSums:
-        """Return the sums, without what belongs to -1."""
-        size, m = self.size, self.curved.shape[2]
-        if m:
-            self.curved[:, :size, size:] = self.curved[:, size:m, :size].transpose(0, 2, 1)
-        known = self.moment[:, :, 1:], self.curved[:, 1:m, 1:], self.curved[:, m:, 1:]
-        moment, joint, crossed = map(np.ascontiguousarray, known)
-        return LossSums(self.loss, moment, self.of_thresholds, self.of_errors, joint, crossed, self.bends)
+    tables, gains, discounts, thresholds, errors = at
+    (n, n_errors), n_thresholds, size = errors.shape, thresholds.shape[1], gains.shape[1] + discounts.shape[1]
+    sloped, m = order > VALUE, size + n_thresholds if order == CURVATURE else 0
+    loss, of_tables = np.zeros(n), np.zeros((n, tables[0].size if sloped else 1))
+    of_thresholds, of_errors = np.zeros((n, sloped * n_thresholds)), np.zeros((n, sloped * n_errors))
+    curved, errors_twice = np.zeros((n, m + n_errors if m else 0, m)), np.zeros((n, n_errors if m else 0))
+    sums = loss, of_tables, of_thresholds, of_errors, errors_twice, curved
+    far, u, products = np.zeros((n_errors, 2)), np.empty((size, RUN)), np.empty((size + 1, RUN))
+    points = tables.reshape(n, -1), gains, discounts, thresholds, errors
+    work = far, u, np.empty(RUN), products, np.empty(RUN, np.intp)
+    for start in range(chunk.start, chunk.stop, BLOCK):
+        block = slice(start, min(start + BLOCK, chunk.stop))
+        add_judgements(read_only(judgements.arrays, block), points, kind, order, sums, work)
+    if m:
+        curved[:, :size, size:] = curved[:, size:m, :size].transpose(0, 2, 1)
+    of_known = of_tables.reshape(*tables.shape[:2], -1)[:, :, 1:] if sloped else np.zeros((*tables.shape[:2], 0))
+    moment, joint, crossed = map(np.ascontiguousarray, (of_known, curved[:, 1:m, 1:], curved[:, m:, 1:]))
+    return LossSums(loss, moment, of_thresholds, of_errors, joint, crossed, errors_twice)
 
 
-def _binned(
-    cells: tuple[NDArray[Any], ...],
-    values: Floats,
-    shape: tuple[int, ...],
-    near: tuple[NDArray[np.intp], NDArray[np.intp]] | None = None,
-) -> Floats:
-    """Return the sums at each point in the cells, shape (n,) or (1,), of arrays of a shape.
-
-    The values have the shape (B, n) or, of the points and judgements `near`, (A,).
-    """
-    if near is None and all(len(cell) == 1 for cell in cells):
-        sums = np.zeros(shape)
-        sums[:, *(cell[0] for cell in cells)] = values.sum(axis=1)
-        return sums
-    if near is None:
-        flat = np.ravel_multi_index((np.arange(shape[0])[:, None], *cells), shape)
-    else:
-        point, pair = near
-        flat = np.ravel_multi_index((point, *(cell[pair] if len(cell) > 1 else cell for cell in cells)), shape)
-    counts = np.bincount(np.broadcast_to(flat, values.shape).ravel(), values.ravel(), int(np.prod(shape)))
-    return counts.astype(np.float64).reshape(shape)
+def read_only(columns: tuple[Any, ...], rows: slice) -> tuple[Any, ...]:
+    """Return rows of the columns of judgements, all read-only, so that one compiled kernel serves all."""
+    views = tuple(x[rows] if len(x) > 1 else x.view() for x in columns)
+    for view in views:
+        view.flags.writeable = False
+    return views

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.judgement_costs import HINGE, LIKELIHOOD, SIGMOID
+from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.listed_judgements import MOST_LISTS, SHARED, ListedJudgements
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.sums_over_parts import JudgementParts

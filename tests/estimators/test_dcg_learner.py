@@ -19,7 +19,7 @@ from dcglearn.learning import verdicts
 from dcglearn.learning.curve_prior import KNEE
 from dcglearn.learning.direct_fit import Model, Objective, family, log_curves
 from dcglearn.learning.direct_search import warm_fit
-from dcglearn.learning.judgement_costs import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
+from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.metric.dcg import DCG, textbook_dcgs

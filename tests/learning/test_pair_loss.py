@@ -2,17 +2,32 @@
 
 from dataclasses import fields
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from dcglearn.foundation import threads as chunks
-from dcglearn.learning.judgement_costs import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE, verdict_costs
+from dcglearn.foundation import threads
+from dcglearn.learning.judgement_kernel import (
+    CURVATURE,
+    HINGE,
+    LIKELIHOOD,
+    SIGMOID,
+    SLOPES,
+    VALUE,
+    chances,
+    log_chances,
+    verdict,
+)
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import Judgements, Points, pair_loss
 from dcglearn.logs.preference_pairs import encode
+
+
+INDEX = np.zeros(1, np.int32)
+"""The only judge."""
 
 
 def probabilities(z, thresholds, error):
@@ -122,12 +137,12 @@ def test_hopeless_pairs_cost_their_distance_where_nobody_errs_and_no_more_than_a
     assert pair_loss(judged, 1e4 * weights, thresholds, np.full(1, 0.1)).loss <= -50 * np.log(0.1) + 1e-9
 
 
-@pytest.mark.parametrize("n", [100, 3 * chunks.CHUNK])
+@pytest.mark.parametrize("n", [100, 3 * threads.CHUNK])
 def test_bytes_do_not_depend_on_threads(n, monkeypatch):
     judged, weights, thresholds = plain(n)
     results = []
-    for threads in (1, 2, 5):
-        monkeypatch.setattr(chunks, "threads", lambda threads=threads: threads)
+    for n_threads in (1, 2, 5):
+        monkeypatch.setattr(threads, "threads", lambda n=n_threads: n)
         sums = pair_loss(judged, weights, thresholds, np.full(1, 0.1))
         results.append((sums.loss, sums.moment.tobytes(), sums.errors.tobytes()))
     assert len(set(results)) == 1
@@ -142,59 +157,92 @@ def test_a_weight_of_two_is_the_pair_twice():
     np.testing.assert_allclose(left.moment, right.moment, atol=1e-9)
 
 
-def along_a_line(z):
-    """Return judgements whose utilities differ by z at one position, and the Points that say so."""
-    first, second = np.ones((len(z), 1), np.int8), np.zeros((len(z), 1), np.int8)
-    return [
-        (
-            Judgements(first[i : i + 1], second[i : i + 1], np.ones(1, np.int8), np.zeros(1, np.int32), np.ones(1)),
-            np.array([[0.0, 1.0]]),
-            np.array([[z[i]]]),
-        )
-        for i in range(len(z))
-    ]
+@numba.njit
+def verdicts(z, low, high, tie, error):
+    """Return the log probability and the derivatives of the loss, shape (13,), of `verdict` at differences z."""
+    logs, derivatives = np.empty(len(z)), np.empty((13, len(z)))
+    for i in range(len(z)):
+        logs[i], slopes, curvatures = verdict(z[i], low, high, tie, error)
+        derivatives[:, i] = slopes + curvatures
+    return logs, derivatives
 
 
-def preference_sums(z, error):
-    """Return loss, slope and bend in z, slope in the error rate, and second derivatives with it, from the kernel."""
-    rows = []
-    for judged, gains, discounts in along_a_line(z):
-        points = Points(gains, discounts, np.array([[0.0, 0.0, np.inf]]), np.full((1, 1), error))
-        sums = judged.sums(points, LIKELIHOOD, CURVATURE)
-        in_z = sums.joint[0, 2, 2], sums.crossed[0, 0, 2]  # the discount's own, whose slope is 1
-        rows.append([sums.loss[0], sums.moment[0, 0, 1], in_z[0], sums.errors[0, 0], sums.bends[0, 0], in_z[1]])
-    return np.array(rows).T
+@pytest.mark.parametrize("error", [0.0, 0.02, 0.1, 0.45, 0.8])
+@pytest.mark.parametrize(
+    ("tie", "low", "high"),
+    [(False, 0.0, np.inf), (False, 0.7, np.inf), (False, 0.7, 1.9), (False, 0.0, 0.4), (True, 0.7, np.inf)],
+)
+def test_derivatives_of_a_verdict_are_finite_differences_of_its_twin(error, tie, low, high):
+    z, h = np.linspace(-6, 6, 13), 1e-5
+
+    def twin_log(z, low, high, error):
+        chance = (expit(z + low) - expit(z - low)) if tie else (expit(z - low) - expit(z - high))
+        wrong = chance if tie else expit(-z - low) - expit(-z - high)
+        return np.log((1 - error) * chance + error * wrong)
+
+    at = [z, low, high, error]
+    logs, derivatives = verdicts(z, low, high, tie, error)
+    np.testing.assert_allclose(logs, twin_log(*at), rtol=1e-9)
+
+    def moved(function, name):
+        up, down = (function(*(x + sign * h * (i == name) for i, x in enumerate(at))) for sign in (1, -1))
+        return (up - down) / (2 * h)
+
+    # a rate of zero is no variable, and a tie has none; without strengths and ties, `low` is no variable
+    fixed = ({3} if error == 0 or tie else set()) | ({1} if low == 0 and high == np.inf else set())
+    for i in set(range(4)) - fixed:
+        np.testing.assert_allclose(derivatives[i], -moved(twin_log, i), rtol=1e-6, atol=1e-7, err_msg=str(i))
+    pairs = [(i, j) for i in range(3) for j in range(i, 4)]
+    for (i, j), value in zip(pairs, derivatives[4:], strict=True):
+        if not {i, j} & fixed:
+            numeric = moved(lambda *at, i=i: verdicts(*at[:3], tie, at[3])[1][i], j)
+            np.testing.assert_allclose(value, numeric, rtol=1e-4, atol=1e-6, err_msg=f"{i} {j}")
 
 
 @pytest.mark.parametrize("error", [0.0, 1e-4, 0.1, 0.45])
 def test_preferences_without_strengths_are_a_case_of_all_verdicts(error):
     z = np.concatenate([np.linspace(-60, 60, 61), [-1e3, -39.9, 39.9, 1e3]])
-    loss, slope, bend, of_error, twice, across = preference_sums(z, error)
-    errors, no = np.full((1, 1), error), np.zeros(1, bool)
-    whole = verdict_costs(z[None], np.zeros((1, 1)), np.full((1, 1), np.inf), no, errors, CURVATURE)
-    np.testing.assert_allclose(loss, whole.loss[0], rtol=1e-12, atol=1e-15)
+    logs, derivatives = verdicts(z, 0.0, np.inf, False, error)
+    expected, general = verdicts(z, 5e-324, np.inf, False, error)  # the least threshold that is not zero
+    np.testing.assert_allclose(logs, expected, rtol=1e-12, atol=1e-15)
     tiny = 1e-15 / error**2 if error else 1e-13  # curvature in e is up to 1 / e^2
-    np.testing.assert_allclose(slope, whole.whole(whole.slopes["z"])[0], rtol=1e-9, atol=tiny)
-    np.testing.assert_allclose(bend, whole.whole(whole.bends["z z"])[0], rtol=1e-9, atol=tiny)
-    if error:
-        np.testing.assert_allclose(across, whole.whole(whole.bends["z e"])[0], rtol=1e-9, atol=tiny)
-        np.testing.assert_allclose(of_error, whole.of_error[0], rtol=1e-9)
-        np.testing.assert_allclose(twice, whole.of_error[0] ** 2, rtol=1e-9)
+    for i in [0, 4] + [3, 7] * (error > 0):
+        np.testing.assert_allclose(derivatives[i], general[i], rtol=1e-9, atol=tiny)
 
 
+def test_chances_are_those_of_verdicts():
+    z, error = np.linspace(-50, 50, 41), np.linspace(0, 0.9, 41)
+    for threshold in (0.0, 0.8):
+        tie, first, second = probabilities(z, np.array([0, threshold, np.inf]), error).T
+        expected = np.column_stack([first, tie, second])
+        np.testing.assert_allclose(chances(z, threshold, error), expected, rtol=1e-9, atol=1e-15)
+    logs, of_z, of_error = log_chances(z, 0.2)
+    np.testing.assert_allclose(logs, np.log(0.2 + 0.6 * expit(z)))
+    np.testing.assert_allclose(of_z, 0.6 * expit(z) * expit(-z) / np.exp(logs))
+    np.testing.assert_allclose(of_error, (1 - 2 * expit(z)) / np.exp(logs))
+
+
+def sums_at(z, low, error):
+    """Return the losses of preferences above a threshold at differences z, and their slopes in z, from the kernel."""
+    rows, one = [], np.ones(1)
+    for x in z:
+        judged = Judgements(np.ones((1, 1), np.int8), np.zeros((1, 1), np.int8), one.astype(np.int8), INDEX, one)
+        points = Points(
+            np.array([[0.0, 1.0]]), np.array([[x]]), np.array([[0.0, low, np.inf]]), np.full((1, 1), error)
+        )
+        sums = judged.sums(points, LIKELIHOOD, CURVATURE)
+        rows.append([sums.loss[0], sums.moment[0, 0, 1]])
+    return np.array(rows).T
+
+
+@pytest.mark.parametrize("low", [0.0, 0.5])
 @pytest.mark.parametrize("error", [0.0, 0.1])
-def test_what_is_left_out_far_away_is_negligible(error):
+def test_what_is_left_out_far_away_is_negligible(error, low):
     z = np.array([-45.0, -41.0, 41.0, 45.0])
-    near = z - 1e-3, z, z + 1e-3
-    whole = [verdict_costs(x[None], *END, np.full((1, 1), error), CURVATURE) for x in near]
-    plain = [preference_sums(x, error) for x in near]
-    for losses, slope in (
-        ([costs.loss[0] for costs in (whole[0], whole[2])], whole[1].whole(whole[1].slopes["z"])[0]),
-        ([plain[0][0], plain[2][0]], plain[1][1]),
-    ):
-        far = slope == 0
-        assert z[far].tolist() == ([41.0, 45.0] if error == 0 else z.tolist())
-        assert np.abs((losses[1] - losses[0])[far] / 2e-3).max() < 1e-12
+    below, at, above = (sums_at(z + step, low, error) for step in (-1e-3, 0, 1e-3))
+    far = at[1] == 0
+    assert z[far].tolist() == ([41.0, 45.0] if error == 0 else z.tolist())
+    assert np.abs((above[0] - below[0])[far] / 2e-3).max() < 1e-12
 
 
 def few_lists(rng, n, n_lists, depth=4, n_grades=3):
@@ -218,9 +266,9 @@ def test_judgements_of_few_lists_have_the_sums_of_the_same_judgements(order, err
     judged, points = few_lists(rng, 500, 20), points_of(rng, 3, error=error)
     listed = ListedJudgements.of(judged)
     plain, by_list = judged.sums(points, LIKELIHOOD, order), listed.sums(points, LIKELIHOOD, order)
-    names = ["loss"] + ["moment", "errors"] * (order > VALUE) + ["joint", "crossed", "bends"] * (order == CURVATURE)
+    names = ["loss"] + ["moment", "errors"] * (order > VALUE) + ["joint", "crossed", "errors_twice"] * (order == CURVATURE)
     for name in names:
-        if error or name not in ("errors", "crossed", "bends"):  # error rates of zero are no variables
+        if error or name not in ("errors", "crossed", "errors_twice"):  # error rates of zero are no variables
             expected = getattr(plain, name)
             np.testing.assert_allclose(getattr(by_list, name), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
@@ -238,17 +286,13 @@ def test_every_other_judgement_of_few_lists_is_that_judgement():
 
 def test_bytes_of_judgements_of_few_lists_do_not_depend_on_threads_or_other_points(monkeypatch):
     rng = np.random.default_rng(2)
-    listed, points = ListedJudgements.of(few_lists(rng, 3 * chunks.CHUNK, 50)), points_of(rng, 3)
+    listed, points = ListedJudgements.of(few_lists(rng, 3 * threads.CHUNK, 50)), points_of(rng, 3)
     results = []
-    for threads in (1, 2, 5):
-        monkeypatch.setattr(chunks, "threads", lambda threads=threads: threads)
+    for n_threads in (1, 2, 5):
+        monkeypatch.setattr(threads, "threads", lambda n=n_threads: n)
         sums = listed.sums(points, LIKELIHOOD, CURVATURE)
         results.append([getattr(sums, x.name).tobytes() for x in fields(sums)])
     assert results[0] == results[1] == results[2]
     alone = listed.sums(Points(*(x[:1].copy() for x in points.arrays)), LIKELIHOOD, CURVATURE)
     for x in fields(alone):
         assert getattr(alone, x.name)[0].tobytes() == getattr(sums, x.name)[0].tobytes()
-
-
-END = np.zeros((1, 1)), np.full((1, 1), np.inf), np.zeros(1, bool)
-"""Thresholds of the only level, and no tie."""
