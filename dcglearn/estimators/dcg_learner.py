@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.estimators.saved_learner import BEYOND, Beyond, SavedLearner
@@ -22,7 +21,7 @@ from dcglearn.learning.direct_fit import Curves, Model, log_curves
 from dcglearn.learning.direct_search import fit_from
 from dcglearn.learning.fit_warnings import notes_of, warn_of_contrary_raters, warn_of_descent, warn_of_few_judgements
 from dcglearn.learning.forms import FORMS, FormScore, candidate, cross_validated_forms, form_of, with_gains
-from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
+from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
@@ -252,10 +251,7 @@ class DCGLearner(PairLearner):
         if LOSSES[self.loss_] != LIKELIHOOD:
             raise InputError(f'loss="{self.loss_}" gives no probabilities; "robust" and "logistic" do')
         z = self.scale_ * self.decision_function(X)
-        ahead, behind = expit(z - self.tie_threshold_), expit(-z - self.tie_threshold_)
-        wrong = self.error_rate_
-        first, second = (1 - wrong) * ahead + wrong * behind, (1 - wrong) * behind + wrong * ahead
-        return np.column_stack([first, np.maximum(1 - first - second, 0.0), second])
+        return chances(z, self.tie_threshold_, np.full(len(z), self.error_rate_))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the fitted learner, without its log, as strict JSON; ``force=False`` refuses an existing file.

@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.judgement_kernel import log_chances
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
@@ -103,17 +104,16 @@ def held_out_values(metric: Metric, train: Preferences, test: Preferences) -> Fl
     weight = weight / weight.sum()
     unit = max(float(np.sqrt(np.average(trained**2, weights=weight))), 1e-12)
 
-    def chances(link: Floats, difference: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the error of the link, and each pair's probability with and without it."""
-        error, sure = LEAST_ERROR + (0.5 - LEAST_ERROR) * expit(link[1]), expit(np.exp(link[0]) * difference / unit)
-        return error, error + (1 - 2 * error) * sure, sure
+    def predicted(link: Floats, difference: Floats) -> tuple[Floats, float, tuple[Floats, Floats, Floats]]:
+        """Return scaled differences, the error rate, and log probabilities with their slopes in both."""
+        z, error = np.exp(link[0]) * difference / unit, LEAST_ERROR + (0.5 - LEAST_ERROR) * float(expit(link[1]))
+        return z, error, log_chances(z, error)
 
     def loss(link: Floats) -> tuple[float, Floats]:
-        error, chance, sure = chances(link, trained)
-        of_slope = (1 - 2 * error) * sure * (1 - sure) * np.exp(link[0]) * trained / unit
-        of_error = (1 - 2 * sure) * (error - LEAST_ERROR) * (1 - expit(link[1]))
-        return -float(weight @ np.log(chance)), -np.array([(of / chance) @ weight for of in (of_slope, of_error)])
+        z, error, (log_chance, of_z, of_error) = predicted(link, trained)
+        of_logit = (error - LEAST_ERROR) * (1 - expit(link[1])) * of_error
+        return -float(weight @ log_chance), -np.array([weight @ (of_z * z), weight @ of_logit])
 
     link = minimize(loss, np.array([0.0, -2.0]), jac=True, method="L-BFGS-B", bounds=[(-10, 10), (-10, 10)]).x
     held_out = metric.score(test.preferred) - metric.score(test.other)
-    return np.stack([right, np.log(chances(link, held_out)[1])])
+    return np.stack([right, predicted(link, held_out)[2][0]])

@@ -29,7 +29,7 @@ RUN = 120
 
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
 def _preference(z, e):
-    """Return a preference's log probability and, of its loss, slope and curvature in z, slope in e, and that in both."""
+    """Return a preference's log probability and, of its loss, slope and curvature in z, slope in e, that in both."""
     fall = math.exp(-min(abs(z), 700.0))
     ahead = 1.0 / (1.0 + fall)
     right = ahead if z >= 0.0 else fall * ahead
@@ -88,16 +88,20 @@ def verdict(z, low, high, tie, e):
     p, q = (1.0 - e) * share, e * share_w
     a, b = up + down, -up_w - down_w
     g_z, g_low, g_high, g_e = p * a + q * b, -p * up - q * up_w, -p * down - q * down_w, share_w - share
-    return total, (-g_z, -g_low, -g_high, -g_e), (
-        g_z * g_z - p * (uu + 2.0 * ul + ll + a * a) - q * (uu_w + 2.0 * ul_w + ll_w + b * b),
-        g_z * g_low + p * (uu + ul + a * up) - q * (uu_w + ul_w - b * up_w),
-        g_z * g_high + p * (ul + ll + a * down) - q * (ul_w + ll_w - b * down_w),
-        g_z * g_e - share_w * b + share * a,
-        g_low * g_low - p * (uu + up * up) - q * (uu_w + up_w * up_w),
-        g_low * g_high - p * (ul + up * down) - q * (ul_w + up_w * down_w),
-        g_low * g_e + share_w * up_w - share * up,
-        g_high * g_high - p * (ll + down * down) - q * (ll_w + down_w * down_w),
-        g_high * g_e + share_w * down_w - share * down,
+    return (
+        total,
+        (-g_z, -g_low, -g_high, -g_e),
+        (
+            g_z * g_z - p * (uu + 2.0 * ul + ll + a * a) - q * (uu_w + 2.0 * ul_w + ll_w + b * b),
+            g_z * g_low + p * (uu + ul + a * up) - q * (uu_w + ul_w - b * up_w),
+            g_z * g_high + p * (ul + ll + a * down) - q * (ul_w + ll_w - b * down_w),
+            g_z * g_e - share_w * b + share * a,
+            g_low * g_low - p * (uu + up * up) - q * (uu_w + up_w * up_w),
+            g_low * g_high - p * (ul + up * down) - q * (ul_w + up_w * down_w),
+            g_low * g_e + share_w * up_w - share * up,
+            g_high * g_high - p * (ll + down * down) - q * (ll_w + down_w * down_w),
+            g_high * g_e + share_w * down_w - share * down,
+        ),
     )
 
 
@@ -165,17 +169,10 @@ def add_judgements(judged, points, kind, order, sums, work):
                 m = 0
             if i == len(first):
                 break
-            z = 0.0
-            for k in range(depth):
-                better, worse = np.uint64(k * width + 1 + first[i, k]), np.uint64(k * width + 1 + second[i, k])
-                z += tables[b, better] - tables[b, worse]
+            z = _difference(first[i], second[i], tables[b], width)
             r = rater[i if len(rater) > 1 else 0]
             v, e = weight[i if len(weight) > 1 else 0], errors[b, r]
-            tie, j, low, high = False, 1, 0.0, math.inf
-            if not plain:
-                j = level[i if len(level) > 1 else 0]
-                tie, j = j == 0, max(j, 1)
-                low, high = thresholds[b, j], thresholds[b, j + 1]
+            tie, j, low, high = _level(level, i, thresholds[b], plain)
             if kind == LIKELIHOOD and _is_far(z, low, high, tie, e):
                 far[r, int(z > 0.0)] += v
                 continue
@@ -203,6 +200,26 @@ def add_judgements(judged, points, kind, order, sums, work):
                 m += 1
         losses[b] += loss
         _add_far(b, far, errors, order, losses, of_errors, of_errors_twice)
+
+
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
+def _difference(first, second, table, width):
+    """Return the utility of the first list minus that of the second, from a table of positions and grades."""
+    z = 0.0
+    for k in range(len(first)):
+        better, worse = np.uint64(k * width + 1 + first[k]), np.uint64(k * width + 1 + second[k])
+        z += table[better] - table[worse]
+    return z
+
+
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
+def _level(level, i, thresholds, plain):
+    """Return whether judgement i is a tie, its level, and the thresholds around it; `plain` if there is one level."""
+    if plain:
+        return False, np.int64(1), 0.0, math.inf
+    j = np.int64(level[i if len(level) > 1 else 0])
+    tie, j = j == 0, max(j, 1)
+    return tie, j, thresholds[j], thresholds[j + 1]
 
 
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
@@ -289,10 +306,9 @@ def add_listed_judgements(judged, values, factors, thresholds, errors, kind, ord
         loss = 0.0
         for p in range(len(first)):
             i, j = np.uint64(first[p]), np.uint64(second[p])
-            r, t = rater[p if len(rater) > 1 else 0], level[p if len(level) > 1 else 0]
-            tie, t = t == 0, max(t, 1)
+            r = rater[p if len(rater) > 1 else 0]
             z, v, e = values[b, i] - values[b, j], weight[p if len(weight) > 1 else 0], errors[b, r]
-            low, high = thresholds[b, t], thresholds[b, t + 1]
+            tie, t, low, high = _level(level, p, thresholds[b], False)
             if kind == LIKELIHOOD and _is_far(z, low, high, tie, e):
                 far[r, int(z > 0.0)] += v
             else:

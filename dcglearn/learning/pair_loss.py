@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 15
 """Judgements whose losses are added up before they are added to those of others."""
 
+
 @dataclass(frozen=True)
 class Points:
     """B models of judges and their metric, at which losses are summed in one pass.
@@ -193,9 +194,7 @@ def _sums(judgements: Judgements, at: tuple[Floats, ...], kind: int, order: int)
     return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)
 
 
-def _sums_of_chunk(
-    judgements: Judgements, chunk: slice, at: tuple[Floats, ...], kind: int, order: int
-) -> LossSums:
+def _sums_of_chunk(judgements: Judgements, chunk: slice, at: tuple[Floats, ...], kind: int, order: int) -> LossSums:
     """Return the sums over a chunk, added up block by block.
 
     In the kernel's second derivatives, only the last rows of the columns of the thresholds are filled.

@@ -14,7 +14,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.logs.unique_rows import unique_rows
 from dcglearn.raters.krippendorff import Alpha, krippendorff_alpha
-from dcglearn.raters.rater_likelihood import Looks, fitted_raters
+from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from dcglearn.readers.preferences import as_preferences
 
 if TYPE_CHECKING:
@@ -229,8 +229,10 @@ def _estimates(
     tie = np.zeros(len(log), bool) if log.tie is None else log.tie
     kept = np.ones(len(log), bool) if learner.tie_threshold_ > 0 else ~tie
     weight = np.ones(len(log)) if log.weight is None else log.weight
-    looks = Looks.of(z[kept], learner.tie_threshold_, tie[kept], way[kept], weight[kept], rater[kept], n_raters)
-    fitted = fitted_raters(looks, level)
+    observations = Observations.of(
+        z[kept], learner.tie_threshold_, tie[kept], way[kept], weight[kept], rater[kept], n_raters
+    )
+    fitted = fitted_raters(observations, level)
     biases = fitted.bias if log.swapped is not None else np.full((n_raters, 3), np.nan)
     return [(Estimate(*e), Estimate(*b)) for e, b in zip(fitted.error.tolist(), biases.tolist(), strict=True)]
 

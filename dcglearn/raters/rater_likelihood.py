@@ -1,9 +1,8 @@
 """Error and position bias of raters by maximum likelihood, given how clear each pair is.
 
-With z the utility of the preferred list minus that of the other, in units of the judges' noise, and t the threshold of
-ties, the probabilities without error and bias are ``A = sigma(z - t)``, ``B = sigma(-z - t)``, and ``1 - A - B`` for a
-tie.
-A rater with error rate e names the preferred list with ``p = (1 - e) A + e B``, the other with ``q = (1 - e) B + e A``.
+`judgement_kernel.chances` are the probabilities without error and bias: A of the preferred list, B of the other, and 1
+- A - B of a tie. A rater with error rate e names the preferred list with ``p = (1 - e) A + e B``, the other with
+``q = (1 - e) B + e A``.
 The position bias b multiplies the odds of the list shown first by ``exp(b)`` (Davidson and Beaver 1977).
 """
 
@@ -16,11 +15,13 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 from scipy.special import expit
 
+from dcglearn.foundation.intervals import normal_quantile
+from dcglearn.learning.judgement_kernel import chances
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dcglearn.foundation.intervals import normal_quantile
-from dcglearn.foundation.arrays import Floats
+    from dcglearn.foundation.arrays import Floats
 
 LOGITS = np.linspace(-9.0, 9.0, 145)
 """Logits of the error rate at which the likelihood is computed; between them it is interpolated."""
@@ -36,14 +37,15 @@ NEWTON_STEPS = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Looks:
+class Observations:
     """Verdicts with what a rater without error and bias would say; an entry a judgement, R raters.
 
-    `ahead` and `behind` are A and B, `tie` tells the ties, `way` is 1 where the preferred list was shown first,
-    -1 where the other was and 0 where this is not known.
+    `ahead`, `tied` and `behind` are A, 1 - A - B and B, `tie` tells the ties, `way` is 1 where the preferred list was
+    shown first, -1 where the other was and 0 where this is not known.
     """
 
     ahead: Floats
+    tied: Floats
     behind: Floats
     tie: NDArray[np.bool_]
     way: Floats
@@ -61,9 +63,10 @@ class Looks:
         weight: Floats,
         rater: NDArray[np.intp],
         n_raters: int,
-    ) -> Looks:
-        """Return the looks at pairs of utility differences z."""
-        return cls(expit(z - threshold), expit(-z - threshold), tie, way, weight, rater, n_raters)
+    ) -> Observations:
+        """Return the observations of pairs of utility differences z."""
+        ahead, tied, behind = np.ascontiguousarray(chances(z, float(threshold), np.zeros(len(z))).T)
+        return cls(ahead, tied, behind, tie, way, weight, rater, n_raters)
 
     def likelihood(self, errors: Floats, biases: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the log likelihood of every rater, its slope and its curvature in the bias, shape (R,) each."""
@@ -71,9 +74,8 @@ class Looks:
         lean = np.where(self.way > 0, grown[self.rater], np.where(self.way < 0, 1 / grown[self.rater], 1.0))
         named = ((1 - e) * self.ahead + e * self.behind) * lean
         other = ((1 - e) * self.behind + e * self.ahead) / lean
-        tied = 1 - self.ahead - self.behind
-        total = named + other + tied
-        chosen = np.where(self.tie, tied, named)
+        total = named + other + self.tied
+        chosen = np.where(self.tie, self.tied, named)
         mean = (named - other) / total
         log = self._summed(np.log(np.maximum(chosen / total, 1e-300)))
         slope = self._summed(self.way / 2 * (np.where(self.tie, 0.0, 1.0) - mean))
@@ -104,16 +106,16 @@ class FittedRaters:
     bias: Floats
 
 
-def fitted_raters(looks: Looks, level: float) -> FittedRaters:
+def fitted_raters(observations: Observations, level: float) -> FittedRaters:
     """Return the error rates and biases of highest likelihood; NaN for raters without a judgement.
 
     The interval of an error holds the rates whose profile likelihood is within the chi-square limit of the best; that
     of a bias comes from the curvature of the likelihood at the best error and bias.
     """
-    n, quantile = looks.n_raters, normal_quantile(level)
+    n, quantile = observations.n_raters, normal_quantile(level)
     biases, profile, paths = np.zeros(n), np.empty((len(LOGITS), n)), np.empty((len(LOGITS), n))
     for i, logit in enumerate(LOGITS):
-        biases, profile[i] = looks.best_biases(np.full(n, expit(logit)), biases)
+        biases, profile[i] = observations.best_biases(np.full(n, expit(logit)), biases)
         paths[i] = biases
     curve = PchipInterpolator(LOGITS, profile)(FINE)
     best = curve.argmax(axis=0)
@@ -121,18 +123,20 @@ def fitted_raters(looks: Looks, level: float) -> FittedRaters:
     ends = np.stack([within.argmax(axis=0), len(FINE) - 1 - within[::-1].argmax(axis=0)])
     rates = np.where(ends == 0, 0.0, np.where(ends == len(FINE) - 1, 1.0, expit(FINE[ends])))
     errors = expit(FINE[best])
-    biases = looks.best_biases(errors, paths[np.abs(LOGITS[:, None] - FINE[best]).argmin(axis=0), np.arange(n)])[0]
-    half = quantile * _standard_errors(looks, FINE[best], biases)
+    biases = observations.best_biases(errors, paths[np.abs(LOGITS[:, None] - FINE[best]).argmin(axis=0), np.arange(n)])[
+        0
+    ]
+    half = quantile * _standard_errors(observations, FINE[best], biases)
     error, bias = np.column_stack([errors, *rates]), np.column_stack([biases, biases - half, biases + half])
-    silent = np.bincount(looks.rater, minlength=n) == 0
+    silent = np.bincount(observations.rater, minlength=n) == 0
     error[silent], bias[silent] = np.nan, np.nan
     return FittedRaters(error, bias)
 
 
-def _standard_errors(looks: Looks, logits: Floats, biases: Floats) -> Floats:
+def _standard_errors(observations: Observations, logits: Floats, biases: Floats) -> Floats:
     """Return the standard error of every bias, the error rate unknown too, shape (R,)."""
     h = 1e-3
-    low, middle, high = (looks.likelihood(expit(logits + step), biases) for step in (-h, 0.0, h))
+    low, middle, high = (observations.likelihood(expit(logits + step), biases) for step in (-h, 0.0, h))
     of_bias = -middle[2]
     of_logit = np.maximum(-(high[0] - 2 * middle[0] + low[0]) / h**2, 0.0)
     mixed = -(high[1] - low[1]) / (2 * h)

@@ -25,7 +25,6 @@ from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import Judgements, Points, pair_loss
 from dcglearn.logs.preference_pairs import encode
 
-
 INDEX = np.zeros(1, np.int32)
 """The only judge."""
 
@@ -227,9 +226,7 @@ def sums_at(z, low, error):
     rows, one = [], np.ones(1)
     for x in z:
         judged = Judgements(np.ones((1, 1), np.int8), np.zeros((1, 1), np.int8), one.astype(np.int8), INDEX, one)
-        points = Points(
-            np.array([[0.0, 1.0]]), np.array([[x]]), np.array([[0.0, low, np.inf]]), np.full((1, 1), error)
-        )
+        points = Points(np.array([[0.0, 1.0]]), np.array([[x]]), np.array([[0.0, low, np.inf]]), np.full((1, 1), error))
         sums = judged.sums(points, LIKELIHOOD, CURVATURE)
         rows.append([sums.loss[0], sums.moment[0, 0, 1]])
     return np.array(rows).T
@@ -266,7 +263,9 @@ def test_judgements_of_few_lists_have_the_sums_of_the_same_judgements(order, err
     judged, points = few_lists(rng, 500, 20), points_of(rng, 3, error=error)
     listed = ListedJudgements.of(judged)
     plain, by_list = judged.sums(points, LIKELIHOOD, order), listed.sums(points, LIKELIHOOD, order)
-    names = ["loss"] + ["moment", "errors"] * (order > VALUE) + ["joint", "crossed", "errors_twice"] * (order == CURVATURE)
+    names = (
+        ["loss"] + ["moment", "errors"] * (order > VALUE) + ["joint", "crossed", "errors_twice"] * (order == CURVATURE)
+    )
     for name in names:
         if error or name not in ("errors", "crossed", "errors_twice"):  # error rates of zero are no variables
             expected = getattr(plain, name)

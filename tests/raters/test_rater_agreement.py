@@ -10,7 +10,7 @@ from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.raters.krippendorff import krippendorff_alpha
 from dcglearn.raters.rater_agreement import rater_agreement, wilson
-from dcglearn.raters.rater_likelihood import Looks, fitted_raters
+from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from dcglearn.readers.preferences import Preferences
 from tests.makers import TRUTH, random_lists
 
@@ -68,7 +68,7 @@ def test_alpha_is_one_zero_or_not_defined():
     assert by_chance.low < 0 < by_chance.high
 
 
-def looks(rng, n_raters, n, errors, biases, tie=0.0):
+def observations(rng, n_raters, n, errors, biases, tie=0.0):
     """Verdicts of raters whose errors and biases are known, the preferred list first in each row."""
     rater = np.repeat(np.arange(n_raters), n)
     z, first_shown = rng.normal(0, 3, len(rater)), rng.random(len(rater)) < 0.5
@@ -79,12 +79,12 @@ def looks(rng, n_raters, n, errors, biases, tie=0.0):
     verdict = (rng.random(len(rater)) > share).sum(axis=0).clip(0, 2)
     turned = verdict == 1
     way = np.where(first_shown, 1.0, -1.0) * np.where(turned, -1, 1)
-    return Looks.of(np.where(turned, -z, z), tie, verdict == 2, way, np.ones(len(z)), rater, n_raters)
+    return Observations.of(np.where(turned, -z, z), tie, verdict == 2, way, np.ones(len(z)), rater, n_raters)
 
 
 def test_slope_and_curvature_of_the_likelihood():
     rng = np.random.default_rng(0)
-    some = looks(rng, 3, 50, np.full(3, 0.1), np.array([0.0, 1.0, -0.5]), tie=0.3)
+    some = observations(rng, 3, 50, np.full(3, 0.1), np.array([0.0, 1.0, -0.5]), tie=0.3)
     errors, biases, h = np.array([0.05, 0.2, 0.4]), np.array([0.3, -0.2, 1.0]), 1e-5
     up, down = (some.likelihood(errors, biases + step) for step in (h, -h))
     _, slope, curvature = some.likelihood(errors, biases)
@@ -96,7 +96,7 @@ def test_slope_and_curvature_of_the_likelihood():
 def test_errors_and_biases_are_recovered_and_their_intervals_hold_their_level(tie):
     rng, n_raters = np.random.default_rng(1), 150
     errors, biases = rng.choice([0.02, 0.1, 0.25], n_raters), rng.choice([-0.8, 0.0, 0.5], n_raters)
-    found = fitted_raters(looks(rng, n_raters, 300, errors, biases, tie), 0.95)
+    found = fitted_raters(observations(rng, n_raters, 300, errors, biases, tie), 0.95)
     for estimates, truth in ((found.error, errors), (found.bias, biases)):
         covered = (estimates[:, 1] <= truth) & (truth <= estimates[:, 2])
         assert 0.89 < covered.mean() < 0.99
@@ -107,11 +107,11 @@ def test_errors_and_biases_are_recovered_and_their_intervals_hold_their_level(ti
 def test_a_rater_who_never_errs_or_always_names_the_first_list():
     z, way = np.full(40, 8.0), np.tile([1.0, -1.0], 20)
     zeros, no_tie = np.zeros(40, np.intp), np.zeros(40, bool)
-    clear = fitted_raters(Looks.of(z, 0.0, no_tie, way, np.ones(40), zeros, 1), 0.95)
+    clear = fitted_raters(Observations.of(z, 0.0, no_tie, way, np.ones(40), zeros, 1), 0.95)
     assert clear.error[0, 1] == 0 and clear.error[0, 2] == pytest.approx(1 - np.exp(-1.9207 / 40), rel=0.02)
-    first = fitted_raters(Looks.of(np.zeros(40), 0.0, no_tie, np.ones(40), np.ones(40), zeros, 1), 0.95)
+    first = fitted_raters(Observations.of(np.zeros(40), 0.0, no_tie, np.ones(40), np.ones(40), zeros, 1), 0.95)
     assert first.bias[0, 1] > 1.5 and np.isfinite(first.bias).all()
-    nobody = fitted_raters(Looks.of(z, 0.0, no_tie, way, np.ones(40), zeros + 1, 2), 0.95)
+    nobody = fitted_raters(Observations.of(z, 0.0, no_tie, way, np.ones(40), zeros + 1, 2), 0.95)
     assert np.isnan(nobody.error[0]).all() and np.isfinite(nobody.error[1]).all()
 
 
