@@ -21,16 +21,13 @@ from dcglearn.foundation.version import __version__
 if TYPE_CHECKING:
     import os
 
-FORMAT = 3
-"""Version of the format and of the parts' fields. Format 2 had CRC-32; in format 1, rankers wrote npz and JSON."""
+FORMAT = 1
+"""Version of the format and of the parts' fields."""
 
 _LENGTH = struct.Struct("<Q")
 _CHECKSUM = hashlib.sha256().digest_size
-_HEADER = re.compile(
-    rb"dcglearn checkpoint (?P<format>\d{1,6})(?: of dcglearn (?P<version>[!-~]{1,40}))?\n"
-    rb"(?:(?P<checksum>[0-9a-f]{64}) (?P<identity>.*)\n)?"
-)
-_RANKERS_FORMAT_1 = re.compile(rb'PK\x03\x04.{26}v\.npy|\{"format": "dcglearn\.checkpoint"', re.DOTALL)
+_WRITER = re.compile(rb"dcglearn checkpoint (\d{1,6}) of (dcglearn [!-~]{1,40})\n")
+_IDENTITY = re.compile(rb"([0-9a-f]{64}) (.*)\n")
 
 
 def write_checkpoint(path: str | os.PathLike[str], identity: dict[str, Any], *parts: bytes) -> int:
@@ -78,21 +75,18 @@ def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], bytes, int]:
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         reason = getattr(error, "strerror", error)
         raise InputError(f"{path}: no checkpoint to resume from ({reason}); start without resume") from error
-    header = _HEADER.match(content)
-    form = int(header["format"]) if header else 1 if _RANKERS_FORMAT_1.match(content) else None
-    if form not in (None, FORMAT):
-        version = header["version"] if header else None
-        writer = f"dcglearn {version.decode()}" if version else "another version of dcglearn"
+    writer = _WRITER.match(content)
+    if writer and int(writer[1]) != FORMAT:
         raise InputError(
-            f"{path} was written by {writer} (checkpoint format {form}; this version reads {FORMAT}): "
-            "resume with that version, or remove the file and start again, without resume"
+            f"{path} was written by {writer[2].decode()} (checkpoint format {int(writer[1])}; this version reads "
+            f"{FORMAT}): resume with that version, or remove the file and start again, without resume"
         )
-    text = header["identity"] if header else None
-    if header is None or text is None or hashlib.sha256(text).hexdigest().encode() != header["checksum"]:
+    identity = _IDENTITY.match(content, writer.end()) if writer else None
+    if identity is None or hashlib.sha256(identity[2]).hexdigest().encode() != identity[1]:
         raise InputError(
             f"{path} is not a dcglearn checkpoint, or is damaged: start again, without resume", see="damaged"
         )
-    return json.loads(text), content, header.end()
+    return json.loads(identity[2]), content, identity.end()
 
 
 def _whole_parts(content: bytes, end: int) -> tuple[list[bytes], int]:

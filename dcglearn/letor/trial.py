@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from dcglearn.letor.folds import Fold
 
 
-FORMAT, VERSION = "dcglearn.letor", 2
-"""Format of a saved trial. Version 1 had no checksum."""
+FORMAT, VERSION = "dcglearn.letor", 1
+"""Format of a saved trial, and its version."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +66,10 @@ class Trial:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Trial:
         """Build from what `to_dict` returns; values of another kind or version are refused."""
-        if values.get("format") != FORMAT or values.get("version") not in (1, VERSION):
-            raise InputError(f'not a result of this version ("format" {values.get("format")!r})')
-        if values["version"] == VERSION and values.get("sha256") != _checksum(values):
+        if (values.get("format"), values.get("version")) != (FORMAT, VERSION):
+            kind = f'"format" {values.get("format")!r}, "version" {values.get("version")!r}'
+            raise InputError(f"not a result of this version, which reads {VERSION} ({kind})")
+        if values.get("sha256") != _checksum(values):
             raise InputError("the result is damaged or was changed: it has another SHA-256")
         try:
             tables = {

@@ -9,6 +9,8 @@ from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_check
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
 
+HEAD = f"dcglearn checkpoint 1 of dcglearn {__version__}\n".encode()
+
 
 def test_parts_come_back_until_one_is_cut_short(tmp_path):
     path = tmp_path / "checkpoint"
@@ -26,17 +28,11 @@ def test_parts_come_back_until_one_is_cut_short(tmp_path):
             b"dcglearn checkpoint 4 of dcglearn 4.5.6\n{}\n",
             "written by dcglearn 4.5.6 (checkpoint format 4; this version",
         ),
-        (b"dcglearn checkpoint 1\n{}\n", "written by another version of dcglearn (checkpoint format 1; this version"),
-        (
-            b'{"format": "dcglearn.checkpoint"}',
-            "written by another version of dcglearn (checkpoint format 1; this version",
-        ),
-        (f"dcglearn checkpoint 3 of dcglearn {__version__}\n".encode(), "is not a dcglearn checkpoint, or is damaged"),
-        (b"dcglearn checkpoint 2\n{}\n", "written by another version of dcglearn (checkpoint format 2; this version"),
-        (b"dcglearn checkpoint 3\n{\n", "is not a dcglearn checkpoint, or is damaged"),
+        (HEAD, "is not a dcglearn checkpoint, or is damaged"),
+        (HEAD + b"{}\n", "is not a dcglearn checkpoint, or is damaged"),
         (b"", "is not a dcglearn checkpoint, or is damaged"),
         (
-            b'dcglearn checkpoint 3\n%s {"C": 2}\n' % hashlib.sha256(b'{"C": 2}').hexdigest().encode(),
+            HEAD + b'%s {"C": 2}\n' % hashlib.sha256(b'{"C": 2}').hexdigest().encode(),
             "of another training: its C is 2, now it is 1; give what it was made with",
         ),
     ],
