@@ -22,7 +22,6 @@ from .foundation.version import __version__ as __version__
 from .joins.interleaving import preferences_from_interleaving as preferences_from_interleaving
 from .joins.join_judgements import join_judgements as join_judgements
 from .joins.join_judgements import preferences_from_runs as preferences_from_runs
-from .learning.next_pairs import suggest_pairs as suggest_pairs
 from .learning.similarity import identifiable_similarity as identifiable_similarity
 from .learning.similarity import similarity as similarity
 from .letor.folds import letor_folds as letor_folds
@@ -83,6 +82,7 @@ from .trust.cross_validation import choose_C as choose_C
 from .trust.cross_validation import ridge_path as ridge_path
 from .trust.held_out import compare_learners as compare_learners
 from .trust.lack_of_fit import lack_of_fit as lack_of_fit
+from .trust.next_pairs import suggest_pairs as suggest_pairs
 from .trust.noise_ceiling import noise_ceiling as noise_ceiling
 from .trust.product_form import position_dependence as position_dependence
 from .trust.segment_test import segment_test as segment_test

@@ -41,8 +41,8 @@ def ask(
     Fill in winner (a, b or tie) and append the lines to the log; lines left open do not count as judgements.
     """
     check_outputs(output, force=force, inputs=[candidates, log])
-    from dcglearn.learning.next_pairs import generated_lists, suggest_pairs
     from dcglearn.readers.readers import read_preferences, read_questions
+    from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 
     judged = None if log is None else read_preferences(log, **reading.parameters)
     if candidates is not None:

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.cli.log_options import describe, left_out, n_pairs
-from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.forms import scores_table
+from dcglearn.learning.fit_qp import fit_qp
+from dcglearn.learning.fits import DirectDescription, DirectFit, QPDescription, QPFit, warn_of
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric_coherence.ranges import Ranges, consistent_ranges
 from dcglearn.parts.parts import PartedLog
@@ -19,6 +18,7 @@ from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.bands import Bands, bootstrap_bands
 from dcglearn.trust.cross_validation import ChosenC, choose_C
+from dcglearn.trust.form_choice import fit_in_form, scores_table
 from dcglearn.trust.held_out import CURRENT, Comparison, compare_dcg
 from dcglearn.trust.lack_of_fit import LackOfFit, lack_of_fit
 
@@ -44,7 +44,7 @@ class Report:
     `seconds` is the time to learn, without reading the log; `raters` is the agreement of raters who judged the same.
     """
 
-    learner: DCGLearner | UtilityLearner
+    learner: DirectFit | QPFit
     dcg: DCG
     factoring: Factoring | None
     log: Preferences | PartedLog
@@ -65,7 +65,7 @@ class Report:
     @property
     def utility(self) -> Utility:
         """The learned worth of every grade at every position."""
-        return self.dcg.utility if isinstance(self.learner, DCGLearner) else self.learner.utility_
+        return self.dcg.utility if isinstance(self.learner, DirectFit) else self.learner.utility
 
     def figure(self) -> Figure:
         """Return a figure of the learned DCG beside the usual one, and of the held-out shares."""
@@ -82,16 +82,17 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain Python values, for programs."""
-        learner, visible = self.learner, self.learner.visible_
+        learner, visible = self.learner, self.learner.visible
+        assert visible is not None
         common = {
             "pairs": n_pairs(self.log),
             "total_weight": self.log.total_weight,
             "depth": self.log.depth,
             "n_grades": self.log.n_grades,
-            "dropped": {**self.log.dropped, **learner.dropped_},
+            "dropped": {**self.log.dropped, **learner.dropped},
             "contradicted": self.contradicted,
-            "objective": learner.objective_,
-            "n_iter": learner.n_iter_,
+            "objective": learner.objective,
+            "n_iter": learner.n_iter,
             "visible": {
                 "rank": visible.rank,
                 "structural_rank": visible.structural_rank,
@@ -112,25 +113,25 @@ class Report:
 
     def _method_dict(self) -> dict[str, Any]:
         learner = self.learner
-        if isinstance(learner, DCGLearner):
+        if isinstance(learner, DirectFit):
             return {
                 "method": "dcg",
-                "loss": learner.loss_,
-                "error_rate": learner.error_rate_,
-                "rater_error": learner.rater_error_,
-                "scale": learner.scale_,
-                "n_effective": learner.n_effective_,
+                "loss": learner.loss,
+                "error_rate": learner.error_rate,
+                "rater_error": learner.rater_error,
+                "scale": learner.scale,
+                "n_effective": learner.n_effective,
                 **_form_dict(learner),
             }
         assert self.factoring is not None
         return {
             "method": "qp",
-            "C": learner.C,
+            "C": learner.description.C,
             "C_path": None if self.chosen is None else _path(self.chosen),
-            "gap": learner.gap_,
+            "gap": learner.gap,
             "explained": self.factoring.explained,
             "sigma2_over_sigma1": self.factoring.ratio,
-            "utility": learner.utility_.to_dict(),
+            "utility": learner.utility.to_dict(),
         }
 
     def __str__(self) -> str:
@@ -139,7 +140,7 @@ class Report:
     def findings(self) -> str:
         """Return the report without the lines of `describe`, which say what was read."""
         known = self.log.dropped
-        lines = left_out({reason: n for reason, n in self.learner.dropped_.items() if known.get(reason) != n})
+        lines = left_out({reason: n for reason, n in self.learner.dropped.items() if known.get(reason) != n})
         if self.contradicted and isinstance(self.log, Preferences):
             share = self.contradicted / self.log.decided.total_weight
             lines.append(f"contradicted: {self.contradicted:g} pairs ({share:.1%}) say the opposite of another pair")
@@ -155,16 +156,16 @@ class Report:
         return "\n".join(lines)
 
     def _method_lines(self) -> list[str]:
-        if isinstance(self.learner, DCGLearner):
+        if isinstance(self.learner, DirectFit):
             return _direct_lines(self.learner)
-        learner, visible = self.learner, self.learner.visible_
+        learner, visible = self.learner, self.learner.visible
         chosen = " (chosen by validation)" if self.chosen is not None else ""
         return [
-            f"solved: QP with C = {learner.C:g}{chosen}, "
-            f"objective {learner.objective_:.6g} after {learner.n_iter_} Newton steps",
-            f"proof: no utility has an objective lower by more than a share of {learner.gap_:.1e} (duality gap)",
+            f"solved: QP with C = {learner.description.C:g}{chosen}, "
+            f"objective {learner.objective:.6g} after {learner.n_iter} Newton steps",
+            f"proof: no utility has an objective lower by more than a share of {learner.gap:.1e} (duality gap)",
             "",
-            f"what the log cannot tell ({visible.rank} of {learner.utility_.weights.size} directions are seen):",
+            f"what the log cannot tell ({visible.rank} of {learner.utility.weights.size} directions are seen):",
             *([f"  - {sentence}" for sentence in visible.sentences] or ["  nothing is hidden"]),
             "",
             str(self.factoring),
@@ -220,7 +221,7 @@ def learn_report(
         train, test = log.split(1 - holdout, seed=seed, by=by)
         with stage("held out"):
             learner, chosen = _fitted(train, method, C, by, seed, parameters, {})
-            reference_C = learner.C if isinstance(learner, UtilityLearner) else C if C != 1.0 else "auto"
+            reference_C = learner.description.C if isinstance(learner, QPFit) else C if C != 1.0 else "auto"
             metrics: dict[str, Any] = {"current": current, "utility": _beyond(learner)}
             comparison = compare_dcg(_dcg(learner)[0], train, test, C=reference_C, seed=seed, **metrics)
         if comparison.below_ceiling:
@@ -233,7 +234,7 @@ def learn_report(
     dcg, factoring = _dcg(learner)
     pairs = log if isinstance(log, Preferences) else None
     banded = None
-    if pairs is not None and bands:
+    if pairs is not None and bands and isinstance(learner, DirectFit):
         with stage("bands"):
             banded = bootstrap_bands(pairs, learner, n_resamples=bands, seed=seed)
     return Report(
@@ -246,69 +247,70 @@ def learn_report(
         held_out_by=by if holdout is not None else None,
         contradicted=pairs.n_contradicted() if pairs is not None else None,
         bands=banded,
-        ranges=consistent_ranges(pairs, n_grades=learner.n_grades) if pairs is not None and ranges else None,
+        ranges=consistent_ranges(pairs, n_grades=learner.description.n_grades)
+        if pairs is not None and ranges
+        else None,
         seconds=time.perf_counter() - began,
     )
 
 
-def agreement_of(log: Preferences | PartedLog, learner: DCGLearner | UtilityLearner) -> RaterAgreement | None:
+def agreement_of(log: Preferences | PartedLog, learner: DirectFit | QPFit) -> RaterAgreement | None:
     """Return how far the raters of a log agree; None where no pair was judged twice and no side is known."""
     if not isinstance(log, Preferences) or (log.rater is None and log.swapped is None):
         return None
     agreement = rater_agreement(log, errors=False)
     if log.swapped is None and not agreement.n_units:
         return None
-    likelihood = isinstance(learner, DCGLearner) and learner.loss_ in ("robust", "logistic")
-    if not likelihood or len(log) > MOST_JUDGED:
+    if not isinstance(learner, DirectFit) or not learner.is_likelihood or len(log) > MOST_JUDGED:
         return agreement
     return rater_agreement(log, learner)
 
 
-def _direct_lines(learner: DCGLearner) -> list[str]:
+def _direct_lines(learner: DirectFit) -> list[str]:
     lines = [
-        f"learned: gains and discounts directly ({learner.loss_} loss, objective {learner.objective_:.4g}; "
-        f"the log counts as {learner.n_effective_:,.0f} independent judgements)"
+        f"learned: gains and discounts directly ({learner.loss} loss, objective {learner.objective:.4g}; "
+        f"the log counts as {learner.n_effective:,.0f} independent judgements)"
     ]
-    if learner.loss_ == "robust":
-        lines.append(f"judges: name the wrong list of a clear pair about {learner.error_rate_:.1%} of the time")
-    worst = sorted(learner.rater_error_.items(), key=lambda item: -item[1])[:3]
-    if worst and worst[0][1] > 2 * learner.error_rate_:
+    if learner.loss == "robust":
+        lines.append(f"judges: name the wrong list of a clear pair about {learner.error_rate:.1%} of the time")
+    worst = sorted(learner.rater_error.items(), key=lambda item: -item[1])[:3]
+    if worst and worst[0][1] > 2 * learner.error_rate:
         lines.append("raters who err most: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))
-    notes = [f"  - {note}" for note in learner.dcg_.notes]
+    notes = [f"  - {note}" for note in learner.dcg.notes]
     return [
         *lines,
         *(["", "what the log cannot tell:", *notes] if notes else []),
         *_form_lines(learner),
         "",
-        learner.dcg_.table(),
+        learner.dcg.table(),
     ]
 
 
-def _beyond(learner: DCGLearner | UtilityLearner) -> ListUtility | None:
+def _beyond(learner: DirectFit | QPFit) -> ListUtility | None:
     """Return the list utility of a learner in another form than the DCG."""
-    return learner.utility_ if isinstance(learner, DCGLearner) and learner.form_ != "dcg" else None
+    return learner.list_utility if isinstance(learner, DirectFit) else None
 
 
-def _form_dict(learner: DCGLearner) -> dict[str, Any]:
+def _form_dict(learner: DirectFit) -> dict[str, Any]:
     """Return the form, its metric and the scores of all forms, unless a DCG was asked for."""
-    if learner.form == "dcg":
+    if learner.description.form == "dcg":
         return {}
-    scores = {form: vars(score) for form, score in learner.form_scores_.items()}
-    return {"form": learner.form_, "list_utility": learner.utility_.to_dict(), "form_scores": scores}
+    scores = {form: vars(score) for form, score in learner.form_scores.items()}
+    return {"form": learner.form, "list_utility": learner.utility.to_dict(), "form_scores": scores}
 
 
-def _form_lines(learner: DCGLearner) -> list[str]:
+def _form_lines(learner: DirectFit) -> list[str]:
     """Return the scores of the forms and, in a form beyond the DCG, its metric."""
-    scores = learner.form_scores_
-    lines = [scores_table(scores, learner.form_)] if scores else []
-    if learner.form_ == "dcg":
+    scores = learner.form_scores
+    lines = [scores_table(scores, learner.form)] if scores else []
+    if learner.form == "dcg":
         return lines
-    return [*lines, "", f"list utility ({learner.form_}):", learner.utility_.table(), "", "the DCG that fits best:"]
+    return [*lines, "", f"list utility ({learner.form}):", learner.utility.table(), "", "the DCG that fits best:"]
 
 
-def _lack_of_fit(log: Preferences, learner: DCGLearner | UtilityLearner, seed: int) -> LackOfFit | None:
+def _lack_of_fit(log: Preferences, learner: DirectFit | QPFit, seed: int) -> LackOfFit | None:
     """Return what a DCG cannot express of a log; None for a learner beyond it, or if too little can be held out."""
-    if not isinstance(learner, DCGLearner) or learner.form != "dcg":
+    if not isinstance(learner, DirectFit) or learner.description.form != "dcg":
         return None
     try:
         return lack_of_fit(log, learner=learner, seed=seed)
@@ -316,9 +318,9 @@ def _lack_of_fit(log: Preferences, learner: DCGLearner | UtilityLearner, seed: i
         return None
 
 
-def _dcg(learner: DCGLearner | UtilityLearner) -> tuple[DCG, Factoring | None]:
-    if isinstance(learner, DCGLearner):
-        return learner.dcg_, None
+def _dcg(learner: DirectFit | QPFit) -> tuple[DCG, Factoring | None]:
+    if isinstance(learner, DirectFit):
+        return learner.dcg, None
     factoring = learner.factor()
     return factoring.dcg, factoring
 
@@ -331,15 +333,19 @@ def _fitted(
     seed: int,
     parameters: dict[str, Any],
     checkpointing: dict[str, Any],
-) -> tuple[DCGLearner | UtilityLearner, ChosenC | None]:
+) -> tuple[DirectFit | QPFit, ChosenC | None]:
     if method == "dcg":
-        return DCGLearner(**parameters).fit(log, **checkpointing), None
-    chosen = None
+        fit = fit_in_form(log, DirectDescription(**parameters), **checkpointing)
+        warn_of(fit)
+        return fit, None
+    chosen, description = None, QPDescription(**parameters)
     if C == "auto" and isinstance(log, Preferences):
         folds_by = "pair" if by == "list" else by
-        chosen = choose_C(log, UtilityLearner(**parameters), by=folds_by, seed=seed)
+        chosen = choose_C(log, description, by=folds_by, seed=seed)
         C = chosen.C
-    return UtilityLearner(**{**parameters, "C": float(C)}).fit(log, **checkpointing), chosen
+    solved = fit_qp(log, replace(description, C=float(C)), **checkpointing)
+    warn_of(solved)
+    return solved, chosen
 
 
 def _path(chosen: ChosenC) -> list[dict[str, float]]:

@@ -2,60 +2,31 @@
 
 from __future__ import annotations
 
-import logging
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.estimators.saved_learner import BEYOND, Beyond, SavedLearner
-from dcglearn.estimators.utility_learner import PairLearner
+from dcglearn.estimators.pair_learner import PairLearner
+from dcglearn.estimators.saved_fit import load_fit, save_fit
 from dcglearn.foundation.files import is_path, read_json_object
-from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.learning.checkpoint import Checkpoint
-from dcglearn.learning.cold_starts import cold_starts, known_starts, log_sharpness
-from dcglearn.learning.direct_fit import Curves, Model, log_curves
-from dcglearn.learning.direct_search import fit_from
-from dcglearn.learning.fit_warnings import notes_of, warn_of_contrary_raters, warn_of_descent, warn_of_few_judgements
-from dcglearn.learning.forms import FORMS, FormScore, candidate, cross_validated_forms, form_of, with_gains
-from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
-from dcglearn.learning.list_utility_fit import parameters_of
-from dcglearn.learning.pair_loss import Judgements
-from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
-from dcglearn.learning.warm_start import WarmStart
+from dcglearn.learning.direct_fit import Curves
+from dcglearn.learning.fits import DirectDescription, DirectFit, FormScore
+from dcglearn.learning.starts import WarmStart
 from dcglearn.metric.dcg import DCG
-from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.reading import read_metric
-from dcglearn.parts.open_log import opened_log
-from dcglearn.parts.parts import PartedLog
-from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.form_test import FittedDCG, p_value
+from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.trust.form_choice import fit_in_form
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.learning.pair_loss import JudgementSource
+    from dcglearn.logs.visibility import Visibility
     from dcglearn.metric.dcg import DCGLike
+    from dcglearn.metric.list_utility import ListUtility
     from dcglearn.parts.open_log import Log
-
-
-_LOG = logging.getLogger(__name__)
-
-REFITS = ("never", "if_worse")
-"""When a warm fit is done again from all starts."""
-
-LEAST_WEIGHT = 0.01
-"""Smallest sum of the weights of a log."""
-
-LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squared_hinge": HINGE}
-"""Losses by name, and the kernel of each."""
 
 
 class DCGLearner(PairLearner):
@@ -121,6 +92,10 @@ class DCGLearner(PairLearner):
         Number of pairs left out, by reason.
     curves_ : Curves
         The fitted metric and judges.
+    metric_ : DCG or ListUtility
+        The DCG or, in another form, the list utility.
+    fit_ : DirectFit
+        All of these in one frozen object.
 
     See Also
     --------
@@ -145,7 +120,24 @@ class DCGLearner(PairLearner):
     True
     """
 
-    _utility: ListUtility | None
+    fit_: DirectFit
+    metric_: DCG | ListUtility
+    dcg_: DCG
+    utility_: ListUtility
+    form_: str
+    form_scores_: Mapping[str, FormScore]
+    scale_: float
+    error_rate_: float
+    rater_error_: dict[str, float]
+    tie_threshold_: float
+    loss_: str
+    objective_: float
+    n_effective_: float
+    n_iter_: int
+    warm_: bool
+    visible_: Visibility
+    dropped_: dict[str, int]
+    curves_: Curves
 
     def __init__(
         self,
@@ -202,42 +194,14 @@ class DCGLearner(PairLearner):
         RuntimeError
             If the cluster is lost.
         """
-        start, beyond = self._starts_of(start)
-        warm = None if start is None else WarmStart.of(start)
-        if refit not in REFITS:
-            raise InputError(f"refit={refit!r} is not one of {', '.join(REFITS)}")
-        with opened_log(X, self.n_grades, engine=engine, memory=memory) as log, one_blas_thread():
-            self.loss_ = "robust" if self.loss == "auto" else self.loss
-            self._check(log, checkpoint)
-            if warm is not None:
-                warm.check_fit((log.n_grades, log.depth), self.loss_)
-            identity = partial(self._identity_from, log, warm, refit)
-            with Checkpoint.optional(checkpoint, resume, identity) as kept:
-                model, judgements, theta = self._fit(log, warm, kept, refit)
-            self.visible_ = log.visible()
-            gains, discounts = self.curves_.gains, self.curves_.discounts
-            self.dcg_ = DCG(gains / gains[-1], discounts / discounts[0], log.grade_names, notes_of(self.visible_))
-            self.form_, self._utility = self.form, None
-            self.form_scores_: dict[str, FormScore] = {}
-            if self.form != "dcg" and isinstance(log, Preferences) and isinstance(judgements, Judgements):
-                share = self.n_effective_ / judgements.total_weight
-                objective, search = self.objective_, (known_starts(model), self.n_starts, self.max_iter)
-                self._fit_form(log, FittedDCG(model, judgements, share, theta, objective, *search), beyond)
-        level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
-        words = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
-        _LOG.log(level, words, self.loss_, self.objective_, self.n_iter_, self.n_effective_)
+        opening: dict[str, Any] = {"engine": engine, "memory": memory, "checkpoint": checkpoint, "resume": resume}
+        self._take(fit_in_form(X, self.description, _warm_start(start), refit=refit, **opening))
         return self
 
     @property
-    def utility_(self) -> ListUtility:
-        """The metric as a `ListUtility`."""
-        check_is_fitted(self)
-        return ListUtility.of_dcg(self.dcg_) if self._utility is None else self._utility
-
-    @property
-    def metric_(self) -> DCG | ListUtility:  # type: ignore[override]
-        """The DCG or, in another form, the list utility."""
-        return self.dcg_ if self._utility is None else self._utility
+    def description(self) -> DirectDescription:
+        """The parameters, frozen."""
+        return DirectDescription(**self.get_params())
 
     def predict_proba(self, X: Preferences | ArrayLike) -> Floats:
         """Return the probabilities that a judge prefers the first list, calls a tie, prefers the second; shape (n, 3).
@@ -248,10 +212,7 @@ class DCGLearner(PairLearner):
             If the loss is not a likelihood, so that verdicts have no probabilities.
         """
         check_is_fitted(self)
-        if LOSSES[self.loss_] != LIKELIHOOD:
-            raise InputError(f'loss="{self.loss_}" gives no probabilities; "robust" and "logistic" do')
-        z = self.scale_ * self.decision_function(X)
-        return chances(z, self.tie_threshold_, np.full(len(z), self.error_rate_))
+        return self.fit_.probabilities(as_preferences(X, self.dcg_.n_grades))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the fitted learner, without its log, as strict JSON; ``force=False`` refuses an existing file.
@@ -264,20 +225,7 @@ class DCGLearner(PairLearner):
             If the file cannot be written, or exists and `force` is false.
         """
         check_is_fitted(self)
-        SavedLearner(
-            parameters={**self.get_params(), "prior": self._prior(self.dcg_.n_grades, self.dcg_.depth)},
-            loss=self.loss_,
-            dcg=self.dcg_,
-            curves=self.curves_,
-            raters=tuple(self.rater_error_),
-            ties=self.tie_threshold_ > 0,
-            objective=self.objective_,
-            n_effective=self.n_effective_,
-            n_iter=self.n_iter_,
-            dropped=self.dropped_,
-            warm=self.warm_,
-            beyond=None if self.form == "dcg" else Beyond(self.form_, self.form_scores_, self._utility),
-        ).save(path, force=force)
+        save_fit(self.fit_, path, force=force)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DCGLearner:
@@ -286,146 +234,17 @@ class DCGLearner(PairLearner):
         Raises
         ------
         InputError
-            If the file is damaged, of another kind, or of a later version; it names the file.
+            If the file is damaged, of another kind, or of another version; it names the file.
         """
-        saved = SavedLearner.load(path)
-        try:
-            learner = cls(**saved.parameters)
-        except TypeError as error:
-            raise InputError(f"{path}: the parameters are not those of a DCGLearner ({error})") from error
-        learner.loss_, learner.dcg_ = saved.loss, saved.dcg
-        learner.objective_, learner.n_effective_ = float(saved.objective), float(saved.n_effective)
-        learner.n_iter_, learner.dropped_, learner.warm_ = saved.n_iter, saved.dropped, saved.warm
-        beyond = saved.beyond or Beyond("dcg", {}, None)
-        learner.form_, learner.form_scores_, learner._utility = beyond.form, beyond.scores, beyond.utility
-        learner._keep(saved.curves, saved.raters, ties=saved.ties)
+        fit = load_fit(path)
+        learner = cls(**vars(fit.description))
+        learner._take(fit)
         return learner
 
-    def _starts_of(self, start: Any) -> tuple[Any, DCGLearner | None]:
-        """Return what the DCG starts from, and the learner that the form starts from, where it has the same form."""
-        if is_path(start) and read_json_object(start).get("format") == f"dcglearn.{BEYOND}":
-            start = type(self).load(start)
-        if getattr(start, "_utility", None) is None:
-            return start, None
-        return start.dcg_, start if start.form_ == self.form else None
 
-    def _check(self, log: Preferences | PartedLog, checkpoint: Any = None) -> None:
-        if self.loss not in ("auto", *LOSSES):
-            raise InputError(f"loss={self.loss!r} is not one of auto, {', '.join(LOSSES)}")
-        if not (np.isfinite(self.ridge) and self.ridge >= 0):
-            raise InputError(f"ridge={self.ridge!r} must be a number of at least 0; 2 is the default")
-        whole_number(self.n_starts, "n_starts", 1)
-        self._check_form(log, checkpoint)
-        if not log.graded:
-            raise InputError("a log of documents has no grades, so no gains: use UtilityLearner")
-        if log.n_grades < 2:
-            raise InputError("the log has one grade only, so there is no gain to learn; give n_grades= or more grades")
-        prior = self._prior(log.n_grades, log.depth)
-        if prior is not None and (prior.n_grades, prior.depth) != (log.n_grades, log.depth):
-            raise InputError(
-                f"prior has {prior.n_grades} grades and {prior.depth} positions, the log has {log.n_grades} and "
-                f"{log.depth}"
-            )
-
-    def _check_form(self, log: Preferences | PartedLog, checkpoint: Any) -> None:
-        if self.form not in (*FORMS, "auto"):
-            raise InputError(f"form={self.form!r} is not one of {', '.join(FORMS)}, auto")
-        if self.form == "dcg":
-            return
-        if isinstance(log, PartedLog) or checkpoint is not None:
-            raise InputError(
-                f'form="{self.form}" needs the log in memory, without checkpoint=; form="dcg" does not', see="whole-log"
-            )
-        if self.form == "auto" and LOSSES.get(self.loss_) != LIKELIHOOD:
-            raise InputError(
-                f'form="auto" compares likelihoods, and loss="{self.loss}" is none: '
-                'give form="dcg", "saturation" or "best", or loss="robust"'
-            )
-
-    def _prior(self, n_grades: int, depth: int) -> DCG | None:
-        """Return the prior as a DCG; one without a depth of its own is as deep as the lists."""
-        return None if self.prior is None else read_metric(self.prior, n_grades, depth, name="prior")
-
-    def _identity_from(self, log: Preferences | PartedLog, warm: WarmStart | None, refit: str) -> dict[str, Any]:
-        """Return what must be equal when a fit from a start is resumed."""
-        identity = self._identity(log, start=str(warm), **({} if warm is None else {"refit": refit}))
-        del identity["form"]  # a checkpoint is that of a DCG
-        return identity
-
-    def _fit(
-        self, log: Preferences | PartedLog, warm: WarmStart | None, kept: Any, refit: str
-    ) -> tuple[Model, JudgementSource, Floats]:
-        """Fit the DCG; return the model, the judgements and the parameters."""
-        kind = LOSSES[self.loss_]
-        verdicts = verdicts_in_parts(log, kind) if isinstance(log, PartedLog) else verdicts_in_memory(log, kind)
-        self.dropped_ = verdicts.dropped
-        with_errors = self.loss_ == "robust"
-        n_raters = len(verdicts.raters) if with_errors else 1
-        judgements = verdicts.judgements(one_rater=n_raters == 1)
-        prior = self._prior(log.n_grades, log.depth)
-        model = Model(
-            depth=log.depth,
-            n_grades=log.n_grades,
-            kind=kind,
-            with_errors=with_errors,
-            n_raters=n_raters,
-            n_levels=verdicts.n_levels,
-            ties=verdicts.has_ties,
-            ridge=float(self.ridge),
-            centre=log_sharpness(verdicts.sample(4096), prior),
-            target=None if prior is None else log_curves(prior.gains, prior.discounts),
-            margins=verdicts.margins,
-        )
-        total = judgements.total_weight
-        self.n_effective_ = min(total, float(verdicts.n_lists()))
-        if total < LEAST_WEIGHT:
-            raise InputError(
-                f"the weights of the log sum to {total:g}, far less than one judgement: multiply all of them by a "
-                "common factor, so that they count judgements"
-            )
-        warn_of_few_judgements(self.n_effective_, model.n_grades - 2 + model.depth, stacklevel=3)
-        raters = tuple(map(str, verdicts.raters)) if n_raters > 1 else ()
-        near = None if warm is None else warm.parameters(model, raters)
-        starts_of = partial(cold_starts, model, verdicts, prior)
-        search: dict[str, Any] = {"n_starts": self.n_starts, "max_iter": self.max_iter, "if_worse": refit == "if_worse"}
-        result, self.warm_ = fit_from(
-            near, starts_of, model, kept.pairs(judgements), self.n_effective_ / total, **search
-        )
-        self._keep(result.curves, raters, ties=model.ties)
-        self.objective_, self.n_iter_ = result.objective, result.n_iter
-        warn_of_descent(result.converged, result.n_iter, stacklevel=3)
-        warn_of_contrary_raters(self.rater_error_, stacklevel=3)
-        return model, judgements, result.theta
-
-    def _fit_form(self, log: Preferences, dcg: FittedDCG, beyond: DCGLearner | None) -> None:
-        """Fit the form, from the DCG or from the learner to start from; or choose it."""
-        raters, start = tuple(self.rater_error_), None
-        if beyond is not None:
-            curves = WarmStart.of(beyond).parameters(dcg.model, raters)[0]
-            start = np.append(curves, parameters_of(beyond.utility_, self.form_))
-        fits = {form: dcg.with_form(form, start) for form in (FORMS[1:] if self.form == "auto" else [self.form])}
-        if self.form == "auto":
-            gains = {form: dcg.objective - result.objective for form, result in fits.items()}
-            scores = with_gains(cross_validated_forms(self, log), gains)
-            best = candidate(scores)
-            if best != "dcg":
-                found = p_value(gains[best], list(fits), dcg, log[log.differing])
-                scores[best] = replace(scores[best], p_value=found)
-            self.form_scores_, self.form_ = scores, form_of(scores)
-        if self.form_ == "dcg":
-            return
-        result = fits[self.form_]
-        self._keep(result.curves, raters, ties=dcg.model.ties)
-        self.objective_, self.n_iter_, self.warm_ = result.objective, result.n_iter, start is not None
-        self._utility = result.utility(self.dcg_.grade_names, self.dcg_.notes)
-        warn_of_descent(result.converged, result.n_iter, stacklevel=3)
-
-    def _keep(self, curves: Curves, raters: Sequence[str], *, ties: bool) -> None:
-        """Set the attributes that follow from the curves; `raters` names several judges."""
-        self.curves_ = curves
-        self.scale_ = curves.sharpness * float(curves.discounts[0])
-        self.error_rate_ = float(curves.errors.mean())
-        self.rater_error_ = (
-            {name: float(error) for name, error in zip(raters, curves.errors, strict=True)} if raters else {}
-        )
-        self.tie_threshold_ = float(curves.thresholds[1]) if ties else 0.0
+def _warm_start(start: Any) -> WarmStart | None:
+    """Return the start that a fitted learner, its file, `Curves`, a DCG or its file stands for."""
+    if start is None or not is_path(start):
+        return None if start is None else WarmStart.of(start)
+    is_metric = read_json_object(start).get("format") == f"dcglearn.{DCG._kind}"
+    return WarmStart.of(DCG.load(start) if is_metric else load_fit(start), f"start {start}")

@@ -1,6 +1,6 @@
 """The most telling pair: unlike what was asked before, and near a tie under the DCG learned so far.
 
-The criterion is that of `dcglearn.learning.next_pairs`, for candidates that are told apart by more than their grades.
+The criterion is that of `dcglearn.trust.next_pairs`, for candidates that are told apart by more than their grades.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.learning.next_pairs import NEAR
 from dcglearn.logs.preference_pairs import encode
+from dcglearn.trust.next_pairs import NEAR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from dcglearn.foundation.validation import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dcglearn.estimators.dcg_learner import DCGLearner
     from dcglearn.judge.verdict_log import Verdict
+    from dcglearn.learning.fits import DirectFit
     from dcglearn.readers.preferences import Preferences
 
 HELD_OUT = 5
@@ -33,7 +33,8 @@ def learning_curve(log: Preferences) -> list[dict[str, Any]]:
     The same pairs are held out whatever n, by a digest of their grades and query, so the curve does not jump as the log
     grows. Each point has n, the share, and Wilson's interval.
     """
-    from dcglearn.estimators.dcg_learner import DCGLearner
+    from dcglearn.learning.fit_direct import fit_direct
+    from dcglearn.learning.fits import DirectDescription
     from dcglearn.raters.rater_agreement import wilson
 
     out = np.array([_is_held_out(log, i) for i in range(len(log))])
@@ -44,7 +45,7 @@ def learning_curve(log: Preferences) -> list[dict[str, Any]]:
     curve = []
     for n in sizes:
         try:
-            dcg = DCGLearner(n_grades=log.n_grades).fit(train[:n]).dcg_
+            dcg = fit_direct(train[:n], DirectDescription(n_grades=log.n_grades)).dcg
         except InputError:
             continue  # the first n are ties, say
         agreement = held_out.agreement(dcg)
@@ -53,11 +54,11 @@ def learning_curve(log: Preferences) -> list[dict[str, Any]]:
     return curve
 
 
-def agreement_between_raters(log: Preferences, learner: DCGLearner) -> dict[str, Any]:
+def agreement_between_raters(log: Preferences, fit: DirectFit) -> dict[str, Any]:
     """Return Krippendorff's alpha with its interval, and error and position bias of each rater by name."""
     from dcglearn.raters.rater_agreement import rater_agreement
 
-    found = rater_agreement(log, learner, level=INTERVAL_LEVEL).to_dict()
+    found = rater_agreement(log, fit, level=INTERVAL_LEVEL).to_dict()
     raters = {row["rater"]: row for row in found["raters"]}
     return {"alpha": found["nominal"], "n_units": found["n_units"], "raters": raters}
 

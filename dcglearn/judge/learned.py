@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from dcglearn.judge.newest import Newest
 from dcglearn.metric.dcg import DCG
 
 if TYPE_CHECKING:
-    from dcglearn.estimators.dcg_learner import DCGLearner
+    from dcglearn.learning.fits import DirectFit
     from dcglearn.readers.preferences import Preferences
     from dcglearn.trust.bands import Bands
 
@@ -24,12 +24,12 @@ RESAMPLES = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class LatestFit:
     """What was learned from a log: of `n` verdicts; `bands` may be of an earlier log, of `n_bands` verdicts."""
 
     dcg: DCG
     n: int = 0
-    learner: DCGLearner | None = None
+    fit: DirectFit | None = None
     log: Preferences | None = None
     bands: Bands | None = None
     n_bands: int = 0
@@ -55,7 +55,7 @@ class Learned:
     """
 
     def __init__(self, n_grades: int, depth: int) -> None:
-        self._first = Fit(DCG.standard(n_grades, depth).normalised())
+        self._first = LatestFit(DCG.standard(n_grades, depth).normalised())
         self.bands_from = max(FEWEST_VERDICTS, FEWEST_A_PARAMETER * (n_grades - 2 + depth))
         self.latest = self._first
         self._fits = Newest("learner", self._learn)
@@ -80,30 +80,30 @@ class Learned:
         self._bands.close()
 
     def _learn(self, log: Preferences | None) -> None:
-        from dcglearn.estimators.dcg_learner import DCGLearner
+        from dcglearn.learning.fit_direct import fit_direct
+        from dcglearn.learning.fits import DirectDescription
 
         if log is None or not len(log.decided):
             self.latest = self._first
             return
-        learner = DCGLearner(n_grades=log.n_grades).fit(log, start=self.latest.learner, refit="if_worse")
-        self.latest = replace(self.latest, dcg=learner.dcg_, n=len(log), learner=learner, log=log)
+        fit = fit_direct(log, DirectDescription(n_grades=log.n_grades), self.latest.fit, refit="if_worse")
+        self.latest = replace(self.latest, dcg=fit.dcg, n=len(log), fit=fit, log=log)
         if len(log) >= self.bands_from:
-            self._bands.give(learner)
+            self._bands.give(fit)
 
-    def _band(self, learner: DCGLearner) -> None:
+    def _band(self, fit: DirectFit) -> None:
         from dcglearn.trust.bands import bootstrap_bands
 
         log = self.latest.log
         if log is None:
             return
-        bands = bootstrap_bands(log, learner, by=unit_of(log), n_resamples=RESAMPLES)
+        bands = bootstrap_bands(log, fit, by=unit_of_bands(log), n_resamples=RESAMPLES)
         self.latest = replace(self.latest, bands=bands, n_bands=len(log))
 
 
-def unit_of(log: Preferences) -> str:
+def unit_of_bands(log: Preferences) -> str:
     """Return what bands are drawn by: raters or queries where there are enough of them, else pairs."""
-    from dcglearn.trust.bands import FEWEST_UNITS
+    from dcglearn.trust.bands import FEWEST_DRAWN
+    from dcglearn.trust.resampling import unit_of
 
-    columns: dict[str, Any] = {"rater": log.rater, "query": log.query}
-    enough = (name for name, values in columns.items() if values is not None and len(set(values)) >= FEWEST_UNITS)
-    return next(enough, "pair")
+    return unit_of(log, fewest=FEWEST_DRAWN, per_list=math.inf)

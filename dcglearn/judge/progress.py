@@ -12,7 +12,7 @@ from dcglearn.judge.details import agreement_between_raters, learning_curve, win
 from dcglearn.judge.newest import Newest
 
 if TYPE_CHECKING:
-    from dcglearn.judge.learned import Fit
+    from dcglearn.judge.learned import LatestFit
     from dcglearn.judge.study import Study
     from dcglearn.judge.verdict_log import Verdict
 
@@ -23,28 +23,28 @@ class Progress:
     def __init__(self, study: Study) -> None:
         self._study = study
         self._details: dict[str, Any] = {}
-        self._of: Fit | None = None
+        self._of: LatestFit | None = None
         self._newest = Newest("details", self._work_out)
 
     def report(self) -> dict[str, Any]:
         """Return what the view of progress shows, as plain values."""
-        study, fit = self._study, self._study.learned.latest
+        study, latest = self._study, self._study.learned.latest
         standing = study.standing()
         n = sum(verdict["winner"] != "open" for verdict in standing)
-        if fit.learner is not None and (self._of is None or self._of.log is not fit.log):
-            self._of = fit
-            self._newest.give(fit)
+        if latest.fit is not None and (self._of is None or self._of.log is not latest.log):
+            self._of = latest
+            self._newest.give(latest)
         systems = study.candidates.systems
         return {
             "verdicts": n,
             "ties": sum(verdict["winner"] == "tie" for verdict in standing),
             "skipped": len(standing) - n,
-            "curves": _curves(fit),
-            "widest": fit.widest,
+            "curves": _curves(latest),
+            "widest": latest.widest,
             "width": study.rules.width,
             "bands_from": study.learned.bands_from,
-            "more": fit.more(study.rules.width, n),
-            "raters": _raters(standing, fit, self._details.get("raters", {})),
+            "more": latest.more(study.rules.width, n),
+            "raters": _raters(standing, latest, self._details.get("raters", {})),
             "alpha": self._details.get("alpha"),
             "n_units": self._details.get("n_units", 0),
             "curve": self._details.get("curve", []),
@@ -62,10 +62,11 @@ class Progress:
 
     def dcg_bytes(self) -> bytes:
         """Return the DCG, fitted cold, in the bytes that ``dcglearn learn`` writes for this log."""
-        from dcglearn.estimators.dcg_learner import DCGLearner
+        from dcglearn.learning.fit_direct import fit_direct
+        from dcglearn.learning.fits import DirectDescription
         from dcglearn.readers.readers import read_preferences
 
-        dcg = DCGLearner().fit(read_preferences(self._study.log.path)).dcg_
+        dcg = fit_direct(read_preferences(self._study.log.path), DirectDescription()).dcg
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "dcg.json"
             dcg.save(path)
@@ -76,21 +77,21 @@ class Progress:
         from dcglearn.metric.dcg import DCG
         from dcglearn.plots import banded_figure
 
-        fit = self._study.learned.latest
-        if fit.learner is None:
+        latest = self._study.learned.latest
+        if latest.fit is None:
             raise InputError("nothing is learned yet; judge a few pairs first")
-        bands = None if fit.bands is None else (fit.bands.gain_band, fit.bands.discount_band)
-        usual = DCG.standard(fit.dcg.n_grades, fit.dcg.depth)
+        bands = None if latest.bands is None else (latest.bands.gain_band, latest.bands.discount_band)
+        usual = DCG.standard(latest.dcg.n_grades, latest.dcg.depth)
         buffer = io.BytesIO()
-        banded_figure(fit.dcg, {"exponential-log2": usual}, bands).savefig(buffer, format="png", dpi=150)
+        banded_figure(latest.dcg, {"exponential-log2": usual}, bands).savefig(buffer, format="png", dpi=150)
         return buffer.getvalue()
 
-    def _work_out(self, fit: Fit) -> None:
-        if fit.log is not None and fit.learner is not None:
-            self._details = {**agreement_between_raters(fit.log, fit.learner), "curve": learning_curve(fit.log)}
+    def _work_out(self, latest: LatestFit) -> None:
+        if latest.log is not None and latest.fit is not None:
+            self._details = {**agreement_between_raters(latest.log, latest.fit), "curve": learning_curve(latest.log)}
 
 
-def _raters(standing: list[Verdict], fit: Fit, known: dict[str, Any]) -> list[dict[str, Any]]:
+def _raters(standing: list[Verdict], latest: LatestFit, known: dict[str, Any]) -> list[dict[str, Any]]:
     """Return counts, error rate and position bias of each rater, as far as they are known."""
     rows = []
     for name in sorted({verdict["rater"] or "" for verdict in standing}):
@@ -101,21 +102,21 @@ def _raters(standing: list[Verdict], fit: Fit, known: dict[str, Any]) -> list[di
     return rows
 
 
-def _curves(fit: Fit) -> dict[str, Any] | None:
+def _curves(latest: LatestFit) -> dict[str, Any] | None:
     """Return gains and discounts with the ends of their bands; None before anything is learned."""
-    if fit.learner is None:
+    if latest.fit is None:
         return None
     curves: dict[str, Any] = {
-        "n": fit.n,
-        "gains": fit.dcg.gains.tolist(),
-        "discounts": fit.dcg.discounts.tolist(),
-        "notes": list(fit.dcg.notes),
+        "n": latest.n,
+        "gains": latest.dcg.gains.tolist(),
+        "discounts": latest.dcg.discounts.tolist(),
+        "notes": list(latest.dcg.notes),
     }
-    if fit.bands is not None:
+    if latest.bands is not None:
         curves["bands"] = {
-            "n": fit.n_bands,
-            "by": fit.bands.by,
-            "gains": fit.bands.gain_band.tolist(),
-            "discounts": fit.bands.discount_band.tolist(),
+            "n": latest.n_bands,
+            "by": latest.bands.by,
+            "gains": latest.bands.gain_band.tolist(),
+            "discounts": latest.bands.discount_band.tolist(),
         }
     return curves

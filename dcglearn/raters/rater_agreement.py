@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation import intervals
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.fit_direct import fit_direct
+from dcglearn.learning.fits import DirectDescription, fit_of
 from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.logs.unique_rows import unique_rows
 from dcglearn.raters.krippendorff import Alpha, krippendorff_alpha
@@ -20,6 +20,7 @@ from dcglearn.readers.preferences import as_preferences
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dcglearn.learning.fits import DirectLearner
     from dcglearn.readers.preferences import Preferences
 
 EVERYBODY = "all"
@@ -131,7 +132,7 @@ class RaterAgreement:
 
 
 def rater_agreement(
-    log: Preferences, learner: DCGLearner | None = None, *, errors: bool = True, level: float = 0.95, seed: int = 0
+    log: Preferences, learner: DirectLearner | None = None, *, errors: bool = True, level: float = 0.95, seed: int = 0
 ) -> RaterAgreement:
     """Measure how far raters agree with each other, with themselves, and with a learned DCG.
 
@@ -213,24 +214,23 @@ def wilson(successes: int, n: int, level: float) -> Estimate:
 
 
 def _estimates(
-    log: Preferences, rater: NDArray[np.intp], n_raters: int, learner: DCGLearner | None, errors: bool, level: float
+    log: Preferences, rater: NDArray[np.intp], n_raters: int, learner: DirectLearner | None, errors: bool, level: float
 ) -> list[tuple[Estimate, Estimate]]:
     """Return error and position bias of every rater."""
     if not errors:
         return [(UNKNOWN, UNKNOWN)] * n_raters
-    if learner is None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on short logs and contrary raters: the table shows them
-            learner = DCGLearner(n_grades=log.n_grades).fit(log)
-    if learner.loss_ not in ("robust", "logistic"):
-        raise InputError(f'the learner has loss="{learner.loss_}", which is no likelihood; fit one with "robust"')
-    z = learner.scale_ * learner.decision_function(log)
+    fit = fit_direct(log, DirectDescription(n_grades=log.n_grades)) if learner is None else fit_of(learner)
+    if fit is None:
+        raise InputError("the learner is not fitted: fit it first, or leave it out")
+    if not fit.is_likelihood:
+        raise InputError(f'the learner has loss="{fit.loss}", which is no likelihood; fit one with "robust"')
+    z = fit.sureness(log)
     way = np.zeros(len(log)) if log.swapped is None else np.where(log.swapped, -1.0, 1.0)
     tie = np.zeros(len(log), bool) if log.tie is None else log.tie
-    kept = np.ones(len(log), bool) if learner.tie_threshold_ > 0 else ~tie
+    kept = np.ones(len(log), bool) if fit.tie_threshold > 0 else ~tie
     weight = np.ones(len(log)) if log.weight is None else log.weight
     observations = Observations.of(
-        z[kept], learner.tie_threshold_, tie[kept], way[kept], weight[kept], rater[kept], n_raters
+        z[kept], fit.tie_threshold, tie[kept], way[kept], weight[kept], rater[kept], n_raters
     )
     fitted = fitted_raters(observations, level)
     biases = fitted.bias if log.swapped is not None else np.full((n_raters, 3), np.nan)

@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.learning.fit_direct import fit_direct
+from dcglearn.learning.fits import DirectDescription, DirectFit, warn_of
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import as_preferences
-from dcglearn.trust.resampling import natural_unit, resampled_weights
+from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.resampling import resampled_weights, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
     from dcglearn.foundation.arrays import Floats
+    from dcglearn.learning.fits import DirectLearner
     from dcglearn.metric.dcg import DCG
     from dcglearn.readers.preferences import Preferences
 
 
 _LOG = logging.getLogger(__name__)
 
-FEWEST_UNITS = 20
+FEWEST_DRAWN = 20
 """With fewer raters, queries or lists than this, bootstrap bands are too narrow."""
 
 
@@ -117,14 +119,14 @@ class Bands:
             for row in self.table()
         ]
         failed = f", {self.failed} could not be learned from" if self.failed else ""
-        rough = "; too few for more than a rough idea" if self.n_units < FEWEST_UNITS else ""
+        rough = "; too few for more than a rough idea" if self.n_units < FEWEST_DRAWN else ""
         drawn = f"({len(self.gains)} bootstrap samples by {self.by}, of {self.n_units}{rough}{failed})"
         return "\n".join([head, *rows, drawn])
 
 
 def bootstrap_bands(
     log: Preferences,
-    learner: DCGLearner | None = None,
+    learner: DirectLearner | None = None,
     *,
     by: str | None = None,
     n_resamples: int = 200,
@@ -191,42 +193,39 @@ def bootstrap_bands(
     if not 0 < level < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1")
     log = as_preferences(log)
-    model = DCGLearner() if learner is None else learner
-    settings = {**model.get_params(), "form": getattr(model, "form_", model.form), "n_grades": log.n_grades}
-    whole = DCGLearner(**settings).fit(log)
-    settings["form"] = whole.form_
-    unit = natural_unit(log) if by is None else by
-    of_sample = partial(_resampled, log, settings, whole if whole.form_ != "dcg" else whole.dcg_)
+    whole = fit_in_form(log, replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades))
+    warn_of(whole)
+    unit = unit_of(log) if by is None else by
+    beyond = whole.form != "dcg"
+    description = replace(whole.description, form=whole.form)
+    of_sample = partial(_resampled, log, description, whole if beyond else whole.dcg)
     samples = resampled_weights(log, unit, n_resamples, seed)
     with closing(_mapped(of_sample, samples, jobs, engine)) as results:
         learned = [metric for metric in counted(results, n_resamples, "bootstrap") if metric is not None]
     _LOG.info("%d bootstrap samples by %s, %d of them left out", n_resamples, unit, n_resamples - len(learned))
     if len(learned) < 2:
         raise InputError(f"all but {len(learned)} of the {n_resamples} samples hold too little to learn from")
-    beyond = whole.form_ != "dcg"
-    further = [parameters_of(metric, whole.form_) for metric in learned if isinstance(metric, ListUtility)]
+    further = [parameters_of(metric, whole.form) for metric in learned if isinstance(metric, ListUtility)]
     return Bands(
-        dcg=whole.utility_.dcg if beyond else whole.dcg_,
+        dcg=whole.utility.dcg if beyond else whole.dcg,
         gains=np.stack([metric.gains for metric in learned]),
         discounts=np.stack([metric.discounts for metric in learned]),
         level=level,
         by=unit,
         n_units=len(np.unique(np.concatenate(log.clusters(unit)))),
         failed=n_resamples - len(learned),
-        utility=whole.utility_ if beyond else None,
+        utility=whole.list_utility,
         further=np.stack(further) if beyond else None,
     )
 
 
 def _resampled(
-    log: Preferences, settings: dict[str, Any], start: DCGLearner | DCG, weight: Floats
+    log: Preferences, description: DirectDescription, start: DirectFit | DCG, weight: Floats
 ) -> DCG | ListUtility | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit on the whole log has warned
-        try:
-            return DCGLearner(**settings).fit(log.reweighted(weight), start=start).metric_
-        except InputError:
-            return None
+    try:
+        return fit_direct(log.reweighted(weight), description, start).metric
+    except InputError:
+        return None
 
 
 def _mapped(

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import logging
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.progress import counted
+from dcglearn.learning.fit_direct import fit_direct
+from dcglearn.learning.fit_qp import fit_qp
+from dcglearn.learning.fits import DirectDescription, QPDescription
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import as_preferences
+from dcglearn.trust.form_choice import fit_in_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dcglearn.foundation.arrays import Floats, Seed
+    from dcglearn.learning.fits import DirectFit, DirectLearner, QPLearner
     from dcglearn.metric.dcg import DCG
     from dcglearn.readers.preferences import Preferences
 
@@ -55,7 +57,7 @@ class ChosenC:
 
 def choose_C(  # noqa: N802 - the parameter is called C
     log: Preferences,
-    learner: UtilityLearner | None = None,
+    learner: QPLearner | None = None,
     *,
     grid: Iterable[float] = C_GRID,
     folds: int = 5,
@@ -101,13 +103,12 @@ def choose_C(  # noqa: N802 - the parameter is called C
     >>> chosen.C in (0.01, 1.0)
     True
     """
-    learner = UtilityLearner() if learner is None else learner
     log = as_preferences(log)
     if by == "pair":
         log = log.merged()
     values = np.sort(np.array(list(grid), dtype=np.float64))
     parts = log.folds(folds, seed=seed, by=by)
-    of_fold = partial(_c_path, learner.get_params(), values)
+    of_fold = partial(_c_path, QPDescription.of(learner), values)
     rows = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
     shares = np.stack(list(counted(rows, folds, "choosing C")))
     mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(folds)
@@ -116,14 +117,13 @@ def choose_C(  # noqa: N802 - the parameter is called C
     return chosen
 
 
-def _c_path(settings: dict[str, Any], values: Floats, fold: tuple[Preferences, Preferences]) -> Floats:
+def _c_path(description: QPDescription, values: Floats, fold: tuple[Preferences, Preferences]) -> Floats:
     """Return the share of held-out preferences respected at each C, shape (n_C,); each fit starts from the last."""
     train, held_out = fold
     shares, start = [], None
     for C in values:
-        model = UtilityLearner(**{**settings, "C": float(C)}).fit(train, start=start)
-        shares.append(model.score(held_out))
-        start = model.utility_
+        start = fit_qp(train, replace(description, C=float(C)), start).utility
+        shares.append(held_out.agreement(start).share)
     return np.array(shares)
 
 
@@ -162,7 +162,7 @@ class RidgePath:
 
 def ridge_path(
     log: Preferences,
-    learner: DCGLearner | None = None,
+    learner: DirectLearner | None = None,
     *,
     grid: Iterable[float] = RIDGES,
     folds: int = 5,
@@ -200,24 +200,23 @@ def ridge_path(
     >>> path.ridge.tolist(), path.mean.shape
     ([0.1, 10.0], (2,))
     """
-    model = DCGLearner() if learner is None else learner
     values = np.sort(np.array(list(grid), dtype=np.float64))
     log = as_preferences(log)
     if by == "pair":
         log = log.merged()
     splits = log.folds(folds, seed=seed, by=by)
-    form = getattr(model, "form_", model.form)
-    settings = {**model.get_params(), "n_grades": log.n_grades}
-    settings["form"] = DCGLearner(**settings).fit(log).form_ if form == "auto" else form
+    description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
+    if description.form == "auto":
+        description = replace(description, form=fit_in_form(log, description).form)
     logs = [log, *(train for train, _ in splits)]
-    whole, *paths = (_ridge_path(train, settings, values) for train in counted(logs, len(logs), "ridges"))
+    whole, *paths = (_ridge_path(train, description, values) for train in counted(logs, len(logs), "ridges"))
     shares = np.array(
         [
             [held_out.agreement(metric).share for metric in path]
             for path, (_, held_out) in zip(paths, splits, strict=True)
         ]
     )
-    further = [parameters_of(metric, settings["form"]) for metric in whole if isinstance(metric, ListUtility)]
+    further = [parameters_of(metric, description.form) for metric in whole if isinstance(metric, ListUtility)]
     return RidgePath(
         ridge=values,
         gains=np.stack([metric.gains for metric in whole]),
@@ -228,14 +227,11 @@ def ridge_path(
     )
 
 
-def _ridge_path(train: Preferences, settings: dict[str, Any], values: Floats) -> list[DCG | ListUtility]:
+def _ridge_path(train: Preferences, description: DirectDescription, values: Floats) -> list[DCG | ListUtility]:
     """Return the metric at each strength, ascending."""
     path: list[DCG | ListUtility] = []
-    start: DCGLearner | None = None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        for ridge in values[::-1]:
-            model = DCGLearner(**{**settings, "ridge": float(ridge)}).fit(train, start=start)
-            start = model
-            path.append(model.metric_)
+    start: DirectFit | None = None
+    for ridge in values[::-1]:
+        start = fit_direct(train, replace(description, ridge=float(ridge)), start)
+        path.append(start.metric)
     return path[::-1]

@@ -8,14 +8,12 @@ pairs of lists, and fitted in the same way.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dcglearn.foundation.progress import counted
-from dcglearn.learning.direct_search import fit
-from dcglearn.learning.list_utility_fit import ListPairs, bases_near, fit_form
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.logs.unique_rows import list_numbers, unique_rows
 from dcglearn.trust.list_worth import RatedLists, indicators
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
     from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.learning.direct_fit import Model
-    from dcglearn.learning.list_utility_fit import ListFit
+    from dcglearn.learning.fit_direct import FittedDCG
     from dcglearn.logs.rating_counts import RatingCounts
     from dcglearn.readers.preferences import Preferences
 
@@ -43,34 +41,6 @@ MOST_RATINGS = 12
 
 MOST_SCORES = 200
 """More distinct ratings than this are binned where the variance between lists is estimated."""
-
-
-@dataclass(frozen=True)
-class FittedDCG:
-    """A DCG fitted to judgements, from which other forms are fitted, and how it was fitted.
-
-    `share`, `starts`, `n_starts` and `max_iter` are those of `fit`.
-    """
-
-    model: Model
-    judgements: Judgements
-    share: float
-    theta: Floats
-    objective: float
-    starts: Sequence[Floats]
-    n_starts: int
-    max_iter: int
-
-    def with_form(self, form: str, start: Floats | None = None) -> ListFit:
-        """Return the fit of a form to the same judgements; `start` is as in `fit_form`."""
-        pairs, bases = ListPairs.of(self.judgements), bases_near(self.model, self.theta)
-        return fit_form(form, self.model, pairs, self.share, bases, start=start, max_iter=self.max_iter)
-
-    def on(self, judgements: Judgements, share: float) -> FittedDCG:
-        """Return the DCG fitted to other judgements, from this one and from the starts."""
-        starts = [np.vstack([self.theta, self.starts[0]]), *self.starts[1:]]
-        found = fit(self.model, judgements, share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
-        return replace(self, judgements=judgements, share=share, theta=found.theta, objective=found.objective)
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.intervals import LEVEL
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.fit_qp import fit_qp
+from dcglearn.learning.fits import DirectDescription, QPDescription, warn_of
 from dcglearn.metric.dcg import DCG, textbook_dcgs
 from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.textbook import MetricName
 from dcglearn.metric.textbook_lists import textbook_list_metrics
 from dcglearn.readers.preferences import as_preferences
 from dcglearn.trust.cross_validation import choose_C
+from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
-from dcglearn.trust.resampling import natural_unit, resampled_weights
+from dcglearn.trust.resampling import resampled_weights, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dcglearn.learning.fits import DirectLearner
     from dcglearn.logs.counting import Metric
     from dcglearn.metric.dcg import DCGLike
     from dcglearn.metric.list_utility import ListUtility
@@ -36,7 +38,6 @@ CURRENT = "exponential-log2"
 
 LEARNED, UTILITY = "learned DCG", "learned utility"
 """Names of the learned DCG's row and, in a form beyond the DCG, of the list utility's, which then is the first."""
-
 
 MANY = 50_000
 """Logs of more pairs than this have 200 rather than 1,000 bootstrap samples by default."""
@@ -208,7 +209,7 @@ def _difference(row: Row) -> str:
 def compare_learners(
     train: Preferences,
     held_out: Preferences,
-    learner: DCGLearner | None = None,
+    learner: DirectLearner | None = None,
     *,
     current: DCGLike = CURRENT,
     C: float | str = "auto",
@@ -229,7 +230,7 @@ def compare_learners(
     C : float or "auto"
         C of the paper's QP; "auto" chooses it by cross-validation on the training part.
     by : {"pair", "rater", "query", "list"}, optional
-        Unit that the bootstrap draws from `held_out`; by default the independent one (see `natural_unit`).
+        Unit that the bootstrap draws from `held_out`; by default the independent one (see `unit_of`).
     n_resamples : int, optional
         Number of bootstrap samples; by default 1,000, for more than 50,000 pairs 200.
     seed : int
@@ -268,11 +269,10 @@ def compare_learners(
             f"the training log has {left[0]} grades and {left[1]} positions, the held-out log {right[0]} and "
             f"{right[1]}: read both with the same n_grades= and depth="
         )
-    model = DCGLearner() if learner is None else learner
-    learned = DCGLearner(**model.get_params()).fit(train)
-    utility = None if learned.form_ == "dcg" else learned.utility_
+    learned = fit_in_form(train, DirectDescription.of(learner))
+    warn_of(learned)
     settings: dict[str, Any] = {"current": current, "C": C, "by": by, "n_resamples": n_resamples, "seed": seed}
-    return compare_dcg(learned.dcg_, train, held_out, utility=utility, **settings)
+    return compare_dcg(learned.dcg, train, held_out, utility=learned.list_utility, **settings)
 
 
 def compare_dcg(
@@ -289,7 +289,7 @@ def compare_dcg(
 ) -> Comparison:
     """Compare a DCG, and in another form a list utility, learned from `train`; see `compare_learners`."""
     held_out = held_out.decided
-    unit = natural_unit(held_out) if by is None else by
+    unit = unit_of(held_out) if by is None else by
     textbook = {f"{name}@{train.depth}": dcg for name, dcg in textbook_dcgs(train.n_grades, train.depth).items()}
     current_name, current_dcg = _current(current, train)
     best = max(
@@ -297,15 +297,14 @@ def compare_dcg(
     )
     if C == "auto":
         enough = len(train.merged()) >= FEWEST_PAIRS
-        rough = UtilityLearner(tol=ROUGH)
-        C = choose_C(train, rough, seed=seed).C if enough else 1.0
-    qp = UtilityLearner(C=float(C)).fit(train)
+        C = choose_C(train, QPDescription(tol=ROUGH), seed=seed).C if enough else 1.0
+    qp = fit_qp(train, QPDescription(C=float(C)))
     factored = qp.factor().dcg
     metrics: dict[str, Metric] = {
         **({} if utility is None else {f"{UTILITY} ({utility.form})": utility}),
         LEARNED: learned,
         **({} if factored == learned else {"QP + SVD": factored}),
-        "QP utility": qp.utility_,
+        "QP utility": qp.utility,
         (best if best == current_name else f"{best} (best textbook DCG in training)"): textbook[best],
     }
     metrics.setdefault(current_name, current_dcg)

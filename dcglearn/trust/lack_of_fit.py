@@ -6,23 +6,24 @@ interact, and any function of the grades at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
-from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.progress import counted
+from dcglearn.learning.fit_direct import fit_direct
+from dcglearn.learning.fits import FORMS, DirectDescription, DirectFit
 from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values, quiet_stage, sampled
 from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
 from dcglearn.trust.product_form import free_utility
-from dcglearn.trust.resampling import mean_and_error, natural_unit
+from dcglearn.trust.resampling import mean_and_error, unit_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats
+    from dcglearn.learning.fits import DirectLearner
     from dcglearn.logs.counting import Metric
     from dcglearn.metric.list_utility import ListUtility
     from dcglearn.readers.preferences import Preferences
@@ -152,7 +153,7 @@ def lack_of_fit(
     log: Preferences | ArrayLike,
     *,
     by: str | None = None,
-    learner: DCGLearner | None = None,
+    learner: DirectLearner | None = None,
     seed: int = 0,
 ) -> LackOfFit:
     """Say how much of a log's preferences a DCG cannot express, and which form expresses it.
@@ -205,10 +206,10 @@ def lack_of_fit(
     True
     """
     given = decided_pairs(log)
-    unit = natural_unit(given) if by is None else by
-    model = DCGLearner() if learner is None else learner
+    unit = unit_of(given) if by is None else by
+    description = DirectDescription.of(learner)
     with quiet_stage("lack of fit"):
-        held_out, whole = _held_out(given, unit, model, seed)
+        held_out, whole = _held_out(given, unit, description, seed)
         ceiling, no_ceiling = ceiling_of(given[held_out.rows], seed)
         parts = _parts(held_out, given[held_out.rows], unit, ceiling)
         form = max(
@@ -218,7 +219,7 @@ def lack_of_fit(
         )
         utility = None
         if form is not None:
-            utility = clone(model).set_params(form=form).fit(given, start=whole[form]).utility_
+            utility = fit_direct(given, replace(description, form=form), whole[form]).utility
             if utility.form == "dcg":  # the whole log's fit uses nothing of the form
                 form = utility = None
     sentences = [*_sentences(parts, form, utility, ceiling), *([no_ceiling] if no_ceiling else [])]
@@ -236,16 +237,18 @@ class _HeldOut:
     rows: NDArray[np.intp]
 
 
-def _held_out(log: Preferences, unit: str, model: DCGLearner, seed: int) -> tuple[_HeldOut, dict[str, DCGLearner]]:
+def _held_out(
+    log: Preferences, unit: str, description: DirectDescription, seed: int
+) -> tuple[_HeldOut, dict[str, DirectFit]]:
     """Return the utilities learned without the units of the pairs that they are held out for, and the whole log's."""
     rng = np.random.default_rng(seed)
     folds = [fold for i in range(N_PARTITIONS) for fold in folds_of(log, unit, N_PARTITIONS * seed + i)]
-    whole = _learners(sampled(log, rng), model)
+    whole = _fits(sampled(log, rng), description)
     sums, times = np.zeros((2, len(whole) + 1, len(log))), np.zeros(len(log))
     for train, test in counted(folds, len(folds), "folds"):
         sample, held_out = sampled(log[train], rng), log[test]
-        learned = _learners(sample, model, whole)
-        metrics: list[Metric] = [learner.metric_ for learner in learned.values()]
+        fits = _fits(sample, description, whole)
+        metrics: list[Metric] = [fit.metric for fit in fits.values()]
         metrics.insert(1, free_utility(sample))
         sums[..., test] += np.stack([held_out_values(metric, sample, held_out) for metric in metrics], axis=1)
         times[test] += 1
@@ -253,13 +256,15 @@ def _held_out(log: Preferences, unit: str, model: DCGLearner, seed: int) -> tupl
     return _HeldOut(sums[..., rows] / times[rows], rows), whole
 
 
-def _learners(log: Preferences, model: DCGLearner, start: dict[str, DCGLearner] | None = None) -> dict[str, DCGLearner]:
-    """Return learners of the DCG and of all forms, fitted, each from that of the same form in `start`."""
-    dcg = clone(model).set_params(form="dcg").fit(log, start=None if start is None else start["dcg"])
-    learners = {"dcg": dcg}
-    for form in FORM_NAMES:
-        learners[form] = clone(model).set_params(form=form).fit(log, start=dcg if start is None else start[form])
-    return learners
+def _fits(
+    log: Preferences, description: DirectDescription, start: dict[str, DirectFit] | None = None
+) -> dict[str, DirectFit]:
+    """Return the fits of all forms, each from that of the same form in `start`, or from the DCG's."""
+    fits: dict[str, DirectFit] = {}
+    for form in FORMS:
+        near = start[form] if start is not None else fits.get("dcg")
+        fits[form] = fit_direct(log, replace(description, form=form), near)
+    return fits
 
 
 def _parts(held_out: _HeldOut, log: Preferences, unit: str, ceiling: NoiseCeiling | None) -> list[Part]:

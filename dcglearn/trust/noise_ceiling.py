@@ -33,7 +33,7 @@ OF_PAIRS = ("pairs", "rows")
 PARTITIONS, FOR_PARTITIONS = 8, 2000
 """Largest number of random divisions into folds; there are as many as this number of ratings or judgements allows."""
 
-FEWEST_UNITS = 50
+FEWEST_RATED = 50
 """With fewer ratings or judgements of such lists there is no ceiling."""
 
 LEAST_COVERED = 0.05
@@ -189,10 +189,10 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
         share = float(units.weight[covered].sum() / units.weight.sum())
         if not units.n_lists:
             raise InputError(f"no noise ceiling: it takes lists with several {units.unit}s each, and there are none")
-        if units.n_lists < FEWEST_LISTS or units.n_units < FEWEST_UNITS or share < LEAST_COVERED:
+        if units.n_lists < FEWEST_LISTS or units.n_units < FEWEST_RATED or share < LEAST_COVERED:
             raise InputError(
                 f"no noise ceiling: only {units.n_lists} lists recur, with {units.n_units} {units.unit}s; pairs of two "
-                f"such lists make up {share:.1%} of the log (it takes {FEWEST_LISTS} lists, {FEWEST_UNITS} "
+                f"such lists make up {share:.1%} of the log (it takes {FEWEST_LISTS} lists, {FEWEST_RATED} "
                 f"{units.unit}s and {LEAST_COVERED:.0%}): collect more {units.unit}s of the same lists"
             )
         return _estimated(units, share, rows, rng)

@@ -17,13 +17,38 @@ if TYPE_CHECKING:
     from dcglearn.readers.preferences import Preferences
 
 
-def natural_unit(log: Preferences) -> str:
-    """Return the independent unit of a log: its raters, else its queries, else lists where they recur, else pairs."""
+def unit_of(log: Preferences, *, fewest: int = 2, without: str = "", per_list: float = 1) -> str:
+    """Return the independent unit of a log: its raters, else its queries, else lists where they recur, else pairs.
+
+    Raters or queries, but for the column `without`, are the unit where there are at least `fewest` of them; lists where
+    there are at least `per_list` judgements for each, and more judgements than lists.
+    """
     for unit in ("rater", "query"):
-        labels = getattr(log, unit)
-        if labels is not None and len(np.unique(labels)) > 1:
+        labels = None if unit == without else getattr(log, unit)
+        if labels is not None and len(np.unique(labels)) >= fewest:
             return unit
-    return "list" if log.n_lists < len(log) else "pair"
+    return "list" if len(log) >= max(per_list * log.n_lists, log.n_lists + 1) else "pair"
+
+
+def divided(
+    clusters: tuple[NDArray[np.intp], NDArray[np.intp]], n_folds: int, rng: np.random.Generator, *, across: bool = True
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return the rows to train on and to hold out, for random folds of clusters, which number both lists of each pair.
+
+    A pair is held out with the folds of its two lists, and trained on where neither is held out. With `across`, folds
+    are held out two at a time too, so that each pair is held out once; else pairs of lists in two folds never are.
+    """
+    first, second = clusters
+    fold = rng.permutation(int(max(first.max(), second.max())) + 1) % n_folds
+    low, high = np.minimum(fold[first], fold[second]), np.maximum(fold[first], fold[second])
+    folds = []
+    for i in range(n_folds):
+        for j in range(i, n_folds) if across else (i,):
+            test = np.flatnonzero((low == i) & (high == j))
+            train = np.flatnonzero(~np.isin(low, (i, j)) & ~np.isin(high, (i, j)))
+            if len(test) and len(train):
+                folds.append((train, test))
+    return folds
 
 
 def resampled_weights(log: Preferences, by: str, n_resamples: int, seed: Seed) -> Iterator[Floats]:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.fit_direct import fit_direct
+from dcglearn.learning.fits import DirectDescription
 from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values, quiet_stage, sampled
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.resampling import mean_and_error, natural_unit
+from dcglearn.trust.resampling import mean_and_error, unit_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -28,9 +29,6 @@ FEWEST = 20
 
 MOST_SEGMENTS = 30
 """At most this many segments, the largest, have a DCG of their own."""
-
-OFTEN = 4.0
-"""Lists are held out rather than pairs where a list is in at least this many pairs, on average."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +165,7 @@ def segment_test(
             f"{str(names[order[0]])!r}, has {size[order[0]]}); it takes two: get more judgements, or merge segments",
             see="too-few",
         )
-    unit = _unit(given, by)
+    unit = unit_of(given, without=by, per_list=1 if by == "segment" else 2)  # the segments are not held out whole
     with quiet_stage("segments"):
         rows, values = _held_out(given, number, large, unit, seed)
     held_out, of = given[rows], number[rows]
@@ -206,16 +204,6 @@ def _labels(log: Preferences, by: str) -> NDArray[np.str_]:
     return labels
 
 
-def _unit(log: Preferences, by: str) -> str:
-    """Return what is held out whole: the independent unit of the log, but not the segments themselves."""
-    unit = natural_unit(log)
-    if unit != by:
-        return unit
-    others = [name for name in ("rater", "query") if name != by]
-    several = [name for name in others if (x := getattr(log, name)) is not None and len(np.unique(x)) > 1]
-    return several[0] if several else "list" if 2 * len(log) >= OFTEN * log.n_lists else "pair"
-
-
 def _held_out(
     log: Preferences, number: NDArray[np.intp], large: list[int], unit: str, seed: int
 ) -> tuple[NDArray[np.intp], Floats]:
@@ -225,17 +213,17 @@ def _held_out(
     """
     rows, values, rng = [], [], np.random.default_rng(seed)
     folds = folds_of(log, unit, seed)
-    whole = DCGLearner().fit(sampled(log, rng))
+    whole = fit_direct(sampled(log, rng), DirectDescription())
     for train, test in counted(folds, len(folds), "folds"):
-        common = DCGLearner().fit(sampled(log[train], rng), start=whole)
+        common = fit_direct(sampled(log[train], rng), DirectDescription(), whole).dcg
         for s in large:
             own_train, own_test = train[number[train] == s], test[number[test] == s]
             if len(own_train) < FEWEST // 2 or not len(own_test):
                 continue
             part, held_out = sampled(log[own_train], rng), log[own_test]
-            own = DCGLearner(prior=common.dcg_).fit(part, start=common.dcg_)
+            own = fit_direct(part, DirectDescription(prior=common), common).dcg
             rows.append(own_test)
-            values.append([held_out_values(metric, part, held_out) for metric in (own.dcg_, common.dcg_)])
+            values.append([held_out_values(metric, part, held_out) for metric in (own, common)])
     if not rows:
         raise InputError(f"no segment has pairs to learn from and others to hold out by {unit}: get more judgements")
     return np.concatenate(rows), np.concatenate(values, axis=2)

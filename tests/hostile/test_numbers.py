@@ -7,12 +7,12 @@ from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation import memory
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.next_pairs import suggest_pairs
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.trees import BoostedRanker
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
+from dcglearn.trust.next_pairs import suggest_pairs
 from tests.makers import random_log
 
 

@@ -9,7 +9,7 @@ import pytest
 from dcglearn.foundation.validation import InputError
 from dcglearn.judge.candidates import Pair, distinct
 from dcglearn.judge.details import learning_curve, wins
-from dcglearn.judge.learned import unit_of
+from dcglearn.judge.learned import unit_of_bands
 from dcglearn.judge.newest import Newest
 from dcglearn.judge.study import Refused, Rules, Study, as_log
 from dcglearn.readers.preferences import Preferences
@@ -161,7 +161,7 @@ def test_ties_alone_teach_nothing_yet(opened, learning):
     study = opened()
     judged(study, "ann", 3, choose=lambda pair: "both bad")
     assert study.learned.wait()
-    assert (study.learned.latest.learner, study.learned.trouble) == (None, "")
+    assert (study.learned.latest.fit, study.learned.trouble) == (None, "")
 
 
 def test_there_are_no_bands_of_a_few_verdicts(opened, learning):
@@ -210,7 +210,7 @@ def test_bands_are_drawn_by_a_unit_with_enough_members():
         verdicts = [verdict(i, rater=f"r{i % n_raters}", query=f"q{i % n_queries}") for i in range(60)]
         return as_log(verdicts, 5)
 
-    assert [unit_of(log(*n)) for n in ((2, 3), (2, 30), (25, 30))] == ["pair", "query", "rater"]
+    assert [unit_of_bands(log(*n)) for n in ((2, 3), (2, 30), (25, 30))] == ["pair", "query", "rater"]
 
 
 def test_the_newest_work_is_done_and_a_failure_is_told():

@@ -7,11 +7,12 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.learning.direct_fit import Model, log_curves
-from dcglearn.learning.forms import FORMS
+from dcglearn.learning.fit_direct import FittedDCG
+from dcglearn.learning.fits import FORMS
 from dcglearn.learning.verdicts import verdicts_in_memory
 from dcglearn.trust import form_test
-from dcglearn.trust.form_test import FittedDCG, LogsOfDCG, p_value, share_of_lists
-from tests.learning.test_forms import judged
+from dcglearn.trust.form_test import LogsOfDCG, p_value, share_of_lists
+from tests.trust.test_form_choice import judged
 
 DCG = dl.DCG([0, 0.4, 0.7, 1], [1, 0.7, 0.5, 0.4])
 

@@ -14,7 +14,7 @@ from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate import preference_pairs
 from dcglearn.trust import lack_of_fit as module
 from dcglearn.trust.lack_of_fit import LackOfFit, Part, lack_of_fit, meaning
-from dcglearn.trust.resampling import mean_and_error, natural_unit, resampled_weights
+from dcglearn.trust.resampling import mean_and_error, resampled_weights, unit_of
 from dcglearn.trust.segment_test import segment_test
 from tests.makers import random_log
 
@@ -107,7 +107,7 @@ def rated_lists():
 @pytest.mark.parametrize("log", [rated_lists, judged_enough])
 def test_errors_by_list_are_those_of_a_bootstrap_but_for_what_is_particular_to_pairs(log):
     given = decided_pairs(log())
-    assert natural_unit(given) == "list"
+    assert unit_of(given) == "list"
     held_out, _ = module._held_out(given, "list", DCGLearner(), 0)
     pairs = given[held_out.rows]
     leads = (held_out.values - held_out.values[:, :1])[:, 1:]

@@ -5,7 +5,7 @@ import pytest
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.resampling import natural_unit, resampled_weights
+from dcglearn.trust.resampling import divided, mean_and_error, resampled_weights, unit_of
 from tests.makers import random_log
 
 
@@ -24,11 +24,30 @@ def test_resampled_weights_are_products_of_the_lists_draws():
 
 def test_the_unit_of_the_bootstrap_is_what_is_independent():
     log = random_log(30)
-    assert natural_unit(log) == "pair"
-    assert natural_unit(Preferences(log.preferred, log.other, rater=["a", "b"] * 15)) == "rater"
-    assert natural_unit(Preferences(log.preferred, log.other, rater=["a"] * 30, query=list("xyz") * 10)) == "query"
+    assert unit_of(log) == "pair"
+    assert unit_of(Preferences(log.preferred, log.other, rater=["a", "b"] * 15)) == "rater"
+    assert unit_of(Preferences(log.preferred, log.other, rater=["a"] * 30, query=list("xyz") * 10)) == "query"
     lists = np.eye(3, dtype=int)
     pairs = np.array([[i, j] for i in range(3) for j in range(i)] * 4)
-    assert natural_unit(Preferences(lists[pairs[:, 0]], lists[pairs[:, 1]])) == "list"
+    assert unit_of(Preferences(lists[pairs[:, 0]], lists[pairs[:, 1]])) == "list"
     with pytest.raises(InputError, match="at least two"):
         next(resampled_weights(Preferences(log.preferred, log.other, rater=["a"] * 30), "rater", 2, 0))
+
+
+def test_errors_are_those_of_dependent_pairs():
+    rng = np.random.default_rng(0)
+    values, weight, cluster = 1 + rng.normal(size=200), rng.random(200), np.arange(200) // 4
+    mean, error = mean_and_error(values, weight, (cluster, cluster))
+    off = weight * (values - mean)
+    assert mean == pytest.approx(np.average(values, weights=weight))
+    assert error == pytest.approx(np.sqrt(sum(off[cluster == c].sum() ** 2 for c in range(50))) / weight.sum())
+    first, second = rng.integers(0, 20, 200), rng.integers(20, 40, 200)
+    shares = (first[:, None] == first) | (second[:, None] == second)
+    _, error = mean_and_error(values, weight, (first, second))
+    off = weight * (values - mean) / weight.sum()
+    both = (first[:, None] == first) & (second[:, None] == second) & ~np.eye(200, dtype=bool)
+    assert error**2 == pytest.approx(max(off @ shares @ off + off @ both @ off, off @ off))
+    for train, test in divided((first, second), 2, rng, across=False):
+        assert not set(first[train]) & set(first[test]) and not set(second[train]) & set(second[test])
+    held_out = np.concatenate([test for _, test in divided((first, second), 4, rng)])
+    assert sorted(held_out) == list(range(200))

@@ -1,28 +1,34 @@
-"""Warm starts of `DCGLearner`: a fitted learner, its file, `Curves` or a DCG as parameters to descend from."""
+"""Where direct fits start: at a former fit, curves or a DCG; or at many metrics, with sharp and with softer judges."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import logit
 
-from dcglearn.estimators.saved_learner import SavedLearner
-from dcglearn.foundation.files import is_path, read_json_object
-from dcglearn.foundation.validation import InputError, finite_array
-from dcglearn.learning.direct_fit import ERROR, ERROR_SPREAD, RATER_SPREAD, Curves, log_curves
-from dcglearn.metric.dcg import DCG
+from dcglearn.foundation.validation import InputError, finite_array, frozen
+from dcglearn.learning.direct_fit import ERROR, ERROR_SPREAD, RATER_SPREAD, SHARPNESS, Curves, family, log_curves
+from dcglearn.learning.fit_qp import fit_qp
+from dcglearn.learning.fits import DirectFit, QPDescription
+from dcglearn.learning.list_utility_fit import parameters_of
+from dcglearn.metric.dcg import DCG, textbook_dcgs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.direct_fit import Model
+    from dcglearn.learning.verdicts import Verdicts
+    from dcglearn.readers.preferences import Preferences
 
 SOFTER = (0.0, 1.5, 3.0)
 """Each metric is tried with judges less sharp by these log units, who err less."""
+
+HUGE_WEIGHT = 1e9
+"""Sum of weights above which the QP of the start has a smaller C."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,8 @@ class WarmStart:
     """Gains and discounts to start from, with the judges where they are known.
 
     `name` stands for the start in messages. `curves` is None for a metric without judges; `loss` and `raters` are those
-    of a fitted learner.
+    of a fit. A fit in a form beyond the DCG has its form, the start of its own curves, and its further parameters in
+    `in_form`.
     """
 
     name: str
@@ -39,34 +46,35 @@ class WarmStart:
     curves: Curves | None = None
     loss: str | None = None
     raters: tuple[str, ...] = ()
+    in_form: tuple[str, WarmStart, Floats] | None = None
 
     @classmethod
-    def of(cls, start: Any) -> WarmStart:
-        """Return the start that a fitted `DCGLearner`, its saved file, `Curves`, a DCG or its file stands for.
+    def of(cls, start: Any, name: str | None = None) -> WarmStart:
+        """Return the start that a direct fit, a learner that holds one, `Curves` or a DCG stands for.
 
         Raises
         ------
         InputError
             If it is none of these, the learner is not fitted, or a number is impossible.
         """
-        name = f"start {start}" if is_path(start) else f"start (a {type(start).__name__})"
-        if is_path(start):
-            file = Path(start)
-            is_metric = read_json_object(file).get("format") == f"dcglearn.{DCG._kind}"
-            start = DCG.load(file) if is_metric else SavedLearner.load(file)
+        if isinstance(start, WarmStart):
+            return start
+        name = name or f"start (a {type(start).__name__})"
+        start = getattr(start, "fit_", start)
         if isinstance(start, Curves):
-            found = cls(name, start.gains, start.discounts, start)
+            warm = cls(name, start.gains, start.discounts, start)
         elif isinstance(start, DCG):
-            found = cls(name, start.gains, start.discounts)
-        elif isinstance(start, SavedLearner):
-            found = cls(name, start.curves.gains, start.curves.discounts, start.curves, start.loss, start.raters)
-        elif hasattr(start, "curves_"):
-            raters = tuple(start.rater_error_)
-            found = cls(name, start.curves_.gains, start.curves_.discounts, start.curves_, start.loss_, raters)
+            warm = cls(name, start.gains, start.discounts)
+        elif isinstance(start, DirectFit):
+            warm = cls(name, start.curves.gains, start.curves.discounts, start.curves, start.loss, start.raters)
+            if start.list_utility is not None:  # a DCG is near the one that fits best, not near the form's curves
+                warm._check()
+                in_form = start.form, warm, parameters_of(start.list_utility, start.form)
+                warm = cls(name, start.dcg.gains, start.dcg.discounts, in_form=in_form)
         else:
             raise InputError(f"{name} is no fitted DCGLearner, saved file of one, Curves or DCG; fit or load it first")
-        found._check()
-        return found
+        warm._check()
+        return warm
 
     def _check(self) -> None:
         gains = finite_array(self.gains, f"{self.name}: gains", 1)
@@ -100,6 +108,12 @@ class WarmStart:
                 f'{self.name} was fitted with loss="{self.loss}", this fit has loss="{loss}": use the same loss, or '
                 "start from its DCG"
             )
+
+    def in_its_form(self, form: str, model: Model, raters: Sequence[str]) -> Floats | None:
+        """Return the parameters of a fit in this form to start from, its further ones last; None for any other."""
+        if self.in_form is None or self.in_form[0] != form:
+            return None
+        return np.append(self.in_form[1].parameters(model, raters)[0], self.in_form[2])
 
     def parameters(self, model: Model, raters: Sequence[str]) -> list[Floats]:
         """Return the parameters to start from, shape (p,), within the bounds: one vector where the judges are known.
@@ -168,3 +182,39 @@ def _threshold_logs(thresholds: Floats, ties: bool) -> Floats:
     with np.errstate(divide="ignore"):
         logs: Floats = np.log(rises if ties else rises[1:])
     return logs
+
+
+def cold_starts(model: Model, verdicts: Verdicts, prior: DCG | None) -> list[Floats]:
+    """Return the parameters of all starts, shape (S, p) for each softness of the judges.
+
+    The metrics are a family of curves, the textbook DCGs, the prior, and the factored QP of a sample.
+    """
+    sample = verdicts.sample(20_000).decided
+    C = 0.1 / max(1.0, sample.total_weight / HUGE_WEIGHT)
+    factored = fit_qp(sample, QPDescription(C, tol=1e-3)).factor().dcg
+    dcgs = [dcg for dcg in (prior, factored) if dcg is not None]
+    of_log = [np.concatenate(log_curves(dcg.gains, dcg.discounts)) for dcg in dcgs]
+    metrics = np.vstack([_known_curves(model.n_grades, model.depth), *of_log])
+    return [model.starts(metrics, softer) for softer in SOFTER]
+
+
+def known_starts(model: Model) -> list[Floats]:
+    """Return the parameters of the starts that do not depend on the log, as `cold_starts` does."""
+    known = _known_curves(model.n_grades, model.depth)
+    return [model.starts(known, softer) for softer in SOFTER]
+
+
+def log_sharpness(sample: Preferences, prior: DCG | None) -> float:
+    """Return the log sharpness at which a typical pair differs by 100 times the judges' noise."""
+    reference = prior if prior is not None else DCG.standard(sample.n_grades, sample.depth)
+    size = float(reference.discounts.sum() * np.ptp(reference.gains))
+    typical = np.sqrt(np.mean((reference.score(sample.preferred) - reference.score(sample.other)) ** 2)) / size
+    return float(SHARPNESS - np.log(typical if typical > 0 else 0.1))
+
+
+@cache
+def _known_curves(n_grades: int, depth: int) -> Floats:
+    """Return alpha and delta of a family of curves and of the textbook DCGs, shape (S, L + K - 2)."""
+    dcgs = textbook_dcgs(n_grades, depth).values()
+    metrics = family(n_grades, depth) + [(dcg.gains, dcg.discounts) for dcg in dcgs]
+    return frozen(np.array([np.concatenate(log_curves(*metric)) for metric in metrics]))

@@ -2,21 +2,24 @@
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 import dcglearn as dl
-from dcglearn.estimators import dcg_learner
+from dcglearn.estimators.saved_fit import save_fit
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.direct_fit import Model
-from dcglearn.learning.forms import FORMS, FormScore, _folds, _mean, candidate, form_of, scores_table
+from dcglearn.learning.fits import FORMS, FormScore
 from dcglearn.learning.list_kernel import HINGE, LIKELIHOOD, SIGMOID, add_costs, fill_values, spread_slopes
 from dcglearn.learning.list_slopes import value_slopes
 from dcglearn.learning.list_utility_fit import ListModel, ListPairs
 from dcglearn.learning.pair_loss import Judgements, pair_loss
 from dcglearn.readers.preferences import Preferences
+from dcglearn.trust import form_choice
+from dcglearn.trust.form_choice import candidate, form_of, scores_table
 
 ERR = dl.textbook_list_metrics(4, 6)["ERR"]["ERR@6"]
 
@@ -154,27 +157,22 @@ def test_a_fit_starts_from_a_fitted_one(saturated, tmp_path):
 
 def test_files_hold_the_form(saturated, tmp_path):
     _, log, learner = saturated
-    learner.form_scores_ = {"dcg": FormScore(-0.5, 0.1, 0.7, 0.0, 0.0), "best": FormScore(-1, 0.1, 0.7, 1, 1, 2, 0.1)}
-    learner.save(tmp_path / "learner.json")
+    scores = {"dcg": FormScore(-0.5, 0.1, 0.7, 0.0, 0.0), "best": FormScore(-1, 0.1, 0.7, 1, 1, 2, 0.1)}
+    save_fit(replace(learner.fit_, form_scores=scores), tmp_path / "learner.json")
     again = dl.DCGLearner.load(tmp_path / "learner.json")
     assert (again.form, again.form_, again.utility_) == ("saturation", "saturation", learner.utility_)
-    assert again.form_scores_ == learner.form_scores_ and again.dcg_ == learner.dcg_
-    learner.form_scores_ = {}
+    assert again.form_scores_ == scores and again.dcg_ == learner.dcg_
     np.testing.assert_array_equal(again.predict_proba(log), learner.predict_proba(log))
     values = json.loads((tmp_path / "learner.json").read_text())
-    for damage, words in (({"format": "dcglearn.dcg_learner"}, "beyond"), ({"beyond": {"form": "dcg"}}, "beyond")):
+    for damage in ({"form": "dcg"}, {"form": "sum"}, {"list_utility": None}):
         (tmp_path / "damaged.json").write_text(json.dumps({**values, **damage}))
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(InputError, match=r"with(out)? a list utility"):
             dl.DCGLearner.load(tmp_path / "damaged.json")
 
 
-def test_the_file_of_a_dcg_is_that_of_earlier_versions(tmp_path):
+def test_a_dcg_is_its_own_list_utility():
     learner = dl.DCGLearner().fit(judged(dl.DCG.standard(4, 6), 60))
-    learner.save(tmp_path / "learner.json")
-    values = json.loads((tmp_path / "learner.json").read_text())
-    assert values["format"] == "dcglearn.dcg_learner" and "form" not in values["parameters"] and "beyond" not in values
     assert learner.form_ == learner.utility_.form == "dcg" and learner.metric_ is learner.dcg_
-    assert dl.DCGLearner.load(tmp_path / "learner.json").form_ == "dcg"
 
 
 def test_raters_ties_and_strengths_are_kept():
@@ -198,7 +196,7 @@ def test_other_losses_have_the_forms(loss):
 
 def test_the_form_with_the_largest_gain_is_chosen_if_it_is_significant(saturated, monkeypatch):
     asked = []
-    monkeypatch.setattr(dcg_learner, "p_value", lambda *arguments: asked.append(arguments) or 0.025)
+    monkeypatch.setattr(form_choice, "p_value", lambda *arguments: asked.append(arguments) or 0.025)
     learner = dl.DCGLearner(form="auto", n_starts=1).fit(saturated[1][:200])
     (gain, forms, dcg, log), scores = asked[0], learner.form_scores_
     assert learner.form_ == "saturation" and list(scores) == list(FORMS) and list(forms) == list(FORMS[1:])
@@ -226,23 +224,6 @@ def test_the_table_says_what_was_tested():
     head, _, row, note = scores_table(scores, "best").split("\n")
     assert head.split()[:3] == ["form", "gain", "p"] and row.split()[:3] == ["best", "7.00", "0.025"]
     assert row.endswith("chosen") and note.startswith("p: share of the logs simulated")
-
-
-def test_errors_are_those_of_dependent_pairs():
-    rng = np.random.default_rng(0)
-    values, weight, cluster = 1 + rng.normal(size=200), rng.random(200), np.arange(200) // 4
-    mean, error = _mean(values, weight, (cluster, cluster))
-    off = weight * (values - mean)
-    assert mean == pytest.approx(np.average(values, weights=weight))
-    assert error == pytest.approx(np.sqrt(sum(off[cluster == c].sum() ** 2 for c in range(50))) / weight.sum())
-    first, second = rng.integers(0, 20, 200), rng.integers(20, 40, 200)
-    shares = (first[:, None] == first) | (second[:, None] == second)
-    _, error = _mean(values, weight, (first, second))
-    off = weight * (values - mean) / weight.sum()
-    both = (first[:, None] == first) & (second[:, None] == second) & ~np.eye(200, dtype=bool)
-    assert error**2 == pytest.approx(max(off @ shares @ off + off @ both @ off, off @ off))
-    for train, test in _folds(first, second, 0):
-        assert not set(first[train]) & set(first[test]) and not set(second[train]) & set(second[test])
 
 
 @pytest.mark.parametrize(

@@ -8,23 +8,23 @@ which grades differ at which positions; for a list utility it is the slope of th
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
+from dcglearn.learning.fits import DirectDescription, fit_of
 from dcglearn.learning.list_slopes import value_slopes
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.logs.visibility import gram_matrix
 from dcglearn.metric.dcg import DCG
-from dcglearn.metric.reading import read_metric
 from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.trust.form_choice import fit_in_form
 
 if TYPE_CHECKING:
     import os
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats, Grades, Integers
+    from dcglearn.learning.fits import DirectLearner
     from dcglearn.metric.list_utility import ListUtility
 
 
@@ -85,7 +86,7 @@ def suggest_pairs(
     log: Preferences | ArrayLike | None,
     candidates: Preferences | ArrayLike,
     n: int = 5,
-    learner: DCGLearner | None = None,
+    learner: DirectLearner | None = None,
     *,
     n_grades: int | None = None,
     seed: int = 0,
@@ -208,20 +209,17 @@ def _keys(pairs: Grades) -> Integers:
 
 
 def _present_metric(
-    log: Preferences | None, learner: DCGLearner | None, n_grades: int, depth: int
+    log: Preferences | None, learner: DirectLearner | None, n_grades: int, depth: int
 ) -> DCG | ListUtility:
     """Return the learner's metric or, if it is not fitted, that of the log or, before any verdict, its prior's."""
-    model = DCGLearner() if learner is None else learner
+    description, fit = DirectDescription.of(learner), fit_of(learner)
     metric: DCG | ListUtility
-    if hasattr(model, "dcg_"):
-        metric = model.metric_
+    if fit is not None:
+        metric = fit.metric
     elif log is None or not len(log.decided):
-        prior = DCG.standard(n_grades, depth).normalised() if model.prior is None else model.prior
-        metric = read_metric(prior, n_grades, depth, name="prior")
+        metric = description.prior_of(n_grades, depth) or DCG.standard(n_grades, depth).normalised()
     else:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            metric = DCGLearner(**{**model.get_params(), "n_grades": n_grades}).fit(log).metric_
+        metric = fit_in_form(log, replace(description, n_grades=n_grades)).metric
     if metric.n_grades < n_grades or metric.depth != depth:
         raise InputError(
             f"the learner has {metric.n_grades} grades and {metric.depth} positions, log and candidates {n_grades} and "

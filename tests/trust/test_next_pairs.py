@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.next_pairs import generated_lists, suggest_pairs
 from dcglearn.logs.preference_pairs import encode
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences, read_questions
 from dcglearn.simulate import ground_truth, permutations, preference_pairs
+from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 from tests.makers import PAPER_LIST, random_log
 
 

@@ -1,0 +1,254 @@
+"""The direct fit of gains, discounts and judges to a log: a description in, a frozen fit out.
+
+The DCG is fitted first, whatever the form; a form beyond it is then fitted to the same judgements, from around it.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import InputError, pointer
+from dcglearn.learning.checkpoint import Checkpoint
+from dcglearn.learning.direct_fit import Model, log_curves
+from dcglearn.learning.direct_search import fit, fit_from
+from dcglearn.learning.fit_qp import identity
+from dcglearn.learning.fits import FORMS, LOSSES, DirectDescription, DirectFit
+from dcglearn.learning.list_utility_fit import ListPairs, bases_near, fit_form
+from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
+from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
+from dcglearn.metric.dcg import DCG
+from dcglearn.parts.open_log import opened_log
+from dcglearn.parts.parts import PartedLog
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from dcglearn.foundation.arrays import Floats
+    from dcglearn.learning.list_utility_fit import ListFit
+    from dcglearn.learning.pair_loss import JudgementSource
+    from dcglearn.logs.visibility import Visibility
+    from dcglearn.parts.open_log import Log
+    from dcglearn.readers.preferences import Preferences
+
+_LOG = logging.getLogger(__name__)
+
+REFITS = ("never", "if_worse")
+"""When a warm fit is done again from all starts."""
+
+LEAST_WEIGHT = 0.01
+"""Smallest sum of the weights of a log."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedDCG:
+    """A DCG fitted to judgements, from which other forms are fitted, and how it was fitted.
+
+    `share`, `starts`, `n_starts` and `max_iter` are those of `direct_search.fit`.
+    """
+
+    model: Model
+    judgements: Any
+    share: float
+    theta: Floats
+    objective: float
+    starts: Sequence[Floats]
+    n_starts: int
+    max_iter: int
+
+    def with_form(self, form: str, start: Floats | None = None) -> ListFit:
+        """Return the fit of a form to the same judgements; `start` is as in `fit_form`."""
+        pairs, bases = ListPairs.of(self.judgements), bases_near(self.model, self.theta)
+        return fit_form(form, self.model, pairs, self.share, bases, start=start, max_iter=self.max_iter)
+
+    def on(self, judgements: JudgementSource, share: float) -> FittedDCG:
+        """Return the DCG fitted to other judgements, from this one and from the starts."""
+        starts = [np.vstack([self.theta, self.starts[0]]), *self.starts[1:]]
+        again = fit(self.model, judgements, share, starts, n_starts=self.n_starts, max_iter=self.max_iter)
+        return replace(self, judgements=judgements, share=share, theta=again.theta, objective=again.objective)
+
+
+def fit_direct(
+    log: Log,
+    description: DirectDescription,
+    start: Any = None,
+    *,
+    refit: str = "never",
+    engine: Any = None,
+    memory: str | int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+) -> DirectFit:
+    """Return the fit of gains, discounts and judges, in the form that the description names.
+
+    `start` is a `DirectFit`, a learner that holds one, `Curves`, a DCG or a `WarmStart`; the other parameters are those
+    of `DCGLearner.fit`, as are the errors.
+    """
+    if description.form not in FORMS:
+        raise InputError(f"form={description.form!r} is not one of {', '.join(FORMS)}, auto")
+    warm = None if start is None else WarmStart.of(start)
+    with opened_log(log, description.n_grades, engine=engine, memory=memory) as opened, one_blas_thread():
+        if description.form != "dcg":
+            whole(description, opened, checkpoint)
+        plain = partial(identity, replace(description, form="dcg"), opened)  # a checkpoint is that of a DCG
+        with Checkpoint.optional(checkpoint, resume, lambda: plain(start=str(warm), refit=refit)) as kept:
+            fitted, dcg = fit_dcg(opened, description, warm, refit=refit, kept=kept)
+        if description.form == "dcg":
+            return fitted
+        near = None if warm is None else warm.in_its_form(description.form, dcg.model, fitted.raters)
+        return in_form(fitted, description.form, dcg.with_form(description.form, near), warm=near is not None)
+
+
+def whole(description: DirectDescription, log: Preferences | PartedLog, checkpoint: Any) -> Preferences:
+    """Return the log; raise InputError if it is in parts, or a checkpoint is asked for: a form needs it in memory."""
+    if isinstance(log, PartedLog) or checkpoint is not None:
+        raise InputError(
+            f'form="{description.form}" needs the log in memory, without checkpoint=; form="dcg" does not',
+            see="whole-log",
+        )
+    return log
+
+
+def fit_dcg(
+    log: Preferences | PartedLog,
+    description: DirectDescription,
+    warm: WarmStart | None = None,
+    *,
+    refit: str = "never",
+    kept: Any = None,
+) -> tuple[DirectFit, FittedDCG]:
+    """Return the fit of the DCG to an opened log, whatever the form, and what other forms are fitted from.
+
+    `kept` is a checkpoint, as in `Checkpoint.optional`.
+    """
+    if refit not in REFITS:
+        raise InputError(f"refit={refit!r} is not one of {', '.join(REFITS)}")
+    description.check(log.n_grades, log.depth, graded=log.graded)
+    loss = description.loss_used
+    if warm is not None:
+        warm.check_fit((log.n_grades, log.depth), loss)
+    kind = LOSSES[loss]
+    verdicts = verdicts_in_parts(log, kind) if isinstance(log, PartedLog) else verdicts_in_memory(log, kind)
+    with_errors = loss == "robust"
+    n_raters = len(verdicts.raters) if with_errors else 1
+    judgements = verdicts.judgements(one_rater=n_raters == 1)
+    prior = description.prior_of(log.n_grades, log.depth)
+    model = Model(
+        depth=log.depth,
+        n_grades=log.n_grades,
+        kind=kind,
+        with_errors=with_errors,
+        n_raters=n_raters,
+        n_levels=verdicts.n_levels,
+        ties=verdicts.has_ties,
+        ridge=float(description.ridge),
+        centre=log_sharpness(verdicts.sample(4096), prior),
+        target=None if prior is None else log_curves(prior.gains, prior.discounts),
+        margins=verdicts.margins,
+    )
+    total = judgements.total_weight
+    if total < LEAST_WEIGHT:
+        raise InputError(
+            f"the weights of the log sum to {total:g}, far less than one judgement: multiply all of them by a "
+            "common factor, so that they count judgements"
+        )
+    n_effective = min(total, float(verdicts.n_lists()))
+    raters = tuple(map(str, verdicts.raters)) if n_raters > 1 else ()
+    near = None if warm is None else warm.parameters(model, raters)
+    search: dict[str, Any] = {"n_starts": description.n_starts, "max_iter": description.max_iter}
+    result, is_warm = fit_from(
+        near,
+        partial(cold_starts, model, verdicts, prior),
+        model,
+        judgements if kept is None else kept.pairs(judgements),
+        n_effective / total,
+        if_worse=refit == "if_worse",
+        **search,
+    )
+    visible = log.visible()
+    gains, discounts = result.curves.gains, result.curves.discounts
+    fitted = DirectFit(
+        description=description,
+        loss=loss,
+        dcg=DCG(gains / gains[-1], discounts / discounts[0], log.grade_names, _notes(visible)),
+        curves=result.curves,
+        raters=raters,
+        ties=model.ties,
+        objective=result.objective,
+        n_effective=n_effective,
+        n_iter=result.n_iter,
+        dropped=verdicts.dropped,
+        warm=is_warm,
+        visible=visible,
+        unconverged="" if result.converged else _unconverged(result.n_iter),
+    )
+    cautions = *_few(n_effective, model.n_grades - 2 + model.depth), *_contrary(fitted.rater_error)
+    _LOG.log(
+        logging.INFO if warm is None else logging.DEBUG,  # a bootstrap has hundreds of warm fits
+        "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements",
+        *(loss, result.objective, result.n_iter, n_effective),
+    )
+    origin = FittedDCG(
+        model, judgements, n_effective / total, result.theta, result.objective, known_starts(model), **search
+    )
+    return replace(fitted, cautions=cautions), origin
+
+
+def in_form(dcg: DirectFit, form: str, result: ListFit, *, warm: bool) -> DirectFit:
+    """Return the fit with the metric and the judges of a form beyond its DCG."""
+    return replace(
+        dcg,
+        form=form,
+        curves=result.curves,
+        objective=result.objective,
+        n_iter=result.n_iter,
+        warm=warm,
+        list_utility=result.utility(dcg.dcg.grade_names, dcg.dcg.notes),
+        unconverged=dcg.unconverged if result.converged else _unconverged(result.n_iter),
+    )
+
+
+def _notes(visible: Visibility) -> tuple[str, ...]:
+    """Return notes on the parts of the curves that pairs of such lists cannot show."""
+    notes = []
+    if visible.unseen_grades:
+        names = ", ".join(str(grade) for grade in visible.unseen_grades)
+        notes.append(f"grade {names} never occurs in the log; its gain continues the curve of the others")
+    if visible.free_columns:
+        notes.append(
+            "the two lists of a pair never differ in their mix of grades, so the log shows the discounts' differences "
+            "only; their level is that of the smoothest curve"
+        )
+    return tuple(notes)
+
+
+def _few(n_effective: float, n_free: int) -> list[str]:
+    """Return the caution of a log that counts for fewer judgements than there are gains and discounts to learn."""
+    caution = (
+        f"the log counts for {n_effective:g} independent judgements, fewer than the {n_free} gains and discounts to "
+        f"learn: what it does not show is set by the prior {pointer('too-few')}"
+    )
+    return [caution] if n_effective < n_free else []
+
+
+def _contrary(rater_error: Mapping[str, float]) -> list[str]:
+    """Return the caution of raters who name the wrong list more often than not."""
+    names = ", ".join(name for name, error in rater_error.items() if error > 0.5)
+    caution = (
+        f"raters who contradict the others more often than not: {names}; their verdicts are counted reversed: check "
+        f"whether they mistook the sides {pointer('contrary-raters')}"
+    )
+    return [caution] if names else []
+
+
+def _unconverged(n_iter: int) -> str:
+    return (
+        f"the descent stopped after {n_iter} iterations, before a stationary point: raise max_iter "
+        f"{pointer('convergence-warning')}"
+    )

@@ -1,0 +1,144 @@
+"""The fit of a utility to a log: the paper's QP with its margins, in memory, in parts or on a cluster."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import fields
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import InputError, pointer
+from dcglearn.learning.checkpoint import Checkpoint
+from dcglearn.learning.fits import QPDescription, QPFit
+from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
+from dcglearn.learning.sums_over_parts import PairParts
+from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.parts.open_log import dropped_of, log_fingerprint, opened_log, without_equal_lists
+from dcglearn.parts.parts import PartedLog
+
+if TYPE_CHECKING:
+    import os
+
+    from dcglearn.foundation.arrays import Floats
+    from dcglearn.learning.fits import DirectDescription
+    from dcglearn.parts.open_log import Log
+    from dcglearn.readers.preferences import Preferences
+
+_LOG = logging.getLogger(__name__)
+
+
+def fit_qp(
+    log: Log,
+    description: QPDescription,
+    start: Utility | None = None,
+    *,
+    engine: Any = None,
+    memory: str | int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+) -> QPFit:
+    """Return the solution of the QP for a log; the parameters and errors are those of `UtilityLearner.fit`."""
+    description.check()
+    with opened_log(log, description.n_grades, engine=engine, memory=memory) as opened, one_blas_thread():
+        pairs, dropped = _pairs(opened, description)
+        with Checkpoint.optional(checkpoint, resume, partial(identity, description, opened)) as kept:
+            weights = None if start is None else start.weights
+            solution = _solved(kept.pairs(pairs), opened, description, weights)
+        visible, names = opened.visible(), opened.grade_names
+    unconverged = (
+        f"the QP stopped at a relative duality gap of {solution.gap:.1e}, above tol={description.tol:g}: raise "
+        f"max_iter, or lower C, which is easier to solve and better for noisy logs {pointer('convergence-warning')}"
+    )
+    level = logging.INFO if start is None else logging.DEBUG  # a search for C has many warm fits
+    message = "QP with C=%g: relative duality gap %.1e after %d iterations"
+    _LOG.log(level, message, description.C, solution.gap, solution.n_iter)
+    return QPFit(
+        description=description,
+        utility=Utility(solution.weights, names),
+        objective=solution.objective,
+        gap=solution.gap,
+        n_iter=solution.n_iter,
+        visible=visible,
+        dropped=dropped,
+        unconverged="" if solution.converged else unconverged,
+    )
+
+
+def identity(
+    description: QPDescription | DirectDescription, log: Preferences | PartedLog, **more: str
+) -> dict[str, Any]:
+    """Return what must be equal when a fit is resumed."""
+    settings = {field.name: str(getattr(description, field.name)) for field in fields(description)}
+    return {"learner": description.learner, **settings, **more, **log_fingerprint(log)}
+
+
+def qp_pairs(log: Preferences, margin: str | DCG | Utility, tie_epsilon: float | None) -> Pairs:
+    """Return the QP's pairs of a log, or of a part of one: the decided pairs with their margins, then the ties.
+
+    A tie asks for ``|<W, d>| <= epsilon``: the two pairs (d, -epsilon) and (-d, -epsilon).
+    """
+    log = log if log.differing.all() else log[log.differing]
+    decided, ties = log.decided, log.ties
+    weight = np.ones(1) if decided.weight is None else decided.weight
+    margin_of_pairs = margins(decided, margin)
+    if tie_epsilon is None or not len(ties):
+        return Pairs(decided.preferred, decided.other, margin_of_pairs, weight)
+    n, n_ties = len(decided), len(ties)
+    tied = np.ones(n_ties) if ties.weight is None else ties.weight
+    return Pairs(
+        np.concatenate([decided.preferred, ties.preferred, ties.other]),
+        np.concatenate([decided.other, ties.other, ties.preferred]),
+        np.concatenate([np.broadcast_to(margin_of_pairs, n), np.full(2 * n_ties, -tie_epsilon)]),
+        np.concatenate([np.broadcast_to(weight, n), tied, tied]),
+    )
+
+
+def margins(log: Preferences, margin: str | DCG | Utility) -> Floats:
+    """Return the margin of each pair of a log, shape (n,), or (1,) where one stands for all.
+
+    Raise InputError if `margin` is unknown, or the log does not have the columns that it needs.
+    """
+    if isinstance(margin, (DCG, Utility)):
+        return np.abs(margin.score(log.preferred) - margin.score(log.other))
+    if margin == "unit":
+        return np.ones(1)
+    if margin == "hamming":
+        return (log.preferred != log.other).sum(axis=1).astype(np.float64)
+    if margin == "log":
+        column = log.strength if log.margin is None else log.margin
+        if column is None and len(log):
+            raise InputError('margin="log" needs a log with margins or strengths; use "unit" or "hamming"')
+        return np.ones(1) if column is None else column
+    raise InputError(f"margin={margin!r} is not one of unit, hamming, log, a DCG or a Utility")
+
+
+def _pairs(log: Preferences | PartedLog, description: QPDescription) -> tuple[PairSource, dict[str, int]]:
+    """Return the QP's pairs, and the numbers of pairs left out."""
+    epsilon = description.tie_epsilon
+    if isinstance(log, PartedLog):
+        if description.solver == "cvxpy":
+            raise InputError(
+                'solver="cvxpy" needs the whole log in memory: give Preferences, without engine=', see="whole-log"
+            )
+        dropped, n_ties = dropped_of(log), log.facts.n_ties
+        to_pairs = partial(qp_pairs, margin=description.margin, tie_epsilon=epsilon)
+        pairs: PairSource = PairParts.of(log.parts.mapped(to_pairs), depth=log.depth)
+    else:
+        log, dropped = without_equal_lists(log)
+        n_ties = len(log.ties)
+        pairs = qp_pairs(log, description.margin, epsilon)
+    return pairs, dropped | ({"ties": n_ties} if n_ties and epsilon is None else {})
+
+
+def _solved(
+    pairs: PairSource, log: Preferences | PartedLog, description: QPDescription, start: Floats | None
+) -> Solution:
+    C, monotone = description.C, description.monotone and log.graded
+    if description.solver == "cvxpy":
+        assert isinstance(pairs, Pairs)
+        return solve_cvxpy(pairs, log.n_grades, C, monotone=monotone, constraints=description.constraints)
+    options: dict[str, Any] = {"start": start, "tol": description.tol, "max_iter": description.max_iter}
+    return solve(pairs, log.n_grades, C, monotone=monotone, **options)

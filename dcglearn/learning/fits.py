@@ -1,0 +1,295 @@
+"""Frozen descriptions of fits, and what the fits return: the QP's utility, or gains, discounts and judges."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.learning.factoring import factor
+from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
+from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metric.reading import read_metric
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dcglearn.foundation.arrays import Floats
+    from dcglearn.learning.direct_fit import Curves
+    from dcglearn.learning.factoring import Factoring
+    from dcglearn.logs.visibility import Visibility
+    from dcglearn.metric.dcg import DCGLike
+    from dcglearn.readers.preferences import Preferences
+
+LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squared_hinge": HINGE}
+"""Losses of the direct fit by name, and the kernel of each."""
+
+FORMS = ("dcg", "saturation", "best")
+"""Forms of what a list is worth, the simplest first."""
+
+
+class Description:
+    """Base class of descriptions: read from a description, a fit, an estimator, or None for the defaults."""
+
+    learner: ClassVar[str]
+
+    @property
+    def description(self) -> Self:
+        """The description itself."""
+        return self
+
+    @classmethod
+    def of(cls, learner: Any) -> Self:
+        """Return the description of a learner; raise InputError if it is another kind of learner."""
+        description = cls() if learner is None else getattr(learner, "description", None)
+        if not isinstance(description, cls):
+            raise InputError(f"learner={learner!r} is no {cls.learner}")
+        return description
+
+
+@dataclass(frozen=True)
+class QPDescription(Description):
+    """What the paper's QP is to minimise, and how exactly; the parameters of `UtilityLearner`."""
+
+    learner = "UtilityLearner"
+
+    C: float = 1.0
+    margin: str | DCG | Utility = "unit"
+    monotone: bool = True
+    solver: str = "newton"
+    tie_epsilon: float | None = None
+    constraints: Callable[[Any], list[Any]] | None = None
+    n_grades: int | None = None
+    tol: float = 1e-9
+    max_iter: int = 200
+
+    def check(self) -> None:
+        """Raise InputError if a parameter has no meaning."""
+        if isinstance(self.C, str) or not (np.isfinite(self.C) and self.C > 0):
+            raise InputError(f"C={self.C!r} must be a positive number; small for noisy logs, large for clean ones")
+        if self.solver not in ("newton", "cvxpy"):
+            raise InputError(f"solver={self.solver!r} is not one of newton, cvxpy")
+        if self.constraints is not None and self.solver != "cvxpy":
+            raise InputError('constraints= needs solver="cvxpy"')
+        if self.tie_epsilon is not None and not (np.isfinite(self.tie_epsilon) and self.tie_epsilon >= 0):
+            raise InputError(f"tie_epsilon={self.tie_epsilon!r} must be a number of at least 0, or None")
+
+
+@dataclass(frozen=True)
+class DirectDescription(Description):
+    """What the direct fit is to minimise, from how many starts; the parameters of `DCGLearner`."""
+
+    learner = "DCGLearner"
+
+    loss: str = "auto"
+    ridge: float = 2.0
+    prior: DCGLike | None = None
+    n_starts: int = 6
+    n_grades: int | None = None
+    max_iter: int = 2000
+    form: str = "dcg"
+
+    @classmethod
+    def in_form_of(cls, learner: Any) -> DirectDescription:
+        """Return the description of a learner, in the form that it chose where it is fitted."""
+        fit = fit_of(learner)
+        return cls.of(learner) if fit is None else replace(cls.of(learner), form=fit.form)
+
+    @property
+    def loss_used(self) -> str:
+        """The loss by its own name."""
+        return "robust" if self.loss == "auto" else self.loss
+
+    def prior_of(self, n_grades: int, depth: int) -> DCG | None:
+        """Return the prior as a DCG; one without a depth of its own is as deep as the lists."""
+        return None if self.prior is None else read_metric(self.prior, n_grades, depth, name="prior")
+
+    def check(self, n_grades: int, depth: int, *, graded: bool) -> None:
+        """Raise InputError if a parameter has no meaning, or none for a log of this shape."""
+        if self.loss_used not in LOSSES:
+            raise InputError(f"loss={self.loss!r} is not one of auto, {', '.join(LOSSES)}")
+        if not (np.isfinite(self.ridge) and self.ridge >= 0):
+            raise InputError(f"ridge={self.ridge!r} must be a number of at least 0; 2 is the default")
+        whole_number(self.n_starts, "n_starts", 1)
+        if not graded:
+            raise InputError("a log of documents has no grades, so no gains: use UtilityLearner")
+        if n_grades < 2:
+            raise InputError("the log has one grade only, so there is no gain to learn; give n_grades= or more grades")
+        prior = self.prior_of(n_grades, depth)
+        if prior is not None and (prior.n_grades, prior.depth) != (n_grades, depth):
+            raise InputError(
+                f"prior has {prior.n_grades} grades and {prior.depth} positions, the log has {n_grades} and {depth}"
+            )
+
+
+@dataclass(frozen=True)
+class FormScore:
+    """How well a form predicts held-out judgements, and how well it fits the whole log.
+
+    Attributes
+    ----------
+    log_likelihood, error : float
+        Mean log likelihood of a held-out judgement, and its standard error.
+    share : float
+        Share of the held-out preferences respected.
+    ahead, ahead_error : float
+        The mean log likelihood less that of the DCG, and the standard error of this difference.
+    gain : float
+        By how much the objective of the fit to the whole log is lower than that of the DCG.
+    p_value : float or None
+        How often the gain is at least as large on logs simulated from the fitted DCG; None where this was not asked.
+    """
+
+    log_likelihood: float
+    error: float
+    share: float
+    ahead: float
+    ahead_error: float
+    gain: float = 0.0
+    p_value: float | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QPFit:
+    """What the QP returns: the attributes of a fitted `UtilityLearner`.
+
+    `unconverged` is the warning of a QP that stopped before its tolerance, empty for any other.
+    """
+
+    results: ClassVar = ("metric", "utility", "objective", "gap", "n_iter", "visible", "dropped")
+
+    description: QPDescription
+    utility: Utility
+    objective: float
+    gap: float
+    n_iter: int
+    visible: Visibility
+    dropped: dict[str, int]
+    unconverged: str = ""
+    cautions: tuple[str, ...] = ()
+
+    @property
+    def metric(self) -> Utility:
+        """The utility."""
+        return self.utility
+
+    def factor(self, *, normalise_gains: bool = False) -> Factoring:
+        """Return the nearest gains and discounts, and how near they are; see `factoring.factor`."""
+        return factor(self.utility, self.visible, normalise_gains=normalise_gains)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DirectFit:
+    """What the direct fit returns: the attributes of a fitted `DCGLearner`.
+
+    `raters` names the judges of ``curves.errors`` (none where the log names a single one), `ties` tells whether the log
+    held ties, `list_utility` is the metric in a form beyond the DCG, else None, and `visible` is None in a fit that was
+    loaded. `cautions` are warnings of the log, `unconverged` that of a descent that stopped too early, or empty.
+    """
+
+    results: ClassVar = (
+        *("metric", "dcg", "utility", "form", "form_scores", "scale", "error_rate", "rater_error", "tie_threshold"),
+        *("loss", "objective", "n_effective", "n_iter", "warm", "visible", "dropped", "curves"),
+    )
+
+    description: DirectDescription
+    loss: str
+    dcg: DCG
+    curves: Curves
+    raters: tuple[str, ...]
+    ties: bool
+    objective: float
+    n_effective: float
+    n_iter: int
+    dropped: dict[str, int]
+    warm: bool
+    form: str = "dcg"
+    form_scores: Mapping[str, FormScore] = field(default_factory=dict)
+    list_utility: ListUtility | None = None
+    visible: Visibility | None = None
+    cautions: tuple[str, ...] = ()
+    unconverged: str = ""
+
+    @property
+    def metric(self) -> DCG | ListUtility:
+        """The DCG or, in another form, the list utility."""
+        return self.dcg if self.list_utility is None else self.list_utility
+
+    @property
+    def utility(self) -> ListUtility:
+        """The metric as a `ListUtility`."""
+        return ListUtility.of_dcg(self.dcg) if self.list_utility is None else self.list_utility
+
+    @property
+    def scale(self) -> float:
+        """Size of a difference of 1 in `dcg`, in units of the judges' noise."""
+        return self.curves.sharpness * float(self.curves.discounts[0])
+
+    @property
+    def error_rate(self) -> float:
+        """Mean error rate of the judges."""
+        return float(self.curves.errors.mean())
+
+    @property
+    def rater_error(self) -> dict[str, float]:
+        """Error rates by rater, where the log names more than one."""
+        return dict(zip(self.raters, self.curves.errors.tolist(), strict=True)) if self.raters else {}
+
+    @property
+    def tie_threshold(self) -> float:
+        """Utility difference, in units of the judges' noise, up to which ties are likely; 0 without ties."""
+        return float(self.curves.thresholds[1]) if self.ties else 0.0
+
+    @property
+    def is_likelihood(self) -> bool:
+        """Whether the loss is a likelihood, so that verdicts have probabilities."""
+        return LOSSES[self.loss] == LIKELIHOOD
+
+    def sureness(self, log: Preferences) -> Floats:
+        """Return the differences of the pairs in units of the judges' noise, shape (n,)."""
+        return self.scale * (self.metric.score(log.preferred) - self.metric.score(log.other))
+
+    def probabilities(self, log: Preferences) -> Floats:
+        """Return the probabilities that a judge prefers the first list, calls a tie, prefers the second; shape (n, 3).
+
+        Raise InputError if the loss is no likelihood.
+        """
+        if not self.is_likelihood:
+            raise InputError(f'loss="{self.loss}" gives no probabilities; "robust" and "logistic" do')
+        z = self.sureness(log)
+        return chances(z, self.tie_threshold, np.full(len(z), self.error_rate))
+
+
+class DirectLearner(Protocol):
+    """A learner of gains and discounts: a description, a fit, or an estimator."""
+
+    @property
+    def description(self) -> DirectDescription:
+        """Its parameters."""
+
+
+class QPLearner(Protocol):
+    """A learner of a utility: a description, a fit, or an estimator."""
+
+    @property
+    def description(self) -> QPDescription:
+        """Its parameters."""
+
+
+def fit_of(learner: Any) -> DirectFit | None:
+    """Return the direct fit that a learner is or holds; None where it is not fitted."""
+    fit = getattr(learner, "fit_", learner)
+    return fit if isinstance(fit, DirectFit) else None
+
+
+def warn_of(fit: QPFit | DirectFit, unconverged: type[Warning] = UserWarning, stacklevel: int = 3) -> None:
+    """Warn as a fit says, at the line of the caller's caller; `unconverged` is the class of that warning."""
+    for caution in fit.cautions:
+        warnings.warn(caution, UserWarning, stacklevel=stacklevel)
+    if fit.unconverged:
+        warnings.warn(fit.unconverged, unconverged, stacklevel=stacklevel)
