@@ -76,12 +76,12 @@ def trees(n_queries: int, n_trees: int) -> None:
     shape: dict[str, Any] = {"n_trees": n_trees, "num_leaves": 31}
     for threads in sorted({1, os.cpu_count() or 1}):
         ranker = dl.BoostedRanker(dl.SHFSDCG(METRIC), num_threads=threads, **shape)
-        seconds = best(lambda r=ranker: r.fit(data, progress=False))  # type: ignore[misc]
+        seconds = best(lambda r=ranker: r.fit(data))  # type: ignore[misc]
         row("trees", seconds, workers=f"none: {threads} threads", documents=data.shape[0], trees=n_trees)
     for n_workers in (1, 2):
         with cluster(n_workers) as client:
             distributed = dl.DaskBoostedRanker(dl.SHFSDCG(METRIC), **shape)
-            seconds = best(lambda r=distributed, c=client: r.fit(data, engine=c, progress=False))  # type: ignore[misc]
+            seconds = best(lambda r=distributed, c=client: r.fit(data, engine=c))  # type: ignore[misc]
         row("trees", seconds, workers=str(n_workers), documents=data.shape[0], trees=n_trees)
 
 
@@ -91,8 +91,8 @@ def compare_ndcg(n_queries: int, n_trees: int, repeats: int) -> None:
             data = dl.simulate.nonlinear_queries(n_queries, 30, seed=seed)
             train, test = data[: n_queries * 2 // 5], data[n_queries * 2 // 5 :]
             shape: dict[str, Any] = {"n_trees": n_trees, "num_leaves": 15}
-            local = dl.BoostedRanker(dl.RegSHFSDCG(METRIC), **shape).fit(train, progress=False)
-            distributed = dl.DaskBoostedRanker(dl.RegSHFSDCG(METRIC), **shape).fit(train, engine=client, progress=False)
+            local = dl.BoostedRanker(dl.RegSHFSDCG(METRIC), **shape).fit(train)
+            distributed = dl.DaskBoostedRanker(dl.RegSHFSDCG(METRIC), **shape).fit(train, engine=client)
             ahead = test.evaluate(distributed.predict(test), METRIC) - test.evaluate(local.predict(test), METRIC)
             error = ahead.std(ddof=1) / len(ahead) ** 0.5
             setting = {"question": "test queries", "seed": seed, "trees": n_trees}

@@ -80,7 +80,7 @@ def main() -> None:
         data = options.data or folder
         keep = {} if options.output is None else {"output": options.output, "resume": True}
         grid = "quick" if options.quick else "default"
-        table = means(dl.letor_experiment(data, methods, grid=grid, jobs=options.jobs, progress=False, **keep))
+        table = means(dl.letor_experiment(data, methods, grid=grid, jobs=options.jobs, **keep))
     for row in table.iter_rows(named=True):
         print(json.dumps(row))
     if options.write:

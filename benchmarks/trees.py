@@ -63,7 +63,7 @@ def measured(name: str, data: dl.Queries, n_trees: int, repeats: int, valid: dl.
     calls: dict[str, Callable[[], Any]] = {"lambdarank": lambda: lambdarank(data, valid, n_trees)}
     for loss_name, loss in LOSSES.items():
         ranker = dl.BoostedRanker(loss, n_trees=n_trees, **SHAPE)
-        calls[loss_name] = lambda r=ranker: r.fit(data, eval_set=valid, progress=False)  # type: ignore[misc]
+        calls[loss_name] = lambda r=ranker: r.fit(data, eval_set=valid)  # type: ignore[misc]
     times: dict[str, list[float]] = {method: [] for method in calls}
     for turn in range(repeats + 1):  # the first run warms caches
         for method, call in calls.items():

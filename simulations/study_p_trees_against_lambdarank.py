@@ -76,7 +76,7 @@ def models(train, dcg, n_trees):
     data = lightgbm.Dataset(train.features, train.grades, group=train.sizes)
     yield "lambdarank", lightgbm.train({**SHAPE, **settings, "force_col_wise": True}, data, n_trees)
     for name, loss in LOSSES.items():
-        yield name, dl.BoostedRanker(loss(dcg), n_trees=n_trees, **SHAPE).fit(train, progress=False).booster_
+        yield name, dl.BoostedRanker(loss(dcg), n_trees=n_trees, **SHAPE).fit(train).booster_
 
 
 def chosen(model, valid, dcg):

@@ -58,7 +58,7 @@ def trial(rng, quick):
     records = []
     for (name, loss), (way, (follow, curvature)) in product(LOSSES.items(), WAYS.items()):
         ranker = dl.BoostedRanker(loss, n_trees=n_trees, follow=follow, curvature=curvature, **SHAPE)
-        ranker.fit(train, progress=False)
+        ranker.fit(train)
         scores = np.zeros(train.shape[0])
         for tree in range(1, n_trees + 1):
             scores += ranker.booster_.predict(train.features, start_iteration=tree - 1, num_iteration=1)

@@ -97,7 +97,7 @@ def trial(rng, data, shape, quick):
         for way, (follow, curvature) in WAYS.items():
             ranker = dl.BoostedRanker(
                 loss, n_trees=n_trees, metric=dcg, follow=follow, curvature=curvature, num_threads=1, **SHAPE
-            ).fit(train, eval_set=test, progress=False)
+            ).fit(train, eval_set=test)
             values = np.array(ranker.validation_)
             ndcg[name, way] = values[np.minimum(stops, len(values)) - 1]
     return [

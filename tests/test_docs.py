@@ -262,7 +262,7 @@ def test_the_page_on_rankers_shows_the_table_of_its_program(letor_benchmark):
 def test_the_table_of_methods_is_what_the_protocol_gives(letor_benchmark):
     folds, methods = tuple(letor_benchmark.synthetic()), ("RankSVM", "ridge")
     plan = Plan(folds, ("",) * len(folds), methods, Convention.named("letor", folds[0].n_grades), "default", 0)
-    trials = run_plan(plan, None, resume=False, jobs=1, progress=False)
+    trials = run_plan(plan, None, resume=False, jobs=1)
     again = letor_benchmark.means(LetorResult(trials, plan.convention, "blend", published=True)).to_dicts()
     kept = {row["method"]: row for row in pl.read_csv(letor_benchmark.TABLE).to_dicts()}
     assert list(kept) == list(METHODS)

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqdm import tqdm
-
 from dcglearn.foundation.files import read_json_object, written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.processes import in_processes
+from dcglearn.foundation.progress import bar
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.letor.candidates import CHOICES, GRIDS, Setting
 from dcglearn.letor.folds import Fold, find_folds, read_fold
@@ -95,7 +94,6 @@ def letor_experiment(
     n_features: int | None = None,
     jobs: int = 1,
     seed: int = 0,
-    progress: bool | None = None,
 ) -> LetorResult:
     """Train methods on each fold, choose on its validation file, and measure on its test file.
 
@@ -124,8 +122,6 @@ def letor_experiment(
         Number of processes; with more than one, a script needs ``if __name__ == "__main__"``.
     seed : int
         Same seed, same result, for any number of processes.
-    progress : bool, optional
-        Show a bar; by default on a terminal.
 
     Raises
     ------
@@ -154,21 +150,20 @@ def letor_experiment(
     if resume and output is None:
         raise InputError("resume: name the output folder that holds the results so far")
     plan = Plan.of(folder, methods, metric, grid, n_features, seed)
-    trials = run_plan(plan, None if output is None else Path(output), resume, jobs, progress)
+    trials = run_plan(plan, None if output is None else Path(output), resume, jobs)
     result = LetorResult(trials, plan.convention, choice, published=metric == "letor")
     if output is not None:
         result.save(Path(output))
     return result
 
 
-def run_plan(plan: Plan, output: Path | None, resume: bool, jobs: int, progress: bool | None) -> tuple[Trial, ...]:
+def run_plan(plan: Plan, output: Path | None, resume: bool, jobs: int) -> tuple[Trial, ...]:
     """Run the trials that `output` does not hold, and write each as it ends; return all, by method and fold."""
     tasks = plan.tasks()
     done = {} if output is None else _saved_trials(output, tasks, resume)
     left = [task for task in tasks if (task[0].name, task[1]) not in done]
-    hidden = None if progress is None else not progress
     with (
-        tqdm(total=len(tasks), initial=len(done), disable=hidden, unit="trial", leave=False) as bar,
+        bar(len(tasks), "trials", initial=len(done)) as shown,
         closing(_trials(left, plan, min(jobs, max(len(left), 1)))) as trials,
     ):
         for trial in trials:
@@ -178,8 +173,8 @@ def run_plan(plan: Plan, output: Path | None, resume: bool, jobs: int, progress:
                 file.parent.mkdir(exist_ok=True)
                 with written_beside(file) as beside:
                     beside.write_text(json.dumps(trial.to_dict(), allow_nan=False), encoding="utf-8")
-            bar.set_postfix_str(f"{trial.method}, {trial.fold}")
-            bar.update()
+            shown.set_postfix_str(f"{trial.method}, {trial.fold}")
+            shown.update()
     return tuple(done[fold.name, name] for name in plan.methods for fold in plan.folds)
 
 

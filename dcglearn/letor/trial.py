@@ -17,7 +17,7 @@ from dcglearn.foundation.version import __version__
 from dcglearn.letor.candidates import CHOICES, Setting
 from dcglearn.letor.measures import MEASURES, Convention
 from dcglearn.letor.methods import method_named
-from dcglearn.rankers.ranker import spread_of_scores
+from dcglearn.rankers.linear_model import spread_of_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import InputError
+from dcglearn.rankers.linear_model import Design, LinearModel
 from dcglearn.rankers.queries import precision_by_query
-from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_training
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCGLike
+    from dcglearn.metric.dcg import DCG, DCGLike
     from dcglearn.rankers.queries import Queries
+    from dcglearn.rankers.ranker import Training
 
 
 MEASURES = ("ndcg", "map")
 
 
-class AdaRankRanker(Ranker):
+@dataclass(eq=False, repr=False)
+class AdaRankRanker(LinearModel):
     """Rank by a weighted sum of features, chosen one by one for the queries that are ranked badly so far.
 
     In each round a query has weight P, proportional to ``exp(-E)``, where E is the measure of its ranking so far. The
@@ -78,69 +78,36 @@ class AdaRankRanker(Ranker):
     True
     """
 
-    def __init__(
-        self,
-        measure: str = "ndcg",
-        metric: DCGLike | None = None,
-        n_rounds: int = 200,
-        both_signs: bool = True,
-        patience: int | None = None,
-        max_in_a_row: int | None = None,
-    ) -> None:
-        self.measure = measure
-        self.metric = metric
-        self.n_rounds = n_rounds
-        self.both_signs = both_signs
-        self.patience = patience
-        self.max_in_a_row = max_in_a_row
+    measure: str = "ndcg"
+    metric: DCGLike | None = None
+    n_rounds: int = 200
+    both_signs: bool = True
+    patience: int | None = None
+    max_in_a_row: int | None = None
 
-    def fit(
-        self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None, eval_set: Any = None
-    ) -> AdaRankRanker:
-        """Learn from documents X with grades y of queries qid, or from `Queries`.
-
-        Parameters
-        ----------
-        X : array_like or CSR, shape (n, d), or Queries
-            Features.
-        y, qid : array_like, shape (n,)
-            Grades and queries.
-        eval_set : (X, y, qid) or Queries, optional
-            Validation set: the rounds up to the best value of `measure` on it are used.
-
-        Raises
-        ------
-        InputError
-            If a parameter is out of range, or nothing can be learned from the data.
-        """
+    def _check_parameters(self) -> None:
         if self.measure not in MEASURES:
             raise InputError(f"measure={self.measure!r}: give one of {', '.join(MEASURES)}")
-        whole_number(self.n_rounds, "n_rounds")
-        for name in ("patience", "max_in_a_row"):
-            if getattr(self, name) is not None:
-                whole_number(getattr(self, name), name)
-        queries = as_queries(X, y, qid)
-        self.metric_ = self._own_metric(queries)
-        check_training(queries, self.metric_ if self.measure == "ndcg" else None)
-        valid = None if eval_set is None else as_eval_set(eval_set, queries.shape[1], self.metric_)
-        with one_blas_thread():
-            design = Design(queries)
-            design.set_model(self, self._boosted(design, queries, valid))
-        return self
+        self._check_whole("n_rounds", "patience", "max_in_a_row")
 
-    def worth(self, queries: Queries, scores: Floats) -> Floats:
+    def _taught_dcg(self, loss: Any) -> DCG | None:
+        return self.metric_ if self.measure == "ndcg" else None
+
+    def value_by_query(self, queries: Queries, scores: Floats) -> Floats:
         """Return the measure of each query's ranking, shape (m,), equal scores worst first."""
         if self.measure == "map":
             return precision_by_query(scores, queries.grades, queries.offsets, ties="worst")[:, -1]
         return queries.evaluate(scores, self.metric_, ties="worst")
 
-    def _boosted(self, design: Design, queries: Queries, valid: Queries | None) -> Floats:
+    def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
         """Add features for `n_rounds`, or until patience ends; return the scaled coefficients that are kept."""
-        n_features = queries.shape[1]
+        queries, valid, n_features = training.queries, training.valid, self.n_features_in_
         signs = (1.0, -1.0) if self.both_signs else (1.0,)
         columns = design.scaled()
         columns = columns.toarray() if hasattr(columns, "tocsr") else columns
-        table = np.array([self.worth(queries, sign * columns[:, k]) for sign in signs for k in range(n_features)])
+        table = np.array(
+            [self.value_by_query(queries, sign * columns[:, k]) for sign in signs for k in range(n_features)]
+        )
         v, scores = np.zeros(n_features), np.zeros(len(columns))
         best, best_v = -np.inf, v
         self.chosen_, self.history_, self.n_rounds_ = [], [], 0
@@ -153,13 +120,13 @@ class AdaRankRanker(Ranker):
             v = v.copy()
             v[feature] += sign * weight
             scores = scores + sign * weight * columns[:, feature]
-            value = self.worth(queries, scores)
+            value = self.value_by_query(queries, scores)
             record = {"feature": feature, "weight": sign * weight, "train": float(value.mean())}
             self.chosen_.append(feature)
             if valid is None:
                 best_v, self.n_rounds_ = v, step
             else:
-                record["valid"] = float(self.worth(valid, valid.features @ (v / design.spread)).mean())
+                record["valid"] = float(self.value_by_query(valid, valid.features @ (v / design.spread)).mean())
                 if record["valid"] > best:
                     best, best_v, self.n_rounds_ = record["valid"], v, step
             self.history_.append(record)
@@ -167,7 +134,7 @@ class AdaRankRanker(Ranker):
             share /= share.sum()
             if self.patience is not None and valid is not None and step - self.n_rounds_ >= self.patience:
                 break
-        return best_v
+        return best_v, 0.0
 
     def _next(self, means: Floats, n_features: int) -> int:
         """Return the row (feature and sign) of the largest mean, of those that may be chosen."""

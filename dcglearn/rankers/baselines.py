@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses.objective import positive
 from dcglearn.rankers.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
-from dcglearn.rankers.ranker import Design, Ranker, as_queries, check_training
+from dcglearn.rankers.linear_model import Design, LinearModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
-
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCG
+    from dcglearn.metric.dcg import DCG, DCGLike
     from dcglearn.rankers.queries import Queries
+    from dcglearn.rankers.ranker import Training
 
 
-class RidgeRanker(Ranker):
+@dataclass(eq=False, repr=False)
+class RidgeRanker(LinearModel):
     """Rank by a least-squares prediction of the gain.
 
     Parameters
@@ -62,28 +62,22 @@ class RidgeRanker(Ranker):
     True
     """
 
-    def __init__(self, metric: DCG | None = None, l2: float = 1e-3, reweighted: bool = True) -> None:
-        self.metric = metric
-        self.l2 = l2
-        self.reweighted = reweighted
+    metric: DCGLike | None = None
+    l2: float = 1e-3
+    reweighted: bool = True
 
-    def fit(self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> RidgeRanker:
-        """Learn from documents X with grades y of queries qid, or from `Queries`.
+    _options: ClassVar[tuple[str, ...]] = ()
 
-        Raises
-        ------
-        InputError
-            If a parameter is out of range, or nothing can be learned from the data.
-        """
+    def _check_parameters(self) -> None:
         positive(l2=self.l2)
-        queries = as_queries(X, y, qid)
-        self.metric_ = self._own_metric(queries)
-        check_training(queries)
-        design = Design(queries)
+
+    def _taught_dcg(self, loss: Any) -> DCG | None:
+        return None
+
+    def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
         dcg = None if self.metric is None else self.metric_
-        v = least_squares(design, queries, dcg, self.l2, self.reweighted)
-        design.set_model(self, v[1:], v[0])
-        return self
+        v = least_squares(design, training.queries, dcg, self.l2, self.reweighted)
+        return v[1:], v[0]
 
 
 def least_squares(design: Design, queries: Queries, dcg: DCG | None, l2: float, reweighted: bool) -> Floats:
@@ -101,15 +95,15 @@ def least_squares(design: Design, queries: Queries, dcg: DCG | None, l2: float, 
         share = relevant.mean()
         if 0 < share < 1:
             weight = np.where(relevant, 0.5 / share, 0.5 / (1 - share)) / len(grades)
-    with one_blas_thread():
-        ridge = Ridge(alpha=l2, tol=1e-10).fit(design.scaled(), target / unit, sample_weight=weight)
+    ridge = Ridge(alpha=l2, tol=1e-10).fit(design.scaled(), target / unit, sample_weight=weight)
     offset = ridge.intercept_
     if hasattr(design.features, "tocsr"):  # sparse features are scaled, but not centred
         offset += design.mean / design.spread @ ridge.coef_
     return np.concatenate([[offset], ridge.coef_]) * unit
 
 
-class RankSVMRanker(Ranker):
+@dataclass(eq=False, repr=False)
+class RankSVMRanker(LinearModel):
     """Rank by a linear model that orders pairs: RankSVM with the squared hinge, solved to a proven gap.
 
     Minimises ``|v|^2 / 2 + C mean_pairs max(0, 1 - f_i + f_j)^2`` over pairs of different grades in a query, v the
@@ -152,39 +146,23 @@ class RankSVMRanker(Ranker):
     True
     """
 
-    def __init__(self, C: float = 100.0, metric: DCG | None = None, tol: float = 1e-9, max_iter: int = 100) -> None:
-        self.C = C
-        self.metric = metric
-        self.tol = tol
-        self.max_iter = max_iter
+    C: float = 100.0
+    metric: DCGLike | None = None
+    tol: float = 1e-9
+    max_iter: int = 100
 
-    def fit(self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> RankSVMRanker:
-        """Learn from documents X with grades y of queries qid, or from `Queries`.
+    _options: ClassVar[tuple[str, ...]] = ()
 
-        Raises
-        ------
-        InputError
-            If a parameter is out of range, or nothing can be learned from the data.
-
-        Warns
-        -----
-        ConvergenceWarning
-            If `max_iter` is reached before `tol`.
-        """
+    def _check_parameters(self) -> None:
         positive(C=self.C)
-        queries = as_queries(X, y, qid)
-        self.metric_ = self._own_metric(queries)
-        check_training(queries)
-        design = Design(queries)
-        self.n_pairs_ = count_pairs(queries.grades, queries.offsets)
-        with one_blas_thread():
-            v = self._solve(design, queries)
-        design.set_model(self, v)
-        return self
 
-    def _solve(self, design: Design, queries: Queries) -> Floats:
+    def _taught_dcg(self, loss: Any) -> DCG | None:
+        return None
+
+    def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
+        grades, offsets = training.queries.grades, training.queries.offsets
+        self.n_pairs_ = count_pairs(grades, offsets)
         strength = self.C / self.n_pairs_
-        grades, offsets = queries.grades, queries.offsets
 
         def evaluate(v: Floats) -> tuple[float, Floats, Callable[[Floats], Floats]]:
             scores = design.scores(v)
@@ -196,16 +174,15 @@ class RankSVMRanker(Ranker):
 
             return 0.5 * float(v @ v) + strength * loss, v + strength * design.vjp(slope), curvature
 
-        v, self.objective_, self.gap_, self.n_iter_ = newton(
-            evaluate, np.zeros(queries.shape[1]), self.tol, self.max_iter
-        )
+        start = np.zeros(self.n_features_in_)
+        v, self.objective_, self.gap_, self.n_iter_ = newton(evaluate, start, self.tol, self.max_iter)
         if self.gap_ > self.tol:
             warnings.warn(
                 f"RankSVM stopped after {self.n_iter_} Newton steps with a gap of {self.gap_:.1e}; raise max_iter",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        return v
+        return v, 0.0
 
 
 def newton(

@@ -4,33 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import re
 import sys
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from tqdm import tqdm
 
 from dcglearn.foundation.cluster import CONNECT, connected, scheduler_of, watched
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import one_thread
 from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.growth import Slopes, booster_of, main_names, warn_of_too_few
 from dcglearn.rankers.queries import balanced
-from dcglearn.rankers.ranker import as_queries
 from dcglearn.rankers.svmlight import read_query_files
 from dcglearn.rankers.trees import BoostedRanker
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from distributed import Client
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats
     from dcglearn.rankers.growth import Task
+    from dcglearn.rankers.ranker import Training
 
 SETTLED = {"machines", "num_machines", "machine_list_filename", "tree_learner", "pre_partition", "num_threads"}
 """LightGBM's parameters that the cluster settles."""
@@ -75,37 +76,31 @@ class DaskBoostedRanker(BoostedRanker):
     >>> ranker = DaskBoostedRanker(n_trees=30).fit(data[:30], engine=2)  # doctest: +SKIP
     """
 
+    _options: ClassVar[tuple[str, ...]] = ("eval_set", "query_weight", "sample_weight", "engine")
+
     def fit(
         self,
         X: Any,
         y: ArrayLike | None = None,
         qid: ArrayLike | None = None,
         eval_set: Any = None,
-        query_weight: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 50,
-        resume: bool = False,
-        progress: bool | None = None,
-        engine: Any = 2,
+        *,
         sparse: bool = False,
-    ) -> DaskBoostedRanker:
-        """Grow the trees.
+        **options: Any,
+    ) -> Self:
+        """Grow the trees, as `BoostedRanker.fit`; there are no checkpoints over a cluster.
 
         Parameters
         ----------
-        X : Queries, array_like or CSR of shape (n, d), or path, pattern, folder or sequence of paths
-            Documents, or learning-to-rank files, which are read here. Whole queries are sent to the workers.
-        y, qid, query_weight, sample_weight, progress
+        X, eval_set
+            As in `BoostedRanker.fit`; or path, pattern, folder or sequence of paths of learning-to-rank files.
+        y, qid
             As in `BoostedRanker.fit`.
-        eval_set : Queries, (X, y, qid) or path, optional
-            Validation set: the number of trees that is best on it is used.
-        checkpoint, checkpoint_every, resume
-            There are no checkpoints over a cluster: leave them out.
-        engine : distributed.Client, str or int
-            A client; the address of a scheduler; or the number of processes to start on this machine.
         sparse : bool
             Keep features that are read from files as CSR.
+        **options
+            ``query_weight`` and ``sample_weight``, as in `BoostedRanker.fit`, and ``engine=2``: a
+            ``distributed.Client``, the address of a scheduler, or the number of processes to start on this machine.
 
         Raises
         ------
@@ -114,21 +109,25 @@ class DaskBoostedRanker(BoostedRanker):
         ClusterLost
             If a worker or the scheduler is lost.
         """
-        if checkpoint is not None or resume:
-            raise InputError("checkpoint, resume: trees over a cluster have no checkpoints; leave both out")
-        for name in self._lightgbm:
-            if main_names({name: None}).keys() & SETTLED:
-                raise InputError(f"{name}: DaskBoostedRanker settles that by the cluster; leave it out")
         if is_path(X):
             if y is not None or qid is not None:
                 raise InputError("X names files, which have grades and qid: leave y and qid out")
             X = read_query_files(X, sparse=sparse, missing=True)
-        queries = as_queries(X, y, qid, missing=True)
         if is_path(eval_set):
-            eval_set = read_query_files(eval_set, n_features=queries.shape[1], sparse=sparse, missing=True)
-        task = self._task(queries, eval_set, query_weight, sample_weight, checkpoint_every)
+            n_features = np.shape(X)[1]
+            eval_set = read_query_files(eval_set, n_features=n_features, sparse=sparse, missing=True)
+        return super().fit(X, y, qid, eval_set, **options)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in self._lightgbm:
+            if main_names({name: None}).keys() & SETTLED:
+                raise InputError(f"{name}: DaskBoostedRanker settles that by the cluster; leave it out")
+
+    def _fit(self, training: Training) -> None:
+        queries, task = training.queries, self._task(training)
         with contextlib.ExitStack() as closing:
-            client = connected(engine, closing, packages=("lightgbm",))
+            client = connected(training.options.get("engine", 2), closing, packages=("lightgbm",))
             workers = sorted(scheduler_of(client)["workers"])
             if not workers:
                 raise InputError("the cluster has no worker; start some")
@@ -139,15 +138,12 @@ class DaskBoostedRanker(BoostedRanker):
             rank = balanced(queries.sizes, len(workers))
             self.shares_ = [queries.names[rank == i].tolist() for i in range(len(workers))]
             own = closing.enter_context(_pinned_client(client, workers))
-            bar = closing.enter_context(
-                tqdm(total=self.n_trees, desc="trees", disable=None if progress is None else not progress)
-            )
-            own.subscribe_topic(f"{own.id}-trees", lambda event: bar.update(event[1] - bar.n))
+            shown = closing.enter_context(bar(self.n_trees, "trees"))
+            own.subscribe_topic(f"{own.id}-trees", lambda event: shown.update(event[1] - shown.n))
             text = watched(client, own, workers, lambda: self._model(own, workers, task, rank))
         booster = booster_of(_NETWORK.sub("", text), "the workers' model")
         warn_of_too_few(booster.num_trees(), self.n_trees)
         self._keep(booster, task.values_of_prefixes(booster))
-        return self
 
     def _model(self, own: Any, workers: list[str], task: Task, rank: NDArray[np.int64]) -> str:
         """Return the model that LightGBM trains on the workers, query q on worker ``rank[q]``, as text."""

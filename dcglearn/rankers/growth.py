@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tqdm import tqdm
 
+from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import at_most, free_threads
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses import Regression
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.losses import Objective
     from dcglearn.metric.dcg import DCG
     from dcglearn.rankers.queries import Queries
+    from dcglearn.rankers.ranker import Training
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,7 @@ class Task:
 
     Attributes
     ----------
-    queries, valid : Queries
-        Training set, and validation set if there is one.
-    objective : Objective
+    training : Training
     metric : DCG
         Metric of the validation set; the first tree fits its gains.
     base : ndarray, shape (d + 1,), optional
@@ -50,9 +48,7 @@ class Task:
         Indices of the features that are split by sets of categories.
     """
 
-    queries: Queries
-    valid: Queries | None
-    objective: Objective
+    training: Training
     metric: DCG
     base: Floats | None
     weight: Floats | None
@@ -65,6 +61,11 @@ class Task:
     parameters: dict[str, Any]
     names: list[str] | None
     categorical: list[int]
+
+    @property
+    def queries(self) -> Queries:
+        """The training set."""
+        return self.training.queries
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -81,21 +82,24 @@ class Task:
 
     def values_of_prefixes(self, booster: Any) -> list[float]:
         """Return the value of 1, 2, ... trees on the validation set, until `patience` is exhausted."""
-        n_threads = threads_of(self.parameters)
         history: list[float] = []
-        if self.valid is not None:
-            scores = self.base_scores(self.valid)
+        if self.training.valid is not None:
+            scores = self.base_scores(self.training.valid)
             while len(history) < booster.num_trees() and not self.is_stalled(history):
-                self.validate(booster, scores, history, n_threads)
+                self.validate(booster, scores, history)
         return history
 
-    def validate(self, booster: Any, scores: Floats, history: list[float], n_threads: int) -> None:
-        """Add the next tree's predictions to the scores of the validation set, and the value to the history."""
-        if self.valid is not None:
-            scores += booster.predict(
-                self.valid.features, start_iteration=len(history), num_iteration=1, num_threads=n_threads
-            )
-            history.append(float(self.valid.evaluate(scores, self.metric).mean()))
+    def add_tree(self, booster: Any, tree: int, scores: Floats) -> None:
+        """Add the predictions of a tree to the scores of the validation set, if there is one."""
+        if self.training.valid is not None:
+            n_threads, features = threads_of(self.parameters), self.training.valid.features
+            scores += booster.predict(features, start_iteration=tree, num_iteration=1, num_threads=n_threads)
+
+    def validate(self, booster: Any, scores: Floats, history: list[float]) -> None:
+        """Add the next tree to the scores of the validation set, and the value to the history."""
+        self.add_tree(booster, len(history), scores)
+        if self.training.valid is not None:
+            history.append(float(self.training.valid.evaluate(scores, self.metric).mean()))
 
 
 class Slopes:
@@ -111,7 +115,7 @@ class Slopes:
     """
 
     def __init__(self, task: Task, n_grown: int = 0) -> None:
-        self.objective, self.regression = task.objective, Regression(task.metric)
+        self.objective, self.regression = task.training.loss, Regression(task.metric)
         self.n_trees, self.follow, self.curvature = task.n_trees, task.follow, task.curvature
         self.n_grown = n_grown
 
@@ -139,7 +143,7 @@ class Growth:
         self.history: list[float] = []
         self.booster: Any = None
         self.base = task.base_scores(task.queries)
-        self.valid_scores = np.zeros(0) if task.valid is None else task.base_scores(task.valid)
+        self.valid_scores = np.zeros(0) if task.training.valid is None else task.base_scores(task.training.valid)
         features, grades = task.queries.features, task.queries.grades
         self.data = lightgbm_itself().Dataset(
             features, grades, params=task.parameters, free_raw_data=False, **task.columns
@@ -150,13 +154,13 @@ class Growth:
         """Number of trees so far."""
         return 0 if self.booster is None else int(self.booster.num_trees())
 
-    def grow(self, save: Callable[[dict[str, Any]], None] | None, progress: bool | None) -> None:
+    def grow(self, save: Callable[[dict[str, Any]], None] | None) -> None:
         """Grow all trees, or until the patience is exhausted; call `save` with the state after each segment."""
-        n_trees, hidden = self.task.n_trees, None if progress is None else not progress
-        with tqdm(total=n_trees, initial=self.n_grown, desc="trees", disable=hidden) as bar:
+        n_trees = self.task.n_trees
+        with bar(n_trees, "trees", initial=self.n_grown) as shown:
             while self.n_grown < n_trees and not self.task.is_stalled(self.history):
                 before = self.n_grown
-                self._segment(min(self.every - before % self.every, n_trees - before), bar)
+                self._segment(min(self.every - before % self.every, n_trees - before), shown)
                 if save is not None:
                     save({"history": self.history, "trees": self.booster.model_to_string(num_iteration=-1)})
                 if self.n_grown == before:
@@ -167,15 +171,10 @@ class Growth:
     def restore(self, state: dict[str, Any], name: str) -> None:
         """Continue from a saved state, whose file is called `name`."""
         self.booster, self.history = booster_of(state["trees"], name), list(state["history"])
-        if self.task.valid is not None:
-            n_threads = threads_of(self.task.parameters)
-            for tree in range(self.n_grown):
-                features = self.task.valid.features
-                self.valid_scores += self.booster.predict(
-                    features, start_iteration=tree, num_iteration=1, num_threads=n_threads
-                )
+        for tree in range(self.n_grown):
+            self.task.add_tree(self.booster, tree, self.valid_scores)
 
-    def _segment(self, size: int, bar: Any) -> None:
+    def _segment(self, size: int, shown: Any) -> None:
         lightgbm, task, first = lightgbm_itself(), self.task, self.n_grown
         slopes, n_threads = Slopes(task, first), threads_of(task.parameters)
 
@@ -185,10 +184,10 @@ class Growth:
             return (slope, curve) if task.by_document is None else (slope * task.by_document, curve * task.by_document)
 
         def after(env: Any) -> None:
-            task.validate(env.model, self.valid_scores, self.history, n_threads)
-            bar.update()
+            task.validate(env.model, self.valid_scores, self.history)
+            shown.update()
             if self.history:
-                bar.set_postfix_str(f"validation {self.history[-1]:.4f}")
+                shown.set_postfix_str(f"validation {self.history[-1]:.4f}")
             if task.is_stalled(self.history):
                 raise lightgbm.callback.EarlyStopException(env.iteration, [])
 
@@ -207,7 +206,7 @@ def warn_of_too_few(n_grown: int, n_trees: int) -> None:
             f"no leaf can be split any further: {n_grown} of {n_trees} trees were grown; allow smaller leaves "
             "(min_data_in_leaf)",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

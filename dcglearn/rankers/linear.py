@@ -4,37 +4,22 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from tqdm import tqdm
 
-from dcglearn.foundation.checkpoints import read_state, write_state
-from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.progress import bar
+from dcglearn.foundation.validation import InputError
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
-from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.baselines import RankSVMRanker, least_squares
-from dcglearn.rankers.ranker import (
-    Design,
-    Ranker,
-    as_eval_set,
-    as_queries,
-    check_scale,
-    check_training,
-    coefficients_of,
-    on_lists,
-)
+from dcglearn.rankers.linear_model import Design, LinearModel, coefficients_of
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats
     from dcglearn.metric.dcg import DCGLike
-    from dcglearn.rankers.queries import Queries
+    from dcglearn.rankers.ranker import Training
 
 
 _LOG = logging.getLogger(__name__)
@@ -45,7 +30,8 @@ STAGES = (2.5, 5.0, 10.0)
 """Default sharpness of each stage for smooth metrics: lower values reward outliers, higher ones overfit."""
 
 
-class LinearRanker(Ranker):
+@dataclass(eq=False, repr=False)
+class LinearRanker(LinearModel):
     """Rank by a linear model that maximises a smooth metric, or any loss of `dcglearn.losses`.
 
     Maximises the mean of the loss over queries minus ``l2 |v - v0|^2``, where v are the coefficients of the features in
@@ -125,113 +111,47 @@ class LinearRanker(Ranker):
     True
     """
 
-    def __init__(
-        self,
-        loss: Any = None,
-        solver: str = "cg",
-        annealing: Any = "auto",
-        start: Any = "ridge",
-        n_restarts: int = 1,
-        l2: float = 0.3,
-        max_iter: int = 50,
-        tol: float = 1e-5,
-        learning_rate: float = 0.01,
-        metric: DCGLike | None = None,
-        patience: int | None = None,
-        seed: int = 0,
-    ) -> None:
-        self.loss = loss
-        self.solver = solver
-        self.annealing = annealing
-        self.start = start
-        self.n_restarts = n_restarts
-        self.l2 = l2
-        self.max_iter = max_iter
-        self.tol = tol
-        self.learning_rate = learning_rate
-        self.metric = metric
-        self.patience = patience
-        self.seed = seed
+    loss: Any = None
+    solver: str = "cg"
+    annealing: Any = "auto"
+    start: Any = "ridge"
+    n_restarts: int = 1
+    l2: float = 0.3
+    max_iter: int = 50
+    tol: float = 1e-5
+    learning_rate: float = 0.01
+    metric: DCGLike | None = None
+    patience: int | None = None
+    seed: int = 0
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        eval_set: Any = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        resume: bool = False,
-        progress: bool | None = None,
-    ) -> LinearRanker:
-        """Learn from documents X with grades y of queries qid, or from `Queries`.
+    _options: ClassVar[tuple[str, ...]] = ("eval_set", "checkpoint", "resume")
+    _default_loss: ClassVar[type[Any] | None] = ApproxNDCG
 
-        Parameters
-        ----------
-        X : array_like or CSR, shape (n, d), or Queries
-            Features.
-        y, qid : array_like, shape (n,)
-            Grades (0 = worst), and the query of each document, equal ones together.
-        eval_set : (X, y, qid) or Queries, optional
-            Validation set: of all models that the training passes, the one with the best mean normalised DCG on it is
-            kept.
-        checkpoint : path, optional
-            File to write the state to after each stage.
-        resume : bool
-            Continue from `checkpoint`; the model is the same as without an interruption.
-        progress : bool, optional
-            Show a bar; by default on a terminal.
-
-        Raises
-        ------
-        InputError
-            If a parameter is out of range, nothing can be learned from the data, or the checkpoint is of another
-            training.
-        """
-        queries = as_queries(X, y, qid)
-        loss = self._checked_loss(queries)
-        self.metric_ = self._own_metric(queries)
-        check_training(queries, getattr(loss, "dcg", None))
-        valid = None if eval_set is None else as_eval_set(eval_set, queries.shape[1], self.metric_)
-        with one_blas_thread():
-            training = _Training(self, loss, queries, valid)
-            state = _State(np.zeros(queries.shape[1]))
-            if checkpoint is not None:
-                identity = self._identity(loss, queries, valid)
-                state = _State.load(checkpoint, identity) if resume else state
-            n_stages = len(training.sharpness)
-            hidden = None if progress is None else not progress
-            done = state.restart * n_stages + state.stage
-            with tqdm(total=self.n_restarts * n_stages, initial=done, disable=hidden, leave=False) as bar:
-                for _ in training.stages(state):
-                    bar.set_postfix_str(f"{state.history[-1]['objective']:.4f}")
-                    bar.update()
-                    if checkpoint is not None:
-                        state.save(checkpoint, identity)
-        training.design.set_model(self, state.best)
-        self.history_, self.best_ = state.history, dict(state.choice)
-        return self
-
-    def _checked_loss(self, queries: Queries) -> Any:
-        """Check all parameters; return the loss, by default ApproxNDCG of the textbook DCG."""
+    def _check_parameters(self) -> None:
         if self.solver not in SOLVERS:
             raise InputError(f"solver={self.solver!r} is none of {', '.join(SOLVERS)}")
         if isinstance(self.start, str) and self.start not in STARTS:
             raise InputError(f"start={self.start!r} is none of {', '.join(STARTS)}, coefficients, or a fitted ranker")
-        for name in ("n_restarts", "max_iter"):
-            whole_number(getattr(self, name), name)
-        if self.patience is not None:
-            whole_number(self.patience, "patience")
+        self._check_whole("n_restarts", "max_iter", "patience")
         for name, least in (("l2", 0.0), ("tol", 0.0), ("learning_rate", np.nextafter(0, 1))):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= least):
                 raise InputError(f"{name}={value} must be a {'positive' if least else 'non-negative'} finite number")
-        loss = ApproxNDCG(DCG.standard(queries.n_grades or 1, 10)) if self.loss is None else self.loss
-        if not callable(loss) or not hasattr(loss, "at"):
-            raise InputError(f"loss={loss!r} is no loss; give one of dcglearn.losses, such as ApproxNDCG(dcg)")
-        if getattr(loss, "dcg", None) is not None:
-            loss = on_lists(loss, queries)
-            check_scale(queries, loss.dcg)
-        return loss
+
+    def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
+        stages = _Stages(self, design, training)
+        before, save = self._checkpointing(training)
+        state = _State(np.zeros(self.n_features_in_)) if before is None else _State.of(before)
+        n_stages = len(stages.sharpness)
+        done = state.restart * n_stages + state.stage
+        with bar(self.n_restarts * n_stages, "stages", initial=done) as shown:
+            for _ in stages.run(state):
+                shown.set_postfix_str(f"{state.history[-1]['objective']:.4f}")
+                shown.update()
+                if save is not None:
+                    save(state.to_dict())
+        self.history_, self.best_ = state.history, dict(state.choice)
+        return state.best, 0.0
 
 
 def stages_of(annealing: Any, loss: Any) -> list[float | None]:
@@ -264,13 +184,13 @@ class _State:
     stalled: int = 0
     """Stages of this restart since the last better value."""
 
-    def save(self, path: str | os.PathLike[str], identity: dict[str, str]) -> None:
-        state = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(self).items()}
-        write_state(path, identity, state)
+    def to_dict(self) -> dict[str, Any]:
+        """Return the state as JSON."""
+        return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in vars(self).items()}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], identity: dict[str, str]) -> _State:
-        state = read_state(path, identity)
+    def of(cls, state: dict[str, Any]) -> _State:
+        """Build from what `to_dict` returned."""
         return cls(**state | {name: np.array(state[name], dtype=np.float64) for name in ("v", "v0", "best")})
 
     def keep_if_better(self, v: Floats, value: float, by: str, stage: int) -> None:
@@ -280,15 +200,15 @@ class _State:
             self.choice = {"value": value, "by": by, "restart": self.restart, "stage": stage}
 
 
-class _Training:
+class _Stages:
     """One training: restarts of stages, each of which maximises the loss at one sharpness."""
 
-    def __init__(self, ranker: LinearRanker, loss: Any, queries: Queries, valid: Queries | None) -> None:
-        self.ranker, self.loss, self.queries, self.valid = ranker, loss, queries, valid
-        self.design = Design(queries)
-        self.sharpness = stages_of(ranker.annealing, loss)
+    def __init__(self, ranker: LinearRanker, design: Design, training: Training) -> None:
+        self.ranker, self.design = ranker, design
+        self.loss, self.queries, self.valid = training.loss, training.queries, training.valid
+        self.sharpness = stages_of(ranker.annealing, training.loss)
 
-    def stages(self, state: _State) -> Iterator[None]:
+    def run(self, state: _State) -> Iterator[None]:
         """Run the stages that are left, changing `state`; yield after each."""
         patience = self.ranker.patience if self.valid is not None else None
         while state.restart < self.ranker.n_restarts:
@@ -336,24 +256,20 @@ class _Training:
         state.v, iterations = maximise(loss, v, state)
         objective = -self.objective(loss, state.v, state.v0)[0]
         record = {"restart": state.restart, "stage": stage, "sharpness": sharpness, "iterations": iterations}
-        record |= {"objective": objective, "train": self.value(self.queries, state.v)}
+        record |= {"objective": objective, "train": self.ranker._mean_ndcg(self.design, self.queries, state.v)}
         if self.valid is not None:
-            record["valid"] = self.value(self.valid, state.v)
+            record["valid"] = self.ranker._mean_ndcg(self.design, self.valid, state.v)
         elif stage == n_stages:
             state.keep_if_better(state.v, objective, "objective", stage)
         state.history.append(record)
-        words = "restart %d, stage %d: %d iterations, objective %.6g"
-        _LOG.info(words, state.restart + 1, stage, iterations, objective)
+        message = "restart %d, stage %d: %d iterations, objective %.6g"
+        _LOG.info(message, state.restart + 1, stage, iterations, objective)
         state.stalled = 0 if state.choice.get("value", -np.inf) > before else state.stalled + 1
 
     def validate(self, state: _State, v: Floats, stage: int) -> None:
         """Keep v if it is the best so far on the validation set."""
         if self.valid is not None:
-            state.keep_if_better(v, self.value(self.valid, v), "valid", stage)
-
-    def value(self, queries: Queries, v: Floats) -> float:
-        """Return the mean normalised DCG over queries."""
-        return float(queries.evaluate(queries.features @ (v / self.design.spread), self.ranker.metric_).mean())
+            state.keep_if_better(v, self.ranker._mean_ndcg(self.design, self.valid, v), "valid", stage)
 
     def objective(self, loss: Any, v: Floats, v0: Floats) -> tuple[float, Floats]:
         """Return the penalty minus the mean loss, which is minimised, and its gradient."""

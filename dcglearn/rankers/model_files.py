@@ -7,58 +7,35 @@ import hashlib
 import os
 import re
 import shutil
-import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from zipfile import BadZipFile
 
 import numpy as np
 
 from dcglearn.foundation import disk
-from dcglearn.foundation.files import (
-    read_bytes,
-    read_json_object,
-    refuse_unwritable_folder,
-    write_json,
-    written_beside,
-)
+from dcglearn.foundation.files import read_bytes, read_json_object, refuse_unwritable_folder, write_json, written_beside
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
+from dcglearn.rankers.feature_columns import FeatureColumns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 FORMAT, VERSION = "dcglearn.ranker", 2
-"""Format of ``model.json``. In version 1, data files had fixed names and no checksums."""
+"""Format of ``model.json``."""
 
-CHECKPOINT, OLD_CHECKPOINTS = "training.checkpoint", ("checkpoint.npz", "checkpoint.json")
-"""Name of the checkpoint that `dcglearn train` keeps in the model's folder, and its names in format 1."""
+CHECKPOINT = "training.checkpoint"
+"""Name of the checkpoint that `dcglearn train` keeps in the model's folder."""
 
-_DATA = re.compile(r"(weights|trees)(-[0-9a-f]{16})?\.(npz|txt)")
-_LEFTOVER = re.compile(rf"{re.escape(disk.MARK)}.*|\.training\.checkpoint\..*")
-"""Names of files that a killed process leaves in a model's folder, of this version and of earlier ones."""
+_DATA = re.compile(r"(weights|trees)-[0-9a-f]{16}\.(npz|txt)")
 
 
-class Model(Protocol):
-    """A ranker as its file sees it."""
-
-    metric_: DCG
-    n_features_in_: int
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name."""
-
-    _data_file: str
-
-    def _numbers(self) -> tuple[bytes, dict[str, Any]]: ...
-    def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None: ...
+R = TypeVar("R")
 
 
-M = TypeVar("M", bound=Model)
-
-
-def save_model(ranker: Model, path: str | os.PathLike[str], *, force: bool = True) -> None:
+def save_model(ranker: Any, path: str | os.PathLike[str], *, force: bool = True) -> None:
     """Write a fitted ranker into the folder `path`: its numbers in a file named by their checksum, then ``model.json``.
 
     A kill leaves the old model or the new one, never a mixture: ``model.json`` names its data file, and is replaced by
@@ -73,6 +50,8 @@ def save_model(ranker: Model, path: str | os.PathLike[str], *, force: bool = Tru
     fields["parameters"] = {name: _encoded(value) for name, value in ranker.get_params(deep=False).items()}
     fields["metric"] = ranker.metric_.to_dict()
     fields["n_features"] = ranker.n_features_in_
+    if ranker.columns_ is not None:
+        fields["columns"] = ranker.columns_.to_dict()
     content, more = ranker._numbers()
     checksum = hashlib.sha256(content).hexdigest()
     stem, suffix = ranker._data_file.split(".")
@@ -94,7 +73,7 @@ def save_model(ranker: Model, path: str | os.PathLike[str], *, force: bool = Tru
     for file in target.iterdir():
         if _DATA.fullmatch(file.name) and file.name != name:
             disk.removed(file)
-        elif _LEFTOVER.fullmatch(file.name):
+        elif file.name.startswith(disk.MARK):
             disk.remove_leftover(file)
 
 
@@ -112,8 +91,8 @@ def refuse_folder(target: Path, *, force: bool) -> None:
     if is_there and not is_folder:
         raise InputError(f"{target} is a file; a model is a folder, name another")
     if is_folder:
-        names = {file.name for file in target.iterdir()} - {CHECKPOINT, *OLD_CHECKPOINTS}
-        others = {name for name in names if not _DATA.fullmatch(name) and not _LEFTOVER.fullmatch(name)}
+        names = {file.name for file in target.iterdir()} - {CHECKPOINT}
+        others = {name for name in names if not _DATA.fullmatch(name) and not name.startswith(disk.MARK)}
         if others - {"model.json"}:
             raise InputError(f"{target} holds other files ({min(others)}); name a new folder for the model")
         if "model.json" in names and not force:
@@ -121,7 +100,7 @@ def refuse_folder(target: Path, *, force: bool) -> None:
     refuse_unwritable_folder(target if is_folder else target.parent)
 
 
-def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[M]], metric: DCG | None = None) -> M:
+def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[R]], metric: DCG | None = None) -> R:
     """Read a model of one of `kinds`, classes by the names of kinds; see `load_ranker`."""
     if Path(path).is_file():
         raise InputError(f"{path} is a file; a model is a folder that `dcglearn train` or save() wrote: name that")
@@ -129,8 +108,8 @@ def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[M]], metri
     fields = read_json_object(file)
     if fields.get("format") != FORMAT:
         raise InputError(f'{file}: "format" is {fields.get("format")!r}, expected "{FORMAT}"')
-    if fields.get("version") not in (1, VERSION):
-        raise InputError(f"{file}: written by another version ({fields.get('version')!r}; this one reads 1, {VERSION})")
+    if fields.get("version") != VERSION:
+        raise InputError(f"{file}: written by another version ({fields.get('version')!r}; this one reads {VERSION})")
     if fields.get("kind") not in kinds:
         raise InputError(
             f"{path} holds a {fields.get('kind')}, not a {' or '.join(kinds)}; load_ranker reads every kind of model "
@@ -138,10 +117,12 @@ def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[M]], metri
         )
     try:
         parameters = {name: _decoded(value) for name, value in fields["parameters"].items()}
-        ranker = kinds[fields["kind"]](**parameters)
+        ranker: Any = kinds[fields["kind"]](**parameters)
         ranker.metric_ = DCG.from_dict(fields["metric"])
         ranker.n_features_in_ = int(fields["n_features"])
-        ranker._set_numbers(_checked_content(Path(path), ranker._data_file, fields), fields)
+        if "columns" in fields:
+            ranker._set_columns(_checked_columns(fields["columns"], ranker.n_features_in_))
+        ranker._set_numbers(_checked_content(Path(path), fields["files"]), fields)
     except InputError as error:
         raise InputError(f"{file}: {error}") from error
     except (KeyError, TypeError, ValueError, OSError, AttributeError, EOFError, BadZipFile) as error:
@@ -151,15 +132,13 @@ def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[M]], metri
             f"{path} was trained for other gains or discounts, {ranker.metric_!r}; train for this metric, or load the "
             "model without naming one"
         )
-    return ranker
+    fitted: R = ranker
+    return fitted
 
 
-def _checked_content(folder: Path, data_file: str, fields: dict[str, Any]) -> bytes:
-    """Return the content of a model's data file, compared with the checksum in the fields of ``model.json``."""
-    if fields["version"] == 1:
-        warnings.warn(f"{folder} has no checksums, as models of earlier versions; save it again", stacklevel=5)
-        return read_bytes(folder / data_file)
-    ((name, checksum),) = fields["files"].items()
+def _checked_content(folder: Path, files: dict[str, str]) -> bytes:
+    """Return the content of a model's data file; `files` is its name and checksum."""
+    ((name, checksum),) = files.items()
     if not _DATA.fullmatch(name):
         raise InputError(f"{name!r} is not the name of a data file")
     content = read_bytes(folder / name)
@@ -168,6 +147,13 @@ def _checked_content(folder: Path, data_file: str, fields: dict[str, Any]) -> by
             f"{name} is damaged or was changed: it has another SHA-256; use a copy, or train again", see="damaged"
         )
     return content
+
+
+def _checked_columns(fields: dict[str, Any], n_features: int) -> FeatureColumns:
+    columns = FeatureColumns.from_dict(fields)
+    if len(columns.names) != n_features:
+        raise InputError("the columns in model.json are not one of each feature")
+    return columns
 
 
 def same_numbers(first: DCG, second: DCG) -> bool:
@@ -179,11 +165,11 @@ def _encoded(value: Any) -> Any:
     """Return a parameter as JSON; a fitted ranker (a start) as its coefficients."""
     if isinstance(value, DCG):
         return {"dcg": value.to_dict()}
+    if hasattr(value, "coef_"):
+        value = value.coef_
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {field.name: _encoded(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init}
         return {"loss": type(value).__name__, "fields": fields}
-    if hasattr(value, "coef_"):
-        value = value.coef_
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, (list, tuple)):

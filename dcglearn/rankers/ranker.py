@@ -1,16 +1,18 @@
-"""What every ranker shares: checked queries, scores, evaluation by a DCG, files; scaled features of linear ones."""
+"""What every ranker shares: `fit` on checked queries, scores, evaluation by a DCG, files."""
 
 from __future__ import annotations
 
-import io
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.checkpoints import read_state, write_state
+from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.losses import Objective
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
@@ -19,30 +21,133 @@ from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of, 
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
     from typing import Self
 
     from numpy.typing import ArrayLike
 
-    from dcglearn.foundation.arrays import Floats, Integers
+    from dcglearn.foundation.arrays import Floats
     from dcglearn.metric.dcg import DCGLike
 
 
+@dataclass(frozen=True)
+class Training:
+    """What a ranker is fitted to: checked data, and objective if there is one; `options` are further ones of `fit`."""
+
+    queries: Queries
+    valid: Queries | None
+    loss: Any
+    options: dict[str, Any]
+
+
 class Ranker(BaseEstimator):
-    """A model that scores documents; subclasses have `fit`, and a parameter `loss` or `metric` that holds the DCG."""
+    """A model that scores documents; subclasses have `_fit`, and a parameter `loss` or `metric` that holds the DCG."""
 
     metric_: DCG
     n_features_in_: int
     columns_: FeatureColumns | None = None
     """Names and categories of the features that the model was trained on, if they are known."""
 
-    takes_missing = False
+    takes_missing: ClassVar[bool] = False
     """Whether the model takes NaN as a missing value, and categories."""
-    _weights: tuple[str, ...] = ("coef_", "intercept_")
-    """Fitted arrays that a saved model holds."""
-    _data_file = "weights.npz"
+    _options: ClassVar[tuple[str, ...]] = ("eval_set",)
+    """Options of `fit` that this kind of ranker takes and others do not; scikit-learn routes them."""
+    _default_loss: ClassVar[type[Any] | None] = None
+    """The class of the objective, with the textbook DCG, where the parameter `loss` is None."""
+    _data_file: ClassVar[str] = "weights.npz"
     """Name of the file of a saved model that holds its numbers, without the checksum."""
-    _also_reads: tuple[str, ...] = ()
+    _also_reads: ClassVar[tuple[str, ...]] = ()
     """Kinds of saved models, beside its own, that `load` reads as this class."""
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        cls.__metadata_request__fit = dict.fromkeys(cls._options)  # beside those in the signature
+        super().__init_subclass__(**named)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse, tags.input_tags.allow_nan = True, self.takes_missing
+        tags.input_tags.categorical, tags.target_tags.required = self.takes_missing, True
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        eval_set: Any = None,
+        **options: Any,
+    ) -> Self:
+        """Learn from documents X with grades y of queries qid, or from `Queries`.
+
+        Parameters
+        ----------
+        X : array_like, CSR or data frame, shape (n, d), or Queries
+            Features; `Queries` bring y and qid with them. Names of a data frame's columns are kept. For trees, NaN is a
+            missing value, and columns of categories are split by sets of categories.
+        y, qid : array_like, shape (n,)
+            Grades (0 = worst), and the query of each document, the rows of a query together.
+        eval_set : Queries, or (X, y, qid), optional
+            Validation set: the stage, the point of the path, the round or the number of trees that is best on it is
+            used. `RidgeRanker`, `RankSVMRanker` and `PairwiseRanker` take none.
+        **options
+            `LinearRanker` and `BoostedRanker` take ``checkpoint=FILE``, to which the state is written after each stage
+            or every ``checkpoint_every=50`` trees (after which LightGBM's random choices begin anew, with a seed of
+            their own), and ``resume=True``, to continue from it to the model of a training without interruption.
+            Trees take ``query_weight``, shape (m,), the weight of each query's value in the mean that is maximised, and
+            ``sample_weight``, shape (n,), the weight of each document's slope and curvature, as in LightGBM; the two
+            differ where documents of one query have different weights, such as unsure grades.
+
+        Raises
+        ------
+        InputError
+            If a parameter or an input cannot be used, nothing can be learned from the data, or the checkpoint is
+            damaged or of another training.
+        """
+        for name in [*options, *([] if eval_set is None else ["eval_set"])]:
+            if name not in self._options:
+                raise TypeError(f"{type(self).__name__}.fit takes no {name}")
+        queries = as_queries(X, y, qid, missing=self.takes_missing)
+        self._check_parameters()
+        self.metric_ = self._own_metric(queries)
+        loss = self._objective(queries)
+        check_training(queries, self._taught_dcg(loss))
+        self.n_features_in_ = queries.shape[1]
+        self._set_columns(queries.columns)
+        valid = None if eval_set is None else self._validation_set(eval_set)
+        self._fit(Training(queries, valid, loss, options))
+        return self
+
+    def _check_parameters(self) -> None:
+        """Raise InputError unless the parameters can be used."""
+
+    def _objective(self, queries: Queries) -> Any:
+        """Return the objective, with the DCG that its name stands for on the queries; None without one."""
+        if self._default_loss is None:
+            return None
+        loss: Any = self.loss
+        if loss is None:
+            loss = self._default_loss(DCG.standard(queries.n_grades or 1, 10))
+        if not isinstance(loss, Objective):
+            example = f"{self._default_loss.__name__}(dcg)"
+            raise InputError(f"loss={loss!r} is no loss; give one of dcglearn.losses, such as {example}")
+        loss = loss.for_lists(*scale_of(queries))
+        if getattr(loss, "dcg", None) is not None:
+            check_scale(queries, loss.dcg)
+        return loss
+
+    def _taught_dcg(self, loss: Any) -> DCG | None:
+        """Return the DCG whose gains must differ within a query; None if only grades must."""
+        return self.metric_ if loss is None else getattr(loss, "dcg", None)
+
+    def _fit(self, training: Training) -> None:
+        """Set the fitted attributes."""
+        raise NotImplementedError
+
+    def _check_whole(self, *names: str) -> None:
+        """Raise InputError unless the parameters are positive integers, or None as by default."""
+        for name in names:
+            if getattr(self, name) is not None or name not in ("patience", "max_in_a_row"):
+                whole_number(getattr(self, name), name)
 
     def predict(self, X: Any) -> Floats:
         """Return the score of each document, shape (n,); larger is better.
@@ -105,29 +210,41 @@ class Ranker(BaseEstimator):
 
     def _numbers(self) -> tuple[bytes, dict[str, Any]]:
         """Return the fitted numbers as the content of `_data_file`, and further fields of ``model.json``."""
-        arrays: dict[str, Any] = {name: np.asarray(getattr(self, name)) for name in self._weights}
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)
-        return buffer.getvalue(), {}
+        raise NotImplementedError
 
     def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None:
         """Set what `_numbers` returned; `fields` are those of ``model.json``."""
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            for name in self._weights:
-                setattr(self, name, arrays[name] if arrays[name].ndim else float(arrays[name]))
-        if self.coef_.shape != (self.n_features_in_,) or not np.isfinite(self.coef_).all():
-            raise InputError("weights.npz does not belong to model.json, or is damaged")
+        raise NotImplementedError
 
-    def _identity(self, loss: Any, queries: Queries, valid: Queries | None, **arrays: Floats | None) -> dict[str, str]:
-        """Return what must be equal when a training is resumed: parameters, and fingerprints of data and arrays."""
+    def _checkpointing(
+        self, training: Training, **more: Any
+    ) -> tuple[dict[str, Any] | None, Callable[[dict[str, Any]], None] | None]:
+        """Return the state to resume from, and the function that saves one; None each, if there is none.
+
+        A training is resumed if the parameters, the data and `more`, texts and arrays, are equal.
+        """
+        path, resume = training.options.get("checkpoint"), training.options.get("resume", False)
+        if path is None:
+            if resume:
+                raise InputError("resume needs a checkpoint to resume from: give checkpoint=FILE")
+            return None, None
         start = getattr(self, "start", None)
-        start = (
-            start if start is None or isinstance(start, str) else np.asarray(getattr(start, "coef_", start)).tolist()
-        )
-        texts = {name: _exact(value) for name, value in self.get_params(deep=False).items()}
-        texts |= {"ranker": type(self).__name__, "loss": _exact(loss), "start": _exact(start)}
-        texts |= {"data": queries.fingerprint(), "validation data": "none" if valid is None else valid.fingerprint()}
-        return texts | {name: "none" if array is None else fingerprint_of(array) for name, array in arrays.items()}
+        start = start if start is None or isinstance(start, str) else np.asarray(coefficients_in(start)).tolist()
+        identity = {name: _exact(value) for name, value in self.get_params(deep=False).items()}
+        identity |= {"ranker": type(self).__name__, "loss": _exact(training.loss), "start": _exact(start)}
+        valid = "none" if training.valid is None else training.valid.fingerprint()
+        identity |= {"data": training.queries.fingerprint(), "validation data": valid}
+        for name, value in more.items():
+            identity[name] = value if isinstance(value, str) else "none" if value is None else fingerprint_of(value)
+        return (read_state(path, identity) if resume else None), partial(write_state, path, identity)
+
+    def _set_columns(self, columns: FeatureColumns | None) -> None:
+        """Keep the names and categories of the features, if they are known."""
+        self.columns_ = columns
+        if columns is not None:
+            self.feature_names_in_ = np.array(columns.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _features_of(self, X: Any) -> Any:
         """Return the features in X, checked to be those of the training set."""
@@ -139,7 +256,7 @@ class Ranker(BaseEstimator):
             features = checked_features(features, missing=self.takes_missing)
         if not self.takes_missing:
             refuse_what_trees_take(features, columns)
-        elif self.columns_ is not None and columns is not None:
+        if self.columns_ is not None and columns is not None:
             features = self.columns_.aligned(features, columns)
         elif self.columns_ is not None and self.columns_.categories:
             name = next(iter(self.columns_.categories))
@@ -149,8 +266,8 @@ class Ranker(BaseEstimator):
         return features
 
     def _scores(self, features: Any) -> Floats:
-        """Return the scores of checked features; a linear model, unless a subclass overrides this."""
-        return features @ self.coef_ + self.intercept_
+        """Return the scores of checked features."""
+        raise NotImplementedError
 
     def _own_metric(self, queries: Queries) -> DCG:
         """Return the DCG that evaluates the model: `metric`, that of the loss, or the textbook's."""
@@ -161,15 +278,29 @@ class Ranker(BaseEstimator):
                 return metric
         return DCG.standard(queries.n_grades or 1, 10)
 
+    def _validation_set(self, eval_set: Any) -> Queries:
+        """Return `Queries` or (X, y, qid) as `Queries` with the features of the training set."""
+        if not isinstance(eval_set, Queries) and not (isinstance(eval_set, tuple) and len(eval_set) == 3):
+            raise InputError("eval_set must be Queries or (X, y, qid)")
+        parts = (eval_set, None, None) if isinstance(eval_set, Queries) else eval_set
+        valid = as_queries(*parts, missing=self.takes_missing)
+        if valid.shape[1] != self.n_features_in_:
+            raise InputError(f"eval_set has {valid.shape[1]} features, the training set {self.n_features_in_}")
+        check_scale(valid, self.metric_, "eval_set")
+        if self.columns_ is None or valid.columns is None:
+            return valid
+        features = self.columns_.aligned(valid.features, valid.columns)
+        return replace(valid, features=features, columns=self.columns_, missing=self.takes_missing)
+
 
 def scale_of(queries: Queries) -> tuple[int, int]:
     """Return the number of grades of queries, and the documents of the longest: what a metric's name is taken at."""
     return queries.n_grades or 1, int(queries.sizes.max(initial=1))
 
 
-def on_lists(loss: Any, queries: Queries) -> Any:
-    """Return a loss with its DCG, where it has the name of one."""
-    return loss.for_lists(*scale_of(queries)) if hasattr(loss, "for_lists") else loss
+def coefficients_in(start: Any) -> Any:
+    """Return the coefficients of a start: those of a fitted linear ranker, or the start itself."""
+    return getattr(start, "coef_", start)
 
 
 _QID = (
@@ -207,18 +338,6 @@ def refuse_what_trees_take(features: Any, columns: FeatureColumns | None) -> Non
         raise InputError("a feature is missing (NaN): fill it in, or train a BoostedRanker, which takes missing values")
 
 
-def as_eval_set(eval_set: Any, n_features: int, dcg: DCG, *, missing: bool = False) -> Queries:
-    """Return a validation set, `Queries` or (X, y, qid), as `Queries` with the training set's number of features."""
-    if not isinstance(eval_set, Queries) and not (isinstance(eval_set, tuple) and len(eval_set) == 3):
-        raise InputError("eval_set must be Queries or (X, y, qid)")
-    parts = (eval_set, None, None) if isinstance(eval_set, Queries) else eval_set
-    queries = as_queries(*parts, missing=missing)
-    if queries.shape[1] != n_features:
-        raise InputError(f"eval_set has {queries.shape[1]} features, the training set {n_features}")
-    check_scale(queries, dcg, "eval_set")
-    return queries
-
-
 def check_scale(queries: Queries, dcg: DCG, name: str = "the data") -> None:
     """Raise InputError if the DCG has no gain for a grade of the queries."""
     top = int(queries.grades.max(initial=0))
@@ -241,85 +360,6 @@ def check_training(queries: Queries, dcg: DCG | None = None) -> None:
         )
     if dcg is not None and not (dcg.gains[low] != dcg.gains[high]).any():
         raise InputError("the DCG's gains are the same for all grades within each query: it prefers no order here")
-
-
-def coefficients_of(start: Any, n_features: int) -> Floats:
-    """Return the coefficients of a start, a fitted linear ranker or an array, shape (d,)."""
-    coefficients = np.asarray(getattr(start, "coef_", start), dtype=np.float64)
-    if coefficients.shape != (n_features,) or not np.isfinite(coefficients).all():
-        raise InputError(
-            f"start has shape {coefficients.shape}; expected a finite coefficient a feature, ({n_features},)"
-        )
-    return coefficients
-
-
-class Design:
-    """Features of the training set scaled by their spread within queries, so that units of features change no model.
-
-    A coefficient `v` of the scaled features scores ``(X - mean) @ (v / spread)``.
-    """
-
-    def __init__(self, queries: Queries) -> None:
-        X, self.offsets = queries.features, queries.offsets
-        self.features = X
-        self.mean = np.asarray(X.mean(axis=0)).ravel()
-        self.spread = _spread_within(X, queries.offsets)
-        self._rows = X.T.tocsr() if hasattr(X, "tocsr") else X.T
-
-    def scores(self, v: Floats) -> Floats:
-        """Return the scores of all documents, shape (n,)."""
-        w = v / self.spread
-        return self.features @ w - self.mean @ w
-
-    def vjp(self, slope: Floats) -> Floats:
-        """Return the gradient by scaled coefficient, shape (d,), of a gradient by score, shape (n,)."""
-        return (self._rows @ slope - self.mean * slope.sum()) / self.spread
-
-    def scaled(self) -> Any:
-        """Return the features divided by their spread (a copy)."""
-        if hasattr(self.features, "tocsr"):
-            from scipy.sparse import diags
-
-            return (self.features @ diags(1 / self.spread)).tocsr()
-        return (self.features - self.mean) / self.spread
-
-    def set_model(self, ranker: Any, v: Floats, intercept: float = 0.0) -> None:
-        """Set a ranker's model to scaled coefficients, in the units of its features."""
-        ranker.coef_ = v / self.spread
-        ranker.intercept_ = float(intercept - self.mean @ ranker.coef_)
-        ranker.n_features_in_ = len(v)
-
-    def spread_of(self, v: Floats) -> float:
-        """Return the spread of the scores of `v`, which is the unit of sharpness."""
-        return spread_of_scores(self.scores(v), self.offsets)
-
-
-def spread_of_scores(scores: Floats, offsets: Integers) -> float:
-    """Return the root mean square of scores about the mean of their query."""
-    sizes = np.diff(offsets)
-    centred = scores - np.repeat(np.add.reduceat(scores, offsets[:-1]) / sizes, sizes)
-    return float(np.sqrt(np.mean(centred**2)))
-
-
-def _spread_within(X: Any, offsets: Integers) -> Floats:
-    """Return each feature's standard deviation within queries, 1 where it is constant in every query."""
-    sizes = np.diff(offsets)
-    if hasattr(X, "tocsr"):
-        from scipy.sparse import csr_array
-
-        member = csr_array((np.ones(X.shape[0]), np.arange(X.shape[0]), offsets), shape=(len(sizes), X.shape[0]))
-        sums = member @ X
-        total = np.asarray(X.multiply(X).sum(axis=0)).ravel()
-        between = np.asarray(sums.multiply(sums).multiply(1 / sizes[:, None]).sum(axis=0)).ravel()
-        squares = np.where(total - between > 1e-12 * total, total - between, 0.0)
-    else:
-        squares, total = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        for start, stop in pairwise(offsets):
-            block = X[start:stop]
-            squares += ((block - block.mean(axis=0)) ** 2).sum(axis=0)
-            total += (block**2).sum(axis=0)
-        squares = np.where(squares > 1e-24 * total, squares, 0.0)
-    return np.where(squares > 0, np.sqrt(squares / X.shape[0]), 1.0)
 
 
 def _exact(value: Any) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric.dcg import DCG
+from dcglearn.rankers.baselines import RidgeRanker
 from dcglearn.rankers.queries import Queries, query_offsets
-from dcglearn.rankers.ranker import Ranker, as_queries, check_training
+from dcglearn.rankers.ranker import Ranker, Training
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -24,6 +26,7 @@ _PAIRS = 1 << 18
 """Number of pairs of documents that are classified at a time."""
 
 
+@dataclass(eq=False, repr=False)
 class PairwiseRanker(Ranker):
     """Rank with any classifier that decides between two documents.
 
@@ -73,42 +76,26 @@ class PairwiseRanker(Ranker):
     True
     """
 
-    def __init__(
-        self,
-        learner: Any = None,
-        metric: DCGLike | None = None,
-        pairs: str = "difference",
-        n_rounds: int = 3,
-        max_pairs: int = 200_000,
-        seed: int = 0,
-    ) -> None:
-        self.learner = learner
-        self.metric = metric
-        self.pairs = pairs
-        self.n_rounds = n_rounds
-        self.max_pairs = max_pairs
-        self.seed = seed
+    learner: Any = None
+    metric: DCGLike | None = None
+    pairs: str = "difference"
+    n_rounds: int = 3
+    max_pairs: int = 200_000
+    seed: int = 0
 
-    def fit(self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> PairwiseRanker:
-        """Learn from documents X with grades y of queries qid, or from `Queries` (NDCG-Train).
+    _options: ClassVar[tuple[str, ...]] = ()
 
-        Raises
-        ------
-        InputError
-            If a parameter is out of range, or nothing can be learned from the data.
-        """
-        from sklearn.linear_model import LogisticRegression
-
-        from dcglearn.rankers.baselines import RidgeRanker
-
+    def _check_parameters(self) -> None:
         if self.pairs not in ("difference", "both"):
             raise InputError(f'pairs={self.pairs!r}: give "difference" or "both"')
-        whole_number(self.n_rounds, "n_rounds")
+        self._check_whole("n_rounds")
         whole_number(self.max_pairs, "max_pairs", 2)
-        queries = as_queries(X, y, qid)
-        self.metric_ = self._own_metric(queries)
-        check_training(queries, self.metric_)
-        self.n_features_in_ = queries.shape[1]
+
+    def _fit(self, training: Training) -> None:
+        """Train by NDCG-Train."""
+        from sklearn.linear_model import LogisticRegression
+
+        queries = training.queries
         learner = LogisticRegression(fit_intercept=False, max_iter=1000) if self.learner is None else self.learner
         rng = np.random.default_rng(self.seed)
         scores = RidgeRanker(self.metric_, reweighted=False).fit(queries).predict(queries)
@@ -119,7 +106,6 @@ class PairwiseRanker(Ranker):
                 self._pair_features(queries.features, first, second), label, sample_weight=weight / weight.mean()
             )
             scores = self._positions(queries.features, queries.offsets)
-        return self
 
     def predict(self, X: Any, qid: ArrayLike | None = None) -> Floats:
         """Return minus the position of each document in its query (NDCG-Test), shape (n,).

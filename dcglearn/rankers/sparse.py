@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from tqdm import tqdm
 
-from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.progress import counted
+from dcglearn.foundation.validation import InputError
 from dcglearn.losses import RSRank
 from dcglearn.rankers.baselines import least_squares
-from dcglearn.rankers.ranker import Design, Ranker, as_eval_set, as_queries, check_training, on_lists
+from dcglearn.rankers.linear_model import Design, LinearModel
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from collections.abc import Iterator
 
     from dcglearn.foundation.arrays import Floats
     from dcglearn.metric.dcg import DCGLike
     from dcglearn.rankers.queries import Queries
+    from dcglearn.rankers.ranker import Training
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ class PathPoint:
         return f"l1 = {self.l1:.3g}: {self.n_features} features, {self.train:.4f} on the training set{valid}"
 
 
-class SparseRanker(Ranker):
+@dataclass(eq=False, repr=False)
+class SparseRanker(LinearModel):
     """Rank by a linear model of few features: RSRank.
 
     Follows the gradient of importance-weighted pairs (``w = Z |(a_i - a_j)(D(r_i) - D(r_j))|`` under the modified Huber
@@ -115,72 +116,20 @@ class SparseRanker(Ranker):
     True
     """
 
-    def __init__(
-        self,
-        metric: DCGLike | None = None,
-        l1: float | None = None,
-        tolerance: float = 0.02,
-        n_points: int = 30,
-        step: float = 0.3,
-        truncate_every: int = 1,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        loss: Any = None,
-    ) -> None:
-        self.metric = metric
-        self.l1 = l1
-        self.tolerance = tolerance
-        self.n_points = n_points
-        self.step = step
-        self.truncate_every = truncate_every
-        self.max_iter = max_iter
-        self.tol = tol
-        self.loss = loss
+    metric: DCGLike | None = None
+    l1: float | None = None
+    tolerance: float = 0.02
+    n_points: int = 30
+    step: float = 0.3
+    truncate_every: int = 1
+    max_iter: int = 200
+    tol: float = 1e-4
+    loss: Any = None
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        eval_set: Any = None,
-        progress: bool | None = None,
-    ) -> SparseRanker:
-        """Learn from documents X with grades y of queries qid, or from `Queries`.
-
-        Parameters
-        ----------
-        X : array_like or CSR, shape (n, d), or Queries
-            Features.
-        y, qid : array_like, shape (n,)
-            Grades and queries.
-        eval_set : (X, y, qid) or Queries, optional
-            Validation set, used to choose the point of the path.
-        progress : bool, optional
-            Show a bar; by default on a terminal.
-
-        Raises
-        ------
-        InputError
-            If a parameter is out of range, or nothing can be learned from the data.
-        """
-        queries = as_queries(X, y, qid)
-        self._check_parameters()
-        self.metric_ = self._own_metric(queries)
-        check_training(queries, self.metric_)
-        valid = None if eval_set is None else as_eval_set(eval_set, queries.shape[1], self.metric_)
-        with one_blas_thread():
-            design = Design(queries)
-            self.path_ = list(self._path(design, queries, valid, progress))
-        best = max(point.value for point in self.path_)
-        near = [point for point in self.path_ if point.value >= (1 - self.tolerance) * best]
-        self.chosen_ = min(near, key=lambda point: (point.n_features, -point.value))
-        self.features_ = np.flatnonzero(self.chosen_.coef)
-        design.set_model(self, self.chosen_.coef)
-        return self
+    _default_loss: ClassVar[type[Any] | None] = RSRank
 
     def _check_parameters(self) -> None:
-        for name in ("n_points", "truncate_every", "max_iter"):
-            whole_number(getattr(self, name), name)
+        self._check_whole("n_points", "truncate_every", "max_iter")
         for name, most in (("tolerance", 1.0), ("step", 2.0), ("l1", np.inf), ("tol", np.inf)):
             value = getattr(self, name)
             if value is None and name == "l1":
@@ -188,25 +137,40 @@ class SparseRanker(Ranker):
             if not (np.isfinite(value) and 0 <= value < most) or (name == "step" and value == 0):
                 raise InputError(f"{name}={value} must be a number from 0 to {most:g} (excluded)")
 
-    def _path(self, design: Design, queries: Queries, valid: Queries | None, progress: bool | None) -> Any:
+    def _objective(self, queries: Queries) -> Any:
+        return RSRank(self.metric_, k=None) if self.loss is None else super()._objective(queries)
+
+    def _solve(self, design: Design, training: Training) -> tuple[Floats, float]:
+        self.path_ = list(self._path(design, training))
+        best = max(point.value for point in self.path_)
+        near = [point for point in self.path_ if point.value >= (1 - self.tolerance) * best]
+        self.chosen_ = min(near, key=lambda point: (point.n_features, -point.value))
+        self.features_ = np.flatnonzero(self.chosen_.coef)
+        return self.chosen_.coef, 0.0
+
+    def _path(self, design: Design, training: Training) -> Iterator[PathPoint]:
         """Yield the points of the path: without penalty, then with larger and larger ones until no feature is left."""
-        loss = RSRank(self.metric_, k=None) if self.loss is None else on_lists(self.loss, queries)
+        queries, valid, loss = training.queries, training.valid, training.loss
         v = least_squares(design, queries, self.metric_, 1e-3, reweighted=False)[1:]
         v /= design.spread_of(v) or 1.0
 
         def slope(at: Floats) -> Floats:
             return design.vjp(loss(design.scores(at), queries.grades, queries.offsets)[1]) / len(queries)
 
+        def point(l1: float, v: Floats) -> PathPoint:
+            held_out = None if valid is None else self._mean_ndcg(design, valid, v)
+            return PathPoint(l1, int(np.count_nonzero(v)), self._mean_ndcg(design, queries, v), held_out, v)
+
         if self.l1 is not None:
             penalties = [self.l1]
         else:
             v = self._converged(slope, v, 0.0)
-            yield self._point(design, queries, valid, 0.0, v)
+            yield point(0.0, v)
             top = float(np.abs(slope(np.zeros_like(v))).max()) or 1.0
             penalties = np.geomspace(top / 1000, top, self.n_points - 1).tolist() if self.n_points > 1 else []
-        for l1 in tqdm(penalties, disable=None if progress is None else not progress, leave=False, unit="point"):
+        for l1 in counted(penalties, len(penalties), "points"):
             v = self._converged(slope, v, l1)
-            yield self._point(design, queries, valid, l1, v)
+            yield point(l1, v)
             if not v.any():
                 return
 
@@ -221,12 +185,6 @@ class SparseRanker(Ranker):
             if np.abs(v - before).max() <= self.tol:
                 break
         return v
-
-    def _point(self, design: Design, queries: Queries, valid: Queries | None, l1: float, v: Floats) -> PathPoint:
-        def value(data: Queries) -> float:
-            return float(data.evaluate(data.features @ (v / design.spread), self.metric_).mean())
-
-        return PathPoint(l1, int(np.count_nonzero(v)), value(queries), None if valid is None else value(valid), v)
 
 
 def soft_threshold(v: Floats, by: float) -> Floats:

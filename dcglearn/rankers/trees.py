@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from dcglearn.foundation.checkpoints import read_state, write_state
 from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.reading import read_metric
-from dcglearn.rankers.feature_columns import FeatureColumns
 from dcglearn.rankers.growth import Growth, Task, base_scores, booster_of, main_names, threads_of
+from dcglearn.rankers.linear_model import coefficients_of
 from dcglearn.rankers.queries import has_missing
-from dcglearn.rankers.ranker import (
-    Ranker,
-    as_eval_set,
-    as_queries,
-    check_scale,
-    check_training,
-    coefficients_of,
-    on_lists,
-    scale_of,
-)
+from dcglearn.rankers.ranker import Ranker, Training
 
 if TYPE_CHECKING:
-    import os
-
-    from numpy.typing import ArrayLike
-
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCGLike
+    from dcglearn.metric.dcg import DCG, DCGLike
     from dcglearn.rankers.queries import Queries
 
 
@@ -145,9 +127,18 @@ class BoostedRanker(Ranker):
     True
     """
 
-    takes_missing = True
-    _also_reads = ("DaskBoostedRanker",)
-    _data_file = "trees.txt"
+    takes_missing: ClassVar[bool] = True
+    _options: ClassVar[tuple[str, ...]] = (
+        "eval_set",
+        "query_weight",
+        "sample_weight",
+        "checkpoint",
+        "checkpoint_every",
+        "resume",
+    )
+    _default_loss: ClassVar[type[Any] | None] = RegSHFSDCG
+    _also_reads: ClassVar[tuple[str, ...]] = ("DaskBoostedRanker",)
+    _data_file: ClassVar[str] = "trees.txt"
 
     def __init__(
         self,
@@ -189,67 +180,30 @@ class BoostedRanker(Ranker):
         self._lightgbm = {**self._lightgbm, **others}
         return self
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        eval_set: Any = None,
-        query_weight: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 50,
-        resume: bool = False,
-        progress: bool | None = None,
-    ) -> BoostedRanker:
-        """Grow the trees.
+    def _check_parameters(self) -> None:
+        self._check_whole("n_trees", "patience")
+        whole_number(self.seed, "seed", 0)
+        if not 0 < self.learning_rate <= MAX_LEARNING_RATE:
+            limits = f"above 0, at most {MAX_LEARNING_RATE:g}"
+            raise InputError(f"learning_rate={self.learning_rate!r} must be a number {limits}; 0.1 is the default")
+        for name, values in (("follow", DIRECTIONS), ("curvature", CURVATURES)):
+            if getattr(self, name) not in values:
+                raise InputError(f"{name}={getattr(self, name)!r}: give one of {', '.join(values)}")
 
-        Parameters
-        ----------
-        X : array_like, CSR or data frame, shape (n, d), or Queries
-            Features; `Queries` bring y and qid with them. NaN is a missing value. Of a data frame of pandas or polars,
-            names are kept and columns of categories are split by sets of categories.
-        y, qid : array_like, shape (n,)
-            Grades and queries, the rows of a query together.
-        eval_set : Queries, or (X, y, qid), optional
-            Validation set: the number of trees that is best on it is used.
-        query_weight : array_like, shape (m,), optional
-            Weight of each query: of its value in the mean that is maximised.
-        sample_weight : array_like, shape (n,), optional
-            Weight of each document: of its slope and its curvature in the trees, as in LightGBM. It differs from
-            `query_weight` where documents of one query have different weights, such as unsure grades.
-        checkpoint : path, optional
-            File to write the state to, every `checkpoint_every` trees.
-        checkpoint_every : int
-            Number of trees after which LightGBM's random choices begin anew, with a seed of their own.
-        resume : bool
-            Continue from `checkpoint`; the model is the same as without an interruption.
-        progress : bool, optional
-            Show a bar; by default on a terminal.
-
-        Raises
-        ------
-        InputError
-            If an input or a setting cannot be used, or the checkpoint is damaged or of another training.
-        """
-        queries = as_queries(X, y, qid, missing=True)
-        task = self._task(queries, eval_set, query_weight, sample_weight, checkpoint_every)
-        growth = Growth(task, checkpoint_every)
-        save = None
-        if checkpoint is not None:
-            weights = {"query_weight": task.weight, "sample_weight": task.by_document}
-            identity = self._identity(task.objective, task.queries, task.valid, **weights)
-            identity |= {"follow": task.follow, "checkpoint_every": str(checkpoint_every)}
-            if self.columns_ is not None:
-                identity["columns"] = repr(self.columns_)
-            if resume:
-                growth.restore(read_state(checkpoint, identity), str(checkpoint))
-            save = partial(write_state, checkpoint, identity)
-        elif resume:
-            raise InputError("resume needs a checkpoint to resume from: give checkpoint=FILE")
-        growth.grow(save, progress)
+    def _fit(self, training: Training) -> None:
+        """Grow the trees."""
+        every = whole_number(training.options.get("checkpoint_every", 50), "checkpoint_every")
+        task = self._task(training)
+        growth = Growth(task, every)
+        more: dict[str, Any] = {"query_weight": task.weight, "sample_weight": task.by_document}
+        more |= {"follow": self.follow, "checkpoint_every": str(every)}
+        if self.columns_ is not None:
+            more["columns"] = repr(self.columns_)
+        state, save = self._checkpointing(training, **more)
+        if state is not None:
+            growth.restore(state, str(training.options["checkpoint"]))
+        growth.grow(save)
         self._keep(growth.booster, growth.history)
-        return self
 
     def _keep(self, booster: Any, history: list[float]) -> None:
         """Keep the trees, as many as are best on the validation set."""
@@ -257,53 +211,20 @@ class BoostedRanker(Ranker):
         self.n_trees_ = int(np.argmax(history)) + 1 if history else booster.num_trees()
         _LOG.info("%d trees grown, %d of them used", booster.num_trees(), self.n_trees_)
 
-    def _task(
-        self,
-        queries: Queries,
-        eval_set: Any,
-        query_weight: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-        checkpoint_every: int,
-    ) -> Task:
-        """Return the checked task of a training; set `metric_`, `n_features_in_` and `base_`."""
-        loss = RegSHFSDCG(DCG.standard(max(queries.n_grades or 2, 2), 10)) if self.loss is None else self.loss
-        if not hasattr(loss, "lambdas"):
-            raise InputError(f"loss={loss!r} is no loss; give one of dcglearn.losses, such as RegSHFSDCG(dcg)")
-        loss = on_lists(loss, queries)
-        metric = getattr(loss, "dcg", None) if self.metric is None else self.metric
-        self.metric_ = self._own_metric(queries) if metric is None else read_metric(metric, *scale_of(queries))
-        check_scale(queries, self.metric_)
-        check_training(queries)
-        whole_number(self.n_trees, "n_trees")
-        if not 0 < self.learning_rate <= MAX_LEARNING_RATE:
-            limits = f"above 0, at most {MAX_LEARNING_RATE:g}"
-            raise InputError(f"learning_rate={self.learning_rate!r} must be a number {limits}; 0.1 is the default")
-        whole_number(self.seed, "seed", 0)
-        whole_number(checkpoint_every, "checkpoint_every")
-        if self.patience is not None:
-            whole_number(self.patience, "patience")
-        for name, value, known in (("follow", self.follow, DIRECTIONS), ("curvature", self.curvature, CURVATURES)):
-            if value not in known:
-                raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
-        self._set_columns(queries)
-        valid = None if eval_set is None else self._like_training(eval_set, queries.shape[1])
+    def _task(self, training: Training) -> Task:
+        """Return the checked task of a training; set `base_`."""
+        queries = training.queries
         by_query, by_document = (
-            None if weight is None else pair_values(weight, name, n, positive=True)
-            for name, weight, n in (
-                ("query_weight", query_weight, len(queries)),
-                ("sample_weight", sample_weight, queries.shape[0]),
-            )
+            None if (weight := training.options.get(name)) is None else pair_values(weight, name, n, positive=True)
+            for name, n in (("query_weight", len(queries)), ("sample_weight", queries.shape[0]))
         )
-        self.n_features_in_ = queries.shape[1]
         categorical = self._categorical(queries)
         if self.start is not None and (categorical or has_missing(queries.features)):
             raise InputError("start: a linear model takes neither missing values nor categories; leave start out")
         self.base_ = None if self.start is None else start_of(self.start, queries, self.metric_)
         shape = {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
         return Task(
-            queries,
-            valid,
-            loss,
+            training,
             self.metric_,
             self.base_,
             by_query,
@@ -323,22 +244,6 @@ class BoostedRanker(Ranker):
         own = {name: value for name, value in self._lightgbm.items() if main_name(name) != "categorical_feature"}
         histograms = {} if "force_row_wise" in main_names(own) else {"force_col_wise": True}
         return {**DEFAULTS, **histograms, **shape, **main_names(own), **FIXED}
-
-    def _set_columns(self, queries: Queries) -> None:
-        """Keep the names and categories of the features, if they are known."""
-        self.columns_ = queries.columns
-        if self.columns_ is not None:
-            self.feature_names_in_ = np.array(self.columns_.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _like_training(self, eval_set: Any, n_features: int) -> Queries:
-        """Return a validation set with the columns of the training set."""
-        valid = as_eval_set(eval_set, n_features, self.metric_, missing=True)
-        if self.columns_ is None or valid.columns is None:
-            return valid
-        features = self.columns_.aligned(valid.features, valid.columns)
-        return replace(valid, features=features, columns=self.columns_, missing=True)
 
     def _categorical(self, queries: Queries) -> list[int]:
         """Return the indices of categorical features: those of a data frame, and those that the parameters name."""
@@ -391,10 +296,7 @@ class BoostedRanker(Ranker):
 
     def _numbers(self) -> tuple[bytes, dict[str, Any]]:
         base = None if self.base_ is None else self.base_.tolist()
-        fields: dict[str, Any] = {"n_trees_used": self.n_trees_, "base": base}
-        if self.columns_ is not None:
-            fields["columns"] = self.columns_.to_dict()
-        return self.booster_.model_to_string().encode(), fields
+        return self.booster_.model_to_string().encode(), {"n_trees_used": self.n_trees_, "base": base}
 
     def _set_numbers(self, content: bytes, fields: dict[str, Any]) -> None:
         self.booster_ = booster_of(content.decode(), "trees.txt")
@@ -402,11 +304,6 @@ class BoostedRanker(Ranker):
         self.base_ = None if fields.get("base") is None else np.array(fields["base"], dtype=np.float64)
         if self.base_ is not None and self.base_.shape != (self.n_features_in_ + 1,):
             raise InputError("the start in model.json has not one coefficient of each feature")
-        if fields.get("columns") is not None:
-            self.columns_ = FeatureColumns.from_dict(fields["columns"])
-            self.feature_names_in_ = np.array(self.columns_.names, dtype=object)
-            if len(self.columns_.names) != self.n_features_in_:
-                raise InputError("the columns in model.json are not one of each feature")
         if self.booster_.num_feature() != self.n_features_in_ or not 0 < self.n_trees_ <= self.booster_.num_trees():
             raise InputError("trees.txt does not belong to model.json, or is damaged")
 

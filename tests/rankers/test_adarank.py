@@ -86,7 +86,7 @@ class TestAdaRank:
         whole = AdaRankRanker(metric=LETOR, n_rounds=40).fit(train, eval_set=vali)
         values = [record["valid"] for record in whole.history_]
         assert whole.n_rounds_ == int(np.argmax(values)) + 1
-        assert whole.worth(vali, whole.predict(vali)).mean() == pytest.approx(max(values))
+        assert whole.value_by_query(vali, whole.predict(vali)).mean() == pytest.approx(max(values))
         same = AdaRankRanker(metric=LETOR, n_rounds=whole.n_rounds_).fit(train)
         assert same.coef_ == pytest.approx(whole.coef_)
         tired = AdaRankRanker(metric=LETOR, n_rounds=40, patience=3).fit(train, eval_set=vali)

@@ -7,8 +7,8 @@ from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
+from dcglearn.rankers.linear_model import Design
 from dcglearn.rankers.queries import Queries
-from dcglearn.rankers.ranker import Design
 from tests.rankers.makers import MINE, by_query, small, tiny
 from tests.rankers.test_document_pairs import hinge_twin
 
