@@ -147,7 +147,7 @@ def test_frames_that_do_not_fit(of_frame, change, message):
     [
         ({"categorical_feature": [0]}, r"features\[0, 0\] = .* is not a category"),
         ({"categorical_feature": [3]}, "indices of columns from 0 to 2"),
-        ({"categorical_feature": ["citty"]}, "no column 'citty'; did you mean 'city'"),
+        ({"categorical_feature": ["citty"]}, "no column 'citty'; the nearest is city"),
         ({"start": np.ones(3)}, "start: a linear model takes neither missing values nor categories"),
         ({"loss": MINE}, r"loss=DCG\(.*is no loss; give one of dcglearn.losses, such as RegSHFSDCG\(dcg\)"),
     ],
