@@ -142,7 +142,7 @@ def plot(table, axes):
             draw_means(line[2], curve, "trees", "ndcg", {**style, "markersize": 3}, label=CURVES[name])
         line[2].set(xscale="log", xlabel="number of trees", ylabel="NDCG@5 of test queries, mean of 3 metrics")
         line[2].set_title(f"{label}: trees needed (ours)")
-    legend(axes[0][2], "trees follow lambdas", fontsize=7)
+    legend(next(line[2] for line in axes if line[2].lines or line[2].containers), "trees follow lambdas", fontsize=7)
 
 
 def claims(table):
