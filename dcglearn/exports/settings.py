@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.exports.carried import carried, refuse_gains_below_the_worst
+from dcglearn.exports.carried import carried
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric.textbook import textbook_discounts
 
@@ -54,6 +54,15 @@ def _refuse_lost_discount(dcg: DCG, tool: str, remedy: str, *, lossy: bool) -> N
         )
 
 
+def _refuse_gains_below_the_worst(dcg: DCG, tool: str, remedy: str) -> None:
+    """Raise InputError if a gain is below 0, or below the worst grade's, for tools that count gains from 0."""
+    grade = int(dcg.gains.argmin())
+    if dcg.gains[grade] < 0:
+        raise InputError(f"{tool} has no gains below 0, but grade {grade} has the gain {dcg.gains[grade]:g}; {remedy}")
+    if dcg.gains[grade] < dcg.gains[0]:
+        raise InputError(f"{tool} counts from the worst grade's gain, but grade {grade} gains less; {remedy}")
+
+
 def integer_gains(dcg: DCGLike, scale: int | None = None) -> list[int]:
     """Return gains as whole numbers from 0, which trec_eval, pytrec_eval and ranx need.
 
@@ -81,7 +90,7 @@ def integer_gains(dcg: DCGLike, scale: int | None = None) -> list[int]:
     [0, 500, 1000]
     """
     dcg = carried(dcg, "trec_eval")
-    refuse_gains_below_the_worst(dcg, "trec_eval", "evaluate with dcglearn or ir_measures, which take any gains")
+    _refuse_gains_below_the_worst(dcg, "trec_eval", "evaluate with dcglearn or ir_measures, which take any gains")
     gains = dcg.gains - dcg.gains[0]
     if (np.diff(gains) < 0).any() or gains[-1] <= 0:
         raise InputError("gains that fall from a grade to the next cannot be written as judgements of these tools")
@@ -148,7 +157,7 @@ def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
     {'label_gain': [0.0, 1.0, 3.0], 'eval_at': [5], 'lambdarank_truncation_level': 5}
     """
     dcg = carried(dcg, "LightGBM")
-    refuse_gains_below_the_worst(dcg, "LightGBM's label_gain", "use lightgbm_callables, which carry any gains")
+    _refuse_gains_below_the_worst(dcg, "LightGBM's label_gain", "use lightgbm_callables, which carry any gains")
     _refuse_lost_discount(dcg, "LightGBM", "use lightgbm_callables, which carry them", lossy=lossy)
     gains = (dcg.gains - dcg.gains[0]).tolist()
     return {"label_gain": gains, "eval_at": [dcg.depth], "lambdarank_truncation_level": dcg.depth}
@@ -197,5 +206,5 @@ def cwl_gains(dcg: DCGLike) -> list[float]:
     [0.0, 0.25, 1.0]
     """
     known = carried(dcg, "cwl_eval")
-    refuse_gains_below_the_worst(known, "cwl_eval", "evaluate with dcglearn, which takes any gains")
+    _refuse_gains_below_the_worst(known, "cwl_eval", "evaluate with dcglearn, which takes any gains")
     return known.normalised().gains.tolist()

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.exports.carried import carried
-from dcglearn.exports.plain_python import to_python
-from dcglearn.exports.quepid import to_quepid
+from dcglearn.exports.programs import to_python, to_quepid, to_sql
 from dcglearn.exports.settings import cwl_continuation, cwl_gains, lost_in_settings, to_lightgbm, to_trec_eval
-from dcglearn.exports.sql import to_sql
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.textbook import is_metric_file
