@@ -9,6 +9,7 @@ evaluation", 2023.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,7 +98,7 @@ def lexi_precision(x: Sequence[float | None], y: Sequence[float | None], form: s
     >>> lexi_precision((1, 5, None), (2, 3, 10)), lexi_precision((1, 5, None), (2, 3, 10), form="reciprocal")
     (1.0, 0.5)
     """
-    return _lexicographic(x, y, form, first=True)
+    return _first_difference(*_both(x, y), form, first=True)
 
 
 def lexi_recall(x: Sequence[float | None], y: Sequence[float | None], form: str = "sign") -> float:
@@ -115,7 +116,7 @@ def lexi_recall(x: Sequence[float | None], y: Sequence[float | None], form: str 
     >>> lexi_recall((1, 5, None), (2, 3, 10))
     -1.0
     """
-    return _lexicographic(x, y, form, first=False)
+    return _first_difference(*_both(x, y), form, first=False)
 
 
 def _both(x: Sequence[float | None], y: Sequence[float | None]) -> tuple[Floats, Floats]:
@@ -150,13 +151,9 @@ def _paired(x: Floats, y: Floats, weight: str) -> float:
     return float(weights @ _votes(x, y) / weights.sum())
 
 
-def _lexicographic(x: Sequence[float | None], y: Sequence[float | None], form: str, *, first: bool) -> float:
+def _first_difference(x: Floats, y: Floats, form: str = "sign", *, first: bool) -> float:
     if form not in FORMS:
         raise InputError(f"form={form!r}: give one of {', '.join(FORMS)}")
-    return _first_difference(*_both(x, y), form, first=first)
-
-
-def _first_difference(x: Floats, y: Floats, form: str, *, first: bool) -> float:
     places = np.flatnonzero(x != y)
     if not len(places):
         return 0.0
@@ -164,22 +161,18 @@ def _first_difference(x: Floats, y: Floats, form: str, *, first: bool) -> float:
     return float(_votes(x, y)[i] if form == "sign" else 1 / x[i] - 1 / y[i])
 
 
-@dataclass(frozen=True)
-class _Companion:
-    """A preference between two rankings, of their relevant documents, or averaged over the grades that occur."""
-
-    of_ranks: Callable[[Floats, Floats], float]
-    graded: bool
-
-
-COMPANIONS = {
-    "RPP": _Companion(lambda x, y: _paired(x, y, "uniform"), True),
-    "invRPP": _Companion(lambda x, y: _paired(x, y, "reciprocal"), True),
-    "dcgRPP": _Companion(lambda x, y: _paired(x, y, "log2"), True),
-    "lexi-precision": _Companion(lambda x, y: _first_difference(x, y, "sign", first=True), False),
-    "lexi-recall": _Companion(lambda x, y: _first_difference(x, y, "sign", first=False), False),
+GRADED: dict[str, Callable[[Floats, Floats], float]] = {
+    "RPP": partial(_paired, weight="uniform"),
+    "invRPP": partial(_paired, weight="reciprocal"),
+    "dcgRPP": partial(_paired, weight="log2"),
 }
-"""Preferences between two runs by the names that `compare_systems` takes."""
+"""Preferences between two runs, by the names that `compare_systems` takes, that are averaged over the grades."""
+
+COMPANIONS = GRADED | {
+    "lexi-precision": partial(_first_difference, first=True),
+    "lexi-recall": partial(_first_difference, first=False),
+}
+"""Those, and the ones of all relevant documents."""
 
 
 def companion_of(word: Any) -> str | None:
@@ -226,22 +219,22 @@ class PairedRuns:
         ours, theirs = self.ranked[run], self.ranked[baseline]
         values = np.zeros(len(self.counts))
         for q, counts in enumerate(self.counts):
-            values[q] = self._of_query(COMPANIONS[name], ours.grades[q], theirs.grades[q], counts)
+            values[q] = self._of_query(name, ours.grades[q], theirs.grades[q], counts)
         if self.missing == "skip":
             values[(ours.lengths == 0) | (theirs.lengths == 0)] = np.nan
         return values
 
     @staticmethod
-    def _of_query(companion: _Companion, ours: Any, theirs: Any, counts: Integers) -> float:
+    def _of_query(name: str, ours: Any, theirs: Any, counts: Integers) -> float:
         """Return the preference of a query: over all relevant documents, or the mean over the grades that occur.
 
         Each grade stands for the documents of at least this grade, and weighs as many as there are of them.
         """
-        levels = [level for level in range(1, len(counts)) if counts[level]] if companion.graded else [1]
+        levels = [level for level in range(1, len(counts)) if counts[level]] if name in GRADED else [1]
         total = weights = 0.0
         for level in levels:
             n = int(counts[level:].sum())
-            total += n * companion.of_ranks(_ranks(ours, level, n), _ranks(theirs, level, n))
+            total += n * COMPANIONS[name](_ranks(ours, level, n), _ranks(theirs, level, n))
             weights += n
         return total / weights if weights else 0.0
 
