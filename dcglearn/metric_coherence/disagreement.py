@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.intervals import wilson
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric.dcg import Utility
 from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric_coherence.pair_counts import pair_counts
 from dcglearn.metric_coherence.rankings import (
     MAX_ENUMERATED,
     Rankings,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.foundation.arrays import Floats, Grades
+    from dcglearn.foundation.arrays import Floats, Grades, Integers
     from dcglearn.metric_coherence.rankings import Metric
 
 
@@ -132,41 +132,26 @@ def disagreement(
         counts = pair_counts(enumeration.values[0], enumeration.values[1], enumeration.weight)
         n_pairs = round(float(counts.sum()))
     else:
-        values = _list_utilities(metrics, names) if beyond else _sums(weights)
+        values = _list_utilities(metrics, names) if beyond else [partial(list_values, table) for table in weights]
         first, second = _sampled_signs(rankings, values, n_pairs, np.random.default_rng(seed))
-        tied_first, tied_second = first == 0, second == 0
-        cases = (
-            first * second == -1,
-            first * second == 1,
-            tied_first & ~tied_second,
-            tied_second & ~tied_first,
-            tied_first & tied_second,
-        )
+        product, either, both = first * second, (first == 0) != (second == 0), (first == 0) & (second == 0)
+        cases = (product == -1, product == 1, either & (first == 0), either & (second == 0), both)
         counts = np.array([float(case.sum()) for case in cases])
     share, agree, tie_a, tie_b, tie_both = (float(x) for x in counts / counts.sum())
     interval = (share, share) if exact else wilson(int(counts[0]), n_pairs, 0.95)
     return Disagreement(share, agree, tie_a, tie_b, tie_both, interval, n_pairs, exact, rankings, names)
 
 
-def _sums(weights: Sequence[Floats]) -> list[Callable[[Grades], Floats]]:
-    """Return the values of lists under each of the weights, as functions."""
-    return [partial(list_values, table) for table in weights]
-
-
 def _list_utilities(metrics: Sequence[Metric], names: Sequence[str]) -> list[Callable[[Grades], Floats]]:
     """Return the values of lists under each metric, in units of the most that a list can be worth, as functions."""
-    known = [
-        metric if isinstance(metric, ListUtility) else Utility(as_weights(metric, name))
-        for metric, name in zip(metrics, names, strict=True)
-    ]
-    sizes = [float(np.abs((m.dcg.utility if isinstance(m, ListUtility) else m).weights).sum()) for m in known]
-    if 0.0 in sizes:
-        raise InputError(f"{names[sizes.index(0.0)]} orders no two lists: they are all worth the same")
-    return [partial(_share_of, metric, float(size)) for metric, size in zip(known, sizes, strict=True)]
-
-
-def _share_of(metric: ListUtility | Utility, size: float, lists: Grades) -> Floats:
-    values: Floats = metric.score(lists) / size
+    values: list[Callable[[Grades], Floats]] = []
+    for given, name in zip(metrics, names, strict=True):
+        metric = given if isinstance(given, ListUtility) else Utility(as_weights(given, name))
+        table = metric.dcg.utility if isinstance(metric, ListUtility) else metric
+        size = float(np.abs(table.weights).sum())
+        if not size:
+            raise InputError(f"{name} orders no two lists: they are all worth the same")
+        values.append(lambda lists, metric=metric, size=size: metric.score(lists) / size)
     return values
 
 
@@ -288,3 +273,71 @@ def disagreement_matrix(
         share[i, j] = share[j, i] = counts[0] / counts.sum()
     constant = tuple(name for name in scaled if name not in kept)
     return DisagreementMatrix(tuple(kept), share, values.shape[1], exact, constant)
+
+
+def pair_counts(first: Floats, second: Floats, weight: Floats | None = None) -> Floats:
+    """Return the numbers of pairs ordered differently, alike, tied by the first only, the second only, by both.
+
+    `first` and `second` hold the values of the rankings under each metric, on a span of 1, shape (n,). Each entry
+    stands for `weight` rankings, by default one, which both metrics tie.
+    """
+    n_second, ranks = _ranks(second)
+    key = _ranks(first)[1] * n_second + ranks
+    size = np.ones(len(key)) if weight is None else weight[np.argsort(key, kind="stable")]
+    key.sort()
+    pairs = _pairs_of(size.sum())
+    tied_both = _pairs_in_runs(key, size)
+    key, ranks = np.divmod(key, n_second)
+    tied_first = _pairs_in_runs(key, size)
+    different = _inversions(ranks, size)  # sorts ranks, and size with them
+    tied_second = _pairs_in_runs(ranks, size)
+    alike = pairs - different - tied_first - tied_second + tied_both
+    return np.array([different, alike, tied_first - tied_both, tied_second - tied_both, tied_both])
+
+
+def _ranks(values: Floats) -> tuple[int, Integers]:
+    """Return the number of different values and the dense rank of each; values within `TIE` of the next are equal."""
+    order = np.argsort(values, kind="stable")
+    steps = np.diff(values[order]) > TIE
+    ranks = np.empty(len(values), dtype=np.int64)
+    ranks[order[0]] = 0
+    ranks[order[1:]] = np.cumsum(steps)
+    return int(steps.sum()) + 1, ranks
+
+
+def _pairs_of(weight: Floats | float) -> float:
+    """Return the number of pairs within groups of `weight` rankings each."""
+    return float(np.sum(weight * (weight - 1) / 2))
+
+
+def _pairs_in_runs(keys: Integers, size: Floats) -> float:
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(keys)) + 1])
+    return _pairs_of(np.add.reduceat(size, starts))
+
+
+@njit(cache=True, nogil=True)
+def _inversions(keys: Integers, size: Floats) -> float:
+    """Sort both arrays by key, in place, and return the number of inversions, weighted by the products of sizes."""
+    n = len(keys)
+    merged, merged_size = np.empty_like(keys), np.empty_like(size)
+    inversions = 0.0
+    width = 1
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, stop = min(start + width, n), min(start + 2 * width, n)
+            left = 0.0
+            for i in range(start, middle):
+                left += size[i]
+            i, j = start, middle
+            for out in range(start, stop):
+                if i < middle and (j == stop or keys[i] <= keys[j]):
+                    merged[out], merged_size[out] = keys[i], size[i]
+                    left -= size[i]
+                    i += 1
+                else:
+                    merged[out], merged_size[out] = keys[j], size[j]
+                    inversions += left * size[j]
+                    j += 1
+        keys[:], size[:] = merged, merged_size
+        width *= 2
+    return inversions

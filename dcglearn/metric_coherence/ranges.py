@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.metric_coherence.cone import SLACK, Cone, span
+from dcglearn.metric_coherence.dominance import SLACK, Cone, span
 from dcglearn.parts.open_log import without_equal_lists
 from dcglearn.readers.preferences import Preferences, as_preferences
 

@@ -8,7 +8,6 @@ from math import comb, factorial, prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from dcglearn.foundation.validation import InputError, multiset
 from dcglearn.metric.dcg import DCG, Utility
@@ -74,6 +73,8 @@ class Rankings:
         """Return a list with the largest value under weights of shape (K, L)."""
         if self.counts is None:
             return weights.argmax(axis=1).astype(np.int8)
+        from scipy.optimize import linear_sum_assignment
+
         documents = np.repeat(np.arange(self.n_grades), self.counts)
         rows, chosen = linear_sum_assignment(weights[:, documents], maximize=True)
         grades = np.empty(self.depth, dtype=np.int8)
@@ -225,7 +226,7 @@ def resolved(
     metric says them; `n_grades` and `depth` go before both. Raises InputError if nothing says them. `names` are for
     messages; a metric that is none by name has None in the second list.
     """
-    read = [metric_or_name(m, accept=SAVED) if isinstance(m, (str, os.PathLike)) else m for m in metrics]
+    read: list[Any] = [metric_or_name(m, accept=SAVED) if isinstance(m, (str, os.PathLike)) else m for m in metrics]
     others = [(metric, name) for metric, name in zip(read, names, strict=True) if not isinstance(metric, MetricName)]
     shapes = [shape_of(*other) for other in others]
     documents = [] if grades is None else [(np.size(grades), int(np.max(grades, initial=1)) + 1)]

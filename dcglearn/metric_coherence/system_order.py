@@ -15,8 +15,7 @@ from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.metric_coherence.cone import counts
-from dcglearn.metric_coherence.dominance import ZERO, AllowedMetrics, scope_of
+from dcglearn.metric_coherence.dominance import ZERO, AllowedMetrics, counts, scope_of
 from dcglearn.readers.preferences import as_preferences
 
 if TYPE_CHECKING:

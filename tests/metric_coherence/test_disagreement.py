@@ -11,8 +11,7 @@ from scipy.stats import kendalltau
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, textbook_dcgs
 from dcglearn.metric_coherence import disagreement as disagreement_module
-from dcglearn.metric_coherence.disagreement import disagreement, disagreement_matrix
-from dcglearn.metric_coherence.pair_counts import pair_counts
+from dcglearn.metric_coherence.disagreement import disagreement, disagreement_matrix, pair_counts
 from dcglearn.plots import disagreement_figure
 from tests.makers import PAPER_LIST
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
-from dcglearn.metric_coherence.cone import Cone, counts, span
-from dcglearn.metric_coherence.dominance import AllowedMetrics, dominance
+from dcglearn.metric_coherence.dominance import AllowedMetrics, Cone, counts, dominance, span
 from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.product_form import weights_of_increments
