@@ -24,7 +24,7 @@ from dcglearn.metric.textbook import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import ArrayLike
 
@@ -130,8 +130,62 @@ class Utility(SavedMetric):
         return f"Utility(depth={self.depth}, n_grades={self.n_grades}, weights={short_row(self.weights.ravel())})"
 
 
+class NormalisedMetric(SavedMetric):
+    """A metric with gains and discounts, whose value of the best order of documents is known."""
+
+    _name: ClassVar[str]
+    gains: Floats
+    discounts: Floats
+    score: Callable[[ArrayLike], Floats]
+    ideal: Callable[[ArrayLike], Floats]
+
+    @property
+    def depth(self) -> int:
+        """K, the number of positions that count."""
+        return len(self.discounts)
+
+    @property
+    def n_grades(self) -> int:
+        """L, the number of grades."""
+        return len(self.gains)
+
+    def ndcg(
+        self,
+        lists: ArrayLike,
+        documents: ArrayLike | None = None,
+        empty: float = 0.0,
+        *,
+        n_grades: int | None = None,
+    ) -> Floats:
+        """Return the values divided by the ideal ones, shape (n,), or a float for one list.
+
+        Parameters
+        ----------
+        lists : array_like of int, shape (n, M) or (M,)
+            Grades by position.
+        documents : array_like of int, shape (n, M') or (M',), optional
+            Grades of all documents that could have been ranked; by default those in the list.
+        empty : float
+            The value where the ideal is not positive.
+        n_grades : int, optional
+            Number of grades of the data's scale. By default the largest grade of several lists plus 1; a single list
+            does not tell.
+
+        Warns
+        -----
+        ScaleWarning
+            If this metric has gains for more grades.
+        """
+        pool = lists if documents is None else documents
+        value, ideal = self.score(lists), self.ideal(pool)
+        if n_grades is not None or np.ndim(value):
+            top = max(int(np.max(part, initial=0)) for part in (lists, pool))
+            warn_of_scale({self._name: self.n_grades}, scale_size(n_grades, top), "the data", stacklevel=2)
+        return normalised_values(value, ideal, empty)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class DCG(SavedMetric):
+class DCG(NormalisedMetric):
     """Discounted cumulated gain with any gains and discounts.
 
     A list with grade ``g_k`` at position ``k`` has the value ``sum_k discounts[k] * gains[g_k]`` (Jarvelin and
@@ -173,6 +227,7 @@ class DCG(SavedMetric):
     notes: tuple[str, ...] = ()
 
     _kind: ClassVar[str] = "dcg"
+    _name: ClassVar[str] = "the DCG"
     _arrays: ClassVar[tuple[str, ...]] = ("gains", "discounts")
 
     def __post_init__(self) -> None:
@@ -257,16 +312,6 @@ class DCG(SavedMetric):
         except InputError as error:
             raise InputError(f"metric {name!r}: there is no such file, and {error}") from error
 
-    @property
-    def depth(self) -> int:
-        """K, the number of positions that count."""
-        return len(self.discounts)
-
-    @property
-    def n_grades(self) -> int:
-        """L, the number of grades."""
-        return len(self.gains)
-
     @cached_property
     def utility(self) -> Utility:
         """The same metric as a `Utility`: weights ``discounts gains^T``, shape (K, L)."""
@@ -317,40 +362,6 @@ class DCG(SavedMetric):
             ends = np.minimum(np.cumsum(np.hstack([known, empty])[:, best], axis=1), len(falls))
             total += np.diff(np.append(0.0, np.cumsum(falls))[ends], axis=1, prepend=0.0) @ gains[best]
         return total
-
-    def ndcg(
-        self,
-        lists: ArrayLike,
-        documents: ArrayLike | None = None,
-        empty: float = 0.0,
-        *,
-        n_grades: int | None = None,
-    ) -> Floats:
-        """Return DCG divided by the ideal DCG, shape (n,), or a float for one list.
-
-        Parameters
-        ----------
-        lists : array_like of int, shape (n, M) or (M,)
-            Grades by position.
-        documents : array_like of int, shape (n, M') or (M',), optional
-            Grades of all documents that could have been ranked; by default those in the list.
-        empty : float
-            The value where the ideal is not positive.
-        n_grades : int, optional
-            Number of grades of the data's scale. By default the largest grade of several lists plus 1; a single list
-            does not tell.
-
-        Warns
-        -----
-        ScaleWarning
-            If this metric has gains for more grades.
-        """
-        pool = lists if documents is None else documents
-        value, ideal = self.score(lists), self.ideal(pool)
-        if n_grades is not None or np.ndim(value):
-            top = max(int(np.max(part, initial=0)) for part in (lists, pool))
-            warn_of_scale({"the DCG": self.n_grades}, scale_size(n_grades, top), "the data", stacklevel=2)
-        return normalised_values(value, ideal, empty)
 
     def map_grades(self, mapping: Mapping[int, int]) -> DCG:
         """Return the same metric for data on another scale.

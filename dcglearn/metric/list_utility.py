@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from math import comb
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from dcglearn.foundation.validation import InputError, finite_array, graded_lists, scale_size
-from dcglearn.metric.best_order import best_by_counts
-from dcglearn.metric.dcg import DCG, names_of, normalised_values, short_row
-from dcglearn.metric.saved_metric import SavedMetric
-from dcglearn.metric.scales import grade_map, warn_of_scale
+from dcglearn.foundation.validation import InputError, finite_array, graded_lists
+from dcglearn.metric.dcg import DCG, NormalisedMetric, names_of, short_row
+from dcglearn.metric.scales import grade_map
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from dcglearn.foundation.arrays import Floats
+    from dcglearn.foundation.arrays import Floats, Integers
+
+MOST_STATES = 500_000
+"""Maximum number of states of the dynamic programme."""
+
+AT_ONCE = 1 << 22
+"""Maximum number of values (states times queries) held at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ListUtility(SavedMetric):
+class ListUtility(NormalisedMetric):
     """A utility of ranked lists that contains DCG, and in which a good result can make those below it worth less.
 
     With the grade ``l_k`` at position ``k``, a list is worth one of
@@ -76,6 +81,7 @@ class ListUtility(SavedMetric):
     notes: tuple[str, ...] = ()
 
     _kind: ClassVar[str] = "list_utility"
+    _name: ClassVar[str] = "the utility"
     _arrays: ClassVar[tuple[str, ...]] = ("gains", "discounts", "stops", "best")
 
     def __post_init__(self) -> None:
@@ -100,16 +106,6 @@ class ListUtility(SavedMetric):
     def of_dcg(cls, dcg: DCG) -> ListUtility:
         """Return a DCG as a list utility without stops; its gains and discounts must be those of one."""
         return cls(dcg.gains, dcg.discounts, grade_names=dcg.grade_names, notes=dcg.notes)
-
-    @property
-    def depth(self) -> int:
-        """K, the number of positions that count."""
-        return len(self.discounts)
-
-    @property
-    def n_grades(self) -> int:
-        """L, the number of grades."""
-        return len(self.gains)
 
     @property
     def form(self) -> str:
@@ -194,7 +190,7 @@ class ListUtility(SavedMetric):
         """
         known = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         if not self._ordered_by_gain:
-            return best_by_counts(self.gains, self.discounts, self.stops, known)
+            return _best_by_counts(self.gains, self.discounts, self.stops, known)
         order = np.lexsort((self.stops, -self.gains))
         ends = np.cumsum(known[:, order], axis=1)
         place = (np.arange(self.depth)[None, :, None] >= ends[:, None, :]).sum(axis=2)
@@ -213,22 +209,6 @@ class ListUtility(SavedMetric):
         lead, lost = g[:, None] - g, s[:, None] * g - s * g[:, None]
         added = falls[:, None, None] * lead - later[:, None, None] * lost
         return bool((added[:, *np.triu_indices(len(g), 1)] >= 0).all())
-
-    def ndcg(
-        self,
-        lists: ArrayLike,
-        documents: ArrayLike | None = None,
-        empty: float = 0.0,
-        *,
-        n_grades: int | None = None,
-    ) -> Floats:
-        """Return the values divided by the ideal ones; parameters and warnings are those of `DCG.ndcg`."""
-        pool = lists if documents is None else documents
-        value, ideal = self.score(lists), self.ideal(pool)
-        if n_grades is not None or np.ndim(value):
-            top = max(int(np.max(part, initial=0)) for part in (lists, pool))
-            warn_of_scale({"the utility": self.n_grades}, scale_size(n_grades, top), "the data", stacklevel=2)
-        return normalised_values(value, ideal, empty)
 
     def map_grades(self, mapping: Mapping[int, int]) -> ListUtility:
         """Return the same metric for data on another scale; see `DCG.map_grades`."""
@@ -256,3 +236,67 @@ class ListUtility(SavedMetric):
     def __repr__(self) -> str:
         more = f", best={float(self.best):.5g}" if self.form == "best" else f", stops={short_row(self.stops)}"
         return f"ListUtility(gains={short_row(self.gains)}, discounts={short_row(self.discounts)}{more})"
+
+
+def _best_by_counts(gains: Floats, discounts: Floats, stops: Floats, counts: Integers) -> Floats:
+    """Return the largest saturation utility of documents counted by grade, shape (Q,); see `ListUtility`.
+
+    `counts` has shape (Q, L). Raise InputError if there are more than `MOST_STATES` states.
+    """
+    depth = len(discounts)
+    distinct, query = np.unique(np.minimum(counts, depth), axis=0, return_inverse=True)
+    used = np.flatnonzero(distinct.any(axis=0))
+    if not len(used):
+        return np.zeros(len(counts))
+    n_states = comb(depth + len(used), len(used))
+    if n_states > MOST_STATES:
+        raise InputError(
+            f"the best order of {len(used)} grades at {depth} positions has {n_states:,} states, more than the "
+            f"{MOST_STATES:,} that are searched: give the metric a smaller depth, or do not normalise"
+        )
+    states, following = _states(depth, len(used))
+    size = max(AT_ONCE // n_states, 1)
+    parts = np.split(distinct[:, used], range(size, len(distinct), size))
+    values = [_values(gains[used], discounts, 1 - stops[used], states, following, part) for part in parts]
+    best: Floats = np.concatenate(values)[query.ravel()]
+    return best
+
+
+def _values(
+    gains: Floats, discounts: Floats, going_on: Floats, states: Integers, following: NDArray[np.intp], counts: Integers
+) -> Floats:
+    """Return the value of the empty list before documents counted by grade, shape (Q, L); states are lists so far."""
+    value = np.zeros((len(states), len(counts)))
+    length = states.sum(axis=1)
+    for k in range(len(discounts) - 1, -1, -1):
+        at = np.flatnonzero(length == k)
+        best = np.zeros((len(at), len(counts)))
+        for a, (gain, survival) in enumerate(zip(gains, going_on, strict=True)):
+            worth = discounts[k] * gain + survival * value[following[at, a]]
+            np.maximum(best, np.where(states[at, a, None] < counts[:, a], worth, 0.0), out=best)
+        value[at] = best
+    return value[0]
+
+
+@lru_cache(maxsize=8)
+def _states(depth: int, n_grades: int) -> tuple[Integers, NDArray[np.intp]]:
+    """Return the counts of documents of each grade with a sum of at most K, and where one more of a grade leads.
+
+    Shapes (S, L) and (S, L), in lexicographic order; from a sum of K nothing leads on, and 0 stands there.
+    """
+    left, columns = np.array([depth]), np.zeros((1, 0), dtype=np.int64)
+    for _ in range(n_grades):
+        rows = np.repeat(np.arange(len(left)), left + 1)
+        starts = np.cumsum(left + 1) - (left + 1)
+        chosen = np.arange(len(rows)) - starts[rows]
+        columns, left = np.column_stack([columns[rows], chosen]), left[rows] - chosen
+    counted = np.array([[comb(r + d, d) for d in range(n_grades + 1)] for r in range(depth + 1)])
+    following = np.zeros(columns.shape, dtype=np.intp)
+    short = np.flatnonzero(left > 0)
+    for grade in range(n_grades):
+        more = columns[short].copy()
+        more[:, grade] += 1
+        before = depth - np.cumsum(more, axis=1) + more
+        dims = n_grades - np.arange(n_grades)
+        following[short, grade] = (counted[before, dims] - counted[before - more, dims]).sum(axis=1)
+    return columns, following

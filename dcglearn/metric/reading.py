@@ -9,7 +9,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.saved_metric import SavedMetric, load_metric
-from dcglearn.metric.textbook import NAMES, MetricName, is_metric_file
+from dcglearn.metric.textbook import NAMES, MetricName, NamedMetric, is_metric_file
 from dcglearn.metric.textbook_lists import LIST_NAMES, AdaptiveMetric, ListMetricName
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def read_metric(
     DCG(gains=[0, 1, 2], discounts=[1, 0.63093])
     """
     metric = metric_or_name(metric, accept=accept, name=name)
-    if not isinstance(metric, (MetricName, ListMetricName)):
+    if not isinstance(metric, NamedMetric):
         return metric
     if n_grades is None:
         word = metric.at(10)
@@ -79,7 +79,7 @@ def metric_or_name(metric: Any, *, accept: Sequence[type] = (DCG,), name: str = 
         If it is of a kind that is not accepted, a file cannot be read, or no metric has the name; it says what is
         accepted and names the nearest name.
     """
-    if isinstance(metric, (*accept, MetricName, ListMetricName)):
+    if isinstance(metric, (*accept, NamedMetric)):
         return metric
     if not isinstance(metric, (str, os.PathLike)):
         _refuse(metric, accept, name)

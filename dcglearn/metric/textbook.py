@@ -73,12 +73,35 @@ def textbook_discounts(name: str, depth: int) -> Floats:
     return float(match[1]) ** ranks
 
 
-@dataclass(frozen=True)
-class MetricName:
-    """A textbook metric by name, which has no number of grades of its own.
+class NamedMetric:
+    """A metric by name, which has no number of grades of its own; `depth` is K, or None where the name has none."""
 
-    ``nDCG@K`` means what trec_eval means, linear gain and log2 discount. `depth` is K, or None where the name has none:
-    then the metric is as deep as what it is applied to.
+    depth: int | None
+
+    def at(self, depth: int) -> str:
+        """Return the name with its depth; `depth` where it has none."""
+        raise NotImplementedError
+
+    def deep(self, depth: int | None) -> int:
+        """Return K, or `depth` where the name has none.
+
+        Raises
+        ------
+        InputError
+            If both are None.
+        """
+        if self.depth is None and depth is None:
+            name, _, _ = self.at(10).rpartition("@")
+            raise InputError(f"metric {name!r} has no depth, and nothing here says one: write {self.at(10)}")
+        return whole_number(self.depth or depth, "depth")
+
+
+@dataclass(frozen=True)
+class MetricName(NamedMetric):
+    """The name of a textbook DCG.
+
+    ``nDCG@K`` means what trec_eval means, linear gain and log2 discount. Without K, the metric is as deep as what it is
+    applied to.
 
     Examples
     --------
@@ -121,20 +144,6 @@ class MetricName:
     def at(self, depth: int) -> str:
         """Return the name with its depth, ``GAIN-DISCOUNT@K``; `depth` where it has none."""
         return self.word if self.depth is not None else f"{self.word}@{depth}"
-
-    def deep(self, depth: int | None) -> int:
-        """Return K, or `depth` where the name has none.
-
-        Raises
-        ------
-        InputError
-            If both are None.
-        """
-        if self.depth is not None:
-            return self.depth
-        if depth is None:
-            raise InputError(f"metric {self.word!r} has no depth, and nothing here says one: write {self.word}@10")
-        return depth
 
 
 def is_metric_file(file_or_name: str | os.PathLike[str]) -> bool:

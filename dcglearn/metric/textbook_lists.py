@@ -15,6 +15,7 @@ import numpy as np
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
+from dcglearn.metric.textbook import NamedMetric
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -123,8 +124,8 @@ LIST_NAMES = "ERR, RBP(p=0.8), INST(T=1), BPM(T=1), BestGrade, BestGradeRank, ea
 
 
 @dataclass(frozen=True)
-class ListMetricName:
-    """One of these metrics by name; it has neither a number of grades nor, where `depth` is None, a depth of its own.
+class ListMetricName(NamedMetric):
+    """The name of one of these metrics.
 
     Examples
     --------
@@ -185,10 +186,7 @@ class ListMetricName:
         InputError
             If neither says how deep it is.
         """
-        if self.depth is None and depth is None:
-            raise InputError(f"metric {self.kind} has no depth, and nothing here says one: write {self.at(10)}")
-        deep = whole_number(self.depth or depth, "depth")
-        return DEFINITIONS[self.kind].made(whole_number(n_grades, "n_grades"), deep, self.parameter)
+        return DEFINITIONS[self.kind].made(whole_number(n_grades, "n_grades"), self.deep(depth), self.parameter)
 
 
 def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, ListMetric]]:
