@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.evaluation.ranked import averaged
-from dcglearn.evaluation.top_kernel import grade_shares
+from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import in_chunks, threads
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists
 from dcglearn.metric.dcg import DCG, normalised_values
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from dcglearn.foundation.arrays import Floats, Grades
+    from dcglearn.foundation.arrays import Floats, Grades, Integers
     from dcglearn.metric.dcg import DCGLike
 
 
@@ -131,7 +131,7 @@ def _values_and_counts(scores: Floats, grades: Grades, metrics: Sequence[DCG]) -
     for block in (slice(first, first + step) for first in range(0, len(grades), step)):
         shares = np.zeros((len(grades[block]), depth, n_grades))
         arrays = scores[block], grades[block], depth, shares, counts[block]
-        _in_parts(partial(grade_shares, *arrays), scores[block])
+        _in_parts(partial(_grade_shares, *arrays), scores[block])
         flat = shares.reshape(len(shares), -1)
         for m, weight in enumerate(weights):
             values[block, m] = flat[:, : len(weight)] @ weight
@@ -162,3 +162,101 @@ def _sorted_values(scores: Floats, grades: Grades, metrics: Sequence[DCG]) -> Fl
             gains[tied] = averaged(gain_of_grade[ranked[tied]], groups)[:, :depth]
         values[:, m] = gains @ dcg.discounts[:depth]
     return values
+
+
+@njit(cache=True, nogil=True)
+def _grade_shares(
+    scores: Floats, grades: Grades, depth: int, shares: Floats, counts: Floats, start: int, stop: int
+) -> None:
+    """Write the share of each grade at each of the first positions, and the count of each grade, of some queries.
+
+    Documents with equal scores share their positions: each stands at each of them with the same probability. `scores`
+    and `grades` (-1 = no document) have shape (Q, N). The zeros of `shares`, shape (Q, K, L), and `counts`, shape (Q,
+    L), are written to for the queries from `start` to `stop`.
+    """
+    heap = np.empty(depth)
+    places = np.empty(depth, dtype=np.int64)
+    for q in range(start, stop):
+        size = _highest(scores[q], grades[q], heap, counts[q])
+        if size == 0:
+            continue
+        least = heap[0]
+        above, tied = _places_above(scores[q], grades[q], least, places)
+        for i in range(scores.shape[1]):
+            if grades[q, i] >= 0 and scores[q, i] == least:
+                for k in range(above, min(depth, above + tied)):
+                    shares[q, k, grades[q, i]] += 1.0 / tied
+        _share_above(scores[q], grades[q], places[:above], shares[q])
+
+
+@njit(cache=True, nogil=True)
+def _highest(scores: Floats, grades: Grades, heap: Floats, counts: Floats) -> int:
+    """Keep the highest scores in a heap, the lowest of them first, and count grades; return the size of the heap."""
+    size = 0
+    for i in range(len(scores)):
+        if grades[i] < 0:
+            continue
+        counts[grades[i]] += 1.0
+        if size < len(heap):
+            size = _pushed(heap, size, scores[i])
+        elif scores[i] > heap[0]:
+            _replaced(heap, size, scores[i])
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _places_above(scores: Floats, grades: Grades, least: float, places: Integers) -> tuple[int, int]:
+    """Write the places of scores above `least`; return how many there are, and how many scores are equal to it."""
+    above, tied = 0, 0
+    for i in range(len(scores)):
+        if grades[i] >= 0:
+            if scores[i] > least:
+                places[above] = i
+                above += 1
+            elif scores[i] == least:
+                tied += 1
+    return above, tied
+
+
+@njit(cache=True, nogil=True)
+def _share_above(scores: Floats, grades: Grades, places: Integers, shares: Floats) -> None:
+    """Write the shares of the documents at `places`, which fill the first positions."""
+    places = places[np.argsort(-scores[places])]
+    first = 0
+    while first < len(places):
+        last = first + 1
+        while last < len(places) and scores[places[last]] == scores[places[first]]:
+            last += 1
+        part = 1.0 / (last - first)
+        for k in range(first, last):
+            for i in range(first, last):
+                shares[k, grades[places[i]]] += part
+        first = last
+
+
+@njit(cache=True, nogil=True)
+def _pushed(heap: Floats, size: int, value: float) -> int:
+    """Add a value to a min-heap; return its new size."""
+    child = size
+    while child > 0 and heap[(child - 1) // 2] > value:
+        heap[child] = heap[(child - 1) // 2]
+        child = (child - 1) // 2
+    heap[child] = value
+    return size + 1
+
+
+@njit(cache=True, nogil=True)
+def _replaced(heap: Floats, size: int, value: float) -> None:
+    """Replace the least value of a min-heap."""
+    parent = 0
+    while True:
+        child = 2 * parent + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= value:
+            break
+        heap[parent] = heap[child]
+        parent = child
+    heap[parent] = value
