@@ -14,7 +14,7 @@ from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.evaluation.gate import gated
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
-from dcglearn.foundation.plain_text import number_of, one_line
+from dcglearn.foundation.plain_text import aligned, number_of, one_line
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
@@ -111,15 +111,7 @@ class SystemComparison:
         return [[one_line(cell) for cell in row] for row in rows]
 
     def __str__(self) -> str:
-        rows = self.cells
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(
-                cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        ]
-        return "\n".join([*lines, self.note])
+        return "\n".join([*aligned(self.cells, n_left=2), self.note])
 
     @property
     def note(self) -> str:

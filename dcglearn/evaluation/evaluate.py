@@ -10,18 +10,24 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from dcglearn.evaluation.from_ir_measures import measured
-from dcglearn.evaluation.list_values import Plain, check_list_settings, judged_ideal, list_values, own_ideal
-from dcglearn.evaluation.ranked import RankedGrades, averaged, judged_counts, ranked_grades
+from dcglearn.evaluation.ranked import judged_counts, ranked_grades
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
-from dcglearn.foundation.plain_text import number_of
+from dcglearn.evaluation.values import (
+    Plain,
+    check_list_settings,
+    judged_ideal,
+    measured,
+    own_ideal,
+    values_of_queries,
+)
+from dcglearn.foundation.plain_text import aligned, number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, normalised_values
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import EVALUATED, metric_or_name, read_metric
 from dcglearn.metric.scales import grades_of, warn_of_scale
-from dcglearn.metric.textbook import MetricName, is_metric_file
+from dcglearn.metric.textbook import NamedMetric, is_metric_file
 from dcglearn.metric.textbook_lists import ListMetricName
 
 if TYPE_CHECKING:
@@ -32,9 +38,9 @@ if TYPE_CHECKING:
 
     from dcglearn.evaluation.tables import JudgementsLike, RunsLike
     from dcglearn.evaluation.trec import Duplicates, Judgements, Run
-    from dcglearn.foundation.arrays import Floats, Integers
+    from dcglearn.evaluation.values import Known
+    from dcglearn.foundation.arrays import Floats
 
-    Known = DCG | ListUtility | Plain
     OneMetric = DCG | ListUtility | str | os.PathLike[str]
     Metrics = Mapping[str, OneMetric | Plain] | Sequence[str | os.PathLike[str]] | OneMetric
 
@@ -149,14 +155,7 @@ class Evaluation:
         return notes
 
     def __str__(self) -> str:
-        cells = self.cells
-        first = max(len(row[0]) for row in cells)
-        widths = [max(len(name), 6) for name in cells[0][1:]]
-        lines = [
-            f"{row[0]:<{first}}" + "".join(f"  {cell:>{w}}" for cell, w in zip(row[1:], widths, strict=True))
-            for row in cells
-        ]
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*aligned(self.cells, least=6), *self.notes])
 
 
 def evaluate(
@@ -252,7 +251,7 @@ def evaluate(
     n_grades = _common_scale(by_name, judged)
     queries, counts = judged_counts(judged, n_grades)
     normalised = normalise and ideal == "judgements"
-    ideals = {m: _judged_ideal(dcg, counts, unjudged) for m, dcg in dcgs.items()} if normalised else {}
+    ideals = {m: judged_ideal(dcg, counts, unjudged) for m, dcg in dcgs.items()} if normalised else {}
     if depth > MANY_POSITIONS:  # no list is so long
         depth = min(depth, max(_longest(system.frame) for system in systems))
     values = np.empty((len(systems), len(by_name), len(queries)))
@@ -264,10 +263,10 @@ def evaluate(
         n_judged = (ranked.grades[:, :depth] >= 0).sum()
         share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
         for m, dcg in dcgs.items():
-            value = _values_of_queries(dcg, ranked, unjudged)
-            more = _values_of_queries(dcg, ranked, "best") - value if residuals else value
+            value = values_of_queries(dcg, ranked, unjudged)
+            more = values_of_queries(dcg, ranked, "best") - value if residuals else value
             if normalise and not isinstance(dcg, Plain):
-                top = ideals[m] if ideal == "judgements" else _own_ideal(dcg, ranked, unjudged)
+                top = ideals[m] if ideal == "judgements" else own_ideal(dcg, ranked, unjudged)
                 value, more = normalised_values(value, top, empty), normalised_values(more, top, 0.0)
             if added is not None:
                 added[r, m] = more
@@ -308,50 +307,6 @@ def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) 
         )
 
 
-def _values_of_queries(dcg: Known, ranked: RankedGrades, unjudged: str | float) -> Floats:
-    """Return the value of every query, shape (Q,)."""
-    if not isinstance(dcg, DCG):
-        return list_values(dcg.metric if isinstance(dcg, Plain) else dcg, ranked, unjudged)
-    gain_of_grade = np.append(dcg.gains, _gain_of_unjudged(dcg, unjudged))
-    if unjudged == "drop":
-        judged_first = np.argsort(ranked.grades < 0, axis=1, kind="stable")
-        gains = gain_of_grade[np.take_along_axis(ranked.grades, judged_first, axis=1)]
-    else:
-        gains = np.where(ranked.ranked, gain_of_grade[ranked.grades], 0.0)
-    if ranked.groups is not None:
-        gains = averaged(gains, ranked.groups)
-    width = min(dcg.depth, gains.shape[1])
-    values: Floats = gains[:, :width] @ dcg.discounts[:width]
-    return values
-
-
-def _gain_of_unjudged(dcg: DCG, unjudged: str | float) -> float:
-    own = {"worst": dcg.gains[0], "best": dcg.gains[-1], "drop": 0.0}
-    return float(own[unjudged] if isinstance(unjudged, str) else unjudged)
-
-
-def _judged_ideal(dcg: Known, counts: Integers, unjudged: str | float) -> Floats:
-    """Return the largest DCG of the judged documents, followed by unjudged ones if these have a gain, shape (Q,)."""
-    if isinstance(dcg, Plain):
-        return np.ones(len(counts))
-    if isinstance(dcg, ListUtility):
-        return judged_ideal(dcg, counts, unjudged)
-    padded = np.pad(counts, ((0, 0), (0, dcg.n_grades - counts.shape[1])))
-    return dcg.ideal_of_counts(padded, 0.0 if unjudged == "best" else max(_gain_of_unjudged(dcg, unjudged), 0.0))
-
-
-def _own_ideal(dcg: DCG | ListUtility, ranked: RankedGrades, unjudged: str | float) -> Floats:
-    """Return the largest DCG of the documents in the run's own lists, shape (Q,)."""
-    if isinstance(dcg, ListUtility):
-        return own_ideal(dcg, ranked, unjudged)
-    counts = [(ranked.grades == grade).sum(axis=1) for grade in range(dcg.n_grades)]
-    if unjudged == "drop":
-        return dcg.ideal_of_counts(np.stack(counts, axis=1))
-    counts.append((ranked.ranked & (ranked.grades < 0)).sum(axis=1))
-    wider = DCG(np.append(dcg.gains, _gain_of_unjudged(dcg, unjudged)), dcg.discounts)
-    return wider.ideal_of_counts(np.stack(counts, axis=1))
-
-
 def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = ()) -> dict[str, Known | str]:
     """Return one or more metrics or names by name; names of other metrics stay strings, for ir_measures."""
     if isinstance(metrics, (DCG, ListUtility)):
@@ -385,7 +340,7 @@ def named(word: str | os.PathLike[str], judgements: Judgements, runs: Sequence[R
     if not ours and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):
         return name, name
     parsed = metric_or_name(word, accept=EVALUATED)
-    if not isinstance(parsed, (MetricName, ListMetricName)):
+    if not isinstance(parsed, NamedMetric):
         return name, parsed
     depth = parsed.depth or max(_longest(frame) for frame in (judgements.frame, *(run.frame for run in runs)))
     metric = read_metric(parsed, max(judgements.n_grades, 2), depth, accept=EVALUATED)

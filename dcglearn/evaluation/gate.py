@@ -98,36 +98,37 @@ class Gate:
     @property
     def power_in_words(self) -> tuple[str, ...]:
         """What the topics of each run and measure can show, a sentence each."""
-        return tuple(self._power(row) for row in self.verdicts)
-
-    def _power(self, row: Verdict) -> str:
-        loss = row.detectable - self.min_difference
-        shown = f"a loss of {loss:.4f}" if loss >= 0 else f"a true difference of {-loss:+.4f} to be worse"
-        if self.rule == "non-inferior":
-            shown = f"a true difference of {self.min_difference + row.detectable:+.4f} to be not worse"
-        return one_line(f"these {row.n_topics} topics can show {shown} four times in five ({row.run}, {row.measure})")
+        sentences = []
+        for row in self.verdicts:
+            loss = row.detectable - self.min_difference
+            shown = f"a loss of {loss:.4f}" if loss >= 0 else f"a true difference of {-loss:+.4f} to be worse"
+            if self.rule == "non-inferior":
+                shown = f"a true difference of {self.min_difference + row.detectable:+.4f} to be not worse"
+            whose = f"({row.run}, {row.measure})"
+            sentences.append(one_line(f"these {row.n_topics} topics can show {shown} four times in five {whose}"))
+        return tuple(sentences)
 
     def __str__(self) -> str:
         lines = [f"gate: {'passed' if self.passed else 'failed'}"]
         lines += [f"  {self._sentence(row)}" for row in self.verdicts]
-        lines += [
-            f"  {one_line(row.run)}: only {row.n_shared} of {row.n_topics} topics are in both runs"
-            for row in self._partial
-        ]
+        lines += [f"  {one_line(row.run)}: {shared}" for row, shared in self._partial]
         return "\n".join([*lines, f"rule: {self.rule_in_words}", *(f"power: {words}" for words in self.power_in_words)])
 
     @property
-    def _partial(self) -> list[Verdict]:
-        return [row for row in self.verdicts if row.n_shared < row.n_topics]
+    def _partial(self) -> list[tuple[Verdict, str]]:
+        """Rows of runs that lack topics, and how many topics both runs have."""
+        rows = [row for row in self.verdicts if row.n_shared < row.n_topics]
+        return [(row, f"only {row.n_shared} of {row.n_topics} topics are in both runs") for row in rows]
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {"rule": self.rule, "min_difference": self.min_difference, "level": self.level}
 
     def to_markdown(self) -> str:
         """Return the decision as Markdown, for the summary of a pull request."""
         outcome = "passed" if self.passed else "failed"
         lines = [f"- {'✅' if row.passed else '❌'} {_escaped(self._sentence(row))}" for row in self.verdicts]
-        lines += [
-            f"- only {row.n_shared} of {row.n_topics} topics are in both runs ({_escaped(one_line(row.run))})"
-            for row in self._partial
-        ]
+        lines += [f"- {shared} ({_escaped(one_line(row.run))})" for row, shared in self._partial]
         notes = [f"Rule: {self.rule_in_words}.", *(f"Power: {_escaped(words)}." for words in self.power_in_words)]
         return "\n".join([f"**Gate {outcome}**", "", *lines, "", *notes])
 
@@ -140,8 +141,7 @@ class Gate:
         suites = ElementTree.Element("testsuites", tests=cases, failures=failures)
         suite = ElementTree.SubElement(suites, "testsuite", name="dcglearn compare", tests=cases, failures=failures)
         properties = ElementTree.SubElement(suite, "properties")
-        settings = {"rule": self.rule, "min_difference": self.min_difference, "level": self.level}
-        for name, value in settings.items():
+        for name, value in self._settings.items():
             ElementTree.SubElement(properties, "property", name=name, value=str(value))
         for row, power in zip(self.verdicts, self.power_in_words, strict=True):
             name = one_line(f"{row.run} against {row.baseline}: {row.measure}")
@@ -157,8 +157,7 @@ class Gate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision as plain Python values."""
-        settings = {"rule": self.rule, "min_difference": self.min_difference, "level": self.level}
-        return {"passed": self.passed, **settings, "verdicts": [asdict(row) for row in self.verdicts]}
+        return {"passed": self.passed, **self._settings, "verdicts": [asdict(row) for row in self.verdicts]}
 
 
 def gated(frame: pl.DataFrame, samples: pl.DataFrame, level: float, min_difference: float, rule: str) -> Gate:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSAFE = re.compile(f"[{_CONTROL}]")
@@ -32,6 +32,14 @@ def number_of(n: int, things: str, form: str = "") -> str:
     if n == 1:
         things = _PLURAL.sub(lambda noun: "query" if noun[1] else noun[2], things, count=1)
     return f"{n:{form}} {things}"
+
+
+def aligned(rows: Sequence[Sequence[str]], n_left: int = 1, least: int = 0) -> list[str]:
+    """Return a table's lines: its first `n_left` columns flush left, the others flush right and at least so wide."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [width if i < n_left else max(width, least) for i, width in enumerate(widths)]
+    cells = ([(cell.ljust if i < n_left else cell.rjust)(widths[i]) for i, cell in enumerate(row)] for row in rows)
+    return ["  ".join(row).rstrip() for row in cells]
 
 
 def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from dcglearn.evaluation.compare_systems import SystemComparison, compared
 from dcglearn.evaluation.evaluate import Evaluation
 from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.plain_text import aligned
 from dcglearn.letor.measures import MEASURES, SUMMARY, Convention
 from dcglearn.letor.published import PUBLISHED
 from dcglearn.letor.trial import Trial
@@ -160,13 +161,7 @@ class LetorResult:
         return "\n".join(f"| {' | '.join(row)} |" for row in lines)
 
     def __str__(self) -> str:
-        rows = self.rows()
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
-            for row in rows
-        ]
-        return "\n".join([*lines, *self.notes()])
+        return "\n".join([*aligned(self.rows()), *self.notes()])
 
     def notes(self) -> list[str]:
         """Return notes on the table: number of queries, metric, choice, source of published rows, queries left out."""

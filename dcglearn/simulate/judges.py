@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from dcglearn.foundation.arrays import Floats, Grades, Seed
-    from dcglearn.simulate.lists import Pairs
+    from dcglearn.simulate.lists import TwoLists
 
 LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")
 """The ways in which `preference_pairs` makes the two lists of a pair."""
@@ -335,7 +335,7 @@ def ungraded_pairs(
     return Preferences.from_documents(winner, loser, tie=judged.tie, rater=judged.rater, query=judged.query)
 
 
-def _draw(truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int) -> Pairs:
+def _draw(truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Generator, n: int) -> TwoLists:
     """Return n pairs of lists, no deeper than the truth."""
     if lists == "free":
         both = free_lists(truth.n_grades, truth.depth, 2 * n, rng)
@@ -351,9 +351,9 @@ def _draw(truth: DCG | Utility, lists: str, grades: ArrayLike, rng: np.random.Ge
     return best[:, : truth.depth], other[:, : truth.depth]
 
 
-def _decided_pairs(draw: Callable[[int], Pairs], difference: Callable[[Grades, Grades], Floats], n: int) -> Pairs:
+def _decided_pairs(draw: Callable[[int], TwoLists], difference: Callable[[Grades, Grades], Floats], n: int) -> TwoLists:
     """Return the first n drawn pairs whose difference is not zero, shape (n, K) twice."""
-    drawn: list[Pairs] = []
+    drawn: list[TwoLists] = []
     missing, tied_in_a_row = whole_number(n, "n"), 0
     while missing > 0:
         if tied_in_a_row >= _MAX_TIES_IN_A_ROW:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dcglearn.foundation.arrays import Grades, Seed
 
-    Pairs: TypeAlias = tuple[Grades, Grades]
+    TwoLists: TypeAlias = tuple[Grades, Grades]
 
 PAPER_LIST = (4, 4, 3, 3, 2, 2, 1, 1, 0, 0)
 """The paper's list [5,5,4,4,3,3,2,2,1,1] (section 6.1), in grades from 0 = worst."""
@@ -156,7 +156,7 @@ def permuted_documents(depth: int, n: int, seed: Seed = None) -> Grades:
 
 def optimal_pairs(
     grades: ArrayLike, n: int, *, others: str = "permutations", n_grades: int = 5, seed: Seed = None
-) -> Pairs:
+) -> TwoLists:
     """Return the best ordering, n times, and n other lists, shape (n, K) each (Zhou et al. 2008, section 6.5).
 
     The sorted list is the best under every DCG whose gains grow with the grade and whose discounts are not negative
