@@ -16,7 +16,7 @@ from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.read_table import columns_of, opener_of, pair_columns
+from dcglearn.readers.read_table import columns_of, log_of_table, opener_of
 from dcglearn.readers.roles import PREFERENCE, Role
 
 if TYPE_CHECKING:
@@ -137,12 +137,9 @@ def _joined_log(table: Table, dropped: dict[str, int], docs: Any, joined: Joined
     winner = table.pop("winner")
     rest = {role: values[kept] for role, values in table.items()}
     lists = {"a": joined.a, "b": joined.b, "docs_a": docs[kept, 0], "docs_b": docs[kept, 1]}
-    columns, dropped = pair_columns(
-        {**rest, **lists, "winner": replace(winner, codes=winner.codes[kept])}, dropped, LogMapping(joined.n_grades)
-    )
-    log = Preferences(columns)
-    log.dropped, log.counted = {**joined.dropped, **dropped}, joined.counted
-    return log
+    table = {**rest, **lists, "winner": replace(winner, codes=winner.codes[kept])}
+    log = log_of_table(Preferences, table, dropped, LogMapping(joined.n_grades))
+    return log.changed(dropped={**joined.dropped, **log.dropped}, counted=joined.counted)
 
 
 def preferences_from_runs(

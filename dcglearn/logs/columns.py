@@ -1,9 +1,10 @@
-"""The columns of a log, checked: the two lists of each pair, and what else is known of the pair."""
+"""The columns of a log: one row each in the table `Columns`, from which checks, readers, writers and docs follow."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -18,57 +19,87 @@ from dcglearn.foundation.validation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.logs.rating_counts import RatingCounts
 
-PAIR_COLUMNS = (
-    "preferred",
-    "other",
-    "weight",
-    "tie",
-    "strength",
-    "margin",
-    "rater",
-    "query",
-    "swapped",
-    "docs",
-    "segment",
-    "tie_kind",
-)
-"""The columns with one entry a pair; all but the first two may be None."""
 
-MISSING = {"weight": 1.0, "tie": False, "strength": 1.0, "rater": "", "query": "", "segment": "", "tie_kind": ""}
-"""The values of pairs that lack a column which other pairs have; margins, sides and documents have none."""
+@dataclass(frozen=True)
+class Column:
+    """What a column holds of each pair.
+
+    `kind` is positive, number, label, flag, side (whether the other list was shown first) or documents. `names` are
+    those that files give it, in lower case; the first is written, and a column of documents has one for each list,
+    ending in _a and _b. `missing` is the value of a pair that lacks the column where others have it, None if then no
+    pair may have it, and a `uniform` column has a value on every line of a file or on none. Learners, and so logs in
+    parts, use only the columns that are `learned`.
+    """
+
+    kind: str
+    meaning: str
+    names: tuple[str, ...]
+    missing: Any = None
+    uniform: bool = False
+    learned: bool = False
 
 
-@dataclass(frozen=True, eq=False)
+def _column(kind: str, meaning: str, names: str = "", **about: Any) -> Any:
+    """Return the field of a column, which is None where a log lacks it."""
+    return field(default=None, metadata={"column": Column(kind, meaning, tuple(names.split()), **about)})
+
+
+@dataclass(eq=False, repr=False)
 class Columns:
-    """What `Preferences` holds after its checks, an entry a pair; its arrays are made read-only."""
+    """The lists of a log and its columns, an entry a pair, without checks; its arrays are made read-only."""
 
     preferred: Grades  # shape (n, K), as the next
     other: Grades
     n_grades: int
-    weight: Floats | None = None  # shape (n,), as those below
-    tie: NDArray[np.bool_] | None = None
-    strength: Floats | None = None
-    margin: Floats | None = None
-    rater: NDArray[np.str_] | None = None
-    query: NDArray[np.str_] | None = None
-    swapped: NDArray[np.bool_] | None = None
-    docs: NDArray[np.object_] | None = None  # shape (n, 2): names of the documents of both lists, joined by tabs
-    segment: NDArray[np.str_] | None = None  # shape (n,), as the next
-    tie_kind: NDArray[np.str_] | None = None
-    ratings: RatingCounts | None = None  # what the pairs were made of; a subset shares it
+    query: NDArray[np.str_] | None = _column("label", "for which query", "query query_id qid q_id", missing="")
+    rater: NDArray[np.str_] | None = _column(
+        "label", "who judged", "rater user judge assessor annotator", missing="", learned=True
+    )
+    weight: Floats | None = _column(
+        "positive", "how often the pair counts, above 0", "weight count", missing=1.0, learned=True
+    )
+    strength: Floats | None = _column(
+        "positive", "how clearly the winner wins, above 0", "strength", missing=1.0, learned=True
+    )
+    margin: Floats | None = _column(
+        "number",
+        'the difference of utility that the QP asks for with `margin="log"`',
+        "margin",
+        uniform=True,
+        learned=True,
+    )
+    tie: NDArray[np.bool_] | None = _column(
+        "flag", "whether the lists were judged equally good: their order means nothing", missing=False, learned=True
+    )
+    swapped: NDArray[np.bool_] | None = _column(
+        "side", "whether the pair was shown the other way round", "swapped shown_left shown_first", uniform=True
+    )
+    docs: NDArray[np.object_] | None = _column(
+        "documents", "the names of the documents of both lists by position", "docs documents", uniform=True
+    )
+    segment: NDArray[np.str_] | None = _column(
+        "label", 'the kind of the query or of the rater, such as "navigational"', "segment", missing=""
+    )
+    tie_kind: NDArray[np.str_] | None = _column(
+        "label", 'the kind of a tie, such as "both good"; kept, not modelled', "tie tie_kind", missing=""
+    )
     grade_names: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
+    rated: RatingCounts | None = None  # what the pairs were made of; a subset shares it
     all_differ: bool = False  # whether the two lists of every pair are known to differ
+    dropped: dict[str, int] = field(default_factory=dict)
+    counted: dict[str, int] = field(default_factory=dict)
+    recognised: Any = None
 
     def __post_init__(self) -> None:
-        for name in PAIR_COLUMNS:
+        for name in ("preferred", "other", *COLUMNS):
             values = getattr(self, name)
             if values is not None:
                 frozen(values)
@@ -76,48 +107,35 @@ class Columns:
     def __len__(self) -> int:
         return len(self.preferred)
 
-    def __getitem__(self, index: Any) -> Columns:
+    def __getitem__(self, index: Any) -> Self:
         """Return the pairs at a slice, mask or indices."""
-        columns = {name: getattr(self, name) for name in PAIR_COLUMNS}
-        return replace(self, **{name: values[index] for name, values in columns.items() if values is not None})
+        values = {name: getattr(self, name) for name in ("preferred", "other", *COLUMNS)}
+        return self.changed(**{name: array[index] for name, array in values.items() if array is not None})
+
+    @classmethod
+    def unchecked(cls, **values: Any) -> Self:
+        """Return a log of values that are known to be sound."""
+        log = object.__new__(cls)
+        Columns.__init__(log, **values)
+        return log
+
+    def changed(self, **values: Any) -> Self:
+        """Return the log with other values, which are known to be sound, in place of its own."""
+        own = {entry.name: getattr(self, entry.name) for entry in fields(Columns)}
+        copies = {"dropped": dict(self.dropped), "counted": dict(self.counted)}
+        return self.unchecked(**{**own, **copies, **values})
 
 
-def checked_columns(
-    preferred: ArrayLike,
-    other: ArrayLike | None = None,
-    n_grades: int | None = None,
-    weight: ArrayLike | None = None,
-    tie: ArrayLike | None = None,
-    strength: ArrayLike | None = None,
-    margin: ArrayLike | None = None,
-    rater: ArrayLike | None = None,
-    query: ArrayLike | None = None,
-    grade_names: Sequence[str] | None = None,
-    swapped: ArrayLike | None = None,
-    docs: ArrayLike | None = None,
-    segment: ArrayLike | None = None,
-    tie_kind: ArrayLike | None = None,
-) -> Columns:
-    """Return the columns of a log after the checks of `Preferences`, whose parameters these are."""
-    lists = _checked_lists(preferred, other, n_grades, grade_names)
-    n = len(lists[0])
-    return Columns(
-        *lists,
-        weight=None if weight is None else pair_values(weight, "weight", n, positive=True),
-        tie=None if tie is None else _flags(tie, "tie", n),
-        strength=None if strength is None else pair_values(strength, "strength", n, positive=True),
-        margin=None if margin is None else pair_values(margin, "margin", n),
-        rater=None if rater is None else _labels(rater, "rater", n),
-        query=None if query is None else _labels(query, "query", n),
-        grade_names=None if grade_names is None else tuple(grade_names),
-        swapped=None if swapped is None else _flags(swapped, "swapped", n),
-        docs=None if docs is None else documents_text(docs, n),
-        segment=None if segment is None else _labels(segment, "segment", n),
-        tie_kind=None if tie_kind is None else _labels(tie_kind, "tie_kind", n),
-    )
+COLUMNS: dict[str, Column] = {entry.name: entry.metadata["column"] for entry in fields(Columns) if entry.metadata}
+"""The table of columns by attribute, in the order of files."""
 
 
-def _checked_lists(
+def checked_column(name: str, values: ArrayLike, n: int) -> NDArray[Any]:
+    """Return the values of a column of n pairs, or raise InputError unless they are of its kind."""
+    return CHECKS[COLUMNS[name].kind](values, name, n)
+
+
+def checked_lists(
     preferred: ArrayLike, other: ArrayLike | None, n_grades: int | None, grade_names: Sequence[str] | None
 ) -> tuple[Grades, Grades, int]:
     """Return both lists of every pair, which the caller cannot change afterwards, and the number of grades."""
@@ -164,13 +182,13 @@ def _flags(values: ArrayLike, name: str, n: int) -> NDArray[np.bool_]:
     return flags.astype(bool)
 
 
-def documents_text(docs: ArrayLike, n: int) -> NDArray[np.object_]:
+def _documents_text(docs: ArrayLike, name: str, n: int) -> NDArray[np.object_]:
     """Return the names of the documents of every list as one text, joined by tabs, shape (n, 2)."""
     names = np.asarray(docs, dtype=object)
     if names.shape == (n, 2) and all(isinstance(text, str) for text in names.ravel()):
         return names.copy()
     if names.ndim != 3 or names.shape[:2] != (n, 2):
-        raise InputError(f"docs has shape {names.shape}; expected the names of every list's documents, ({n}, 2, K)")
+        raise InputError(f"{name} has shape {names.shape}; expected the names of every list's documents, ({n}, 2, K)")
     texts: NDArray[np.object_] = np.empty((n, 2), dtype=object)
     for place in np.ndindex(n, 2):
         texts[place] = "\t".join(map(str, names[place]))
@@ -182,3 +200,14 @@ def _labels(labels: ArrayLike, name: str, n: int) -> NDArray[Any]:
     if array.shape != (n,):
         raise InputError(f"{name} has shape {array.shape}; expected one label per pair, ({n},)")
     return array.astype(str)
+
+
+CHECKS: dict[str, Callable[[Any, str, int], NDArray[Any]]] = {
+    "positive": partial(pair_values, positive=True),
+    "number": pair_values,
+    "flag": _flags,
+    "side": _flags,
+    "label": _labels,
+    "documents": _documents_text,
+}
+"""The checks of columns by their kind: they take values, the name and the number of pairs."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError, frozen, graded_lists, scale_size
+from dcglearn.foundation.validation import InputError, frozen, graded_lists, listed, scale_size
 from dcglearn.logs import counting, repeats, splitting
-from dcglearn.logs.columns import Columns, checked_columns
+from dcglearn.logs.columns import COLUMNS, Columns, checked_column, checked_lists
 from dcglearn.logs.unique_rows import count_lists
 
 if TYPE_CHECKING:
@@ -25,61 +24,26 @@ if TYPE_CHECKING:
     from dcglearn.logs.visibility import Visibility
 
 
-class PreferencePairs:
+class PreferencePairs(Columns):
     """Pairs of graded lists, the first preferred to the second, with optional columns; see `Preferences`."""
 
     def __init__(
         self,
-        preferred: ArrayLike | Columns,
+        preferred: ArrayLike,
         other: ArrayLike | None = None,
         n_grades: int | None = None,
-        weight: ArrayLike | None = None,
-        tie: ArrayLike | None = None,
-        strength: ArrayLike | None = None,
-        margin: ArrayLike | None = None,
-        rater: ArrayLike | None = None,
-        query: ArrayLike | None = None,
+        *,
         grade_names: Sequence[str] | None = None,
-        swapped: ArrayLike | None = None,
-        docs: ArrayLike | None = None,
-        segment: ArrayLike | None = None,
-        tie_kind: ArrayLike | None = None,
+        **columns: ArrayLike | None,
     ) -> None:
-        if isinstance(preferred, Columns):  # checked before: the parts of a log come this way
-            columns = preferred
-        else:
-            columns = checked_columns(
-                *(preferred, other, n_grades, weight, tie, strength, margin, rater, query, grade_names, swapped, docs),
-                segment=segment,
-                tie_kind=tie_kind,
-            )
-        self._columns = columns
-        self.preferred, self.other, self.n_grades = columns.preferred, columns.other, columns.n_grades
-        self.weight, self.strength, self.margin = columns.weight, columns.strength, columns.margin
-        self.tie, self.rater, self.query = columns.tie, columns.rater, columns.query
-        self.grade_names, self.documents = columns.grade_names, columns.documents
-        self.swapped, self.docs, self.segment = columns.swapped, columns.docs, columns.segment
-        self.tie_kind = columns.tie_kind
-        self.dropped: dict[str, int] = {}
-        self.counted: dict[str, int] = {}
-        self.recognised: Any = None  # what a reader recognised
-
-    @classmethod
-    def of_columns(cls, columns: Columns, dropped: dict[str, int], recognised: Any = None) -> Self:
-        """Return a log of checked columns, with what their reader left out and recognised."""
-        log = cls(columns)
-        log.dropped, log.recognised = dropped, recognised
-        return log
-
-    @classmethod
-    def trusted(cls, n_grades: int, **columns: Any) -> Self:
-        """Return a log of arrays that are known to be sound, in pairs of two different lists, without checks."""
-        return cls(Columns(n_grades=n_grades, **columns, all_differ=True))
-
-    @property
-    def columns(self) -> Columns:
-        """The checked columns."""
-        return self._columns
+        if columns.keys() - COLUMNS.keys():
+            raise TypeError(f"{min(columns.keys() - COLUMNS.keys())!r} is no column of a log; it has {listed(COLUMNS)}")
+        first, second, n_grades = checked_lists(preferred, other, n_grades, grade_names)
+        checked: dict[str, Any] = {
+            name: checked_column(name, values, len(first)) for name, values in columns.items() if values is not None
+        }
+        names = None if grade_names is None else tuple(grade_names)
+        super().__init__(first, second, n_grades, grade_names=names, **checked)
 
     @property
     def depth(self) -> int:
@@ -96,9 +60,6 @@ class PreferencePairs:
         """(n, 2, K), as an array of pairs would have it."""
         return (len(self), 2, self.depth)
 
-    def __len__(self) -> int:
-        return len(self.preferred)
-
     def __getitem__(self, index: Any) -> Self:
         """Return the pairs at an int, slice, mask or indices; a tuple's first entry counts, as for an array."""
         if isinstance(index, tuple):
@@ -109,7 +70,7 @@ class PreferencePairs:
             if not -len(self) <= index < len(self):
                 raise IndexError(f"pair {index} of {len(self)}")
             index = slice(index, index + 1 or None)
-        return self._with(self._columns[index])
+        return super().__getitem__(index)
 
     @property
     def ties(self) -> Self:
@@ -124,13 +85,12 @@ class PreferencePairs:
     @cached_property
     def ratings(self) -> RatingCounts | None:
         """How often each list of the log got each rating in each group, if the log was made of rated lists."""
-        counts = self._columns.ratings
-        return None if counts is None else counts.of(self._columns)
+        return None if self.rated is None else self.rated.of(self)
 
     @cached_property
     def differing(self) -> NDArray[np.bool_]:
         """Whether the two lists of a pair differ at all, shape (n,)."""
-        if self._columns.all_differ:
+        if self.all_differ:
             return frozen(np.ones(len(self), dtype=bool))
         differing: NDArray[np.bool_] = np.zeros(len(self), dtype=bool)
         for k in range(self.depth):
@@ -166,7 +126,7 @@ class PreferencePairs:
         InputError
             If the fraction is not within 0..1, the log lacks the column, or a part would be empty.
         """
-        first, second = splitting.split(self._columns, fraction, seed, by)
+        first, second = splitting.split(self, fraction, seed, by)
         return self[first], self[second]
 
     def folds(self, n_folds: int, seed: Seed = None, by: str | None = None) -> list[tuple[Self, Self]]:
@@ -186,7 +146,7 @@ class PreferencePairs:
         InputError
             If there are fewer pairs (or raters, queries) than folds.
         """
-        fold = splitting.folds(self._columns, n_folds, seed, by)
+        fold = splitting.folds(self, n_folds, seed, by)
         return [(self[fold != i], self[fold == i]) for i in range(n_folds)]
 
     def clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -194,7 +154,7 @@ class PreferencePairs:
 
         The two arrays differ for ``by="list"`` only. Raises InputError if `by` is unknown, or the log lacks the column.
         """
-        return splitting.clusters(self._columns, by)
+        return splitting.clusters(self, by)
 
     def rescaled(self, n_grades: int) -> Self:
         """Return the log on a scale of `n_grades`, its arrays shared.
@@ -205,21 +165,21 @@ class PreferencePairs:
             raise InputError("n_grades has no meaning for a log of documents")
         for name in ("preferred", "other"):
             graded_lists(getattr(self, name), name, n_grades)
-        return self._with(replace(self._columns, n_grades=scale_size(n_grades, 0)))
+        return self.changed(n_grades=scale_size(n_grades, 0))
 
     def merged(self) -> Self:
         """Return the distinct pairs, in order of first appearance, the weights of identical ones added.
 
         Pairs are identical if lists, tie, strength and margin are; raters and queries are dropped.
         """
-        return self._with(splitting.merged(self._columns))
+        return splitting.merged(self)
 
     def reweighted(self, weight: ArrayLike) -> Self:
         """Return the log with other weights, shape (n,); pairs of weight 0 are left out.
 
         Raises InputError if a weight is negative or not finite, or all are 0.
         """
-        return self._with(splitting.reweighted(self._columns, weight))
+        return splitting.reweighted(self, weight)
 
     def reconciled(self, inconsistent: str) -> Self:
         """Return the log with the contradictory verdicts that one rater gave on a pair shown both ways put right.
@@ -234,13 +194,11 @@ class PreferencePairs:
         InputError
             If the word is unknown, or the log has no column `swapped`.
         """
-        log = self._with(repeats.reconciled(self._columns, inconsistent))
-        log.recognised = self.recognised
-        return log
+        return repeats.reconciled(self, inconsistent)
 
     def n_contradicted(self) -> float:
         """Return the weight of pairs that other pairs contradict: the lighter side of each two opposed ones."""
-        return counting.n_contradicted(self.decided._columns)
+        return counting.n_contradicted(self.decided)
 
     def visible(self) -> Visibility:
         """Return which directions of a utility the log identifies, and in words which not (ties count as pairs)."""
@@ -250,23 +208,17 @@ class PreferencePairs:
 
     def verdicts(self, metric: Metric) -> Grades:
         """Return 1 where a metric scores the first list of a pair higher, -1 where the second, 0 for a tie; (n,)."""
-        return counting.verdicts(self._columns, metric)
+        return counting.verdicts(self, metric)
 
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does; InputError if there is no such pair."""
-        return counting.agreement(self.decided._columns, metric)
+        return counting.agreement(self.decided, metric)
 
     def __repr__(self) -> str:
         scale = number_of(self.n_grades, "grades" if self.graded else "documents")
         ties = f", {number_of(int(self.tie.sum()), 'ties')}" if self.tie is not None and self.tie.any() else ""
         total = "" if self.weight is None else f" of total weight {self.total_weight:g}"
         return f"{type(self).__name__}({number_of(len(self), 'pairs')}{total}{ties}, depth {self.depth}, {scale})"
-
-    def _with(self, columns: Columns) -> Self:
-        """Return a log of other columns that remembers what the reader of this one left out."""
-        log = type(self)(columns)
-        log.dropped, log.counted = dict(self.dropped), dict(self.counted)
-        return log
 
 
 def encode(lists: ArrayLike, n_grades: int) -> Grades:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.logs.splitting import AnyLog
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, unique_rows
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def shown_both_ways(log: Columns) -> ShownBothWays:
     return ShownBothWays(keys[both, 0], (verdicts.sum(axis=0) == 1)[both], place[group])
 
 
-def reconciled(log: Columns, inconsistent: str) -> Columns:
+def reconciled(log: AnyLog, inconsistent: str) -> AnyLog:
     """Return the log with the contradictory verdicts of pairs shown both ways at half weight, or as ties.
 
     Raises InputError if `inconsistent` is unknown, or the log does not say how pairs were shown.
@@ -97,6 +98,6 @@ def reconciled(log: Columns, inconsistent: str) -> Columns:
     repeated = shown_both_ways(log)
     differ: NDArray[np.bool_] = ~np.append(repeated.same, True)[repeated.member]  # member -1 takes the last entry
     if inconsistent == "tie":
-        return replace(log, tie=differ if log.tie is None else log.tie | differ)
+        return log.changed(tie=differ if log.tie is None else log.tie | differ)
     weight = np.ones(len(log)) if log.weight is None else log.weight
-    return replace(log, weight=np.where(differ, 0.5 * weight, weight))
+    return log.changed(weight=np.where(differ, 0.5 * weight, weight))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from dcglearn.foundation.validation import InputError, pair_values
+from dcglearn.logs.columns import COLUMNS, Columns
 from dcglearn.logs.unique_rows import list_numbers, packed, pair_numbers, unique_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Seed
-    from dcglearn.logs.columns import Columns
+
+
+AnyLog = TypeVar("AnyLog", bound=Columns)
 
 
 def clusters(log: Columns, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -65,21 +67,21 @@ def folds(log: Columns, n_folds: int, seed: Seed, by: str | None) -> NDArray[np.
     return np.random.default_rng(seed).permutation(n)[numbers] % n_folds
 
 
-def merged(log: Columns) -> Columns:
+def merged(log: AnyLog) -> AnyLog:
     """Return the distinct pairs with their weights added; see `Preferences.merged`."""
     values = [x for x in (log.tie, log.strength, log.margin) if x is not None]
     keys = [packed(log.preferred), packed(log.other), *(x.astype(np.float64).view(np.int64) for x in values)]
     _, index, number = unique_rows(np.column_stack(keys))
     order = np.argsort(index)
     weight = np.bincount(number, log.weight)
-    distinct = replace(log[index[order]], weight=weight[order].astype(np.float64))
-    return replace(distinct, rater=None, query=None, swapped=None, docs=None, segment=None, tie_kind=None, ratings=None)
+    none = dict.fromkeys(COLUMNS.keys() - {"tie", "strength", "margin"})
+    return log[index[order]].changed(**{**none, "weight": weight[order].astype(np.float64), "rated": None})
 
 
-def reweighted(log: Columns, weight: ArrayLike) -> Columns:
+def reweighted(log: AnyLog, weight: ArrayLike) -> AnyLog:
     """Return the pairs of positive weight, with these weights; see `Preferences.reweighted`."""
     weights = pair_values(weight, "weight", len(log))
     if (weights < 0).any() or not weights.any():
         raise InputError("weights must be at least 0, and not all 0")
     kept = np.flatnonzero(weights)
-    return replace(log[kept], weight=weights[kept])
+    return log[kept].changed(weight=weights[kept])

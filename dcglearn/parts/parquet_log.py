@@ -16,7 +16,7 @@ import psutil
 from dcglearn.foundation.files import expand_paths
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.columns import MISSING
+from dcglearn.logs.columns import COLUMNS
 from dcglearn.parts.parquet_pieces import PARQUET, PIECE, batches, mapping_of_parts, opened, pieces
 from dcglearn.parts.parts import PartedLog, checked_scale, facts_of
 from dcglearn.readers.preferences import Preferences
@@ -137,8 +137,11 @@ class StoredParts:
         return reduce(add, (function(part, *arguments) for part in self))
 
 
-TYPES = {"tie": bool, "weight": float, "strength": float, "margin": float, "rater": np.int32}
-"""The columns that are stored beside the lists, and their types; raters are numbered."""
+KINDS = {"flag": bool, "positive": float, "number": float, "label": np.int32}
+"""The types in which columns are stored, by their kind; labels are numbered."""
+
+TYPES = {name: KINDS[column.kind] for name, column in COLUMNS.items() if column.learned}
+"""The columns that are stored beside the lists, and their types."""
 
 
 class CodeStore:
@@ -181,7 +184,7 @@ class CodeStore:
         for start in range(0, self.n, CHUNK):
             stop = min(start + CHUNK, self.n)
             columns = {name: column.read(start, stop) for name, column in self._columns.items()}
-            yield Preferences.trusted(self.n_grades, **columns)
+            yield Preferences.unchecked(n_grades=self.n_grades, all_differ=True, **columns)
 
     def close(self) -> None:
         """Release memory and files."""
@@ -191,7 +194,8 @@ class CodeStore:
 
     def _fill(self, column: str, n: int) -> None:
         """Append the value of n pairs that lack a column."""
-        value = self._number(MISSING[column]) if column == "rater" else MISSING[column]
+        missing = COLUMNS[column].missing
+        value = self._number(missing) if column == "rater" else missing
         for start in range(0, n, CHUNK):
             self._columns[column].append(np.full(min(CHUNK, n - start), value, TYPES[column]))
 

@@ -13,7 +13,7 @@ from dcglearn.parts.parts import checked_scale, facts_of, joined
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.readers import preferences_of
-from dcglearn.readers.roles import NOT_LEARNED, PREFERENCE, by_role
+from dcglearn.readers.roles import PREFERENCE, by_role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -146,7 +146,7 @@ def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preference
     for path, groups, before in piece.slices:
         with opened(path, mapping) as file:
             roles = by_role(file.schema_arrow.names, mapping.roles(PREFERENCE))
-            used = [names for role, names in roles.items() if role not in NOT_LEARNED]
+            used = [names for role, names in roles.items() if PREFERENCE[role].learned or PREFERENCE[role].required]
             columns = [name for names in used for name in ([names] if isinstance(names, str) else names)]
             reasons = piece.reasons.get(path)
             row = before

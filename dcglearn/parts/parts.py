@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.columns import MISSING, PAIR_COLUMNS, Columns
+from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.counting import Agreement
 from dcglearn.logs.unique_rows import packed
 from dcglearn.logs.visibility import blind_mixture, grade_counts, gram_matrix, is_blind, mixture_sums, visibility
@@ -191,19 +191,20 @@ def _every(log: Preferences, step: int, first: int) -> Preferences:
 
 
 def joined(logs: Sequence[Preferences], n_grades: int, grade_names: Sequence[str] | None) -> Preferences:
-    """Concatenate logs of one depth; pairs that lack a column get its `MISSING` value."""
+    """Concatenate logs of one depth; pairs that lack a column get its `missing` value."""
 
-    def column(name: str) -> Any:
+    def column(name: str, missing: Any) -> Any:
         values = [getattr(log, name) for log in logs]
         lacking = [value is None for value in values]
-        if all(lacking) or (any(lacking) and name not in MISSING):
+        if all(lacking) or (any(lacking) and missing is None):
             return None
         columns = zip(logs, values, strict=True)
-        return np.concatenate([np.full(len(log), MISSING[name]) if x is None else x for log, x in columns])
+        return np.concatenate([np.full(len(log), missing) if x is None else x for log, x in columns])
 
+    lists = {name: np.concatenate([getattr(log, name) for log in logs]) for name in ("preferred", "other")}
+    columns = {name: column(name, about.missing) for name, about in COLUMNS.items()}
     names = None if grade_names is None else tuple(grade_names)
-    columns = {name: column(name) for name in PAIR_COLUMNS}
-    return Preferences(Columns(n_grades=n_grades, grade_names=names, **columns))
+    return Preferences.unchecked(n_grades=n_grades, grade_names=names, **lists, **columns)
 
 
 def _gram(log: Preferences, shape: tuple[int, int]) -> Floats:

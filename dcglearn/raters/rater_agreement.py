@@ -191,10 +191,10 @@ def rater_agreement(
         if log.rater is None
         else np.unique(log.rater, return_inverse=True)
     )
-    of = units(log.columns)
+    of = units(log)
     once = slice(None) if log.rater is None else np.sort(unique_rows(np.column_stack([rater, of.number]))[1])
     unit, value = of.number[once], of.value[once]
-    repeated = shown_both_ways(log.columns)
+    repeated = shown_both_ways(log)
     return RaterAgreement(
         nominal=krippendorff_alpha(unit, np.sign(value), level=level, seed=seed),
         ordinal=krippendorff_alpha(unit, value, ordinal=True, level=level, seed=seed),

@@ -180,7 +180,7 @@ class GoodLines:
             return self._winner(value)
         if about.kind == "documents":
             return _documents(value, role, self._mapping.depth)
-        checks = {"label": _label, "identity": _identity, "swapped": _swapped, "counts": _counts}
+        checks = {"label": _label, "identity": _identity, "side": _swapped, "counts": _counts}
         return checks.get(about.kind, _number)(value, role, about.kind)
 
     def table(self) -> Table:

@@ -15,10 +15,10 @@ from dcglearn.readers.winner_words import MEANINGS
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     import polars as pl
 
-    from dcglearn.readers.careful_pass import Table
     from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.read_table import Recognised
 
@@ -34,25 +34,27 @@ def native_frame(
     `a` and `b` stay as they are, and so do open questions and superseded verdicts.
     """
     table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
-    return table_frame(table), dropped, recognised
+    winner = np.array(MEANINGS, dtype=object)[table["winner"].codes]
+    return log_frame({**table, "winner": winner}), dropped, recognised
 
 
-def table_frame(table: Table) -> pl.DataFrame:
-    """Return the columns of a log of preferences by role as a table with the columns that `read_preferences` reads."""
+def log_frame(table: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the columns of a log by role as a table with the columns that `read_preferences` reads."""
     import polars as pl
 
-    columns = {
-        "query": table.get("query"),
-        **{side: pl.Series(table[side].tolist(), dtype=pl.List(pl.Int64)) for side in ("a", "b")},
-        "winner": np.array(MEANINGS, dtype=object)[table["winner"].codes],
-    }
-    columns |= {role: values for role, values in table.items() if role not in columns}
-    if "swapped" in columns:
-        columns["swapped"] = columns["swapped"] > 0
-    for role in ("docs_a", "docs_b"):
-        if role in columns:
-            columns[role] = pl.Series(columns[role].tolist(), dtype=pl.String).str.split("\t")
-    return pl.DataFrame({name: values for name, values in columns.items() if values is not None})
+    columns = {}
+    for role in ("query", *(role for role in PREFERENCE if role != "query")):
+        values, about = table.get(role), PREFERENCE[role]
+        if values is None:
+            continue
+        if about.kind == "grades":
+            values = pl.Series(values.tolist(), dtype=pl.List(pl.Int64))
+        elif about.kind == "side":
+            values = values > 0
+        elif about.kind == "documents":
+            values = pl.Series(values.tolist(), dtype=pl.String).str.split("\t")
+        columns[about.names[0]] = values
+    return pl.DataFrame(columns)
 
 
 def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, force: bool = True) -> None:

@@ -255,7 +255,7 @@ CONVERT = {
     "winner": _winners,
     "label": _labels,
     "identity": _identities,
-    "swapped": _swapped,
+    "side": _swapped,
     "documents": _documents,
     "counts": _counts,
 }

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError, is_frame, is_records
-from dcglearn.logs.columns import checked_columns
+from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.readers.convert import log_frame, write_frame
 from dcglearn.readers.frames import from_arrays, named
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rating_texts import texts_of_counts
@@ -37,26 +37,10 @@ class Preferences(PreferencePairs):
         Grades by position, 0 = worst, -1 = no known grade. An (n, 2, K) array as `preferred` alone holds both.
     n_grades : int, optional
         L; the largest grade seen plus 1 by default. Give it where a log may lack the top grade.
-    weight : array_like, shape (n,), optional
-        How much each pair counts, positive; 1 by default.
-    tie : array_like of bool, shape (n,), optional
-        Pairs judged equally good, whose order means nothing.
-    strength : array_like, shape (n,), optional
-        How much better the preferred list was said to be, positive.
-    margin : array_like, shape (n,), optional
-        The utility difference that each pair asks for (``margin="log"`` of the learners).
-    rater, query : array_like of str, shape (n,), optional
-        Who judged, and for which query: clusters for splits and bands.
     grade_names : sequence of str, optional
         Names of the L grades, worst first.
-    swapped : array_like of bool, shape (n,), optional
-        Whether the pair was shown the other way round: `other` first (on the left, at the top), then `preferred`.
-    docs : array_like of str, shape (n, 2, K), optional
-        Names of the documents of both lists of each pair, `preferred` first.
-    segment : array_like of str, shape (n,), optional
-        Kind of the query or of the rater, such as "navigational"; see `segment_test`.
-    tie_kind : array_like of str, shape (n,), optional
-        Kind of the tie, such as "both good" or "both bad"; empty for a pair with a winner. Learners do not use it.
+    **columns : array_like, shape (n,), or (n, 2, K) for docs, optional
+        COLUMNS
 
     Attributes
     ----------
@@ -90,6 +74,7 @@ class Preferences(PreferencePairs):
     """
 
     recognised: Recognised | None
+    __doc__ = __doc__.replace("COLUMNS", f"\n{' ' * 8}".join(f"{name}: {row.meaning}" for name, row in COLUMNS.items()))
 
     @classmethod
     def from_documents(cls, preferred: ArrayLike, other: ArrayLike, **columns: Any) -> Self:
@@ -130,8 +115,8 @@ class Preferences(PreferencePairs):
                 f"{first.shape[1]} documents once each, and the log names {len(documents)}; learn a log of "
                 "one set of documents at a time, or give the documents' grades"
             )
-        checked = checked_columns(codes[0], codes[1], n_grades=len(documents), **columns)
-        return cls.of_columns(replace(checked, documents=tuple(str(document) for document in documents)), {})
+        log = cls(codes[0], codes[1], n_grades=len(documents), **columns)
+        return log.changed(documents=tuple(str(document) for document in documents))
 
     @classmethod
     def from_ratings(
@@ -177,11 +162,11 @@ class Preferences(PreferencePairs):
         >>> len(log), log.preferred[0].tolist()
         (3, [1, 1, 0])
         """
-        from dcglearn.readers.rated_lists import rated_columns
+        from dcglearn.readers.rated_lists import rated_pairs
 
         columns = from_arrays({"list": lists, "rating": ratings, "group": group, "weight": weight, "segment": segment})
         mapping = LogMapping(n_grades, depth, pad, scale)
-        return cls.of_columns(*rated_columns(columns, mapping, equal_groups=equal_groups))
+        return rated_pairs(cls, columns, mapping, equal_groups=equal_groups)
 
     @classmethod
     def from_frame(cls, frame: Any, n_grades: int | None = None, **options: Unpack[ReadingOptions]) -> Self:
@@ -199,7 +184,7 @@ class Preferences(PreferencePairs):
         >>> log, log.preferred.tolist()
         (Preferences(2 pairs, 1 tie, depth 2, 3 grades), [[2, 1], [0, 2]])
         """
-        return cls.of_columns(*read_pairs(frame, LogMapping.of(n_grades, **options)))
+        return read_pairs(cls, frame, LogMapping.of(n_grades, **options))
 
     @classmethod
     def from_records(
@@ -233,32 +218,22 @@ class Preferences(PreferencePairs):
         >>> log.preferred.tolist(), log.other.tolist()
         ([[2, 0], [2, 1]], [[0, 1], [1, -1]])
         """
-        return cls.of_columns(*read_pairs(named(records, columns), LogMapping.of(n_grades, **options)))
+        return read_pairs(cls, named(records, columns), LogMapping.of(n_grades, **options))
 
     def to_polars(self) -> pl.DataFrame:
         """Return the log as a table, a row a pair, with the columns that `read_preferences` reads.
 
         Raises InputError if the log is one of documents, which have no grades to write.
         """
-        import polars as pl
-
         if not self.graded:
             raise InputError("a log of ungraded documents has no file format; keep the rankings it came from")
-        grades = pl.List(pl.Int64)
-        columns = {
-            "query": self.query,
-            "a": pl.Series(self.preferred.tolist(), dtype=grades),
-            "b": pl.Series(self.other.tolist(), dtype=grades),
-            "winner": np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a"),
-            **{name: getattr(self, name) for name in ("strength", "margin", "weight", "rater", "swapped", "segment")},
-            "tie": self.tie_kind,
-        }
+        table: dict[str, Any] = {name: getattr(self, name) for name in COLUMNS if name not in ("tie", "docs")}
         if self.docs is not None:
-            docs = pl.DataFrame(self.docs.astype(str), schema=["docs_a", "docs_b"], orient="row")
-            columns |= docs.select(pl.all().str.split("\t")).to_dict()
+            table["docs_a"], table["docs_b"] = self.docs.T
         if self.ratings is not None:
-            columns["ratings_a"], columns["ratings_b"] = texts_of_counts(self.ratings, self._columns)
-        return pl.DataFrame({name: values for name, values in columns.items() if values is not None})
+            table["ratings_a"], table["ratings_b"] = texts_of_counts(self.ratings, self)
+        winner = np.full(len(self), "a") if self.tie is None else np.where(self.tie, "tie", "a")
+        return log_frame({"a": self.preferred, "b": self.other, "winner": winner, **table})
 
     def to_pandas(self) -> pd.DataFrame:
         """Return `to_polars` as a table of pandas, whose lists are Python's.
@@ -277,8 +252,6 @@ class Preferences(PreferencePairs):
         `read_preferences` reads both; give it `n_grades` where the top grade may not occur. Raises InputError if the
         log is one of documents, or the file cannot be written.
         """
-        from dcglearn.readers.convert import write_frame
-
         write_frame(self.to_polars(), path, force=force)
 
 
@@ -290,7 +263,7 @@ def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
     """
     if not isinstance(log, Preferences):
         if is_frame(log) or is_records(log):
-            return Preferences.of_columns(*read_pairs(log, LogMapping(n_grades)))
+            return read_pairs(Preferences, log, LogMapping(n_grades))
         if is_path(log) or hasattr(log, "facts"):
             raise InputError(
                 "this needs the whole log in memory, not a path or a log in parts: give what read_preferences returns",

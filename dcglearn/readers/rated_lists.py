@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.columns import checked_columns
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.readers.read_table import read_columns
@@ -21,10 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats, Integers
-    from dcglearn.logs.columns import Columns
     from dcglearn.readers.careful_pass import Table
     from dcglearn.readers.mapping import LogMapping
-    from dcglearn.readers.read_table import Recognised
+    from dcglearn.readers.read_table import AnyLog
 
 
 MAX_PAIRS = 100_000_000
@@ -34,10 +31,15 @@ BLOCK = 1 << 22
 """Pairs compared at a time."""
 
 
-def rated_columns(
-    log: Any, mapping: LogMapping, skip_bad: str | os.PathLike[str] | None = None, *, equal_groups: bool = False
-) -> tuple[Columns, dict[str, int], Recognised]:
-    """Return the pairs that a log of ratings implies; see `read_ratings`."""
+def rated_pairs(
+    kind: type[AnyLog],
+    log: Any,
+    mapping: LogMapping,
+    skip_bad: str | os.PathLike[str] | None = None,
+    *,
+    equal_groups: bool = False,
+) -> AnyLog:
+    """Return the pairs that a log of ratings implies, as a log of some kind; see `read_ratings`."""
     table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
     name = str(log) if is_path(log) else "the ratings"
     grouped = "group" in table
@@ -50,7 +52,7 @@ def rated_columns(
         raise InputError(f"{name}: {reason}, so no list is preferred to another")
     group, preferred, other = pairs[:, :3].T
     weight = pairs[:, 3].view(np.float64)
-    columns = checked_columns(
+    pairs_of_lists = kind(
         cells.lists[preferred],
         cells.lists[other],
         n_grades=mapping.n_known or int(max(cells.lists.max(), 0)) + 1,
@@ -62,7 +64,7 @@ def rated_columns(
     if grouped:
         counts["groups without a pair"] = len(np.unique(cells.outer)) - len(np.unique(cells.outer[group]))
     dropped |= {name: count for name, count in counts.items() if count}
-    return replace(columns, ratings=cells.counts()), dropped, recognised
+    return pairs_of_lists.changed(rated=cells.counts(), dropped=dropped, recognised=recognised)
 
 
 class _Cells:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.rated_lists import rated_columns
+from dcglearn.readers.rated_lists import rated_pairs
 
 if TYPE_CHECKING:
     import os
@@ -65,4 +65,4 @@ def read_ratings(
     ([[2, 0], [2, 0]], [[0, 0], [0, 2]])
     """
     mapping = LogMapping.of(n_grades, **options)
-    return Preferences.of_columns(*rated_columns(path, mapping, skip_bad, equal_groups=equal_groups))
+    return rated_pairs(Preferences, path, mapping, skip_bad, equal_groups=equal_groups)

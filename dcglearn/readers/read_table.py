@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import logging
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.sources import content, kind_of, parquet_rows
 from dcglearn.foundation.validation import InputError, is_frame, is_records
-from dcglearn.logs.columns import Columns, checked_columns
+from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.superseded import COUNTS, REASONS, reasons_of
 from dcglearn.readers.careful_pass import read_carefully
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
@@ -31,11 +31,15 @@ from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from numpy.typing import NDArray
+
     from dcglearn.foundation.arrays import Grades
     from dcglearn.readers.careful_pass import Table
     from dcglearn.readers.line_formats import Source
     from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.roles import ColumnsByRole, Role
+
+AnyLog = TypeVar("AnyLog", bound=PreferencePairs)
 
 _LOG = logging.getLogger(__name__)
 
@@ -81,17 +85,17 @@ def read_columns(
 
 
 def read_pairs(
-    log: Any, mapping: LogMapping, skip_bad: str | os.PathLike[str] | None = None
-) -> tuple[Columns, dict[str, int], Recognised]:
-    """Return the checked columns of a log of preferences, the counts of what was left out, and the form."""
+    kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: str | os.PathLike[str] | None = None
+) -> AnyLog:
+    """Return a log of preferences of some kind, with the counts of what was left out, and the form."""
     table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
-    return *pair_columns(table, dropped, mapping), recognised
+    return log_of_table(kind, table, dropped, mapping).changed(recognised=recognised)
 
 
-def pair_columns(
-    table: Table, dropped: dict[str, int], mapping: LogMapping, reasons: Grades | None = None
-) -> tuple[Columns, dict[str, int]]:
-    """Return the checked columns of pairs, the preferred lists first; what does not count is left out and counted.
+def log_of_table(
+    kind: type[AnyLog], table: Table, dropped: dict[str, int], mapping: LogMapping, reasons: Grades | None = None
+) -> AnyLog:
+    """Return the log in columns by role, the preferred lists first; what does not count is left out and counted.
 
     `reasons` says which rows of a part of a log do not count (`dcglearn.logs.superseded`), where other parts decide it
     too.
@@ -99,36 +103,41 @@ def pair_columns(
     table = dict(table)
     winner, a, b = table.pop("winner").codes, table.pop("a"), table.pop("b")
     swap, tie, is_open = (winner == WINNERS[word] for word in ("b", "tie", "open"))
+
+    def by_preference(name: str) -> NDArray[Any] | None:
+        first, second = (table.pop(f"{name}_{side}", None) for side in ("a", "b"))
+        if first is None or second is None:
+            return None
+        return np.column_stack([np.where(swap, second, first), np.where(swap, first, second)])
+
+    if ("ratings_a" in table) != ("ratings_b" in table):
+        raise InputError("ratings_a and ratings_b go together: one of the two is missing")
+    docs, ratings = by_preference("docs"), by_preference("ratings")
     ids, supersedes = table.pop("id", None), table.pop("supersedes", None)
-    docs_a, docs_b = table.pop("docs_a", None), table.pop("docs_b", None)
-    ratings = [table.pop(role, None) for role in ("ratings_a", "ratings_b")]
     if "swapped" in table:
         table["swapped"] = (table["swapped"] > 0) ^ swap
-    if docs_a is not None and docs_b is not None:
-        table["docs"] = np.column_stack([np.where(swap, docs_b, docs_a), np.where(swap, docs_a, docs_b)])
-    if reasons is None and ids is not None:
-        reasons = reasons_of(ids, np.full(len(ids), "") if supersedes is None else supersedes, is_open)
-    columns = checked_columns(
+    log = kind(
         np.where(swap[:, None], b, a),
         np.where(swap[:, None], a, b),
         n_grades=mapping.n_grades,
         tie=tie if tie.any() else None,
         grade_names=mapping.scale,
+        docs=docs,
         **table,
     )
-    if all(texts is not None for texts in ratings):
-        texts = np.column_stack([np.where(swap, *ratings[::-1]), np.where(swap, *ratings)])
-        columns = replace(columns, ratings=counts_of_texts(columns, texts))
-    elif any(texts is not None for texts in ratings):
-        raise InputError("ratings_a and ratings_b go together: one of the two is missing")
+    if ratings is not None:
+        log = log.changed(rated=counts_of_texts(log, ratings))
+    if reasons is None and ids is not None:
+        reasons = reasons_of(ids, np.full(len(ids), "") if supersedes is None else supersedes, is_open)
+    counts = ~is_open
     if reasons is not None:
+        counts &= reasons == COUNTS
         is_open &= reasons == COUNTS
-        counts = {words: int((reasons == reason).sum()) for reason, words in REASONS.items()}
-        dropped = {**{words: count for words, count in counts.items() if count}, **dropped}
+        n_out = {reason: int((reasons == number).sum()) for number, reason in REASONS.items()}
+        dropped = {**{reason: n for reason, n in n_out.items() if n}, **dropped}
     if is_open.any():
         dropped = {"open questions": int(is_open.sum()), **dropped}
-    counted = ~is_open if reasons is None else ~is_open & (reasons == COUNTS)
-    return columns if counted.all() else columns[counted], dropped
+    return (log if counts.all() else log[counts]).changed(dropped=dropped)
 
 
 def columns_of(

@@ -10,7 +10,7 @@ from dcglearn.foundation.sources import plain_types
 from dcglearn.readers.line_formats import FrameRows, errors_in
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.read_table import columns_of, pair_columns, read_columns, read_pairs
+from dcglearn.readers.read_table import columns_of, log_of_table, read_columns, read_pairs
 from dcglearn.readers.roles import PREFERENCE
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def read_preferences(
     own = LogMapping.of(
         n_grades, mapping=mapping, depth=depth, pad=pad, scale=scale, winner_words=winner_words, positive=positive
     )
-    return Preferences.of_columns(*read_pairs(path, own, skip_bad))
+    return read_pairs(Preferences, path, own, skip_bad)
 
 
 def preferences_of(
@@ -133,7 +133,7 @@ def preferences_of(
     """
     with errors_in(name):
         source = FrameRows(plain_types(frame), mapping.roles(PREFERENCE), first_row)
-    return Preferences.of_columns(*pair_columns(*columns_of(name, source, mapping), mapping, reasons))
+    return log_of_table(Preferences, *columns_of(name, source, mapping), mapping, reasons)
 
 
 def read_questions(

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from dcglearn.foundation.validation import InputError, listed
+from dcglearn.logs.columns import COLUMNS
 from dcglearn.readers.wide_tables import wide_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     ColumnsByRole: TypeAlias = dict[str, str | tuple[str, ...]]
 
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
 class Role:
     """The meaning of a column: kind of its values, accepted names, and whether lines may lack it.
 
-    `kind` is one of grades, grade, winner, label, identity, number, positive, swapped, documents, counts; a `uniform`
+    `kind` is one of grades, grade, winner, label, identity, number, positive, side, documents, counts; a `uniform`
     column has a value on every line or on none. `marks` are the words that name the columns of a list with a column for
-    each position.
+    each position. Logs in parts read only columns that are `learned` or required.
     """
 
     kind: str
@@ -28,31 +29,29 @@ class Role:
     required: bool = False
     uniform: bool = False
     marks: tuple[str, ...] = ()
+    learned: bool = False
+
+
+def _roles_of_columns() -> Iterator[tuple[str, Role]]:
+    """Yield the roles of the columns that files have for a pair beside its lists and its winner."""
+    for name, column in COLUMNS.items():
+        sides = ("_a", "_b") if column.kind == "documents" else ("",) if column.names else ()
+        for side in sides:
+            names = tuple(f"{word}{side}" for word in column.names)
+            yield f"{name}{side}", Role(column.kind, names, uniform=column.uniform, learned=column.learned)
 
 
 PREFERENCE = {
     "a": Role("grades", ("a", "left", "list_a", "grades_a"), required=True, marks=("a", "left", "l")),
     "b": Role("grades", ("b", "right", "list_b", "grades_b"), required=True, marks=("b", "right", "r")),
     "winner": Role("winner", ("winner", "preferred", "preference", "label", "choice", "verdict"), required=True),
-    "query": Role("label", ("query", "query_id", "qid", "q_id")),
-    "rater": Role("label", ("rater", "user", "judge", "assessor", "annotator")),
-    "weight": Role("positive", ("weight", "count")),
-    "strength": Role("positive", ("strength",)),
-    "margin": Role("number", ("margin",), uniform=True),
     "id": Role("identity", ("id",)),
     "supersedes": Role("identity", ("supersedes",)),
-    "swapped": Role("swapped", ("swapped", "shown_left", "shown_first"), uniform=True),
-    "docs_a": Role("documents", ("docs_a", "documents_a"), uniform=True),
-    "docs_b": Role("documents", ("docs_b", "documents_b"), uniform=True),
-    "segment": Role("label", ("segment",)),
-    "tie_kind": Role("label", ("tie", "tie_kind")),
+    **dict(_roles_of_columns()),
     "ratings_a": Role("counts", ("ratings_a",), uniform=True),
     "ratings_b": Role("counts", ("ratings_b",), uniform=True),
 }
 """The columns of a log of preferences."""
-
-NOT_LEARNED = ("id", "supersedes", "swapped", "docs_a", "docs_b", "segment", "tie_kind", "ratings_a", "ratings_b")
-"""The columns that learners do not use: logs in parts do without them."""
 
 RATING = {
     "list": Role("grades", ("list", "grades", "results"), required=True, marks=("",)),

@@ -86,7 +86,7 @@ class LogsOfDCG:
             rows, shared = number, 1.0
             size = np.ones(rows.max() + 1)
         else:
-            better, worse, own = counts.rows_of(log.columns)
+            better, worse, own = counts.rows_of(log)
             rows, shared = np.concatenate([better, worse]), share_of_lists(counts)
             size = np.bincount(own, counts.weight, rows.max() + 1).astype(np.float64)
         rater, weight = np.broadcast_to(judgements.rater, n), np.broadcast_to(judgements.weight, n)

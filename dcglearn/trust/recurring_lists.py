@@ -73,13 +73,13 @@ class Ratings:
         assert counts is not None
         self.log = log
         self.weight = np.ones(len(log)) if log.weight is None else log.weight
-        better, worse, own = counts.rows_of(log.columns)
+        better, worse, own = counts.rows_of(log)
         rank, score = _ranked(counts.rating, counts.weight)
         table = np.zeros((int(max(better.max(), worse.max(), own.max())) + 1, len(score)))
         np.add.at(table, (own, rank), counts.weight)
         group, lists = (np.zeros(len(table), dtype=np.intp) for _ in range(2))
         group[own], lists[own] = counts.group, counts.list
-        self.fewest = _without_copies(log.columns.ratings or counts) if fewest is None else fewest
+        self.fewest = _without_copies(log.rated or counts) if fewest is None else fewest
         recurs = np.bincount(counts.list, counts.weight) >= self.fewest
         rows = np.flatnonzero(recurs[lists] & (table.sum(axis=1) > 0))
         kept = np.isin(np.arange(len(table)), rows)

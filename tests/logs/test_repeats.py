@@ -17,7 +17,7 @@ def log_of(*rows, **columns):
 
 
 def test_a_unit_has_no_orientation():
-    of = units(log_of((A, B, "x", False), (B, A, "y", False), (A, C, "x", True), (C, A, "x", False)).columns)
+    of = units(log_of((A, B, "x", False), (B, A, "y", False), (A, C, "x", True), (C, A, "x", False)))
     assert of.number[0] == of.number[1] != of.number[2] == of.number[3]
     assert of.value[0] == -of.value[1] and of.value[2] == -of.value[3]
     assert of.way[0] == -of.way[1] and of.way[2] == of.way[3], "A was shown first, B, then C, C"
@@ -25,11 +25,11 @@ def test_a_unit_has_no_orientation():
 
 def test_queries_documents_and_strengths_tell_units_apart():
     lists = ([A] * 3, [B] * 3)
-    assert units(Preferences(*lists, query=["q", "p", "q"]).columns).number.tolist() == [1, 0, 1]
+    assert units(Preferences(*lists, query=["q", "p", "q"])).number.tolist() == [1, 0, 1]
     docs = [[["1", "2", "3"], ["4", "5", "6"]]] * 2 + [[["1", "2", "3"], ["4", "5", "7"]]]
-    of = units(Preferences(*lists, docs=docs, strength=[2, 1, 1], tie=[False, True, False]).columns)
+    of = units(Preferences(*lists, docs=docs, strength=[2, 1, 1], tie=[False, True, False]))
     assert of.number[0] == of.number[1] != of.number[2] and np.abs(of.value).tolist() == [2, 0, 1]
-    same_grades = units(Preferences([A, A], [A, A], docs=[docs[0], docs[0][::-1]]).columns)
+    same_grades = units(Preferences([A, A], [A, A], docs=[docs[0], docs[0][::-1]]))
     assert same_grades.number.tolist() == [0, 0] and same_grades.value[0] == -same_grades.value[1] != 0
     with pytest.raises(InputError, match=r"docs has shape \(2,\)"):
         Preferences([A, A], [B, B], docs=["x", "y"])
@@ -41,7 +41,7 @@ def test_pairs_shown_both_ways_are_compared_for_each_rater():
         (B, A, "y", False), (A, B, "y", False),  # the one shown first both times
         (A, C, "y", False), (A, C, "y", False),  # shown one way only
     )  # fmt: skip
-    repeated = shown_both_ways(log.columns)
+    repeated = shown_both_ways(log)
     assert repeated.rater.tolist() == [0, 1] and repeated.same.tolist() == [True, False]
     assert repeated.member.tolist() == [0, 0, 1, 1, -1, -1]
     half = log.reconciled("half")

@@ -1,0 +1,65 @@
+"""The table of columns: every row is checked, cut, saved, read, joined and documented."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.logs.columns import COLUMNS
+from dcglearn.parts.parts import joined
+from dcglearn.readers.preferences import Preferences
+from dcglearn.readers.readers import read_preferences
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "file_formats.md"
+VALUES = {
+    "positive": [0.5, 2.0, 3.0],
+    "number": [-1.0, 0.0, 2.5],
+    "label": ["x", "y", "x"],
+    "flag": [False, True, False],
+    "side": [True, False, True],
+    "documents": [[["d1", "d2"], ["d2", "d3"]]] * 2 + [[["d3", "d4"], ["d4", "d1"]]],
+}
+
+
+def log_with(name):
+    return Preferences([[2, 1], [1, 0], [0, 0]], [[0, 1], [2, 0], [1, 0]], **{name: VALUES[COLUMNS[name].kind]})
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_column_is_cut_saved_read_and_joined(tmp_path, name):
+    log = log_with(name)
+    values = getattr(log, name)
+    assert getattr(log[1:], name).tolist() == values[1:].tolist()
+    assert getattr(joined([log, log[:1]], 3, None), name).tolist() == [*values.tolist(), values[0].tolist()]
+    for file in ("log.jsonl", "log.parquet"):
+        log.save(tmp_path / file)
+        assert getattr(read_preferences(tmp_path / file), name).tolist() == values.tolist()
+    with pytest.raises(ValueError, match="read-only"):
+        values[0] = values[1]
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_pairs_that_lack_a_column_have_its_missing_value(name):
+    bare, missing = Preferences([[1, 0]], [[0, 1]]), COLUMNS[name].missing
+    values = getattr(joined([log_with(name), bare], 3, None), name)
+    assert values is None if missing is None else values[-1] == missing
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_column_needs_a_value_a_pair(name):
+    with pytest.raises(InputError, match=name):
+        Preferences([[1, 0]], [[0, 1]], **{name: np.array(VALUES[COLUMNS[name].kind])})
+
+
+def test_an_unknown_column_is_refused():
+    with pytest.raises(TypeError, match="'wieght' is no column of a log; it has query, rater"):
+        Preferences([[1, 0]], [[0, 1]], wieght=[1])
+
+
+@pytest.mark.parametrize("name", [name for name in COLUMNS if COLUMNS[name].names])
+def test_the_page_of_formats_shows_every_column(name):
+    column = COLUMNS[name]
+    keys = [f"{column.names[0]}{side}" for side in (("_a", "_b") if column.kind == "documents" else ("",))]
+    assert f"| {', '.join(f'`{key}`' for key in keys)} | {column.meaning}; optional |" in PAGE.read_text()
+    assert f"{name}: {column.meaning}" in Preferences.__doc__
