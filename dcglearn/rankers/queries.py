@@ -270,12 +270,16 @@ def checked_features(features: Any, *, missing: bool = False) -> Any:
             row = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
             _refuse_feature(row, int(matrix.indices[at]), matrix.data[at])
         return matrix
+    if np.iscomplexobj(features):
+        raise InputError("features must be real numbers: Complex data not supported")
     try:
         table = np.asarray(features, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"features must be numbers in a table of shape (documents, features): {error}") from error
-    if table.ndim != 2 or table.shape[1] == 0:
-        raise InputError(f"features have shape {table.shape}; expected (documents, features)")
+    if table.ndim != 2:
+        raise InputError(f"features have shape {table.shape}; expected (documents, features): Reshape your data")
+    if table.shape[1] == 0:
+        raise InputError(f"features have 0 feature(s) (shape={table.shape}) while a minimum of 1 is required.")
     usable = usable_features(table, missing=missing)
     if not usable.all():
         row, column = np.argwhere(~usable)[0]
@@ -302,7 +306,7 @@ def checked_grades(grades: ArrayLike, n: int, n_grades: int | None = None, scale
     if n == 0:
         return labels.astype(np.int8)
     if labels.dtype.kind not in "iuf":
-        raise InputError(f"grades are {labels.dtype}; expected integers, 0 = worst")
+        raise InputError(f"Unknown label type: grades are {labels.dtype}; expected integers, 0 = worst")
     top = scale_size(n_grades, MAX_GRADES - 1)
     whole = labels == np.floor(labels)
     wrong = ~((labels >= 0) & (labels < top) & whole)
@@ -378,5 +382,5 @@ def balanced(sizes: NDArray[np.integer], n: int) -> NDArray[np.int64]:
 def _refuse_feature(row: int, column: int, value: float) -> None:
     raise InputError(
         f"features[{row}, {column}] = {value} is not a finite number up to {LARGEST_FEATURE:g}; "
-        "fill missing values in (trees take them: missing=True), and scale the others, before training"
+        "fill missing values (NaN) in (trees take them: missing=True), and scale the others, before training"
     )

@@ -262,7 +262,8 @@ class Ranker(BaseEstimator):
             name = next(iter(self.columns_.categories))
             raise InputError(f"the model was trained on categories of {name!r}: give X as a data frame")
         if features.shape[1] != self.n_features_in_:
-            raise InputError(f"X has {features.shape[1]} features, but the model was trained on {self.n_features_in_}")
+            expected = f"{type(self).__name__} is expecting {self.n_features_in_} features as input"
+            raise InputError(f"X has {features.shape[1]} features, but {expected}")
         return features
 
     def _scores(self, features: Any) -> Floats:
@@ -322,7 +323,7 @@ def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None, *, missing: b
             refuse_what_trees_take(X.features, X.columns)
         return X
     if y is None:
-        raise InputError("y is missing: give the grade of each document")
+        raise InputError("a ranker requires y to be passed, but the target y is None: give the grade of each document")
     if qid is None:
         raise InputError(_QID)
     queries = Queries(X, np.asarray(y), np.asarray(qid), missing=missing)
@@ -350,8 +351,8 @@ def check_scale(queries: Queries, dcg: DCG, name: str = "the data") -> None:
 
 def check_training(queries: Queries, dcg: DCG | None = None) -> None:
     """Raise InputError if no order can be learned: no document, or grades (or gains) that are equal in each query."""
-    if not len(queries):
-        raise InputError("there is no query to learn from")
+    if queries.shape[0] < 2:
+        raise InputError(f"there are n_samples={queries.shape[0]} documents to learn from, and no order of them")
     low, high = (f.reduceat(queries.grades, queries.offsets[:-1]) for f in (np.minimum, np.maximum))
     if (low == high).all():
         raise InputError(

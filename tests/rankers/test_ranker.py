@@ -54,8 +54,11 @@ class TestScikitLearn:
     def test_score_without_qid_names_it(self):
         queries = small()
         ranker = RidgeRanker().fit(queries)
-        for arguments, missing in (((queries.features, queries.grades), "qid"), ((queries.features,), "y")):
-            with pytest.raises(InputError, match=f"{missing} is missing"):
+        for arguments, missing in (
+            ((queries.features, queries.grades), "qid is missing"),
+            ((queries.features,), "requires y"),
+        ):
+            with pytest.raises(InputError, match=missing):
                 ranker.score(*arguments)
         with pytest.raises(InputError, match="leave y and qid out"):
             ranker.score(queries, queries.grades)
@@ -74,13 +77,13 @@ class TestBadInput:
             ({"qid": np.array([2, 2])}, "look like group sizes"),
             ({"qid": np.array([1, 2, 1, 2])}, "keep the documents of a query together"),
             ({"qid": None}, "qid is missing"),
-            ({"y": None}, "y is missing"),
+            ({"y": None}, "requires y to be passed"),
             ({"y": np.array([0, 3, 0, 0])}, "has grade 3, but the DCG has gains for grades 0..2"),
             ({"y": np.array([0, 0.5, 0, 0])}, "0.5 is not a grade"),
             ({"X": np.full((4, 2), np.nan)}, "not a finite number"),
             ({"y": np.array([1, 1, 1, 1])}, "same grade"),
             ({"qid": np.array([1, 2, 3, 4])}, "same grade"),
-            ({"X": np.zeros((0, 2)), "y": np.zeros(0, int), "qid": np.zeros(0, int)}, "no query to learn from"),
+            ({"X": np.zeros((0, 2)), "y": np.zeros(0, int), "qid": np.zeros(0, int)}, "n_samples=0"),
         ],
     )
     def test_fit(self, ranker, change, message):
@@ -91,7 +94,7 @@ class TestBadInput:
     def test_features_that_differ(self, ranker):
         queries = small(6)
         fitted = clone(ranker).fit(queries)
-        with pytest.raises(InputError, match="X has 3 features, but the model was trained on 12"):
+        with pytest.raises(InputError, match=r"X has 3 features, but \w+ is expecting 12"):
             fitted.predict(np.zeros((2, 3)))
         with pytest.raises(InputError, match="not a finite number"):
             fitted.predict(np.full((2, 12), np.inf))
