@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dcglearn.cli.command import examples, first_option, input_option
-from dcglearn.cli.options import Force, Output, Reading, Seed, check_outputs
+from dcglearn.cli.options import Force, Output, Seed, check_outputs
+from dcglearn.cli.reading_options import Reading, convert_line
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 
@@ -44,16 +45,19 @@ def ask(
     from dcglearn.readers.readers import read_preferences, read_questions
     from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
 
-    judged = None if log is None else read_preferences(log, **reading.parameters)
+    mapping = reading.mapping
+    with convert_line(log or ""):
+        judged = None if log is None else read_preferences(log, mapping=mapping)
     if candidates is not None:
-        pool: ArrayLike = read_questions(candidates, **reading.parameters)
+        with convert_line(candidates):
+            pool: ArrayLike = read_questions(candidates, mapping=mapping)
     elif judged is not None:
         pool = generated_lists(judged, generate, seed=seed)
     else:
         raise InputError(
             "nothing to choose from: give a file of CANDIDATES, or --log to make lists with its mix of grades"
         )
-    questions = suggest_pairs(judged, pool, n, n_grades=reading.grades, seed=seed)
+    questions = suggest_pairs(judged, pool, n, n_grades=mapping.n_grades, seed=seed)
     if output is None:
         typer.echo(questions.to_polars().write_ndjson(), nl=False)
         return

@@ -10,6 +10,7 @@ import typer
 from dcglearn.cli.command import examples, first_option, input_option, model_option
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import AsJson, Force, Grades, Plot, Seed, Ties, check_outputs, write_figure
+from dcglearn.cli.reading_options import Read, convert_line
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED, metric_or_name
@@ -123,6 +124,7 @@ def systems(
         str | None,
         first_option(metavar="LOG", help="Preferences of users: which systems win under every DCG that respects them."),
     ] = None,
+    read: Read = None,
     grades: Grades = None,
     ties: Ties = "docno-desc",
     resamples: Annotated[int, model_option(min=1, metavar="N", help="Bootstrap samples of the topics.")] = 1000,
@@ -139,7 +141,8 @@ def systems(
 
     metrics = files_and_names(metric or ["nDCG@10"], scale)
     judged, all_runs = read_judgements(judgements, n_grades=grades), read_runs(runs)
-    preferences = None if log is None else read_preferences(log)
+    with convert_line(log or ""):
+        preferences = None if log is None else read_preferences(log, mapping=read)
     with scale.watched():
         order = system_order(all_runs, judged, metrics, log=preferences, ties=ties, n_resamples=resamples, seed=seed)
     if as_json:

@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dcglearn.cli.command import examples
-from dcglearn.cli.log_options import JudgementOptions
-from dcglearn.cli.options import Force, OutputLog, Reading, check_outputs
-from dcglearn.cli.recognised import looked_up_lines, say_winners
+from dcglearn.cli.command import examples, input_option, output_option
+from dcglearn.cli.join_options import JoinOptions
+from dcglearn.cli.options import Force, OutputLog, check_outputs
+from dcglearn.cli.reading_options import MappingOptions, convert_line
+from dcglearn.cli.recognised import looked_up_lines, recognised_mapping, say_winners
+from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    import polars as pl
+    from dcglearn.readers.mapping import LogMapping
+    from dcglearn.readers.preferences import Preferences
 
 
 @examples(
     "dcglearn convert spreadsheet.csv -o log.jsonl",
     'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" -o log.jsonl',
+    "dcglearn convert vendor.csv --columns winner=Verdict --save-mapping vendor.toml -o log.jsonl",
     "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
-    "dcglearn convert likert.csv --positive b -o log.jsonl",
+    "dcglearn convert verdicts.csv --run-a old.txt --run-b new.txt --qrels qrels.txt -o log.jsonl",
     "dcglearn convert --ratings rated.csv -o log.parquet",
 )
 def convert(
-    judgements: JudgementOptions,
-    reading: Reading,
     log: Annotated[
         str,
         typer.Argument(metavar="LOG", help="JSON lines or array, delimited text or Parquet; - reads standard input."),
     ],
+    reading: MappingOptions,
+    joins: JoinOptions,
+    inconsistent: Annotated[
+        Literal["keep", "half", "tie"],
+        input_option(help="What contradictory verdicts count, of one rater on a pair shown both ways."),
+    ] = "keep",
     output: OutputLog = None,
+    save_mapping: Annotated[
+        Path | None, output_option(metavar="FILE", help="Write how the log was read here (TOML), for --read.")
+    ] = None,
     force: Force = False,
 ) -> None:
     """Turn a log of any form into the native one: a line a judgement, with a, b and winner.
@@ -37,36 +49,47 @@ def convert(
     Tables with a column for each position or a row for each document become lists, words become grades and winners,
     and rated lists become the pairs that they imply. Sides, open questions and superseded verdicts stay as they are.
     """
-    check_outputs(output, judgements.skip_bad, force=force, inputs=[log, *judgements.other_inputs])
-    from dcglearn.readers.convert import write_frame
+    check_outputs(output, reading.skip_bad, save_mapping, force=force, inputs=[log, reading.read, *joins.inputs])
+    from dcglearn.readers.convert import native_frame, write_frame
 
-    frame = _frame(judgements, reading, log)
+    mapping = reading.mapping
+    with convert_line(log):
+        if reading.ratings or joins.asked or inconsistent != "keep":
+            pairs = _pairs(log, mapping, reading, joins, inconsistent)
+            frame, dropped, recognised, counted = pairs.to_polars(), pairs.dropped, pairs.recognised, pairs.counted
+        else:
+            frame, dropped, recognised = native_frame(log, mapping, reading.skip_bad)
+            counted = {}
+    say_winners(recognised)
+    if mapping.scale is not None:
+        typer.echo("grades: " + ", ".join(f"{grade} = {name}" for grade, name in enumerate(mapping.scale)), err=True)
+    left_out = [f"left out: {count:,} {reason}" for reason, count in dropped.items()]
+    for line in [*looked_up_lines(counted), *left_out]:
+        typer.echo(line, err=True)
     if output is None:
         typer.echo(frame.write_ndjson(), nl=False)
-        return
-    write_frame(frame, output, force=force)
-    depth = int(frame["a"].list.len().max() or 0)  # type: ignore[arg-type]
-    typer.echo(f"wrote: {output} ({len(frame):,} lines, {depth} positions)", err=True)
-
-
-def _frame(judgements: JudgementOptions, reading: Reading, log: str) -> pl.DataFrame:
-    """Return the log as a table, and print what was recognised and left out."""
-    from dcglearn.readers.convert import native_frame
-    from dcglearn.readers.mapping import LogMapping
-
-    if judgements.ratings or judgements.joins or judgements.inconsistent != "keep":
-        pairs = judgements.read(log, reading, judgements.skip_bad)
-        frame, dropped, recognised, counted = pairs.to_polars(), pairs.dropped, pairs.recognised, pairs.counted
     else:
-        mapping = LogMapping(**reading.parameters, **judgements.parameters)
-        frame, dropped, recognised = native_frame(log, mapping, judgements.skip_bad)
-        counted = {}
-    say_winners(recognised)
-    if reading.scale is not None:
-        named = ", ".join(f"{grade} = {name}" for grade, name in enumerate(reading.parameters["scale"]))
-        typer.echo(f"grades: {named}", err=True)
-    for line in looked_up_lines(counted):
-        typer.echo(line, err=True)
-    for reason, count in dropped.items():
-        typer.echo(f"left out: {count:,} {reason}", err=True)
-    return frame
+        write_frame(frame, output, force=force)
+        depth = int(frame["a"].list.len().max() or 0)  # type: ignore[arg-type]
+        typer.echo(f"wrote: {output} ({len(frame):,} lines, {depth} positions)", err=True)
+    if save_mapping is not None:
+        recognised_mapping(mapping, recognised).save(save_mapping, force=force)
+        typer.echo(f"wrote: {save_mapping} (give it by --read)", err=True)
+
+
+def _pairs(
+    log: str, mapping: LogMapping, reading: MappingOptions, joins: JoinOptions, inconsistent: str
+) -> Preferences:
+    """Return a log that is not read line for line: rated lists, joined lists, or reconciled verdicts."""
+    from dcglearn.readers.ratings import read_ratings
+    from dcglearn.readers.readers import read_preferences
+
+    if reading.ratings:
+        if joins.asked or inconsistent != "keep":
+            raise InputError(f"{(*joins.asked, '--inconsistent')[0]} is for pairs: leave it out with --ratings")
+        return read_ratings(log, skip_bad=reading.skip_bad, equal_groups=reading.equal_groups, mapping=mapping)
+    if joins.asked:
+        pairs = joins.joined(log, mapping, reading.skip_bad)
+    else:
+        pairs = read_preferences(log, skip_bad=reading.skip_bad, mapping=mapping)
+    return pairs if inconsistent == "keep" else pairs.reconciled(inconsistent)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RunOptions:
+class EvaluationOptions:
     """The judgements, the runs, and how each run is evaluated."""
 
     judgements: Annotated[
@@ -180,7 +180,7 @@ class GateOptions:
     "dcglearn evaluate --rank-eval response.json --qrels request.json --metric dcg.json",
 )
 def evaluate(
-    source: RunOptions,
+    source: EvaluationOptions,
     scale: ScaleOptions,
     by_query: Annotated[bool, first_option("-q", "--by-query", help="Every query, not only means.")] = False,
     residuals: Annotated[
@@ -206,7 +206,7 @@ def evaluate(
     "dcglearn compare qrels.txt old.txt new.txt --metric dcg.json --exit-code --min-difference -0.005 --level .9",
 )
 def compare(
-    source: RunOptions,
+    source: EvaluationOptions,
     scale: ScaleOptions,
     gate: GateOptions,
     baseline: Annotated[

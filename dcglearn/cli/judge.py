@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option
-from dcglearn.cli.log_options import left_out
-from dcglearn.cli.options import DryRun, Reading
+from dcglearn.cli.options import DryRun
+from dcglearn.cli.reading_options import Reading, convert_line
+from dcglearn.cli.recognised import left_out
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     from dcglearn.judge.candidates import Candidates
+    from dcglearn.readers.mapping import LogMapping
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class AskingOptions:
 
 
 @dataclass(frozen=True)
-class RunOptions:
+class CandidateOptions:
     """Two runs to compare, in place of a file of candidates."""
 
     runs: Annotated[
@@ -55,7 +57,7 @@ class RunOptions:
         str, input_option(metavar="worst|best|drop", help="With --runs: the grade of documents nobody has judged.")
     ] = "worst"
 
-    def candidates(self, file: str | None, reading: Reading) -> Candidates:
+    def candidates(self, file: str | None, mapping: LogMapping) -> Candidates:
         """Return the pairs of a file or of two runs.
 
         Raises
@@ -68,7 +70,7 @@ class RunOptions:
         if file is not None:
             from dcglearn.judge.candidates import read_candidates
 
-            return read_candidates(file, **reading.parameters)
+            return read_candidates(file, mapping=mapping)
         from dcglearn.judge.from_runs import candidates_from_runs
 
         if self.qrels is None or self.runs is None:
@@ -78,8 +80,8 @@ class RunOptions:
             self.qrels,
             self.documents,
             self.topics,
-            depth=reading.depth or 10,
-            n_grades=reading.grades,
+            depth=mapping.depth or 10,
+            n_grades=mapping.n_grades,
             unjudged=self.unjudged,
         )
 
@@ -108,10 +110,11 @@ def judge(
     asking: AskingOptions,
     place: PlaceOptions,
     log: Annotated[Path, first_option(metavar="LOG", help="The verdicts; an existing log is continued.")],
-    source: RunOptions,
+    source: CandidateOptions,
     candidates: Annotated[
         str | None, typer.Argument(metavar="[CANDIDATES]", help="Pairs that could be judged: a, b, and items to show.")
     ] = None,
+    depth: Annotated[int | None, input_option(metavar="K", help="Cut lists to K positions; of runs, to 10.")] = None,
     dry_run: DryRun = False,
 ) -> None:
     """Judge pairs of lists in the browser, and learn a DCG meanwhile.
@@ -121,7 +124,8 @@ def judge(
     """
     from dcglearn.judge.study import Rules, Study
 
-    pairs = source.candidates(candidates, reading)
+    with convert_line(candidates or ""):
+        pairs = source.candidates(candidates, reading.mapping.updated(depth=depth))
     rules = Rules(
         raters=tuple(name.strip() for name in (asking.raters or "").split(",") if name.strip()),
         redundancy=asking.redundancy,

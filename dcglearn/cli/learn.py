@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,9 +11,10 @@ import typer
 
 from dcglearn.cli.command import examples, first_option, model_option, output_option, scale_option
 from dcglearn.cli.compiling import told_on_a_terminal
-from dcglearn.cli.log_options import LogOptions, describe
+from dcglearn.cli.log_options import LogOptions
 from dcglearn.cli.metric_options import check_metrics
-from dcglearn.cli.options import Cluster, Force, Reading, Seed, check_outputs, said_at_once, write_figure
+from dcglearn.cli.options import Cluster, Force, Seed, check_outputs, said_at_once, write_figure
+from dcglearn.cli.recognised import describe, recognised_lines, say_winners
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.reading import read_metric
 
@@ -115,9 +115,9 @@ class TrustOptions:
         if self.holdout is not None and not 0 < self.holdout < 1:
             raise InputError(f"--holdout {self.holdout}: give a fraction between 0 and 1, such as 0.3")
 
-    def parameters(self, log: Preferences | PartedLog, ratings: bool) -> dict[str, Any]:
+    def parameters(self, log: Preferences | PartedLog) -> dict[str, Any]:
         """Return the parameters of `learn_report` that measure."""
-        by = self.holdout_by or _unit_without_leaks(log, ratings)
+        by = self.holdout_by or _unit_without_leaks(log)
         measured = {"holdout": self.holdout, "by": by, "current": self.current, "seed": self.seed}
         return {**measured, "bands": self.bands, "ranges": self.ranges}
 
@@ -145,7 +145,7 @@ class OutputOptions:
         """Whether the report goes to standard error, since a result goes to standard output."""
         return self.as_json or self.output is None
 
-    def write(self, report: Report, skip_bad: Path | None, *, said: bool) -> None:
+    def write(self, report: Report, *, said: bool) -> None:
         """Write the files, print the report, and draw: nothing is lost if there is no picture.
 
         `said` tells whether the lines on what was read stand on the terminal already.
@@ -158,8 +158,7 @@ class OutputOptions:
             typer.echo(json.dumps(report.to_dict(), allow_nan=False))
         elif self.output is None:
             typer.echo(json.dumps(report.metric.to_dict(), allow_nan=False))
-        bad = [skip_bad] if skip_bad and skip_bad.exists() else []
-        written = [f"wrote: {path}" for path in [*self.files, *bad] if path != self.plot]
+        written = [f"wrote: {path}" for path in self.files if path != self.plot]
         err = self.reports_to_stderr
         typer.echo("\n".join([report.findings() if said else str(report), "", *written]).rstrip(), err=err)
         if self.plot is not None:
@@ -177,7 +176,6 @@ class OutputOptions:
 def learn(
     source: LogOptions,
     outputs: OutputOptions,
-    reading: Reading,
     learner: LearnerOptions,
     trust: TrustOptions,
     cluster: Cluster,
@@ -196,10 +194,9 @@ def learn(
     check_outputs(
         outputs.output,
         outputs.utility,
-        source.skip_bad,
         force=outputs.force,
         picture=outputs.plot,
-        inputs=[*source.log, *source.other_inputs, learner.prior, trust.current, checkpoint],
+        inputs=[*source.log, source.read, learner.prior, trust.current, checkpoint],
     )
     if trust.bands and learner.method != "dcg":
         raise InputError("--bands goes with --method dcg")
@@ -208,15 +205,11 @@ def learn(
             holdout=trust.holdout, bands=trust.bands, ranges=trust.ranges, C_auto=learner.C == "auto"
         )
     if dry_run:
-        with tempfile.TemporaryDirectory() as folder:
-            skip_bad = None if source.skip_bad is None else Path(folder) / source.skip_bad.name
-            with source.opened(reading, cluster, skip_bad) as log:
-                _dry_run(log, outputs.files)
+        with source.opened(cluster) as log:
+            _dry_run(log, outputs.files)
         return
-    from dcglearn.cli.recognised import say_winners
-
-    with source.opened(reading, cluster, source.skip_bad) as log, told_on_a_terminal():
-        parameters = {**trust.parameters(log, source.ratings), **learner.parameters(log)}
+    with source.opened(cluster) as log, told_on_a_terminal():
+        parameters = {**trust.parameters(log), **learner.parameters(log)}
         said = said_at_once("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
         say_winners(getattr(log, "recognised", None))
         from dcglearn.cli.report import agreement_of, learn_report
@@ -228,9 +221,9 @@ def learn(
             resume=resume,
             **parameters,
         )
-        if not source.ratings:
+        if not _of_ratings(log):
             report = replace(report, raters=agreement_of(log, report.learner))
-    outputs.write(report, source.skip_bad, said=said)
+    outputs.write(report, said=said)
 
 
 def _number_or_auto(C: str) -> float | str:
@@ -245,15 +238,18 @@ def _number_or_auto(C: str) -> float | str:
     return number
 
 
-def _unit_without_leaks(log: Preferences | PartedLog, ratings: bool) -> str:
+def _of_ratings(log: Preferences | PartedLog) -> bool:
+    return getattr(log, "ratings", None) is not None
+
+
+def _unit_without_leaks(log: Preferences | PartedLog) -> str:
     """Return what to hold out whole: a rated list is in many pairs, so a split by pair would leak it."""
-    if not ratings:
+    if not _of_ratings(log):
         return "pair"
     return "list" if getattr(log, "rater", None) is None else "rater"
 
 
 def _dry_run(log: Preferences | PartedLog, outputs: list[Path]) -> None:
-    from dcglearn.cli.recognised import recognised_lines
     from dcglearn.parts.parts import PartedLog
 
     would = [f"would write: {path}" for path in outputs] or ["would write: the DCG to standard output"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -39,39 +39,22 @@ Seed = Annotated[int, model_option(min=0, metavar="N", help="Seed of everything 
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How grades and lists are read from a log."""
-
-    grades: Grades = None
-    scale: Annotated[str | None, input_option(help="Grade names, worst first: Bad,Fair,Good,Excellent,Perfect.")] = None
-    depth: Annotated[int | None, input_option(metavar="K", help="Cut lists to K positions.")] = None
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """`n_grades`, `depth` and `scale` of `read_preferences`."""
-        names = None if self.scale is None else [name.strip() for name in self.scale.split(",")]
-        return {"n_grades": self.grades, "depth": self.depth, "scale": names}
-
-
-@dataclass(frozen=True)
 class Cluster:
     """Where work that can be spread is done: in this process, in several, or on a cluster."""
 
     workers: Annotated[
-        int | None, scale_option("--workers", min=1, metavar="N", help="Use N processes here, by Dask.")
-    ] = None
-    dask: Annotated[
-        str | None, scale_option("--dask", metavar="ADDRESS", help="Use this Dask cluster (tcp://host:8786).")
+        str | None,
+        scale_option(metavar="N|ADDRESS", help="Use N processes here, by Dask, or the Dask cluster tcp://host:8786."),
     ] = None
 
     def __post_init__(self) -> None:
-        if self.workers is not None and self.dask is not None:
-            raise InputError("give --workers or --dask, not both")
+        if self.workers is not None and not str(self.workers).strip("0"):
+            raise InputError(f"--workers {self.workers}: give at least 1, or the address of a Dask cluster")
 
     @property
     def engine(self) -> str | int | None:
         """A scheduler's address or a number of processes; None to work in this process."""
-        return self.workers if self.dask is None else self.dask
+        return int(self.workers) if self.workers is not None and self.workers.isdecimal() else self.workers
 
 
 def check_outputs(

@@ -149,7 +149,7 @@ class ModelOptions:
             if self.patience and not validated:
                 raise InputError("--patience needs validation data: give --valid, or leave it out")
         elif over_cluster:
-            raise InputError("--workers and --dask are for trees: give --model trees, or leave them out")
+            raise InputError("--workers is for trees: give --model trees, or leave it out")
         elif self.threads is not None:
             raise InputError("--threads is for trees: give --model trees, or leave it out")
 

@@ -2,21 +2,69 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
 
 from dcglearn.foundation.plain_text import number_of
+from dcglearn.readers.winner_words import WINNERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dcglearn.parts.parts import PartedLog
+    from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.preferences import Preferences
     from dcglearn.readers.read_table import Recognised
 
 FIRST = 3
 """Pairs that a dry run draws."""
+
+
+def n_pairs(log: Preferences | PartedLog) -> int:
+    """Return the number of pairs."""
+    from dcglearn.parts.parts import PartedLog
+
+    return log.facts.n if isinstance(log, PartedLog) else len(log)
+
+
+def describe(log: Preferences | PartedLog, dropped: dict[str, int]) -> list[str]:
+    """Return a line that counts what a log holds, and a line for each reason to leave something out."""
+    from dcglearn.parts.parts import PartedLog
+
+    if isinstance(log, PartedLog):
+        facts = log.facts
+        counts = [number_of(facts.n, "pairs"), *([number_of(facts.n_ties, "ties")] if facts.n_ties else [])]
+        counts += [] if facts.raters is None else [number_of(len(facts.raters), "raters")]
+    else:
+        counts = [number_of(len(log), "pairs")]
+        counts += [] if log.weight is None else [f"total weight {log.total_weight:,.0f}"]
+        counts += [] if log.tie is None else [number_of(int(log.tie.sum()), "ties")]
+        labels = {"raters": log.rater, "queries": log.query}
+        counts += [number_of(len(np.unique(values)), name) for name, values in labels.items() if values is not None]
+    read = f"read: {', '.join(counts)}; {number_of(log.depth, 'positions')}, {number_of(log.n_grades, 'grades')}"
+    looked_up = [] if isinstance(log, PartedLog) else looked_up_lines(log.counted)
+    return [read, *looked_up, *left_out(dropped)]
+
+
+def left_out(dropped: dict[str, int]) -> list[str]:
+    """Return a line for each reason to leave something out; what is wrong with one line is not counted."""
+    counts = {reason: count for reason, count in dropped.items() if count}
+    return [f"left out: {reason if ': ' in reason else number_of(n, reason, ',')}" for reason, n in counts.items()]
+
+
+def recognised_mapping(mapping: LogMapping, recognised: Recognised | None) -> LogMapping:
+    """Return a mapping with the columns and the words for winners that a reader recognised without being told."""
+    if recognised is None or "position" in recognised.columns:  # a row for each document: its columns name no list
+        return mapping
+    columns = {role: name for role, name in recognised.columns.items() if isinstance(name, str) and name != role}
+    own: Mapping[str, Any] | None = None
+    if mapping.winner_words is None and mapping.positive is None and recognised.winners is not None:
+        seen = recognised.winners.words
+        own = {word: meaning for word, (meaning, _) in seen.items() if word.lower() not in WINNERS}
+        own = own and {**own, "0": "tie"}  # these are 1 and 2, with or without 0
+    return mapping.updated(columns={**columns, **mapping.columns} or None, winner_words=own or None)
 
 
 def say_winners(recognised: Recognised | None) -> None:

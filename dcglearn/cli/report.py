@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.cli.log_options import describe, left_out, n_pairs
+from dcglearn.cli.recognised import describe, left_out, n_pairs
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.fit_qp import fit_qp

@@ -50,6 +50,8 @@ class InputError(ValueError):
         The message.
     see : str, optional
         Anchor on the page of errors that tells more than a message can; the message ends with it.
+    option : str, optional
+        The option of ``dcglearn convert`` that reads the input, with its value; the command line adds the whole line.
 
     See Also
     --------
@@ -65,9 +67,9 @@ class InputError(ValueError):
     discounts[1]: nan is not a finite number
     """
 
-    def __init__(self, message: str, see: str | None = None) -> None:
+    def __init__(self, message: str, see: str | None = None, option: str | None = None) -> None:
         super().__init__(message)
-        self.see = see
+        self.see, self.option = see, option
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.see is None else f"{self.args[0]} {pointer(self.see)}"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dcglearn.foundation.arrays import Grades
+    from dcglearn.readers.mapping import MappingLike
 
 MOST_BYTES = 256 << 20
 """Largest file of candidates, in bytes."""
@@ -139,6 +140,7 @@ def read_candidates(
     *,
     depth: int | None = None,
     scale: Sequence[str] | None = None,
+    mapping: MappingLike = None,
 ) -> Candidates:
     """Read pairs that could be judged.
 
@@ -148,7 +150,7 @@ def read_candidates(
 
     Parameters
     ----------
-    path, n_grades, depth, scale
+    path, n_grades, depth, scale, mapping
         As in `read_preferences`; items are cut to `depth` too.
 
     Raises
@@ -161,10 +163,10 @@ def read_candidates(
         raise InputError("candidates are read from a file, so that a restart finds them again; name one")
     if Path(path).exists() and Path(path).stat().st_size > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MB; give a sample of its pairs")
-    mapping = LogMapping(n_grades, depth, scale=scale)
+    mapping = LogMapping.of(n_grades, mapping=mapping, depth=depth, scale=scale)
     roles = {role: PREFERENCE[role] for role in ("a", "b", "query")}
     table, _, recognised = read_columns(path, roles, mapping)
-    extras = [] if "position" in recognised.columns else _extras(path, table["a"].shape[1], depth)
+    extras = [] if "position" in recognised.columns else _extras(path, table["a"].shape[1], mapping.depth)
     queries = table.get("query", [""] * len(table["a"]))
     lists = zip(table["a"].tolist(), table["b"].tolist(), strict=True)
     pairs = [

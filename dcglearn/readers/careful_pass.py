@@ -39,8 +39,7 @@ REASONS_KEPT = 3
 """Bad lines of which the reason is kept."""
 
 JUDGE_DOCUMENTS = (
-    "if lists hold names of documents, give their judgements by --qrels FILE (dl.join_judgements in Python); "
-    "names of grades are told by --scale (scale=)"
+    "if lists hold names of documents, give their judgements (dl.join_judgements); names of grades are told by scale="
 )
 """What to do where a grade looks like the name of a document."""
 
@@ -75,7 +74,10 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
     if not -1 <= value < mapping.top:
         larger_scale = f"raise n_grades={mapping.top} (--grades) or correct the line"
         remedy = larger_scale if mapping.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
-        raise InputError(f"{role} holds the grade {shown(value)}, outside -1..{mapping.top - 1}; {remedy}")
+        option = None if mapping.n_known else "--qrels QRELS"
+        raise InputError(
+            f"{role} holds the grade {shown(value)}, outside -1..{mapping.top - 1}; {remedy}", option=option
+        )
     return int(value)
 
 
@@ -90,8 +92,9 @@ def _named(value: str, role: str, mapping: LogMapping) -> int:
     if NUMBER.fullmatch(name):
         raise InputError(f"{role} holds the text {shown(value)}; write the grade as a number, without quotes")
     if any(map(str.isdigit, name)) and any(map(str.isalpha, name)):
-        raise InputError(f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}")
-    raise InputError(f"{role} holds the grade name {shown(value)}; pass scale= (--scale Bad,Fair,Good), worst first")
+        raise InputError(f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}", option="--qrels QRELS")
+    refusal = f"{role} holds the grade name {shown(value)}; pass scale=['Bad', 'Fair', 'Good'], worst first"
+    raise InputError(refusal, option="--scale Bad,Fair,Good")
 
 
 def read_carefully(
@@ -156,8 +159,9 @@ class GoodLines:
                     like = f" as on {self._first[0]}" if self._first and self._mapping.depth is None else ""
                     raise InputError(
                         f"{role} has {number_of(len(values[role]), 'grades')}, expected {depth}{like}; pass pad=True "
-                        "(--pad) to fill shorter lists with unknown grades, or depth= (--depth) to cut longer ones",
+                        "to fill shorter lists with unknown grades, or depth= to cut longer ones",
                         see="lengths",
+                        option="--pad",
                     )
             self._depth = depth
         present = [values[role] is not None for role in self._uniform]

@@ -88,11 +88,9 @@ def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
         if matches or cells:
             columns[role] = matches[0] if matches else cells
         elif about.required:
-            raise InputError(
-                f"no {role!r} (accepted names: {', '.join(about.names)}); found {listed(names) or '-'}"
-                f"{_hint(names, roles)}",
-                see="columns",
-            )
+            hint, option = _hint(names, roles, role)
+            accepted = f"no {role!r} (accepted names: {', '.join(about.names)}); found {listed(names) or '-'}"
+            raise InputError(accepted + hint, see="columns", option=option)
     return columns
 
 
@@ -104,8 +102,8 @@ def recognised(names: Sequence[str], roles: Mapping[str, Role]) -> bool:
         return False
 
 
-def _hint(names: Sequence[str], roles: Mapping[str, Role]) -> str:
-    """Return what a table that lacks a column may be instead; the text ends the sentence that names the column."""
+def _hint(names: Sequence[str], roles: Mapping[str, Role], role: str) -> tuple[str, str | None]:
+    """Return what a table that lacks the column of a role may be instead, and the option that reads it so."""
     found = {name.lower() for name in names}
 
     def has(kind: Mapping[str, Role]) -> bool:
@@ -113,9 +111,9 @@ def _hint(names: Sequence[str], roles: Mapping[str, Role]) -> str:
         return all(found & set(role.names) or wide_columns(names, role.marks) for role in needed)
 
     if "a" in roles and has(RATING):
-        return "; these are rated lists: read them with --ratings (dl.read_ratings in Python)"
+        return "; these are rated lists: read them with dl.read_ratings", "--ratings"
     if "rating" in roles and has(PREFERENCE):
-        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences in Python)"
+        return "; these are pairs with a winner: leave --ratings out (dl.read_preferences in Python)", None
     if len(names) == 1 and not any(found & set(role.names) for role in roles.values()):
-        return "; separate the columns by commas, semicolons or tabs"
-    return ""
+        return "; separate the columns by commas, semicolons or tabs", None
+    return "", f"--columns {role}=COLUMN"

@@ -128,36 +128,40 @@ class WinnerCodes:
             self._seen = self._count()
             self._codes = codes_of(self._seen, self._own)
         if word not in self._codes:
-            raise InputError(f"winner is {shown(value)}; use a, b or tie{self._remedy()}", see="winners")
+            remedy, option = _remedy(list(self._seen))
+            refusal = f"winner is {shown(value)}; use a, b or tie{self._understood()}; {remedy}"
+            raise InputError(refusal, see="winners", option=option)
         return self._codes[word]
 
-    def _remedy(self) -> str:
+    def _understood(self) -> str:
         seen = self._seen.most_common(8)
         shown_words = ", ".join(f"{shown(word)} ({n:,})" for word, n in seen)
         more = f" and {len(self._seen) - len(seen)} more" if len(self._seen) > len(seen) else ""
         return (
             " (understood: a, left; b, right; tie, draw, equal, same, both good, both bad; open; or numbers that are "
             "all 1 or 2, 0 for a tie); "
-            f"seen: {shown_words}{more}; " + _flag(list(self._seen))
+            f"seen: {shown_words}{more}"
         )
 
 
-def _flag(words: list[str]) -> str:
-    """Return the option that makes unknown words understood."""
+def _remedy(words: list[str]) -> tuple[str, str]:
+    """Return what makes unknown words understood: a sentence, and the option of ``dcglearn convert``."""
     numbers = set(map(float, words)) if all(map(NUMBER.fullmatch, words)) else set()
     if numbers == {0.0, 1.0}:
-        return "0 may be a side or a tie: say which by --winner-words 0=a,1=b (winner_words= in Python)"
+        return '0 may be a side or a tie: say which, such as winner_words="0=a,1=b"', "--winner-words 0=a,1=b"
     if numbers and numbers <= {0.0, 1.0, 2.0}:
-        return "say what these alone mean, such as --winner-words 1=a,2=b,0=tie (winner_words= in Python)"
+        example = "1=a,2=b,0=tie"
+        return f'say what these alone mean, such as winner_words="{example}"', f"--winner-words {example}"
     if numbers:
         return (
-            "the sign of a number may mean either side: --positive a, or b, says which one positive numbers prefer "
-            "(positive= in Python); its size is the strength"
+            "the sign of a number may mean either side: positive='a', or 'b', says which one positive numbers prefer; "
+            "its size is the strength",
+            "--positive a",
         )
     unknown = [word for word in words if word.lower() not in WINNERS][:4]
     example = ",".join(f"{word}={_guess(word)}" for word in unknown)
     each = ", with a, b or tie for each ?" if "=?" in example else ""
-    return f'say what your words mean: --winner-words "{example}"{each} (winner_words= in Python)'
+    return f'say what your words mean: winner_words="{example}"{each}', f'--winner-words "{example}"'
 
 
 def _guess(word: str) -> str:

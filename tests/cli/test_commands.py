@@ -146,7 +146,9 @@ def test_ratings_are_held_out_by_list_or_rater(dcglearn, tmp_path):
     status, out, _ = dcglearn("learn", "--ratings", path, "--json", "--holdout", 0.3)
     assert (status, json.loads(out)["held_out"]["by"]) == (0, "list")
     path.write_text("".join(json.dumps({**line, "group": f"u{i % 5}"}) + "\n" for i, line in enumerate(lines)))
-    status, out, _ = dcglearn("learn", "--ratings", path, "--json", "--holdout", 0.3, "--equal-groups")
+    pairs = tmp_path / "pairs.jsonl"
+    assert dcglearn("convert", path, "--ratings", "--equal-groups", "-o", pairs)[0] == 0
+    status, out, _ = dcglearn("learn", pairs, "--json", "--holdout", 0.3)
     assert (status, json.loads(out)["held_out"]["by"]) == (0, "rater")
 
 
@@ -240,7 +242,6 @@ def test_bad_logs_end_with_status_2_and_nothing_written(dcglearn, tmp_path, text
         (["ask", "LOG", "--log", "LOG"], "nothing is left to ask"),
         (["learn", "LOG", "--holdout", "1.5"], "fraction"),
         (["learn", "LOG", "--holdout-by", "query", "--holdout", "0.2"], "no query"),
-        (["learn", "LOG", "--equal-groups"], "goes with --ratings"),
         (["learn", "LOG", "--grades", "2"], "line"),
         (["learn", "LOG", "-o", "/nowhere/dcg.json"], "does not exist"),
         (["learn", "LOG", "--plot", "dcg.gif"], ".png, .pdf or .svg"),
@@ -260,13 +261,10 @@ def test_bad_calls_end_with_status_2_and_say_why(dcglearn, log, arguments, words
 def test_skip_bad_sets_lines_aside(dcglearn, log, tmp_path):
     log.write_text(log.read_text() + "nonsense\n")
     aside = tmp_path / "aside.jsonl"
-    status, out, _ = dcglearn("learn", log, "--dry-run", "--skip-bad", aside)
-    assert (status, aside.exists()) == (0, False)
-    assert "left out: 1 bad line\n" in out
-    status, out, _ = dcglearn("learn", log, "-o", tmp_path / "dcg.json", "--skip-bad", aside)
-    assert status == 0
-    assert "left out: 1 bad line\n" in out
+    status, _, err = dcglearn("convert", log, "-o", tmp_path / "good.jsonl", "--skip-bad", aside)
+    assert status == 0 and "left out: 1 bad lines\n" in err
     assert aside.read_text() == "nonsense\n"
+    assert "read: 300 pairs" in dcglearn("learn", tmp_path / "good.jsonl", "--dry-run")[1]
 
 
 class TestAsAProcess:
@@ -349,8 +347,9 @@ def test_a_disk_that_is_full_half_way_leaves_what_was_there(tmp_path, monkeypatc
 class TestPicturesComeLast:
     def test_names_are_text_whatever_signs_they_hold(self, dcglearn, log, tmp_path):
         picture = tmp_path / "dcg.png"
-        scale = r"Bad,$\frac$,x^{,\\,Good"
-        assert dcglearn("learn", log, "--scale", scale, "-o", tmp_path / "dcg.json", "--plot", picture)[0] == 0
+        mapping = tmp_path / "names.toml"
+        mapping.write_text(r"scale = ['Bad', '$\frac$', 'x^{', '\\', 'Good']")
+        assert dcglearn("learn", log, "--read", mapping, "-o", tmp_path / "dcg.json", "--plot", picture)[0] == 0
         assert picture.exists()
         assert dcglearn("show", tmp_path / "dcg.json", "--plot", picture, "--force")[0] == 0
 

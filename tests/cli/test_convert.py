@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 import dcglearn as dl
 from tests.readers.log_files import columns, write
 
@@ -47,7 +49,8 @@ def test_ratings_words_and_likert_scales_are_converted(dcglearn, tmp_path):
 
 def test_a_dry_run_prints_what_was_recognised(dcglearn, tmp_path):
     path = write(tmp_path, "sheet.csv", WIDE.replace("verdict", "label").replace("query", "topic"))
-    status, out, err = dcglearn("learn", path, "--winner-words", WORDS, "--dry-run")
+    mapping = write(tmp_path, "words.toml", '[winner_words]\nleft = "a"\nright = "b"\nboth = "tie"\n')
+    status, out, err = dcglearn("learn", path, "--read", mapping, "--dry-run")
     assert (status, err) == (0, "")
     assert "form: text, columns separated by semicolons\n" in out
     assert "columns: a = left_1 .. left_2, b = right_1 .. right_2, winner = label\nnot used: topic\n" in out
@@ -56,14 +59,97 @@ def test_a_dry_run_prints_what_was_recognised(dcglearn, tmp_path):
     assert "       tied  1 1\n        and  1 1\n" in out
 
 
+SHAPES = {
+    "columns of its own": (
+        "x.csv",
+        "Query;Result A;Result B;Verdict\nq;2 0;0 1;Left\nq;0 0;0 2;right\n",
+        ["--columns", "a=Result A,b=Result B,winner=Verdict"],
+        '[columns]\n"query" = "Query"\n"a" = "Result A"\n"b" = "Result B"\n"winner" = "Verdict"\n',
+    ),
+    "words of its own": (
+        "x.jsonl",
+        '{"a": ["Good", "Bad"], "b": ["Bad", "Good"], "winner": "Links"}\n',
+        ["--winner-words", "Links=a,Rechts=b", "--scale", "Bad,Good"],
+        'scale = ["Bad", "Good"]\n\n[winner_words]\n"links" = "a"\n"rechts" = "b"\n',
+    ),
+    "numbers as words": (
+        "x.tsv",
+        "a\tb\tlabel\n2 0\t0 1\t1\n0 1\t2 0\t2\n",
+        ["--grades", 4],
+        'n_grades = 4\n\n[winner_words]\n"1" = "a"\n"2" = "b"\n"0" = "tie"\n\n[columns]\n"winner" = "label"\n',
+    ),
+    "a column for each position": (
+        "x.csv",
+        "first_1,first_2,other_1,other_2,verdict\n2,1,0,1,-2\n1,0,2,0,3\n",
+        ["--columns", "a=first,b=other", "--positive", "b", "--depth", 1],
+        'depth = 1\npositive = "b"\n',
+    ),
+    "lists of two lengths": ("x.csv", "a,b,winner\n2 1 0,0 1,a\n", ["--pad"], "pad = true\n"),
+    "a row for each document": (
+        "x.csv",
+        "query,side,position,grade,winner\nq,a,1,2,b\nq,a,2,0,b\nq,b,1,2,b\nq,b,2,1,b\n",
+        ["--depth", 2],
+        "depth = 2\n",
+    ),
+    "rated lists": ("x.csv", "list,rating\n3 0,4\n0 3,1\n", ["--ratings", "--grades", 5], "n_grades = 5\n"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_saved_mapping_reads_what_the_options_read(dcglearn, tmp_path, shape):
+    name, text, options, toml = SHAPES[shape]
+    log, mapping = write(tmp_path, name, text), tmp_path / "how.toml"
+    status, by_options, err = dcglearn("convert", log, *options, "--save-mapping", mapping)
+    assert status == 0 and f"wrote: {mapping}" in err, err
+    assert toml in mapping.read_text()
+    ratings = [option for option in options if option == "--ratings"]
+    assert dcglearn("convert", log, *ratings, "--read", mapping)[:2] == (0, by_options)
+    status, _, err = dcglearn("learn", log, *ratings, "--read", mapping, "--dry-run")
+    assert (status, err) == (0, "")
+    assert dcglearn("convert", log, *options, "--save-mapping", mapping)[0] == 2  # it is there, and kept
+
+
+def test_an_option_replaces_that_of_the_mapping(dcglearn, tmp_path):
+    log = write(tmp_path, "x.csv", "a,b,winner\n2 1,0 1,a\n1 0,2 0,b\n")
+    mapping = write(tmp_path, "how.toml", "n_grades = 4\n")
+    assert "2 positions, 4 grades" in dcglearn("learn", log, "--read", mapping, "--dry-run")[1]
+    assert "2 positions, 6 grades" in dcglearn("learn", log, "--read", mapping, "--grades", 6, "--dry-run")[1]
+    assert dcglearn("ask", "--log", log, "--read", mapping, "-n", 1)[0] == 0
+    mapping.write_text("positive = 'a'\n")
+    status, _, err = dcglearn("convert", log, "--read", mapping, "--winner-words", "x=a")
+    assert status == 2 and "give one of the two" in err
+    mapping.write_text("worst = 1\n")
+    status, _, err = dcglearn("ask", "--log", log, "--read", mapping)
+    assert status == 2 and "how.toml: unknown key 'worst'" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("list,rating\n1 0,5\n0 0,3\n", "--ratings -o log.jsonl"),
+        ("a,b,winner\n1 0,0 1,Links\n", '--winner-words "Links=?" -o log.jsonl'),
+        ("a,b,winner\n1 0,0 1,-2\n", "--positive a -o log.jsonl"),
+        ("a,b,verdict of Ann\n1 0,0 1,a\n", "--columns winner=COLUMN -o log.jsonl"),
+        ("a,b,winner\n1 0,0 1,a\n1,0,a\n", "--pad -o log.jsonl"),
+        ("a,b,winner\nGood,Bad,a\n", "--scale Bad,Fair,Good -o log.jsonl"),
+        ("a,b,winner\nd1 d2,d2 d3,a\n", "--qrels QRELS -o log.jsonl"),
+    ],
+)
+def test_refusals_end_with_the_line_that_would_help(dcglearn, tmp_path, text, line):
+    log = write(tmp_path, "x.csv", text)
+    for command in (("learn", log), ("ask", "--log", log), ("convert", log)):
+        status, out, err = dcglearn(*command)
+        assert (status, out) == (2, "") and err.endswith(f"; so: dcglearn convert {log} {line}\n"), err
+
+
 def test_refusals_name_the_option(dcglearn, tmp_path):
     rated = write(tmp_path, "rated.csv", "list,rating\n1 0,5\n0 0,3\n")
     sheet = write(tmp_path, "sheet.csv", WIDE.replace("verdict", "winner"))
     for arguments, words in {
-        ("learn", rated, "--dry-run"): "read them with --ratings",
         ("learn", sheet, "--dry-run"): "line 4: winner is 'Both'; use a, b or tie",
-        ("learn", sheet, "--ratings", "--positive", "a"): "--winner-words and --positive are for pairs",
-        ("learn", sheet, "--workers", 2, "--winner-words", WORDS): "dcglearn convert FILE --winner-words ... -o",
+        ("convert", sheet, "--ratings", "--positive", "a"): "--winner-words and --positive are for pairs",
+        ("learn", rated, "--workers", 2, "--ratings"): "dcglearn convert FILE --ratings -o FILE.parquet makes",
+        ("convert", sheet, "--columns", "winner"): "--columns winner: give each usual name once",
         ("convert", sheet, "--equal-groups"): "--equal-groups goes with --ratings",
         ("convert", sheet, "-o", sheet, "--force", "--winner-words", WORDS): "sheet.csv",
     }.items():

@@ -52,7 +52,7 @@ def test_convert_joins(folder, monkeypatch, capsys, options, expected):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["log.jsonl"], "a holds 'd1', which is no grade; if lists hold names of documents, give their judgements by"),
+        (["log.jsonl"], "a holds 'd1', which is no grade; if lists hold names of documents, give their judgements"),
         (["log.jsonl", "--run-a", "old.txt"], "--run-a, --run-b and --qrels go together"),
         (["log.jsonl", "--interleaving", "balanced", "--run-a", "old.txt"], "leave --run-a and --run-b out"),
         (["log.jsonl", "--qrels", "qrels.txt", "--ratings"], "--qrels is for pairs: leave it out with --ratings"),
@@ -75,13 +75,15 @@ def test_learn_reports_raters_who_judged_the_same(folder, monkeypatch, capsys):
         for rater, winner, swapped in (("ann", "a", False), ("bob", "a", False), ("bob", "b", True))
     ]
     (folder / "twice.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    status, out, words = call(monkeypatch, capsys, "learn", "twice.jsonl", "--json", "--inconsistent", "half")
+    half = ("convert", "twice.jsonl", "--inconsistent", "half", "-o", "half.jsonl")
+    assert call(monkeypatch, capsys, *half)[0] == 0
+    status, out, words = call(monkeypatch, capsys, "learn", "half.jsonl", "--json")
     report = json.loads(out)
     assert status == 0 and "shown both ways: 4 pairs" in words and report["raters"]["consistency"]["value"] == 0
     assert report["total_weight"] == 8
-    _, out, words = call(monkeypatch, capsys, "learn", "log.jsonl", "--qrels", "qrels.txt", "--json")
-    assert "raters" not in json.loads(out) and "looked up: 8 documents, 1 document without a judgement" in words
-    assert call(monkeypatch, capsys, "learn", "log.jsonl", "--qrels", "qrels.txt", "--memory", "1GB")[0] == 2
+    words = call(monkeypatch, capsys, "convert", "log.jsonl", "--qrels", "qrels.txt", "-o", "joined.jsonl")[2]
+    assert "looked up: 8 documents, 1 document without a judgement" in words
+    assert "raters" not in json.loads(call(monkeypatch, capsys, "learn", "joined.jsonl", "--json")[1])
 
 
 def test_the_figure_of_raters():

@@ -66,7 +66,7 @@ def test_only_parquet_is_read_in_parts(dcglearn, logs):
         (["--bands", 10], "--bands needs one file"),
         (["--memory", "much"], "such as 2GB"),
         (["--memory", "1GB", "--workers", 2], "--memory is for this process alone"),
-        (["--workers", 2, "--dask", "tcp://x:1"], "not both"),
+        (["--workers", 0], "--workers 0: give at least 1"),
         (["--resume"], "--checkpoint FILE"),
     ],
 )

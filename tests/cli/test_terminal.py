@@ -108,7 +108,7 @@ def test_progress_moves_the_cursor_and_nothing_else_does():
         ("export exponential-log2@5 --to lightgbm --n-grades 0", "--n-grades"),
         ("coherence linear-log2 exponential-log2 --n-grades 0", "--n-grades"),
         ("coherence linear-log2 exponential-log2 --depth 0", "--depth"),
-        ("learn log.jsonl --depth 1000000000 --pad", "depth=1000000000: give at most 9999999"),
+        ("convert log.jsonl --depth 1000000000 --pad", "depth=1000000000: give at most 9999999"),
         ("learn log.jsonl --method qp --C 1e300", "too large together"),
         ("train train.svm -o m --model trees --learning-rate nan", "learning_rate=nan must be a number above 0"),
         ("train train.svm -o m --model trees --learning-rate inf", "learning_rate=inf must be a number above 0"),
@@ -149,7 +149,7 @@ def test_memory_error_ends_with_a_remedy(inputs, monkeypatch, capsys):
 
 def test_tls_without_certificates_is_refused(inputs, monkeypatch, capsys):
     pytest.importorskip("distributed")
-    status, _, err = call(monkeypatch, capsys, "learn", "log.jsonl", "--dask", "tls://127.0.0.1:9")
+    status, _, err = call(monkeypatch, capsys, "learn", "log.jsonl", "--workers", "tls://127.0.0.1:9")
     assert status == 2
     assert "cannot be reached without certificates" in err
     assert "distributed.comm.tls" in err

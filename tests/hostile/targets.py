@@ -210,7 +210,7 @@ COMMANDS: dict[str, tuple[list[str], dict[str, bytes]]] = {
     "coherence": (["coherence", "m.json", "linear-log2@3", "--grades", "2,1,0"], {"m.json": METRIC}),
     "learn": (["learn", "log.jsonl", "--dry-run"], {"log.jsonl": LOG}),
     "learn ratings": (["learn", "r.jsonl", "--ratings", "--dry-run"], {"r.jsonl": RATINGS}),
-    "learn skipping": (["learn", "l.csv", "--skip-bad", "bad.csv", "--dry-run"], {"l.csv": LOG_CSV}),
+    "convert skipping": (["convert", "l.csv", "--skip-bad", "bad.csv"], {"l.csv": LOG_CSV}),
     "ask": (["ask", "c.jsonl", "-n", "2"], {"c.jsonl": LOG}),
     "train": (["train", "s.svm", "-o", "m", "--method", "ridge", "--dry-run"], {"s.svm": SVM}),
     "systems": (["systems", "qrels.txt", "run.txt", "--resamples", "20"], {"qrels.txt": QRELS, "run.txt": RUN}),

@@ -120,7 +120,7 @@ def test_wrong_settings_are_refused(files):
 
 
 def test_names_of_documents_where_grades_are_expected_point_to_the_judgements(files):
-    with pytest.raises(InputError, match=r"a holds 'd1', which is no grade; .*--qrels FILE"):
+    with pytest.raises(InputError, match=r"a holds 'd1', which is no grade; .*dl.join_judgements"):
         read_preferences(files()[0])
 
 

@@ -62,7 +62,7 @@ def test_the_same_line_is_named_in_the_same_words(kind, monkeypatch):
 def test_winners_that_only_the_whole_log_explains_are_no_fault(monkeypatch):
     monkeypatch.setattr(first_fault, "LEAST_BYTES", 0)
     lines = [json.dumps({"a": [1, 2], "b": [2, 1], "winner": i % 2}) for i in range(300)]
-    assert "say which by --winner-words" in message_of(JsonLines, lines, LogMapping())
+    assert "say which, such as winner_words=" in message_of(JsonLines, lines, LogMapping())
     assert message_of(JsonLines, [*lines, lines[0].replace('"winner": 0', '"winner": 2')], LogMapping()) is None
 
 

@@ -113,7 +113,7 @@ def sorted_pairs(log):
     return sorted(zip(log.preferred.tolist(), log.other.tolist(), log.tie.tolist(), strict=True))
 
 
-NUMBERS = "the sign of a number may mean either side: --positive a, or b"
+NUMBERS = "the sign of a number may mean either side: positive='a', or 'b'"
 REFUSED = {
     "Likert numbers": (
         "x.csv",
@@ -127,7 +127,7 @@ REFUSED = {
         "x.csv",
         table(["Left is better", "a", "Same"]),
         {},
-        "line 2: winner is 'Left is better'; use a, b or tie .*understood: a, left.*--winner-words \"Left is bet",
+        "line 2: winner is 'Left is better'; use a, b or tie .*understood: a, left.*winner_words=\"Left is bet",
     ),
     "words that are no guess": (
         "x.csv",
@@ -225,7 +225,12 @@ REFUSED = {
         {},
         "line 2: position is 'top'",
     ),
-    "ratings": ("x.jsonl", '{"list": [1, 2], "rating": 3}\n', {}, r"these are rated lists: read them with --ratings"),
+    "ratings": (
+        "x.jsonl",
+        '{"list": [1, 2], "rating": 3}\n',
+        {},
+        r"these are rated lists: .*dl.read_ratings",
+    ),
     "an Excel workbook": ("x.csv", b"PK\x03\x04" + b"0" * 40, {}, r"is an Excel workbook or .*; save the sheet as CSV"),
     "one column": ("x.csv", "a:b:winner\n1:2:a\n", {}, "separate the columns by commas, semicolons or tabs"),
     "a key of a wide list twice": (
