@@ -103,7 +103,7 @@ def _run() -> None:
         typer.echo(f"dcglearn: {one_line(str(error))}", err=True)
         sys.exit(2)
     except MemoryError as error:
-        remedy = "give less data, shorter lists (--depth) or, to learn from Parquet, --memory"
+        remedy = "give less data, shorter lists (convert --depth) or, to learn from Parquet, --memory"
         typer.echo(f"dcglearn: there is not enough memory ({error or 'no more is free'}); {remedy}", err=True)
         sys.exit(2)
     except BrokenPipeError:

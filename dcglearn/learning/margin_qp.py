@@ -136,7 +136,7 @@ def solve(
     refuse_beyond_memory(
         5 * 8 * float(pairs.depth * n_grades) ** 2,
         f"the QP of {pairs.depth:,} positions and {n_grades} grades",
-        "cut the lists (depth=, --depth), or use fewer grades",
+        "cut the lists (depth=, convert --depth), or use fewer grades",
     )
     try:
         return _solved(pairs, shape, C, monotone=monotone, start=start, tol=tol, max_iter=max_iter)

@@ -196,7 +196,7 @@ class GoodLines:
         if about.kind == "grades":
             depth = self._mapping.depth or max(len(grades) for role in self._lists for grades in self._columns[role])
             needed, what = 6.0 * len(values) * depth, f"the log of {len(values):,} lines, padded to {depth:,} grades,"
-            refuse_beyond_memory(needed, what, "give a smaller depth (--depth)")
+            refuse_beyond_memory(needed, what, "give a smaller depth (depth=, convert --depth)")
             return np.frombuffer(b"".join(g.ljust(depth, b"\xff") for g in values), np.int8).reshape(-1, depth)
         if all(value is None for value in values):
             return None
