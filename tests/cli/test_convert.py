@@ -64,7 +64,7 @@ SHAPES = {
         "x.csv",
         "Query;Result A;Result B;Verdict\nq;2 0;0 1;Left\nq;0 0;0 2;right\n",
         ["--columns", "a=Result A,b=Result B,winner=Verdict"],
-        '[columns]\n"query" = "Query"\n"a" = "Result A"\n"b" = "Result B"\n"winner" = "Verdict"\n',
+        '[columns]\n"a" = "Result A"\n"b" = "Result B"\n"winner" = "Verdict"\n"query" = "Query"\n',
     ),
     "words of its own": (
         "x.jsonl",
