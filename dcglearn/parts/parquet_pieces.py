@@ -57,7 +57,7 @@ def mapping_of_parts(n_grades: int | None, options: ReadingOptions) -> LogMappin
     """Return the options of `read_preferences` for a log in parts; raise InputError for `pad` without `depth`."""
     mapping = LogMapping.of(n_grades, **options)
     if mapping.pad and mapping.depth is None:
-        raise InputError("pad of a log in many parts needs a depth (depth=, in the mapping of --read too) to fill the lists to")
+        raise InputError("pad of a log in many parts needs a depth (depth=, also in --read FILE) to fill the lists to")
     return mapping
 
 

@@ -270,7 +270,7 @@ def checked_scale(facts: Sequence[Facts], names: Sequence[str], n_grades: int | 
         if part.depths != first.depths:
             raise InputError(
                 f"{name} holds lists of {part.depths[0]} positions, {first_name} of {first.depths[0]}; cut them to one "
-                "depth (depth=, in the mapping of --read too), or pad the shorter ones with -1 (no grade)"
+                "depth (depth=, also in --read FILE), or pad the shorter ones with -1 (no grade)"
             )
         if n_grades is not None and part.top >= n_grades:
             raise InputError(
