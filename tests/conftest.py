@@ -16,6 +16,28 @@ settings.register_profile("dcglearn", deadline=None, max_examples=40, derandomiz
 settings.load_profile("dcglearn")
 
 
+NO_SKIP = "DCGLEARN_NO_SKIP"
+"""Variable of the environment that turns a skipped test into a failure, for runs that install all they need."""
+
+
+def _refused(report):
+    """Return the report of a test or a file; a skipped one as failed where `NO_SKIP` is set."""
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get(NO_SKIP):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, which {NO_SKIP} does not allow: {report.longrepr[-1]}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    return _refused((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    return _refused((yield))
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if sys.platform == "win32" and item.get_closest_marker("posix"):
         pytest.skip("needs Linux or macOS")
