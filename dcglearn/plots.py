@@ -335,10 +335,8 @@ def forest_figure(comparison: SystemComparison) -> Figure:
         for m, (style, measure) in enumerate(zip(_styles(len(measures)), measures, strict=True)):
             part = frame.filter(measure=measure)
             at = np.array([runs.index(run) for run in part["run"]]) + 0.8 * ((m + 0.5) / len(measures) - 0.5)
-            middle = part["difference"].to_numpy()
-            ends = np.abs(np.stack([part["low"].to_numpy(), part["high"].to_numpy()]) - middle)
-            marks = {**style, "linestyle": "", "label": measure}
-            axes.errorbar(middle, at, xerr=ends, elinewidth=1.2, capsize=2, **marks)
+            ends = (part[name].to_numpy() for name in ("difference", "low", "high"))
+            _plot_intervals(axes, at, *ends, **style, label=measure)
         axes.axvline(0.0, color="0.4", lw=0.8)
         axes.set_yticks(range(len(runs)), runs)
         axes.set_ylim(len(runs) - 0.4, -0.6)
@@ -357,19 +355,16 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
         If nothing is known of any rater: estimate errors, or give a log with the column `swapped`.
     """
     titles = {"error": "error rate", "bias": "position bias (log-odds)", "consistency": "consistent both ways (share)"}
-    known = {name: [getattr(r, name) for r in agreement.raters] for name in titles}
-    drawn = {name: values for name, values in known.items() if not all(np.isnan(value.value) for value in values)}
+    by_title = {name: [getattr(r, name) for r in agreement.raters] for name in titles}
+    drawn = {name: values for name, values in by_title.items() if not all(np.isnan(value.value) for value in values)}
     if not drawn:
         raise InputError("nothing is known of any rater; estimate errors, or give a log with the column swapped")
     n = len(agreement.raters)
     with _printed(2.4 * len(drawn) + 1.2, max(1.8, 0.22 * n + 1.0)) as figure:
         panels = figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
         for axes, (name, values) in zip(panels, drawn.items(), strict=True):
-            middle, low, high = np.array([(value.value, value.low, value.high) for value in values]).T
-            ends = np.maximum([middle - low, high - middle], 0.0)
-            axes.errorbar(
-                middle, np.arange(n), xerr=ends, elinewidth=1.2, capsize=2, **{**_styles(1)[0], "linestyle": ""}
-            )
+            ends = np.array([(value.value, value.low, value.high) for value in values]).T
+            _plot_intervals(axes, np.arange(n), *ends, **_styles(1)[0])
             axes.axvline({"error": 0.0, "bias": 0.0, "consistency": 1.0}[name], color="0.4", lw=0.8)
             axes.set_xlabel(titles[name])
         panels[0].set_yticks(range(n), [rater.rater for rater in agreement.raters])
@@ -436,6 +431,12 @@ def refuse_format(path: str | os.PathLike[str]) -> None:
     """Raise InputError unless the path of a picture ends in .png, .pdf or .svg."""
     if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
         raise InputError(f"{path}: pictures are written as .png, .pdf or .svg")
+
+
+def _plot_intervals(axes: Axes, at: Floats, middle: Floats, low: Floats, high: Floats, **style: Any) -> None:
+    """Draw points with their intervals from left to right, one at each height."""
+    ends = np.maximum([middle - low, high - middle], 0.0)
+    axes.errorbar(middle, at, xerr=ends, elinewidth=1.2, capsize=2, **{**style, "linestyle": ""})
 
 
 def _styles(n: int) -> Sequence[dict[str, Any]]:
