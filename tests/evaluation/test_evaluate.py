@@ -316,3 +316,56 @@ def test_no_list_beats_the_ideal_where_the_worst_grade_has_a_gain(ideal, unjudge
         assert 0 < value <= 1 + 1e-12
     best = dl.evaluate(run, {"q": {"a": 1}}, {"m": dcg}, ideal=ideal, unjudged="worst").values[0, 0, 0]
     assert best == pytest.approx(1)
+
+
+# Residuals: what unjudged documents could still add
+
+PARTLY = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1}, "s": {"a": 2}}
+FOUND = {"q": {"x": 9.0, "a": 8.0, "y": 7.0, "b": 6.0}, "r": {"a": 3.0}}
+
+
+def test_a_residual_is_the_discounts_of_the_unjudged_times_the_best_gain():
+    dcg = DCG([0.0, 1, 4], [1, 0.5, 0.25])
+    result = evaluate(FOUND, PARTLY, {"mine": dcg}, normalise=False, residuals=True)
+    np.testing.assert_allclose(result.residuals[0, 0], [4 * (1 + 0.25), 0, 0])
+    np.testing.assert_allclose(result.mean_residuals, [[5 / 3]])
+    normalised = evaluate(FOUND, PARTLY, {"mine": dcg}, residuals=True)
+    np.testing.assert_allclose(normalised.residuals[0, 0], [5 / (4 + 0.5), 0, 0])
+
+
+@pytest.mark.parametrize("gains", [[0, 1, 4], [0.5, 1, 4], [-1, 0, 2]])
+def test_any_grades_of_the_unjudged_lie_within_the_residual(gains):
+    dcg, rng = DCG(gains, [1, 0.5, 0.25]), np.random.default_rng(0)
+    result = evaluate(FOUND, PARTLY, dcg, normalise=False, residuals=True)
+    best = evaluate(FOUND, PARTLY, dcg, normalise=False, unjudged="best").values
+    np.testing.assert_allclose(result.values + result.residuals, best)
+    for _ in range(5):
+        later = {**PARTLY, "q": {**PARTLY["q"], "x": int(rng.integers(3)), "y": int(rng.integers(3))}}
+        value = evaluate(FOUND, later, dcg, normalise=False).values[0, 0, 0]
+        low, added = result.values[0, 0, 0], result.residuals[0, 0, 0]
+        assert low - 1e-12 <= value <= low + added + 1e-12
+
+
+def test_how_residuals_are_shown():
+    pytest.importorskip("ir_measures")
+    result = evaluate(FOUND, PARTLY, ["exponential-log2@3", "P@2"], residuals=True, missing="skip")
+    head, row, *notes = str(result).splitlines()
+    assert head.split() == ["run", "exponential-log2@3", "residual", "P@2", "residual"] and row.split()[-1] == "-"
+    assert any("could still add" in note for note in notes)
+    frame = result.frame()
+    assert frame.columns == ["run", "query_id", "measure", "value", "residual"]
+    assert frame.filter(measure="P@2")["residual"].null_count() == len(frame) // 2
+    assert str(result.ordered()).splitlines()[0] == head
+    with pytest.raises(InputError, match='residuals start from unjudged="worst"'):
+        evaluate(FOUND, PARTLY, residuals=True, unjudged="best")
+
+
+def test_the_command_shows_residuals(dcglearn, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, value in (("qrels", PARTLY), ("run", {"mine": FOUND})):
+        (tmp_path / f"{name}.json").write_text(json.dumps(value))
+    both = ("evaluate", "qrels.json", "run.json", "--metric", "linear-log2@3", "--residuals")
+    status, out, _ = dcglearn(*both)
+    assert status == 0 and out.split()[:3] == ["run", "linear-log2@3", "residual"]
+    status, out, _ = dcglearn(*both, "--format", "jsonl", "-q")
+    assert status == 0 and json.loads(out.splitlines()[0])["residual"] > 0
