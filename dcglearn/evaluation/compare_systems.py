@@ -195,15 +195,15 @@ def evaluated_and_paired(
     runs: RunsLike, judgements: JudgementsLike, metrics: Metrics, **settings: Any
 ) -> tuple[Evaluation, PairedRuns | None]:
     """Return the evaluation of runs by metrics, and the runs to compare by preferences such as RPP, if any is named."""
-    words = [metrics] if isinstance(metrics, (str, os.PathLike, DCG, ListUtility)) else list(metrics)
-    names = [name for word in words if (name := companion_of(word))]
+    named = [metrics] if isinstance(metrics, (str, os.PathLike, DCG, ListUtility)) else list(metrics)
+    names = [name for word in named if (name := companion_of(word))]
     if not names:
         return evaluate(runs, judgements, metrics, **settings), None
     if settings.get("unjudged", "worst") != "worst":
         raise InputError(f"{names[0]} knows relevant documents alone: leave out unjudged={settings['unjudged']!r}")
     duplicates = settings.get("duplicates", "error")
     systems, judged = read_runs(runs, duplicates), read_judgements(judgements, duplicates)
-    others: Any = [word for word in words if not companion_of(word)]
+    others: Any = [word for word in named if not companion_of(word)]
     if isinstance(metrics, Mapping):
         others = {word: metrics[word] for word in others}
     evaluation = evaluate(systems, judged, others or "nDCG@1", **settings)
@@ -286,8 +286,8 @@ def interval_of_mean(differences: Floats, level: float, n_resamples: int, seed: 
     from scipy.stats import bootstrap
 
     draws = _draws(differences, n_resamples, seed)
-    found = bootstrap((differences,), np.mean, confidence_level=level, method="percentile", **draws)
-    low, high = found.confidence_interval
+    result = bootstrap((differences,), np.mean, confidence_level=level, method="percentile", **draws)
+    low, high = result.confidence_interval
     return float(low), float(high)
 
 

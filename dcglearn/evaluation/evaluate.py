@@ -298,9 +298,9 @@ def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) 
         raise InputError(f"unjudged={unjudged!r}: give a gain, or one of {', '.join(UNJUDGED)}")
     if not isinstance(unjudged, str) and not np.isfinite(unjudged):
         raise InputError(f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}")
-    for name, value, known in (("missing", missing, MISSING), ("ideal", ideal, IDEALS)):
-        if value not in known:
-            raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
+    for name, value, choices in (("missing", missing, MISSING), ("ideal", ideal, IDEALS)):
+        if value not in choices:
+            raise InputError(f"{name}={value!r}: give one of {', '.join(choices)}")
     if unjudged == "drop" and ties == "average":
         raise InputError(
             'unjudged="drop" and ties="average" do not go together: documents that move up leave their ties'
@@ -319,8 +319,8 @@ def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = (
     by_name: dict[str, Known | str] = {}
     for name, metric in metrics.items():
         if isinstance(metric, (str, os.PathLike)):
-            label, found = named(metric, judgements, runs)
-            by_name[label if metric == name else name] = found
+            label, read = named(metric, judgements, runs)
+            by_name[label if metric == name else name] = read
         elif isinstance(metric, (DCG, ListUtility, Plain)):
             by_name[name] = metric
         else:

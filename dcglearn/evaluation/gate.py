@@ -79,18 +79,18 @@ class Gate:
 
     def _sentence(self, row: Verdict) -> str:
         interval = f"{100 * self.level:g}% interval {row.low:+.4f} to {row.high:+.4f}"
-        words = f"{row.run}: {row.verdict} than {row.baseline} under {row.measure}"
+        sentence = f"{row.run}: {row.verdict} than {row.baseline} under {row.measure}"
         if row.verdict == "undecided":
-            words = f"{row.run}: undecided against {row.baseline} under {row.measure}"
-        return one_line(f"{words} (difference {row.difference:+.4f}, {interval}, margin {self._margin})")
+            sentence = f"{row.run}: undecided against {row.baseline} under {row.measure}"
+        return one_line(f"{sentence} (difference {row.difference:+.4f}, {interval}, margin {self._margin})")
 
     @property
     def rule_in_words(self) -> str:
         """The rule, with its error rate."""
         side, outcome = ("upper", "below") if self.rule == "harm" else ("lower", "above")
-        what = "fails if" if self.rule == "harm" else "passes only if"
+        verb = "fails if" if self.rule == "harm" else "passes only if"
         return (
-            f"{self.rule}, one-sided: a run {what} the {side} limit of its {100 * self.level:g}% interval is {outcome} "
+            f"{self.rule}, one-sided: a run {verb} the {side} limit of its {100 * self.level:g}% interval is {outcome} "
             f"{self._margin}; at a true difference of {self._margin} that happens with a "
             f"probability of {self.error:.2g}"
         )
@@ -112,7 +112,9 @@ class Gate:
         lines = [f"gate: {'passed' if self.passed else 'failed'}"]
         lines += [f"  {self._sentence(row)}" for row in self.verdicts]
         lines += [f"  {one_line(row.run)}: {shared}" for row, shared in self._partial]
-        return "\n".join([*lines, f"rule: {self.rule_in_words}", *(f"power: {words}" for words in self.power_in_words)])
+        return "\n".join(
+            [*lines, f"rule: {self.rule_in_words}", *(f"power: {sentence}" for sentence in self.power_in_words)]
+        )
 
     @property
     def _partial(self) -> list[tuple[Verdict, str]]:
@@ -129,7 +131,7 @@ class Gate:
         outcome = "passed" if self.passed else "failed"
         lines = [f"- {'✅' if row.passed else '❌'} {_escaped(self._sentence(row))}" for row in self.verdicts]
         lines += [f"- {shared} ({_escaped(one_line(row.run))})" for row, shared in self._partial]
-        notes = [f"Rule: {self.rule_in_words}.", *(f"Power: {_escaped(words)}." for words in self.power_in_words)]
+        notes = [f"Rule: {self.rule_in_words}.", *(f"Power: {_escaped(sentence)}." for sentence in self.power_in_words)]
         return "\n".join([f"**Gate {outcome}**", "", *lines, "", *notes])
 
     def to_junit(self) -> str:

@@ -133,9 +133,9 @@ def _body(name: str, data: bytes) -> dict[str, Any]:
         raise InputError(
             f"{name} is the request of a _rank_eval, not its response{remedy}; give the request by --qrels"
         )
-    known = next((endpoint for key, endpoint in ENDPOINTS.items() if key in value), None)
-    what = "another JSON" if known is None else f"the response of {known}" if known[0] == "_" else known
-    raise InputError(f"{name} is {what}, not the response of _rank_eval (its keys are {listed(list(value))}){remedy}")
+    endpoint = next((endpoint for key, endpoint in ENDPOINTS.items() if key in value), None)
+    kind = "another JSON" if endpoint is None else f"the response of {endpoint}" if endpoint[0] == "_" else endpoint
+    raise InputError(f"{name} is {kind}, not the response of _rank_eval (its keys are {listed(list(value))}){remedy}")
 
 
 def _hit(place: str, item: Any) -> tuple[str, int | None]:
@@ -190,7 +190,7 @@ def judgements_of_hits(responses: Sequence[RankEval], n_grades: int | None = Non
 
 def notes_of_responses(responses: Sequence[RankEval], judged: Judgements, depth: int) -> list[str]:
     """Return sentences on failures, queries without judgements, ratings that differ, and lists that are short."""
-    known = set(judged.frame["query"])
+    judged_queries = set(judged.frame["query"])
     notes = []
     for response in responses:
         name = response.run.name
@@ -198,7 +198,7 @@ def notes_of_responses(responses: Sequence[RankEval], judged: Judgements, depth:
             notes.append(
                 f"{name}: {number_of(len(response.failures), 'queries')} failed there, such as {query!r} ({reason})"
             )
-        unknown = [query for query in response.queries if query not in known]
+        unknown = [query for query in response.queries if query not in judged_queries]
         if unknown:
             left = number_of(len(unknown), "queries")
             notes.append(f"{name}: {left} without a judgement, such as {unknown[0]!r}, left out")

@@ -87,8 +87,8 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
     grades = np.full((len(queries), depth or int(ranks.max()) + 1), -1, dtype=np.int8)
     kept = ranks < grades.shape[1]  # only these documents are looked up in the judgements
     top = run.frame.select(pl.col("query", "document").gather(lines[kept]))
-    known = top.join(judgements.frame, on=["query", "document"], how="left", maintain_order="left")["grade"]
-    grades[query[kept], ranks[kept]] = known.clip(0).fill_null(-1).to_numpy()
+    looked_up = top.join(judgements.frame, on=["query", "document"], how="left", maintain_order="left")["grade"]
+    grades[query[kept], ranks[kept]] = looked_up.clip(0).fill_null(-1).to_numpy()
     groups = _groups(query, score, ranks, grades.shape) if ties == "average" else None
     return RankedGrades(grades, np.bincount(query, minlength=len(queries)), groups)
 

@@ -123,14 +123,14 @@ def _both(x: Sequence[float | None], y: Sequence[float | None]) -> tuple[Floats,
     """Return the ranks of both, ascending, with infinity for documents that are not ranked."""
     ranks = []
     for name, values in (("x", x), ("y", y)):
-        found = np.sort(np.array([np.inf if value is None else value for value in values], dtype=np.float64))
-        if np.isnan(found).any() or (found < 1).any():
+        ordered = np.sort(np.array([np.inf if value is None else value for value in values], dtype=np.float64))
+        if np.isnan(ordered).any() or (ordered < 1).any():
             raise InputError(
                 f"{name}={list(values)!r}: ranks are numbers from 1; None stands for a document not ranked"
             )
-        if (np.diff(found[np.isfinite(found)]) == 0).any():
+        if (np.diff(ordered[np.isfinite(ordered)]) == 0).any():
             raise InputError(f"{name}={list(values)!r}: two documents have one rank; break the tie first")
-        ranks.append(found)
+        ranks.append(ordered)
     if len(ranks[0]) != len(ranks[1]):
         raise InputError(
             f"x has {len(ranks[0])} relevant documents and y has {len(ranks[1])}; give both all that are "
@@ -242,6 +242,6 @@ class PairedRuns:
 def _ranks(grades: Any, level: int, n: int) -> Floats:
     """Return the ranks of the n documents of at least a grade, infinity for those that are not ranked."""
     ranks = np.full(n, np.inf)
-    found = np.flatnonzero(grades >= level) + 1
-    ranks[: len(found)] = found
+    places = np.flatnonzero(grades >= level) + 1
+    ranks[: len(places)] = places
     return ranks

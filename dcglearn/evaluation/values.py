@@ -87,10 +87,9 @@ def judged_ideal(metric: Known, counts: Integers, unjudged: str | float) -> Floa
 
 def own_ideal(metric: DCG | ListUtility, ranked: RankedGrades, unjudged: str | float) -> Floats:
     """Return the largest value of the documents in the run's own lists, shape (Q,)."""
-    of_lists = not isinstance(metric, DCG)
-    grades = _as_judged(ranked, metric.n_grades, unjudged) if of_lists else ranked.grades
+    grades = ranked.grades if isinstance(metric, DCG) else _as_judged(ranked, metric.n_grades, unjudged)
     counts = np.stack([(grades == grade).sum(axis=1) for grade in range(metric.n_grades)], axis=1)
-    if of_lists or unjudged == "drop":
+    if not isinstance(metric, DCG) or unjudged == "drop":
         return metric.ideal_of_counts(counts)
     n_unjudged = (ranked.ranked & (ranked.grades < 0)).sum(axis=1)
     wider = DCG(np.append(metric.gains, _gain_of_unjudged(metric, unjudged)), metric.discounts)

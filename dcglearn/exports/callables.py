@@ -137,8 +137,8 @@ def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
     """
     from sklearn.metrics import make_scorer
 
-    known = carried(dcg, "scikit-learn")
-    return make_scorer(lambda y_true, y_score: _mean_ndcg(known, y_true, y_score))
+    metric = carried(dcg, "scikit-learn")
+    return make_scorer(lambda y_true, y_score: _mean_ndcg(metric, y_true, y_score))
 
 
 def ir_measure(dcg: DCGLike, name: str = "DCGlearned", *, normalise: bool = True) -> Any:

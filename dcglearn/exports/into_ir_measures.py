@@ -54,8 +54,8 @@ class Provider(providers.Provider):
 
 def measure_of(dcg: DCG, name: str, normalise: bool) -> LearnedMeasure:
     """Register a DCG as a measure of ir_measures and return it; for errors see `exports.ir_measure`."""
-    known = ir_measures.measures.registry.get(name)
-    if not name.isidentifier() or not (known is None or isinstance(known, LearnedMeasure)):
+    registered = ir_measures.measures.registry.get(name)
+    if not name.isidentifier() or not (registered is None or isinstance(registered, LearnedMeasure)):
         raise InputError(f"name={name!r} is not a plain name, or one that ir_measures has for another measure")
     doc = f"{'NDCG' if normalise else 'DCG'} with learned gains and discounts (dcglearn)."
     kind = type(

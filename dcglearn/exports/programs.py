@@ -172,8 +172,8 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
     >>> round(names["ndcg"]({"a": 2.0, "b": 1.0}, {"a": 1, "b": 2}), 4)
     0.697
     """
-    known = _carried(dcg, "python")
-    return PROGRAM.substitute(title=_title(known, name), gains=_row(known.gains), discounts=_row(known.discounts))
+    metric = _carried(dcg, "python")
+    return PROGRAM.substitute(title=_title(metric, name), gains=_row(metric.gains), discounts=_row(metric.discounts))
 
 
 def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
@@ -184,22 +184,22 @@ def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
 
     See Also
     --------
-    exports.to_python : The same in Python.
+    exports.to_sql : The same in a data base.
 
     Examples
     --------
-    >>> from dcglearn.metric.dcg import DCG
+    >>> from dcglearn import DCG
     >>> print(to_quepid(DCG([0, 0.5, 3], [1, 0.6])).splitlines()[6].strip())
     var gains = [0.0, 0.5, 3.0];
     """
-    known = _carried(dcg, "quepid")
+    metric = _carried(dcg, "quepid")
     return SCORER.substitute(
-        title=_title(known, name),
-        scale=",".join(map(str, range(known.n_grades))),
-        filled=", followed by unrated ones" if known.gains[0] > 0 else "",
-        depth=known.depth,
-        gains=_row(known.gains),
-        discounts=_row(known.discounts),
+        title=_title(metric, name),
+        scale=",".join(map(str, range(metric.n_grades))),
+        filled=", followed by unrated ones" if metric.gains[0] > 0 else "",
+        depth=metric.depth,
+        gains=_row(metric.gains),
+        discounts=_row(metric.discounts),
     )
 
 
@@ -219,17 +219,17 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
     >>> print(to_sql(DCG([0, 0.5, 3], [1, 0.6])).splitlines()[19].strip())
     CASE grade WHEN 0 THEN 0e0 WHEN 1 THEN 0.5e0 WHEN 2 THEN 3e0 END AS gain
     """
-    known = _carried(dcg, "sql")
-    filler = max(float(known.gains[0]), 0.0)
-    fills = filler > 0 or known.gains.min() < 0
+    metric = _carried(dcg, "sql")
+    filler = max(float(metric.gains[0]), 0.0)
+    fills = filler > 0 or metric.gains.min() < 0
     return QUERY.substitute(
-        title=_title(known, name),
-        highest=known.n_grades - 1,
+        title=_title(metric, name),
+        highest=metric.n_grades - 1,
         filled=", followed by unjudged\n-- documents" if fills else "",
-        discounts=_weights(known),
-        gains=" ".join(f"WHEN {grade} THEN {_double(gain)}" for grade, gain in enumerate(known.gains)),
+        discounts=_weights(metric),
+        gains=" ".join(f"WHEN {grade} THEN {_double(gain)}" for grade, gain in enumerate(metric.gains)),
         unjudged=UNJUDGED.substitute(filler=_double(filler)) if fills else "",
-        worst=_double(known.gains[0]),
+        worst=_double(metric.gains[0]),
         zero=_double(0.0),
         notes=NOTES,
     )

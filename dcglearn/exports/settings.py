@@ -205,6 +205,6 @@ def cwl_gains(dcg: DCGLike) -> list[float]:
     >>> dl.exports.cwl_gains(dl.DCG([0, 1, 4], [1, 0.5]))
     [0.0, 0.25, 1.0]
     """
-    known = carried(dcg, "cwl_eval")
-    _refuse_gains_below_the_worst(known, "cwl_eval", "evaluate with dcglearn, which takes any gains")
-    return known.normalised().gains.tolist()
+    metric = carried(dcg, "cwl_eval")
+    _refuse_gains_below_the_worst(metric, "cwl_eval", "evaluate with dcglearn, which takes any gains")
+    return metric.normalised().gains.tolist()

@@ -78,7 +78,7 @@ def target_of(word: str) -> str:
             "response of its _rank_eval and rescore it: dcglearn evaluate --rank-eval response.json --metric dcg.json"
         )
     if name not in TARGETS:
-        begun = [known for known in TARGETS if known.startswith(name)]
+        begun = [target for target in TARGETS if target.startswith(name)]
         guess = f"; the nearest is {begun[0]}" if begun else nearest(name, [*TARGETS, *ALIASES], cutoff=0.5)
         raise InputError(f"there is no target {word!r}{guess}; the targets are {', '.join(TARGETS)}")
     return name

@@ -352,14 +352,14 @@ class DCG(NormalisedMetric):
         filler : float
             The gain of a position that is left empty.
         """
-        known = np.atleast_2d(np.asarray(counts)).astype(np.int64)
-        empty = np.maximum(self.depth - known.sum(axis=1, keepdims=True), 0)
+        table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
+        empty = np.maximum(self.depth - table.sum(axis=1, keepdims=True), 0)
         gains = np.append(self.gains, filler)
         order = np.argsort(-gains, kind="stable")
         discounts = -np.sort(-self.discounts)
-        total = np.zeros(len(known))
+        total = np.zeros(len(table))
         for falls, best in ((discounts[discounts >= 0], order), (discounts[discounts < 0][::-1], order[::-1])):
-            ends = np.minimum(np.cumsum(np.hstack([known, empty])[:, best], axis=1), len(falls))
+            ends = np.minimum(np.cumsum(np.hstack([table, empty])[:, best], axis=1), len(falls))
             total += np.diff(np.append(0.0, np.cumsum(falls))[ends], axis=1, prepend=0.0) @ gains[best]
         return total
 

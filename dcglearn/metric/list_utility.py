@@ -188,11 +188,11 @@ class ListUtility(NormalisedMetric):
         InputError
             If there are too many states.
         """
-        known = np.atleast_2d(np.asarray(counts)).astype(np.int64)
+        table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         if not self._ordered_by_gain:
-            return _best_by_counts(self.gains, self.discounts, self.stops, known)
+            return _best_by_counts(self.gains, self.discounts, self.stops, table)
         order = np.lexsort((self.stops, -self.gains))
-        ends = np.cumsum(known[:, order], axis=1)
+        ends = np.cumsum(table[:, order], axis=1)
         place = (np.arange(self.depth)[None, :, None] >= ends[:, None, :]).sum(axis=2)
         return self.score(np.append(order, -1)[place].astype(np.int8))
 

@@ -58,7 +58,7 @@ def read_metric(
     DCG(gains=[0, 1, 2], discounts=[1, 0.63093])
     """
     metric = metric_or_name(metric, accept=accept, name=name)
-    if not isinstance(metric, NamedMetric):
+    if not isinstance(metric, (MetricName, ListMetricName)):
         return metric
     if n_grades is None:
         word = metric.at(10)

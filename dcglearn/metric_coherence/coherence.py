@@ -191,8 +191,8 @@ def coherence(
            [4, 0, 0, 4, 1, 1, 3, 3, 2, 2]], dtype=int8)
     """
     tau = _checked_margin(margin)
-    (a, b), known = resolved([a, b], names or "ab", grades, n_grades)
-    names = names or (known[0] or "a", known[1] or "b")
+    (a, b), labels = resolved([a, b], names or "ab", grades, n_grades)
+    names = names or (labels[0] or "a", labels[1] or "b")
     if n_grades is not None:
         sizes = {name: as_weights(metric, name).shape[1] for name, metric in zip(names, (a, b), strict=True)}
         warn_of_scale(sizes, scale_size(n_grades, 0), "the scale of the documents", 2)
@@ -209,8 +209,8 @@ def coherence(
         coherent = False
     elif max(there.bound, back.bound) <= NEGLIGIBLE:
         coherent = True
-    words = {True: "coherent", False: "not coherent", None: "not decided"}[coherent]
-    _LOG.info("%s and %s: %s, by %s", *names, words, method)
+    answer = {True: "coherent", False: "not coherent", None: "not decided"}[coherent]
+    _LOG.info("%s and %s: %s, by %s", *names, answer, method)
     return Coherence(
         coherent=coherent,
         regret=there.regret,

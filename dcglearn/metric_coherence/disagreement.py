@@ -145,14 +145,18 @@ def disagreement(
 def _list_utilities(metrics: Sequence[Metric], names: Sequence[str]) -> list[Callable[[Grades], Floats]]:
     """Return the values of lists under each metric, in units of the most that a list can be worth, as functions."""
     values: list[Callable[[Grades], Floats]] = []
-    for given, name in zip(metrics, names, strict=True):
-        metric = given if isinstance(given, ListUtility) else Utility(as_weights(given, name))
+    for source, name in zip(metrics, names, strict=True):
+        metric = source if isinstance(source, ListUtility) else Utility(as_weights(source, name))
         table = metric.dcg.utility if isinstance(metric, ListUtility) else metric
         size = float(np.abs(table.weights).sum())
         if not size:
             raise InputError(f"{name} orders no two lists: they are all worth the same")
-        values.append(lambda lists, metric=metric, size=size: metric.score(lists) / size)
+        values.append(partial(_share_of, metric, size))
     return values
+
+
+def _share_of(metric: ListUtility | Utility, size: float, lists: Grades) -> Floats:
+    return np.asarray(metric.score(lists) / size)
 
 
 def _sampled_signs(

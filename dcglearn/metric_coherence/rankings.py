@@ -262,8 +262,8 @@ def padded_weights(
     K is the largest depth; a shallower metric has zeros below its own. Raises InputError if the numbers of grades
     differ, or the documents do not fill the positions.
     """
-    rankings, known = rankings_of(metrics, names, grades)
-    weights = [as_weights(metric, name) for metric, name in zip(known, names, strict=True)]
+    rankings, read = rankings_of(metrics, names, grades)
+    weights = [as_weights(metric, name) for metric, name in zip(read, names, strict=True)]
     return rankings, [np.pad(w, ((0, rankings.depth - len(w)), (0, 0))) for w in weights]
 
 

@@ -226,9 +226,9 @@ def _swaps(
 ) -> dict[tuple[str, str], Swaps]:
     n_topics, runs, metrics = evaluation.values.shape[2], evaluation.runs, evaluation.metrics
     draws = rng.multinomial(n_topics, np.full(n_topics, 1 / n_topics), size=n_resamples).astype(np.float64)
-    known = ~np.isnan(evaluation.filled)
-    sums = np.einsum("rmq,bq->mrb", np.where(known, evaluation.filled, 0.0), draws)
-    weight = np.einsum("rmq,bq->mrb", known.astype(np.float64), draws)
+    valued = ~np.isnan(evaluation.filled)
+    sums = np.einsum("rmq,bq->mrb", np.where(valued, evaluation.filled, 0.0), draws)
+    weight = np.einsum("rmq,bq->mrb", valued.astype(np.float64), draws)
     samples = sums / np.maximum(weight, 1.0)
     pairs = np.array([(i, j) for i in range(len(runs)) for j in range(i)])
     gaps = evaluation.means.T[:, pairs[:, 0]] - evaluation.means.T[:, pairs[:, 1]]

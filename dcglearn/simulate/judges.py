@@ -300,12 +300,7 @@ def ungraded_pairs(
     grades : array_like of int, shape (K,)
         Hidden grades of the documents 0..K-1.
     truth, n, seed, n_raters, n_queries, **judge_options
-        As in `preference_pairs`.
-
-    Raises
-    ------
-    InputError
-        If a setting is impossible, or the truth ties all such rankings.
+        As in `preference_pairs`; so are the errors.
 
     See Also
     --------

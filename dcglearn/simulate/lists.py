@@ -256,13 +256,13 @@ def noisy_grades(
     original = np.asarray(lists)
     flat = original.reshape(-1, original.shape[-1]) if original.ndim == 3 else original
     noisy = graded_lists(flat, n_grades=n_grades).ravel().copy()
-    rng, known = np.random.default_rng(seed), np.flatnonzero(noisy >= 0)
+    rng, graded = np.random.default_rng(seed), np.flatnonzero(noisy >= 0)
     if rate is not None:
         within(rate, "rate", 1, "it is a probability")
-        chosen = known[rng.random(len(known)) < rate]
+        chosen = graded[rng.random(len(graded)) < rate]
     else:
-        count = whole_number(n_documents, "n_documents", 0, len(known), f"the lists hold {len(known)} known grades")
-        chosen = rng.permutation(known)[:count]
+        count = whole_number(n_documents, "n_documents", 0, len(graded), f"the lists hold {len(graded)} known grades")
+        chosen = rng.permutation(graded)[:count]
     old = noisy[chosen].astype(np.int64)
     # Draw from the window without its last grade; a draw at or above the old grade moves up by one, so it differs.
     drawn = rng.integers(np.maximum(old - reach, 0), np.minimum(old + reach, n_grades - 1))
