@@ -62,13 +62,16 @@ def test_a_noise_free_log_decides_and_is_never_wrong(n, about):
     assert abs(np.mean(decided) - about) < 0.09
 
 
+def held_out_verdicts(name, n, seed):
+    """Return a log of a ground truth, and the lists and verdicts of 40 other pairs, the preferred list first."""
+    truth = ground_truth(name)
+    log, held_out = preference_pairs(truth, n, seed=seed), preference_pairs(truth, 40, seed=seed + 1)
+    return log, [(x, y, dominance(x, y, log)) for x, y in zip(held_out.preferred, held_out.other, strict=True)]
+
+
 def test_the_judgements_that_decide():
-    truth = ground_truth("D2")
-    log = preference_pairs(truth, 80, seed=1)
-    held_out = preference_pairs(truth, 40, seed=2)
-    seen = 0
-    for x, y in zip(held_out.preferred, held_out.other, strict=True):
-        found = dominance(x, y, log)
+    seen, (log, verdicts) = 0, held_out_verdicts("D2", 80, seed=1)
+    for x, y, found in verdicts:
         if found.verdict != "x" or found.deciding is None:
             continue
         seen += 1
@@ -82,12 +85,8 @@ def test_the_judgements_that_decide():
 
 
 def test_open_verdicts_show_two_dcgs_that_respect_the_log():
-    truth = ground_truth("D1")
-    log = preference_pairs(truth, 30, seed=3)
-    held_out = preference_pairs(truth, 40, seed=4)
-    shown = 0
-    for x, y in zip(held_out.preferred, held_out.other, strict=True):
-        found = dominance(x, y, log)
+    shown, (log, verdicts) = 0, held_out_verdicts("D1", 30, seed=3)
+    for x, y, found in verdicts:
         if found.verdict != "open":
             continue
         for dcg, sign in ((found.for_x, 1), (found.for_y, -1)):
