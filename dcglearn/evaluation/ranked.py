@@ -58,6 +58,12 @@ def averaged(gains: Floats, groups: Integers) -> Floats:
     return means
 
 
+def in_order(lines: pl.DataFrame, ties: str = "docno-desc") -> pl.DataFrame:
+    """Return lines with columns ``query``, ``score``, ``document`` by query and rank; see `ranked_grades`."""
+    query = lines["query"].rank("dense").to_numpy().astype(np.int64)
+    return lines[_order(query, lines["score"].to_numpy().astype(np.float32), lines["document"], ties)]
+
+
 def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ties: str = "docno-desc") -> RankedGrades:
     """Return the grades that a run puts at each of K positions, by default as many as its longest list.
 
@@ -78,9 +84,7 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
         raise InputError(f"run {run.name} has no query of the {len(queries)} that are judged; do the names agree?")
     query = query_of_line.gather(lines).to_numpy()
     score = run.frame["score"].gather(lines).cast(pl.Float32).to_numpy()
-    order = _by_score(query, score)
-    if ties == "docno-desc":
-        order = _names_descending(order, query, score, lines, run.frame["document"])
+    order = _order(query, score, run.frame["document"].gather(lines), ties)
     query, score, lines = query[order], score[order], lines[order]
     starts = np.flatnonzero(np.diff(query, prepend=-1))
     ranks = np.arange(len(query)) - np.repeat(starts, np.diff(starts, append=len(query)))
@@ -93,14 +97,6 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
     return RankedGrades(grades, np.bincount(query, minlength=len(queries)), groups)
 
 
-def _by_score(query: Integers, score: NDArray[np.float32]) -> NDArray[np.intp]:
-    """Return the stable order by query and descending score; most files need no sorting within a query."""
-    order = np.argsort(query, kind="stable")
-    sorted_query, sorted_score = query[order], score[order]
-    rises = (sorted_score[1:] > sorted_score[:-1]) & (sorted_query[1:] == sorted_query[:-1])
-    return np.lexsort((-score, query)) if rises.any() else order
-
-
 def _groups(query: Integers, score: NDArray[np.float32], ranks: Integers, shape: tuple[int, int]) -> Integers:
     """Return a number for each run of equal scores, shape (Q, K); an empty position has a number of its own."""
     groups = np.arange(shape[0] * shape[1]).reshape(shape)
@@ -111,21 +107,18 @@ def _groups(query: Integers, score: NDArray[np.float32], ranks: Integers, shape:
     return groups
 
 
-def _names_descending(
-    order: NDArray[np.intp],
-    query: Integers,
-    score: NDArray[np.float32],
-    lines: NDArray[np.intp],
-    names: pl.Series,
-) -> NDArray[np.intp]:
-    """Sort the documents with equal scores in a query by descending name, byte by byte."""
-    same = (np.diff(query[order]) == 0) & (np.diff(score[order]) == 0)
-    if not same.any():
+def _order(query: Integers, score: NDArray[np.float32], names: pl.Series, ties: str) -> NDArray[np.intp]:
+    """Return the order of lines by query and descending score, equal scores by descending name or as they stand."""
+    order = np.argsort(query, kind="stable")
+    same_query = np.diff(query[order]) == 0
+    if (same_query & (np.diff(score[order]) > 0)).any():  # most files need no sorting within a query
+        order = np.lexsort((-score, query))
+    same = same_query & (np.diff(score[order]) == 0)
+    if ties != "docno-desc" or not same.any():
         return order
     tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
     group = np.cumsum(np.insert(~same, 0, True))[tied]
     # polars compares texts by bytes
-    ranked = names.gather(lines[order[tied]]).rank("dense").to_numpy().astype(np.int64)
-    order = order.copy()
+    ranked = names.gather(order[tied]).rank("dense").to_numpy().astype(np.int64)
     order[tied] = order[tied][np.lexsort((-ranked, group))]
     return order

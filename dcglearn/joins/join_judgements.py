@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError
@@ -237,14 +238,9 @@ def _lists(run: Run, query: NDArray[np.object_], depth: int | None, ties: str) -
     """Return the documents that a run ranks highest for each query, joined by tabs, shape (n,)."""
     import polars as pl
 
-    keys = ["query", "score", "document"] if ties == "docno-desc" else ["query", "score"]
-    ranked = (
-        run.frame.filter(pl.col("query").is_in(pl.Series(np.unique(query.astype(str))).implode()))
-        .with_columns(pl.col("score").cast(pl.Float32))  # as trec_eval compares
-        .sort(keys, descending=[key != "query" for key in keys], maintain_order=True)
-        .group_by("query", maintain_order=True)
-        .agg(pl.col("document").head(depth or pl.len()).str.join("\t"))
-    )
+    named = run.frame.filter(pl.col("query").is_in(pl.Series(np.unique(query.astype(str))).implode()))
+    documents = pl.col("document").head(depth or pl.len()).str.join("\t")
+    ranked = in_order(named, ties).group_by("query", maintain_order=True).agg(documents)
     lists: NDArray[np.object_] = (
         pl.Series(query.astype(str)).replace_strict(ranked["query"], ranked["document"]).to_numpy()
     )

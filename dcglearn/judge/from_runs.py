@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.validation import InputError
 from dcglearn.judge.candidates import TEXT_LIMITS, Candidates, Pair, distinct
@@ -107,17 +108,10 @@ def _top(
     )
     if unjudged == "drop":
         ranked = ranked.filter(pl.col("grade").is_not_null())
-    ranked = (
-        ranked.with_columns(
-            pl.col("score").cast(pl.Float32),
-            pl.col("grade").cast(pl.Int64).clip(0).fill_null(top if unjudged == "best" else 0),
-        )
-        .sort(["query", "score", "document"], descending=[False, True, True])
-        .group_by("query", maintain_order=True)
-        .head(depth)
-    )
+    counted = pl.col("grade").cast(pl.Int64).clip(0).fill_null(top if unjudged == "best" else 0)
+    first = in_order(ranked.with_columns(counted)).group_by("query", maintain_order=True).head(depth)
     lists: dict[str, list[tuple[str, int]]] = {}
-    for query, document, grade in ranked.select("query", "document", "grade").iter_rows():
+    for query, document, grade in first.select("query", "document", "grade").iter_rows():
         lists.setdefault(query, []).append((document, grade))
     return lists
 
