@@ -24,13 +24,12 @@ from dcglearn.rankers.svmlight import read_query_files
 from dcglearn.rankers.trees import BoostedRanker
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from distributed import Client
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats
     from dcglearn.rankers.growth import Task
+    from dcglearn.rankers.queries import Queries
     from dcglearn.rankers.ranker import Training
 
 SETTLED = {"machines", "num_machines", "machine_list_filename", "tree_learner", "pre_partition", "num_threads"}
@@ -56,6 +55,7 @@ class DaskBoostedRanker(BoostedRanker):
     loss, n_trees, learning_rate, num_leaves, follow, curvature, metric, patience, seed, start, **lightgbm
         As in `BoostedRanker`, but `patience` saves no time: the number of trees is chosen after all have grown.
         LightGBM finds free ports, or takes ``local_listen_port=P`` of each worker, where all are on different hosts.
+        There are no checkpoints over a cluster.
 
     Attributes
     ----------
@@ -76,47 +76,14 @@ class DaskBoostedRanker(BoostedRanker):
     >>> ranker = DaskBoostedRanker(n_trees=30).fit(data[:30], engine=2)  # doctest: +SKIP
     """
 
-    _options: ClassVar[tuple[str, ...]] = ("eval_set", "query_weight", "sample_weight", "engine")
+    _options: ClassVar[tuple[str, ...]] = ("eval_set", "query_weight", "sample_weight", "engine", "sparse")
 
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        eval_set: Any = None,
-        *,
-        sparse: bool = False,
-        **options: Any,
-    ) -> Self:
-        """Grow the trees, as `BoostedRanker.fit`; there are no checkpoints over a cluster.
-
-        Parameters
-        ----------
-        X, eval_set
-            As in `BoostedRanker.fit`; or path, pattern, folder or sequence of paths of learning-to-rank files.
-        y, qid
-            As in `BoostedRanker.fit`.
-        sparse : bool
-            Keep features that are read from files as CSR.
-        **options
-            ``query_weight`` and ``sample_weight``, as in `BoostedRanker.fit`, and ``engine=2``: a
-            ``distributed.Client``, the address of a scheduler, or the number of processes to start on this machine.
-
-        Raises
-        ------
-        InputError
-            If an input or a setting cannot be used, there are fewer queries than workers, or a worker lacks a package.
-        ClusterLost
-            If a worker or the scheduler is lost.
-        """
-        if is_path(X):
-            if y is not None or qid is not None:
-                raise InputError("X names files, which have grades and qid: leave y and qid out")
-            X = read_query_files(X, sparse=sparse, missing=True)
-        if is_path(eval_set):
-            n_features = np.shape(X)[1]
-            eval_set = read_query_files(eval_set, n_features=n_features, sparse=sparse, missing=True)
-        return super().fit(X, y, qid, eval_set, **options)
+    def _queries_of(self, X: Any, y: Any, qid: Any, options: dict[str, Any], n_features: int | None = None) -> Queries:
+        if not is_path(X):
+            return super()._queries_of(X, y, qid, options)
+        if y is not None or qid is not None:
+            raise InputError("X names files, which have grades and qid: leave y and qid out")
+        return read_query_files(X, n_features=n_features, sparse=options.get("sparse", False), missing=True)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -165,12 +132,14 @@ class DaskBoostedRanker(BoostedRanker):
 
     def _placed(self, own: Any, task: Task, mine: list[NDArray[np.bool_]]) -> dict[str, Any]:
         """Send each worker its queries; return what `DaskLGBMRanker.fit` takes."""
-        parts = [task.queries[chosen] for chosen in mine]
+        parts = [task.training.queries[chosen] for chosen in mine]
         data = {"X": [part.features for part in parts], "y": [part.grades for part in parts]}
         data["group"] = [part.sizes for part in parts]
         if task.by_document is not None:
-            data["sample_weight"] = [task.by_document[np.repeat(chosen, task.queries.sizes)] for chosen in mine]
-        if task.base is not None:
+            data["sample_weight"] = [
+                task.by_document[np.repeat(chosen, task.training.queries.sizes)] for chosen in mine
+            ]
+        if self.base_ is not None:
             data["init_score"] = [task.base_scores(part) for part in parts]
         return {name: own.placed(pieces) for name, pieces in data.items()}
 

@@ -20,65 +20,50 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCG
     from dcglearn.rankers.queries import Queries
     from dcglearn.rankers.ranker import Training
 
 
 @dataclass(frozen=True)
 class Task:
-    """A training of trees, checked: data, objective and settings.
+    """A training of trees, checked.
 
     Attributes
     ----------
     training : Training
-    metric : DCG
-        Metric of the validation set; the first tree fits its gains.
-    base : ndarray, shape (d + 1,), optional
-        Coefficients and intercept of the linear model whose scores the trees add to.
+    ranker : BoostedRanker
+        Its parameters, its metric (whose gains the first tree fits), and the linear model whose scores the trees add
+        to, if there is one.
     weight, by_document : ndarray, shapes (m,) and (n,), optional
         Weights of queries and of documents.
-    n_trees, patience, seed, follow, curvature
-        As in `BoostedRanker`.
     parameters : dict
         Those of LightGBM, except seed and objective.
-    names : list of str, optional
-        Names of the features, as LightGBM takes them.
     categorical : list of int
         Indices of the features that are split by sets of categories.
     """
 
     training: Training
-    metric: DCG
-    base: Floats | None
+    ranker: Any
     weight: Floats | None
     by_document: Floats | None
-    n_trees: int
-    patience: int | None
-    seed: int
-    follow: str
-    curvature: str
     parameters: dict[str, Any]
-    names: list[str] | None
     categorical: list[int]
-
-    @property
-    def queries(self) -> Queries:
-        """The training set."""
-        return self.training.queries
 
     @property
     def columns(self) -> dict[str, Any]:
         """Names and categorical features, as LightGBM's data sets take them."""
-        return {"feature_name": self.names or "auto", "categorical_feature": self.categorical}
+        names = "auto" if self.ranker.columns_ is None else self.ranker.columns_.for_lightgbm()
+        return {"feature_name": names, "categorical_feature": self.categorical}
 
     def base_scores(self, queries: Queries) -> Floats:
         """Return the scores that the trees add to, shape (n,)."""
-        return np.zeros(queries.shape[0]) if self.base is None else base_scores(queries.features, self.base)
+        base = self.ranker.base_
+        return np.zeros(queries.shape[0]) if base is None else base_scores(queries.features, base)
 
     def is_stalled(self, history: list[float]) -> bool:
         """Return whether the last `patience` trees have not brought a better value."""
-        return bool(self.patience and history and len(history) - 1 - int(np.argmax(history)) >= self.patience)
+        patience = self.ranker.patience
+        return bool(patience and history and len(history) - 1 - int(np.argmax(history)) >= patience)
 
     def values_of_prefixes(self, booster: Any) -> list[float]:
         """Return the value of 1, 2, ... trees on the validation set, until `patience` is exhausted."""
@@ -99,7 +84,7 @@ class Task:
         """Add the next tree to the scores of the validation set, and the value to the history."""
         self.add_tree(booster, len(history), scores)
         if self.training.valid is not None:
-            history.append(float(self.training.valid.evaluate(scores, self.metric).mean()))
+            history.append(float(self.training.valid.evaluate(scores, self.ranker.metric_).mean()))
 
 
 class Slopes:
@@ -115,8 +100,8 @@ class Slopes:
     """
 
     def __init__(self, task: Task, n_grown: int = 0) -> None:
-        self.objective, self.regression = task.training.loss, Regression(task.metric)
-        self.n_trees, self.follow, self.curvature = task.n_trees, task.follow, task.curvature
+        self.objective, self.regression = task.training.loss, Regression(task.ranker.metric_)
+        self.n_trees, self.follow, self.curvature = task.ranker.n_trees, task.ranker.follow, task.ranker.curvature
         self.n_grown = n_grown
 
     def __call__(
@@ -142,9 +127,9 @@ class Growth:
         self.task, self.every = task, every
         self.history: list[float] = []
         self.booster: Any = None
-        self.base = task.base_scores(task.queries)
+        self.base = task.base_scores(task.training.queries)
         self.valid_scores = np.zeros(0) if task.training.valid is None else task.base_scores(task.training.valid)
-        features, grades = task.queries.features, task.queries.grades
+        features, grades = task.training.queries.features, task.training.queries.grades
         self.data = lightgbm_itself().Dataset(
             features, grades, params=task.parameters, free_raw_data=False, **task.columns
         )
@@ -156,7 +141,7 @@ class Growth:
 
     def grow(self, save: Callable[[dict[str, Any]], None] | None) -> None:
         """Grow all trees, or until the patience is exhausted; call `save` with the state after each segment."""
-        n_trees = self.task.n_trees
+        n_trees = self.task.ranker.n_trees
         with bar(n_trees, "trees", initial=self.n_grown) as shown:
             while self.n_grown < n_trees and not self.task.is_stalled(self.history):
                 before = self.n_grown
@@ -179,7 +164,7 @@ class Growth:
         slopes, n_threads = Slopes(task, first), threads_of(task.parameters)
 
         def objective(grown_scores: Floats, _: Any) -> tuple[Floats, Floats]:
-            queries = task.queries
+            queries = task.training.queries
             slope, curve = slopes(grown_scores + self.base, queries.grades, queries.offsets, task.weight)
             return (slope, curve) if task.by_document is None else (slope * task.by_document, curve * task.by_document)
 
@@ -191,7 +176,7 @@ class Growth:
             if task.is_stalled(self.history):
                 raise lightgbm.callback.EarlyStopException(env.iteration, [])
 
-        parameters = {**task.parameters, "seed": task.seed + first // self.every, "objective": objective}
+        parameters = {**task.parameters, "seed": task.ranker.seed + first // self.every, "objective": objective}
         parameters["num_threads"] = n_threads
         with at_most(n_threads):
             self.booster = lightgbm.train(

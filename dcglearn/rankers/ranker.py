@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.checkpoints import read_state, write_state
+from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import Objective
 from dcglearn.metric.dcg import DCG
@@ -96,26 +97,35 @@ class Ranker(BaseEstimator):
             Trees take ``query_weight``, shape (m,), the weight of each query's value in the mean that is maximised, and
             ``sample_weight``, shape (n,), the weight of each document's slope and curvature, as in LightGBM; the two
             differ where documents of one query have different weights, such as unsure grades.
+            `DaskBoostedRanker` takes ``engine``, a ``distributed.Client``, the address of a scheduler, or the number of
+            processes to start on this machine (2 by default). Its X and `eval_set` may be a path, pattern, folder or
+            sequence of paths of learning-to-rank files, whose features ``sparse=True`` keeps as CSR.
 
         Raises
         ------
         InputError
             If a parameter or an input cannot be used, nothing can be learned from the data, or the checkpoint is
             damaged or of another training.
+        ClusterLost
+            If a worker or the scheduler is lost.
         """
         for name in [*options, *([] if eval_set is None else ["eval_set"])]:
             if name not in self._options:
                 raise TypeError(f"{type(self).__name__}.fit takes no {name}")
-        queries = as_queries(X, y, qid, missing=self.takes_missing)
+        queries = self._queries_of(X, y, qid, options)
         self._check_parameters()
         self.metric_ = self._own_metric(queries)
         loss = self._objective(queries)
         check_training(queries, self._taught_dcg(loss))
         self.n_features_in_ = queries.shape[1]
         self._set_columns(queries.columns)
-        valid = None if eval_set is None else self._validation_set(eval_set)
+        valid = None if eval_set is None else self._validation_set(eval_set, options)
         self._fit(Training(queries, valid, loss, options))
         return self
+
+    def _queries_of(self, X: Any, y: Any, qid: Any, options: dict[str, Any], n_features: int | None = None) -> Queries:
+        """Return X, y and qid as checked `Queries`; `options` and `n_features` are for files."""
+        return as_queries(X, y, qid, missing=self.takes_missing)
 
     def _check_parameters(self) -> None:
         """Raise InputError unless the parameters can be used."""
@@ -279,12 +289,12 @@ class Ranker(BaseEstimator):
                 return metric
         return DCG.standard(queries.n_grades or 1, 10)
 
-    def _validation_set(self, eval_set: Any) -> Queries:
+    def _validation_set(self, eval_set: Any, options: dict[str, Any]) -> Queries:
         """Return `Queries` or (X, y, qid) as `Queries` with the features of the training set."""
-        if not isinstance(eval_set, Queries) and not (isinstance(eval_set, tuple) and len(eval_set) == 3):
+        parts = eval_set if isinstance(eval_set, tuple) else (eval_set, None, None)
+        if len(parts) != 3 or (not isinstance(parts[0], Queries) and parts[1] is None and not is_path(parts[0])):
             raise InputError("eval_set must be Queries or (X, y, qid)")
-        parts = (eval_set, None, None) if isinstance(eval_set, Queries) else eval_set
-        valid = as_queries(*parts, missing=self.takes_missing)
+        valid = self._queries_of(*parts, options, self.n_features_in_)
         if valid.shape[1] != self.n_features_in_:
             raise InputError(f"eval_set has {valid.shape[1]} features, the training set {self.n_features_in_}")
         check_scale(valid, self.metric_, "eval_set")

@@ -116,17 +116,10 @@ def nonlinear_queries(
         Number of queries, and of documents per query.
     n_features : int
         Number of features, 7 or more.
-    n_grades : int
-        L.
     noise : float
         Standard deviation of the judges' noise; that of the utility is about 1.5.
-    seed : int, Generator or None
-        Same seed, same bytes.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range.
+    n_grades, seed
+        As in `letor_queries`.
 
     See Also
     --------

@@ -222,27 +222,13 @@ class BoostedRanker(Ranker):
         if self.start is not None and (categorical or has_missing(queries.features)):
             raise InputError("start: a linear model takes neither missing values nor categories; leave start out")
         self.base_ = None if self.start is None else start_of(self.start, queries, self.metric_)
-        shape = {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
-        return Task(
-            training,
-            self.metric_,
-            self.base_,
-            by_query,
-            by_document,
-            n_trees=self.n_trees,
-            patience=self.patience,
-            seed=self.seed,
-            follow=self.follow,
-            curvature=self.curvature,
-            parameters=self._parameters(shape),
-            names=None if self.columns_ is None else self.columns_.for_lightgbm(),
-            categorical=categorical,
-        )
+        return Task(training, self, by_query, by_document, self._parameters(), categorical)
 
-    def _parameters(self, shape: dict[str, Any]) -> dict[str, Any]:
+    def _parameters(self) -> dict[str, Any]:
         """Return the parameters of LightGBM; with them the trees do not depend on the number of threads."""
         own = {name: value for name, value in self._lightgbm.items() if main_name(name) != "categorical_feature"}
         histograms = {} if "force_row_wise" in main_names(own) else {"force_col_wise": True}
+        shape = {"learning_rate": self.learning_rate, "num_leaves": self.num_leaves}
         return {**DEFAULTS, **histograms, **shape, **main_names(own), **FIXED}
 
     def _categorical(self, queries: Queries) -> list[int]:

@@ -162,8 +162,9 @@ def test_bad_input_is_refused_by_name(client, tmp_path, monkeypatch):
     refused("1 query for 2 workers", X=TRAIN[:1], engine=client)
     refused("machines: DaskBoostedRanker settles", small(machines="a:1"), X=TRAIN, engine=client)
     refused("n_jobs: DaskBoostedRanker settles", small(n_jobs=2), X=TRAIN, engine=client)
-    refused("no checkpoints", X=TRAIN, checkpoint=tmp_path / "trees.json", engine=client)
-    refused("no checkpoints", X=TRAIN, resume=True, engine=client)
+    for name, value in (("checkpoint", tmp_path / "trees.json"), ("resume", True)):
+        with pytest.raises(TypeError, match=f"takes no {name}"):
+            small().fit(TRAIN, engine=client, **{name: value})
     refused("same grade", X=Queries([[0.1], [0.2]], [1, 1], [1, 2]), engine=client)
     a, b = write(tmp_path / "a.svm", TRAIN[:3]), write(tmp_path / "b.svm", TRAIN[2:5])
     refused(r"query 2 is in .*a.svm and in .*b.svm", X=[a, b], engine=client)
