@@ -111,7 +111,7 @@ class Study:
         self.candidates, self.rules = candidates, rules or Rules()
         self.log = VerdictLog(log)
         self._lock = threading.RLock()
-        self._chooser = Chooser(candidates.lists, candidates.n_grades, active=self.rules.active, seed=self.rules.seed)
+        self._chooser = Chooser(candidates.lists, active=self.rules.active, seed=self.rules.seed)
         self._leases: dict[tuple[str, str], dict[str, Lease]] = defaultdict(dict)
         self._keys: dict[str, str] = {}  # the pair that each verdict is about
         try:

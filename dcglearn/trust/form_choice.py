@@ -21,7 +21,7 @@ from dcglearn.learning.fits import FORMS, LIKELIHOOD, LOSSES, DirectDescription,
 from dcglearn.learning.starts import WarmStart
 from dcglearn.parts.open_log import opened_log
 from dcglearn.trust.form_test import p_value
-from dcglearn.trust.resampling import divided, mean_and_error, unit_of
+from dcglearn.trust.resampling import FOLDS, divided, mean_and_error, unit_of
 
 if TYPE_CHECKING:
     import os
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from dcglearn.readers.preferences import Preferences
 
 
-N_FOLDS, N_HALVINGS = 5, 3
-"""Number of folds of judgements; how often lists are halved instead, where each is in many judgements."""
+HALVINGS = 3
+"""How often lists are halved, where each is in many judgements."""
 
 FALSE_POSITIVE_RATE = 0.05
 """False-positive rate of the test of the gain."""
@@ -133,7 +133,7 @@ def cross_validated_forms(description: DirectDescription, log: Preferences, seed
             see="too-few",
         )
     sums, times = np.zeros((2, len(FORMS), len(log))), np.zeros(len(log))
-    rng, n_folds, repeats = np.random.default_rng(seed), *((2, N_HALVINGS) if unit == "list" else (N_FOLDS, 1))
+    rng, n_folds, repeats = np.random.default_rng(seed), *((2, HALVINGS) if unit == "list" else (FOLDS, 1))
     folds = [fold for _ in range(repeats) for fold in divided((first, second), n_folds, rng, across=False)]
     for train, test in counted(folds, len(folds), "forms"):
         held_out = log[test]

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.progress import counted
+from dcglearn.foundation.progress import counted, stage
 from dcglearn.learning.fit_direct import fit_direct
-from dcglearn.learning.fits import FORMS, DirectDescription, DirectFit
-from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values, quiet_stage, sampled
+from dcglearn.learning.fits import DirectDescription, DirectFit
+from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
 from dcglearn.trust.product_form import free_utility
-from dcglearn.trust.resampling import mean_and_error, unit_of
+from dcglearn.trust.resampling import decided_pairs, folds_of, mean_and_error, sampled, unit_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -208,7 +208,7 @@ def lack_of_fit(
     given = decided_pairs(log)
     unit = unit_of(given) if by is None else by
     description = DirectDescription.of(learner)
-    with quiet_stage("lack of fit"):
+    with stage("lack of fit"):
         held_out, whole = _held_out(given, unit, description, seed)
         ceiling, no_ceiling = ceiling_of(given[held_out.rows], seed)
         parts = _parts(held_out, given[held_out.rows], unit, ceiling)
@@ -261,7 +261,7 @@ def _fits(
 ) -> dict[str, DirectFit]:
     """Return the fits of all forms, each from that of the same form in `start`, or from the DCG's."""
     fits: dict[str, DirectFit] = {}
-    for form in FORMS:
+    for form in ("dcg", *FORM_NAMES):
         near = start[form] if start is not None else fits.get("dcg")
         fits[form] = fit_direct(log, replace(description, form=form), near)
     return fits

@@ -141,13 +141,20 @@ def suggest_pairs(
     n_grades = max(top, n_grades or 0, 2 if judged is None else judged.n_grades)
     pairs = _open(pairs, judged)
     metric = _present_metric(judged, learner, n_grades, pairs.shape[2])
+    asked = None if judged is None else np.stack([judged.preferred, judged.other], axis=1)
     with one_blas_thread():
-        chosen, value = _greedy(*_directions(pairs, judged, metric), min(n, len(pairs)))
+        chosen, value = _greedy(*_directions(pairs, asked, metric), min(n, len(pairs)))
     if len(pairs) < n:
         left = number_of(len(pairs), "pairs")
         warnings.warn(f"only {left} left to ask, of the {n} wanted", UserWarning, stacklevel=2)
-    asked = pairs[chosen]
-    return Questions(asked, metric.score(asked[:, 0]) - metric.score(asked[:, 1]), value)
+    best = pairs[chosen]
+    return Questions(best, metric.score(best[:, 0]) - metric.score(best[:, 1]), value)
+
+
+def values_of(pairs: Grades, asked: Grades | None, metric: DCG | ListUtility) -> Floats:
+    """Return how telling each pair, shape (m, 2, K), is after the pairs asked so far, shape (n, 2, K); shape (m,)."""
+    rows, information, weights = _directions(pairs, asked, metric)
+    return _values(_variances(rows, np.linalg.inv(information)), np.abs(rows @ weights.astype(np.float32)))
 
 
 def generated_lists(log: Preferences, n: int, *, seed: int = 0) -> Grades:
@@ -229,23 +236,23 @@ def _present_metric(
 
 
 def _directions(
-    pairs: Grades, log: Preferences | None, metric: DCG | ListUtility
+    pairs: Grades, asked: Grades | None, metric: DCG | ListUtility
 ) -> tuple[NDArray[np.float32], Floats, Floats]:
-    """Return the rows d of all pairs, shape (m, p), the information H of the log, (p, p), and the parameters, (p,).
+    """Return the rows d of all pairs, shape (m, p), the information H of those asked, (p, p), and parameters, (p,).
 
     Rows are float32, which changes a value by about 1e-6 of its size.
     """
-    judged = None if log is None or not len(log) else log
+    asked = np.zeros((0, *pairs.shape[1:]), np.int8) if asked is None else asked
     if isinstance(metric, DCG):
         information = PRIOR * np.eye(metric.depth * metric.n_grades)
-        if judged is not None:
-            information += gram_matrix(judged.preferred, judged.other, (metric.depth, metric.n_grades))
+        if len(asked):
+            sides = np.ascontiguousarray(asked.transpose(1, 0, 2))
+            information += gram_matrix(sides[0], sides[1], (metric.depth, metric.n_grades))
         return _differences(pairs, metric.n_grades), information, metric.utility.weights.ravel()
     rows = (value_slopes(metric, pairs[:, 0]) - value_slopes(metric, pairs[:, 1])).astype(np.float32)
     information = PRIOR * np.eye(rows.shape[1])
-    sides = [] if judged is None else [judged.preferred, judged.other]
-    for start in range(0, 0 if judged is None else len(judged), BLOCK):
-        first, second = (value_slopes(metric, side[start : start + BLOCK]) for side in sides)
+    for start in range(0, len(asked), BLOCK):
+        first, second = (value_slopes(metric, asked[start : start + BLOCK, side]) for side in (0, 1))
         information += (first - second).T @ (first - second)
     weights = np.zeros(rows.shape[1])
     weights[: metric.depth * metric.n_grades] = np.outer(metric.discounts, metric.gains).ravel()
@@ -256,12 +263,11 @@ def _greedy(rows: NDArray[np.float32], information: Floats, weights: Floats, n: 
     """Return the indices of n chosen pairs and their values."""
     inverse = np.linalg.inv(information)
     difference = np.abs(rows @ weights.astype(np.float32))
-    near = difference + NEAR * max(float(np.sqrt(np.mean(difference**2))), 1e-12)
-    variance = np.einsum("ij,ij->i", rows @ inverse.astype(np.float32), rows)
+    variance = _variances(rows, inverse)
     chosen: list[int] = []
     values = []
     for _ in range(n):
-        value = np.sqrt(np.maximum(variance, 0.0)) / near
+        value = _values(variance, difference)
         value[chosen] = -1.0
         best = int(np.argmax(value))
         chosen.append(best)
@@ -270,6 +276,19 @@ def _greedy(rows: NDArray[np.float32], information: Floats, weights: Floats, n: 
         inverse -= np.outer(step, step)
         variance -= (rows @ step.astype(np.float32)) ** 2
     return chosen, np.array(values)
+
+
+def _variances(rows: NDArray[np.float32], inverse: Floats) -> Floats:
+    """Return ``d' H^-1 d`` of each row."""
+    variances: Floats = np.einsum("ij,ij->i", rows @ inverse.astype(np.float32), rows)
+    return variances
+
+
+def _values(variance: Floats, difference: Floats) -> Floats:
+    """Return the uncertainty of differences over their size."""
+    near = difference + NEAR * max(float(np.sqrt(np.mean(difference**2))), 1e-12)
+    values: Floats = np.sqrt(np.maximum(variance, 0.0)) / near
+    return values
 
 
 def _differences(pairs: Grades, n_grades: int) -> NDArray[np.float32]:

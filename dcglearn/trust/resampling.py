@@ -1,4 +1,4 @@
-"""Standard errors and bootstrap weights for logs: by pair, rater, query, or list."""
+"""Units of a log (pairs, raters, queries or lists): folds, bootstrap weights, and standard errors of means."""
 
 from __future__ import annotations
 
@@ -7,14 +7,34 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.preferences import as_preferences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Floats, Seed
     from dcglearn.readers.preferences import Preferences
+
+
+FOLDS, LIST_FOLDS = 5, 4
+"""Number of folds of raters, queries or pairs; and of lists, of which two at a time are held out."""
+
+FEWEST_PAIRS = 30
+"""With fewer held-out preferences nothing is said."""
+
+SAMPLE = 4_000
+"""Utilities are learned from a random sample of this many judgements, drawn by weight, where there are more."""
+
+
+def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
+    """Return the preferences between two different lists; raise InputError if there are none."""
+    pairs = as_preferences(log)
+    pairs = pairs[pairs.differing].decided
+    if not len(pairs):
+        raise InputError("the log holds no preference between two different lists")
+    return pairs
 
 
 def unit_of(log: Preferences, *, fewest: int = 2, without: str = "", per_list: float = 1) -> str:
@@ -49,6 +69,31 @@ def divided(
             if len(test) and len(train):
                 folds.append((train, test))
     return folds
+
+
+def folds_of(log: Preferences, unit: str, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return the rows to train on and to hold out, for folds in which each pair is held out once; see `divided`.
+
+    Raise InputError if the log lacks the column of the unit, or too few pairs can be held out.
+    """
+    n_folds = LIST_FOLDS if unit == "list" else FOLDS
+    folds = divided(log.clusters(unit), n_folds, np.random.default_rng(seed))
+    n_held_out = sum(len(test) for _, test in folds)
+    if n_held_out < FEWEST_PAIRS:
+        raise InputError(
+            f"{n_held_out} pairs can be held out by {unit}, fewer than {FEWEST_PAIRS}: too few to compare "
+            "anything; get more judgements",
+            see="too-few",
+        )
+    return folds
+
+
+def sampled(log: Preferences, rng: np.random.Generator) -> Preferences:
+    """Return a log of at most `SAMPLE` judgements, drawn by weight."""
+    if len(log) <= SAMPLE:
+        return log
+    chance = None if log.weight is None else log.weight / log.weight.sum()
+    return log.reweighted(np.bincount(rng.choice(len(log), SAMPLE, p=chance), minlength=len(log)))
 
 
 def resampled_weights(log: Preferences, by: str, n_resamples: int, seed: Seed) -> Iterator[Floats]:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
-from dcglearn.foundation.progress import counted
+from dcglearn.foundation.progress import counted, stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.fit_direct import fit_direct
 from dcglearn.learning.fits import DirectDescription
-from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values, quiet_stage, sampled
+from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.resampling import mean_and_error, unit_of
+from dcglearn.trust.resampling import decided_pairs, folds_of, mean_and_error, sampled, unit_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -166,7 +166,7 @@ def segment_test(
             see="too-few",
         )
     unit = unit_of(given, without=by, per_list=1 if by == "segment" else 2)  # the segments are not held out whole
-    with quiet_stage("segments"):
+    with stage("segments"):
         rows, values = _held_out(given, number, large, unit, seed)
     held_out, of = given[rows], number[rows]
     weight = np.ones(len(rows)) if held_out.weight is None else held_out.weight

@@ -106,7 +106,7 @@ def offered(candidates, seed, n=160):
 
 def learned_at_random(candidates, seed, n=60):
     """Return what the same judge teaches with pairs at random, in the same session without a browser."""
-    chooser = Chooser(candidates.lists, 4, active=False, seed=seed)
+    chooser = Chooser(candidates.lists, active=False, seed=seed)
     asked = []
     for _ in range(n):
         allowed = np.setdiff1d(offered(candidates, seed), asked)
@@ -116,7 +116,7 @@ def learned_at_random(candidates, seed, n=60):
 
 def learned_actively(candidates, seed, n=60):
     """Return what the judge teaches with the page's own choice, without a browser."""
-    chooser = Chooser(candidates.lists, 4, seed=seed)
+    chooser = Chooser(candidates.lists, seed=seed)
     asked, learner, dcg = [], None, DCG.standard(4, 5).normalised()
     for i in range(n):
         allowed = np.setdiff1d(offered(candidates, seed), asked)

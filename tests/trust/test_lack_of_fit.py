@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.held_out_values import decided_pairs, folds_of, held_out_values
+from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.plots import fit_figure, segments_figure
@@ -16,7 +16,7 @@ from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate import preference_pairs
 from dcglearn.trust import lack_of_fit as module
 from dcglearn.trust.lack_of_fit import LackOfFit, Part, lack_of_fit, meaning
-from dcglearn.trust.resampling import mean_and_error, resampled_weights, unit_of
+from dcglearn.trust.resampling import decided_pairs, folds_of, mean_and_error, resampled_weights, unit_of
 from dcglearn.trust.segment_test import segment_test
 from tests.makers import random_log
 
@@ -132,7 +132,15 @@ def test_the_parts_are_drawn_with_their_intervals_and_the_ceiling(of_enough):
 def test_meanings():
     assert meaning(ListUtility([0, 1], [1, 1], best=0.25)).startswith("the best result alone counts for 25%")
     assert "counts 50% less" in meaning(ListUtility([0, 1], [1, 1], stops=[0, 0.5]))
-    assert "a sentence" in json.dumps(LackOfFit((), ("a sentence",), None, None, None, 0, "pair").to_dict())
+
+
+def test_a_table_is_plain_values(of_enough):
+    values = json.loads(json.dumps(of_enough.to_dict(), allow_nan=False))
+    assert [part["name"] for part in values["parts"]] == [part.name for part in of_enough.parts]
+    assert [part["shown"] for part in values["parts"]] == [part.shown for part in of_enough.parts]
+    assert values["ceiling"]["share"] == of_enough.ceiling.share and values["sentences"] == [*of_enough.sentences]
+    assert (values["form"], values["n_pairs"]) == ("saturation", of_enough.n_pairs)
+    assert values["utility"] == of_enough.utility.to_dict()
 
 
 @pytest.mark.parametrize("unit", ["pair", "list", "rater"])
