@@ -252,10 +252,8 @@ def web_origin(url: str) -> str | None:
     return origin if plain and parts.scheme in ("http", "https") else None
 
 
-def seen_items(items: Sequence[Mapping[str, str]] | None, *, images: bool) -> list[Item] | None:
+def seen_items(items: Sequence[Mapping[str, str]], *, images: bool) -> list[Item]:
     """Return what a page may show of a list's items: addresses only if they are http(s), pictures only if allowed."""
-    if items is None:
-        return None
     names = ("title", "snippet", "url", *(("image",) if images else ()))
     safe = [{name: item[name] for name in names if name in item} for item in items]
     for item in safe:

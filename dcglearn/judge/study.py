@@ -7,7 +7,7 @@ import math
 import re
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.judge.candidates import pair_key, seen_items
-from dcglearn.judge.choice import Chooser, fewest
+from dcglearn.judge.choice import Chooser
 from dcglearn.judge.learned import Learned
 from dcglearn.judge.verdict_log import NotSaved, VerdictLog
 from dcglearn.readers.preferences import Preferences
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from dcglearn.foundation.arrays import Grades
     from dcglearn.judge.candidates import Candidates, Pair
     from dcglearn.judge.verdict_log import Verdict
 
@@ -197,12 +196,11 @@ class Study:
         """Return what a rater may know: own verdicts, how sure the curves are, and how many more are needed."""
         with self._lock:
             fit = self.learned.latest
-            own = [verdict for verdict in self._standing if verdict["rater"] == rater]
-            left = len(self._allowed(rater, set(), time.monotonic()))
+            skips = [verdict["winner"] == "open" for verdict in self._standing if verdict["rater"] == rater]
             return {
-                "judged": sum(verdict["winner"] != "open" for verdict in own),
-                "skipped": sum(verdict["winner"] == "open" for verdict in own),
-                "left": left,
+                "judged": len(skips) - sum(skips),
+                "skipped": sum(skips),
+                "left": len(self._allowed(rater, set(), time.monotonic())),
                 "pairs": len(self.candidates),
                 "widest": fit.widest,
                 "more": fit.more(self.rules.width, sum(v["winner"] != "open" for v in self._standing)),
@@ -212,8 +210,7 @@ class Study:
 
     def nothing_left(self, rater: str) -> str:
         """Return why there is no pair to ask, and what to do next."""
-        out = self._leased(time.monotonic(), None)
-        if any(out.values()) and self._allowed(rater, set(), math.inf).size:
+        if self._leased(time.monotonic(), None) and self._allowed(rater, set(), math.inf).size:
             return "The last pairs are out with other raters. Wait a moment: they come back if nobody judges them."
         return (
             f"Every pair is judged. Thank you! Next: dcglearn learn {self.log.path.name} -o dcg.json - or start the "
@@ -273,14 +270,15 @@ class Study:
                 self._raters_of[key].add(verdict["rater"] or "")
         self.learned.update(self.preferences())
 
-    def _leased(self, now: float, rater: str | None) -> dict[str, int]:
-        """Return how many pages of others hold each pair."""
-        held: dict[str, int] = defaultdict(int)
-        for (other, _), leases in self._leases.items():
-            for key, lease in leases.items():
-                if other != rater and lease.until > now and other not in self._raters_of[key]:
-                    held[key] += 1
-        return held
+    def _held(self, now: float) -> list[tuple[str, str]]:
+        """Return the rater and the pair of each lease that has not ended."""
+        return [
+            (r, key) for (r, _), leases in self._leases.items() for key, lease in leases.items() if lease.until > now
+        ]
+
+    def _leased(self, now: float, rater: str | None) -> Counter[str]:
+        """Return how many pages of others, who have not judged it, hold each pair."""
+        return Counter(key for other, key in self._held(now) if other not in (rater, *self._raters_of[key]))
 
     def _allowed(self, rater: str, held: set[str], now: float) -> Any:
         """Return the numbers of the pairs that may be asked of a rater who holds some already."""
@@ -294,39 +292,34 @@ class Study:
 
     def _choose(self, rater: str, held: set[str], now: float) -> int | None:
         """Return the number of the pair to ask next; pairs that others began are completed first."""
-        pages = [leases for (other, _), leases in self._leases.items() if other == rater]
-        held = held | {key for leases in pages for key, lease in leases.items() if lease.until > now}
-        allowed = self._allowed(rater, held, now)
+        leased = self._held(now)
+        allowed = self._allowed(rater, held | {key for other, key in leased if other == rater}, now)
         if not len(allowed):
             return None
         pairs = self.candidates.pairs
         begun = [number for number in allowed if self._raters_of[pairs[number].key]]
         chosen = np.array(begun, dtype=np.intp) if begun else allowed
-        leased = [key for leases in self._leases.values() for key, lease in leases.items() if lease.until > now]
+        out = [self.candidates.index[key] for _, key in leased]
         if self.rules.balanced:
-            counts: dict[str, int] = defaultdict(int)
-            for verdict in self._standing:
-                counts[verdict["query"] or ""] += 1
-            for key in leased:
-                counts[pairs[self.candidates.index[key]].query] += 1
-            chosen = np.array(fewest(chosen.tolist(), [counts[pairs[i].query] for i in chosen]), dtype=np.intp)
-        out = self.candidates.lists[[self.candidates.index[key] for key in leased]]
-        return self._chooser.choose(chosen, self.learned.latest.dcg, np.concatenate([self._asked(), out]))
-
-    def _asked(self) -> Grades:
-        counted = [(v["a"], v["b"]) for v in self._standing if v["winner"] != "open"]
-        return np.array(counted, np.int8).reshape(-1, 2, self.candidates.depth)
+            counts = Counter([verdict["query"] or "" for verdict in self._standing] + [pairs[i].query for i in out])
+            times = np.array([counts[pairs[i].query] for i in chosen])
+            chosen = chosen[times == times.min()]
+        asked = [(v["a"], v["b"]) for v in self._standing if v["winner"] != "open"] + [
+            (pairs[i].a, pairs[i].b) for i in out
+        ]
+        lists = np.array(asked, np.int8).reshape(-1, 2, self.candidates.depth)
+        return self._chooser.choose(chosen, self.learned.latest.dcg, lists)
 
     def _shown(self, key: str, left_is_a: bool) -> dict[str, Any]:
         """Return a pair as a page shows it: no scores, no systems, and grades only where there is nothing else."""
         pair = self.candidates.pairs[self.candidates.index[key]]
-        a, b = _side(pair.a, pair.items_a, self.rules), _side(pair.b, pair.items_b, self.rules)
-        left, right = (a, b) if left_is_a else (b, a)
-        shown_left = "a" if left_is_a else "b"
-        return {
-            "pair": key, "query": pair.text or pair.query, "intent": pair.intent,
-            "left": left, "right": right, "shown_left": shown_left,
-        }  # fmt: skip
+        sides = [
+            {"grades": list(grades)} if items is None else {"items": seen_items(items, images=self.rules.images)}
+            for grades, items in ((pair.a, pair.items_a), (pair.b, pair.items_b))
+        ]
+        left, right = sides if left_is_a else sides[::-1]
+        shown = {"pair": key, "query": pair.text or pair.query, "intent": pair.intent}
+        return {**shown, "left": left, "right": right, "shown_left": "a" if left_is_a else "b"}
 
     def _settle(self, rater: str, tab: str, answer: Mapping[str, Any]) -> None:
         """Give a judged pair back; lease a pair whose verdict was undone again."""
@@ -403,14 +396,8 @@ def _key(verdict: Verdict) -> str:
 
 
 def _columns(pair: Pair) -> dict[str, Any]:
-    items = {name: None if value is None else list(value) for name in ("items_a", "items_b")
-             for value in [getattr(pair, name)]}  # fmt: skip
-    return {"query": pair.query or None, "a": list(pair.a), "b": list(pair.b), **items}
-
-
-def _side(grades: Sequence[int], items: Any, rules: Rules) -> dict[str, Any]:
-    seen = seen_items(items, images=rules.images)
-    return {"grades": list(grades)} if seen is None else {"items": seen}
+    sides = {name: getattr(pair, name) for name in ("a", "b", "items_a", "items_b")}
+    return {"query": pair.query or None, **{name: None if side is None else list(side) for name, side in sides.items()}}
 
 
 def _seconds(seconds: Any) -> float | None:
