@@ -6,15 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
-
 from dcglearn.evaluation.judgement_files import table_of_tool
-from dcglearn.evaluation.table_files import line_table, nested_json, nested_table
+from dcglearn.evaluation.nested_tables import nested_json, nested_table
 from dcglearn.evaluation.trec import Judgements, Run, trec_judgements, trec_runs, without_duplicates
 from dcglearn.foundation.plain_text import escaped, one_line
-from dcglearn.foundation.sources import content, kind_of, parquet_rows, suffix_of
-from dcglearn.foundation.validation import MAX_GRADES, InputError, listed
-from dcglearn.readers.line_formats import shown
+from dcglearn.foundation.sources import content, kind_of, suffix_of
+from dcglearn.foundation.validation import MAX_GRADES, InputError, is_frame
+from dcglearn.readers.frames import polars_frame
+from dcglearn.readers.line_formats import FrameRows, errors_in, shown
+from dcglearn.readers.read_table import frame_of, opener_of_bytes
+from dcglearn.readers.roles import Role, by_role, first_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,14 +30,17 @@ RunsLike: TypeAlias = Any
 JudgementsLike: TypeAlias = Any
 """`Judgements`, a path, a data frame, or a dictionary ``{query: {document: grade}}``."""
 
-ALIASES = {
-    "query": ("query", "query_id", "qid", "q_id", "topic"),
-    "document": ("document", "doc_id", "docid", "docno", "doc"),
-    "grade": ("grade", "relevance", "rel", "label", "rating"),
-    "score": ("score", "sim", "pred", "prediction"),
-    "run": ("run", "run_id", "tag", "system"),
+KEYS = {
+    "query": Role("name", ("query", "query_id", "qid", "q_id", "topic"), required=True),
+    "document": Role("name", ("document", "doc_id", "docid", "docno", "doc"), required=True),
 }
-"""Names that a table's columns may have, in lower case."""
+JUDGEMENT = {**KEYS, "grade": Role("score", ("grade", "relevance", "rel", "label", "rating"), required=True)}
+RUN = {
+    **KEYS,
+    "score": Role("score", ("score", "sim", "pred", "prediction"), required=True),
+    "run": Role("name", ("run", "run_id", "tag", "system")),
+}
+"""The columns of judgements and of runs; of several with one role, the first of these names counts."""
 
 LEAST_GRADE = -(2**31)
 """Smallest grade of a table; grades below 0 count as 0."""
@@ -94,7 +98,7 @@ def _read_judgements(judgements: JudgementsLike, duplicates: Duplicates) -> Judg
             return trec_judgements(judgements, duplicates=duplicates)
         name, data = content(judgements)
         of_tool = table_of_tool(name, data)
-        frame = _file_table(name, data, "grade") if of_tool is None else of_tool
+        frame = _file_table(name, data, JUDGEMENT) if of_tool is None else of_tool
         return _judgements(frame, name, duplicates)
     return _judgements(_polars(judgements, "judgements"), "judgements", duplicates)
 
@@ -150,7 +154,7 @@ def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
         if not _is_table(source):
             return trec_runs(source, duplicates=duplicates)
         path, data = content(source, "one document of a run a line")
-        return _table_runs(_file_table(path, data, "score"), Path(path).name, duplicates)
+        return _table_runs(_file_table(path, data, RUN), Path(path).name, duplicates)
     return _table_runs(_polars(source, name), name, duplicates)
 
 
@@ -162,32 +166,28 @@ def _is_table(path: Any) -> bool:
     return suffix_of(path) in (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
 
 
-def _file_table(name: str, data: bytes, number: str) -> pl.DataFrame:
+def _file_table(name: str, data: bytes, roles: Mapping[str, Role]) -> pl.DataFrame:
     """Return the table in the bytes of a file."""
-    kind = kind_of(name, data)
-    if kind == "parquet":
-        return parquet_rows(name, data)
-    nested = nested_json(name, data, number) if kind == "json" else None
-    return line_table(name, data, kind, ALIASES, number) if nested is None else nested
+    nested = nested_json(name, data, list(roles)[2]) if kind_of(name, data) == "json" else None
+    if nested is not None:
+        return nested
+    with errors_in(name):
+        open_with = opener_of_bytes(name, data)
+        source = open_with(first_names(open_with({}).names, roles))
+    return source.frame if isinstance(source, FrameRows) else frame_of(name, source)
 
 
 def _polars(table: Any, name: str) -> pl.DataFrame:
-    import polars as pl
-
-    if isinstance(table, pl.DataFrame):
-        return table
-    if not (hasattr(table, "columns") and hasattr(table, "__getitem__")):
+    if not is_frame(table):
         raise InputError(f"{name}: {type(table).__name__} is neither a path, a data frame nor a dictionary")
-    try:
-        return pl.DataFrame({str(column): list(table[column]) for column in table.columns}, strict=False)
-    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name}: cannot be read as a data frame ({error})") from error
+    with errors_in(name):
+        return polars_frame(table)
 
 
 def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> Judgements:
     import polars as pl
 
-    columns = _columns(frame, name, "grade")
+    columns = _columns(frame, name, JUDGEMENT)
     grade = columns["grade"]
     wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < LEAST_GRADE)
     if wrong.any():
@@ -198,64 +198,37 @@ def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> Judge
 
 
 def _table_runs(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> list[Run]:
-    import polars as pl
-
-    column = _alias(frame, "run")
-    if column is not None:
-        _refuse_types(frame, name, {"run": column})
-        if frame[column].null_count():
-            row = int(frame[column].is_null().arg_true()[0])
-            raise InputError(f"{name} row {row + 1}: the {column} is missing; name the run of every row")
-        for run in frame[column].cast(pl.String).unique(maintain_order=True):
+    columns = _columns(frame, name, RUN)
+    parts = {name: columns}
+    if "run" in columns.columns:
+        for run in columns["run"].unique(maintain_order=True):
             if one_line(run) != escaped(run):
                 raise InputError(f"{name}: the run {shown(run)} has a tab or a line end in its name; rename it")
-    parts = (
-        {name: frame} if column is None else {str(k[0]): v for k, v in frame.partition_by(column, as_dict=True).items()}
-    )
-    return [
-        Run(without_duplicates(name, _columns(part, name, "score"), ["query", "document"], duplicates), key)
-        for key, part in parts.items()
-    ]
+        parts = {str(k[0]): v.drop("run") for k, v in columns.partition_by("run", as_dict=True).items()}
+    keys = ["query", "document"]
+    return [Run(without_duplicates(name, part, keys, duplicates), run) for run, part in parts.items()]
 
 
-def _alias(frame: pl.DataFrame, role: str) -> str | None:
-    lower = {column.lower(): column for column in frame.columns}
-    return next((lower[alias] for alias in ALIASES[role] if alias in lower), None)
-
-
-def _columns(frame: pl.DataFrame, name: str, number: str) -> pl.DataFrame:
-    """Return query and document as text and the number as a float; raise InputError if a cell is missing."""
+def _columns(frame: pl.DataFrame, name: str, roles: Mapping[str, Role]) -> pl.DataFrame:
+    """Return the columns by role, names as text and numbers as floats; raise InputError if a cell is missing."""
     import polars as pl
 
-    kinds = {"query": pl.String, "document": pl.String, number: pl.Float64}
-    columns = {role: _alias(frame, role) for role in kinds}
+    with errors_in(name):
+        columns: dict[str, Any] = by_role(frame.columns, first_names(frame.columns, roles))
     for role, column in columns.items():
-        if column is None:
-            raise InputError(
-                f"{name} has no column for the {role}: its columns are {listed(frame.columns)}; "
-                f"expected one of {', '.join(ALIASES[role])}",
-                see="columns",
-            )
-    _refuse_types(frame, name, columns)
-    table = frame.select(
-        pl.col(str(columns[role])).cast(kind, strict=role != number).alias(role) for role, kind in kinds.items()
-    )
+        dtype = frame.schema[column]
+        is_score = roles[role].kind == "score"
+        if not (dtype.is_integer() or dtype.base_type().__name__ in TEXTS or (is_score and dtype.is_numeric())):
+            wanted = "numbers" if is_score else "text or integers"
+            raise InputError(f"{name}: column {column} holds {dtype}, expected {wanted} for the {role}")
+    kinds = {role: pl.Float64 if roles[role].kind == "score" else pl.String for role in columns}
+    table = frame.select(pl.col(columns[role]).cast(kind, strict=False).alias(role) for role, kind in kinds.items())
     if not len(table):
         raise InputError(f"{name} is empty")
-    whole = table.select(pl.all_horizontal(pl.all().is_not_null()) & pl.col(number).is_not_nan()).to_series()
-    if not whole.all():
-        row = int(np.flatnonzero(~whole.to_numpy())[0])
-        cell = frame[str(columns[number])][row]
-        raise InputError(f"{name} row {row + 1}: query, document or {number} is missing ({number} {cell!r})")
+    for role, kind in kinds.items():
+        lacking = table[role].is_null() if kind == pl.String else table[role].is_null() | table[role].is_nan()
+        if lacking.any():
+            row = int(lacking.arg_true()[0])
+            cell = frame[columns[role]][row]
+            raise InputError(f"{name} row {row + 1}: the {role} is missing ({columns[role]} {cell!r})")
     return table
-
-
-def _refuse_types(frame: pl.DataFrame, name: str, columns: Mapping[str, str | None]) -> None:
-    """Raise InputError unless identifiers are text or integers, and numbers are numbers or text."""
-    for role, column in columns.items():
-        kind = frame.schema[str(column)]
-        text = kind.is_integer() or kind.base_type().__name__ in TEXTS
-        number = role in ("grade", "score") and kind.is_numeric()
-        if not (text or number):
-            wanted = "numbers" if role in ("grade", "score") else "text or integers"
-            raise InputError(f"{name}: column {column} holds {kind}, expected {wanted} for the {role}")

@@ -11,7 +11,7 @@ import numpy as np
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size
-from dcglearn.readers.line_formats import shown
+from dcglearn.readers.line_formats import SCORE, shown
 
 if TYPE_CHECKING:
     import os
@@ -23,7 +23,6 @@ Duplicates = Literal["error", "first", "last"]
 RUN_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
 JUDGEMENT_COLUMNS = ("query", "iteration", "document", "grade")
 WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
-SCORE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.memory import refuse_beyond_memory
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import LARGEST, InputError
-from dcglearn.readers.line_formats import BLANK, NUMBER, Source, shown
+from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, Source, shown
 from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.winner_words import WinnerCodes, winners_of, word_of
 
@@ -184,8 +184,7 @@ class GoodLines:
             return self._winner(value)
         if about.kind == "documents":
             return _documents(value, role, self._mapping.depth)
-        checks = {"label": _label, "identity": _identity, "side": _swapped, "counts": _counts}
-        return checks.get(about.kind, _number)(value, role, about.kind)
+        return CHECKS.get(about.kind, _number)(value, role, about.kind)
 
     def table(self) -> Table:
         """Return the columns as arrays."""
@@ -205,7 +204,7 @@ class GoodLines:
             for said, n in Counter(self._said).items():
                 words[word_of(said)] += n
             return winners_of(np.array(values), words, {word: self._winner(word) for word in words})
-        if about.kind in ("label", "identity", "documents", "counts"):
+        if about.kind in ("label", "name", "identity", "documents", "counts"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])
 
@@ -223,7 +222,7 @@ def _winner_counts(source: Source) -> Counter[str]:
     return counts
 
 
-def _label(value: Any, role: str, _: str) -> str | None:
+def _label(value: Any, role: str, kind: str) -> str | None:
     if role == "tie_kind" and isinstance(value, bool):
         return None  # whether it is a tie, which the winner says
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -233,7 +232,9 @@ def _label(value: Any, role: str, _: str) -> str | None:
         text.encode()
     except ValueError as error:  # half a surrogate pair, or an integer too long to print
         raise InputError(f"{role} is {shown(value)}; use plain text") from error
-    if len(text) > MAX_LABEL:
+    if kind == "name" and not text:
+        raise InputError(f"{role} is missing")
+    if kind == "label" and len(text) > MAX_LABEL:
         raise InputError(f"{role} {shown(value)} is longer than {MAX_LABEL} characters; use a short identifier")
     return text or None
 
@@ -288,3 +289,28 @@ def _number(value: Any, role: str, kind: str) -> float:
     if kind == "positive" and number <= 0:
         raise InputError(f"{role} is {number:g}; it must be positive: leave the line out, or the {role}")
     return number
+
+
+def checked_score(value: Any, role: str, _: str = "score") -> float:
+    """Return a finite number, an infinity, or the number that a text holds."""
+    is_text = isinstance(value, str) and SCORE.fullmatch(value.strip(BLANK))
+    if not is_text and (isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number)):
+        raise InputError(f"{role} is {shown(value)}, which is not a number")
+    try:
+        number = float(value)
+    except (OverflowError, TypeError) as error:
+        raise InputError(f"{role} is {shown(value)}, which is not a number that can be used") from error
+    if math.isnan(number):
+        raise InputError(f"{role} is missing ({role} nan)")
+    return number
+
+
+CHECKS = {
+    "label": _label,
+    "name": _label,
+    "identity": _identity,
+    "side": _swapped,
+    "counts": _counts,
+    "score": checked_score,
+}
+"""The functions that check one value, by the kind of its role; those of other kinds are numbers."""

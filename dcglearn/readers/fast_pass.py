@@ -58,41 +58,68 @@ def plain_frame(source: Source) -> pl.DataFrame | None:
 def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     """Read JSON lines that all have the keys of the first line, each once, with no null among the roles; else None.
 
-    Polars ignores keys outside its schema, takes the first of two equal keys and makes text of any value, so the keys
-    are counted in the bytes. If there is no backslash, and no blank between a quote and a colon, then ``"key":`` is
-    that key and nothing else. If each key of the first line occurs once a line on average, and no other quote is
-    followed by a colon, there are no other keys. If then no value is null, no line lacks a key and none has one twice.
+    Polars ignores keys outside its schema, takes the first of two equal keys and makes text of any value, so characters
+    or keys are counted in the bytes. If no value is null, no line lacks a key; then the counts show that none has one
+    twice.
     """
     try:
         first = next(iter(source))[1]
         keys, values = list(json.loads(first)), source.record(first)
     except (ValueError, RecursionError, TypeError):
         return None  # the careful pass says what is wrong
-    data = source.data
-    if b"\\" in data or any(mark in data for mark in (b'" :', b'"\t:', b'"\r:')):
+    if b"\\" in source.data:
         return None
     columns = by_role(keys, source.roles)
     if "supersedes" in columns:
         return None
     columns.pop("id", None)
-    types = {"grades": pl.List(pl.Int8), "number": pl.Float64, "positive": pl.Float64, "documents": pl.List(pl.String)}
+    numbers = dict.fromkeys(("number", "positive", "score"), pl.Float64)
+    types = {"grades": pl.List(pl.Int8), "documents": pl.List(pl.String), **numbers}
     schema: dict[str, Any] = {}
     for role, names in columns.items():
         label = {str: pl.String, bool: pl.Boolean}.get(type(values[role]), pl.Int64)
         dtype = types.get(source.roles[role].kind, label)
         schema |= {names: dtype} if isinstance(names, str) else dict.fromkeys(names, pl.Int64)
-    frame = pl.read_ndjson(data, schema=schema)
-    n = len(frame)
-    if data.count(b'":') != n * len(keys) or any(data.count(f'"{key}":'.encode()) != n for key in keys):
+    frame = pl.read_ndjson(source.data, schema=schema)
+    if any(frame[column].null_count() for column in schema):
         return None
+    n = len(frame)
+    whole = _characters_prove(source.data, keys, schema, n) or _keys_prove(source.data, keys, schema, n)
+    return _named_by_role(frame, columns) if whole else None
+
+
+def _characters_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n: int) -> bool:
+    """Return whether counts of single characters show n lines of these keys, each once, and texts for texts only.
+
+    If every key is used, and there are as many colons as keys, none occurs twice. If there are as many brackets and
+    quotes as lists, keys and texts need, no text was made of another value.
+    """
+    types = list(schema.values())
+    if len(keys) > len(schema) or pl.Boolean in types or pl.List(pl.String) in types:
+        return False
+    lists, texts = types.count(pl.List(pl.Int8)), types.count(pl.String)
+    expected = {":": n * len(keys), "{": n, "[": n * lists, '"': 2 * n * (len(keys) + texts)}
+    codes, block = np.frombuffer(data, np.uint8), 1 << 20
+    blocks = [codes[start : start + block] for start in range(0, len(codes), block)]
+    return all(sum(int(np.count_nonzero(b == ord(c))) for b in blocks) == number for c, number in expected.items())
+
+
+def _keys_prove(data: bytes, keys: list[str], schema: Mapping[str, Any], n: int) -> bool:
+    """Return whether counts of keys show n lines of these keys, each once, and texts and truth values where expected.
+
+    If there is no blank between a quote and a colon, ``"key":`` is that key and nothing else. If each key occurs once a
+    line on average, and no other quote is followed by a colon, there are no other keys.
+    """
+    if any(mark in data for mark in (b'" :', b'"\t:', b'"\r:')):
+        return False
+    if data.count(b'":') != n * len(keys) or any(data.count(f'"{key}":'.encode()) != n for key in keys):
+        return False
+    begins = {pl.String: ('"',), pl.Boolean: ("true", "false")}  # Polars makes these of numbers, too
     for column, dtype in schema.items():
-        # Polars makes texts and truth values of numbers, too.
-        begin = {pl.String: ('"',), pl.Boolean: ("true", "false")}.get(dtype)
-        places = [f'"{column}":{blank}{mark}'.encode() for blank in ("", " ") for mark in begin or ()]
-        texts = sum(map(data.count, places)) if begin else n
-        if frame[column].null_count() or texts != n:
-            return None
-    return _named_by_role(frame, columns)
+        places = [f'"{column}":{blank}{mark}'.encode() for blank in ("", " ") for mark in begins.get(dtype, ())]
+        if places and sum(map(data.count, places)) != n:
+            return False
+    return True
 
 
 def _plain_text(source: TextLines) -> pl.DataFrame | None:
@@ -105,17 +132,16 @@ def _plain_text(source: TextLines) -> pl.DataFrame | None:
     if data.count(source.delimiter.encode()) != (n_columns - 1) * n_lines or n_lines == 1:
         return None
     index = {source.names[i].strip(BLANK): f"c{i}" for i in reversed(range(n_columns))}
-    types = {f"c{i}": pl.String for i in range(n_columns)}
+    scores = {index[str(name)] for role, name in source.columns.items() if source.roles[role].kind == "score"}
+    types = {f"c{i}": pl.Float64 if f"c{i}" in scores else pl.String for i in range(n_columns)}
     frame = pl.read_csv(data, has_header=False, skip_lines=1, separator=source.delimiter, quote_char=None, schema=types)
     if len(frame) != n_lines - 1:
         return None
-    used = {
-        name: pl.col(index[name]).str.strip_chars(BLANK)
-        for names in source.columns.values()
-        for name in ([names] if isinstance(names, str) else names)
-    }
-    fields = frame.select(pl.when(text != "").then(text).alias(name) for name, text in used.items())
-    return _named_by_role(fields, source.columns)
+    used = [name for names in source.columns.values() for name in ([names] if isinstance(names, str) else names)]
+    if any(mark in data for mark in (b" ", b"\r", b"\v", b"\f", b"\t")):
+        stripped = pl.exclude(scores).str.strip_chars(BLANK)
+        frame = frame.with_columns(pl.when(stripped != "").then(stripped).name.keep())
+    return _named_by_role(frame.select(pl.col(index[name]).alias(name) for name in used), source.columns)
 
 
 def _named_by_role(frame: pl.DataFrame, columns: ColumnsByRole) -> pl.DataFrame | None:

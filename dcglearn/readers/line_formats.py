@@ -29,6 +29,7 @@ BLANK = " \t\n\r\x0b\x0c"
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
 
 SEPARATORS = {",": "commas", ";": "semicolons", "|": "|", "\t": "tabs"}
 """Names of the separators of columns."""

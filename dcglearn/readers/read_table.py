@@ -6,6 +6,7 @@ the lines and accepts some bad ones, so `dcglearn.readers.careful_pass` reads ev
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from dcglearn.readers.careful_pass import read_carefully
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
 from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, TextLines, errors_in
 from dcglearn.readers.long_tables import LongTable, open_shaped
+from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rating_texts import counts_of_texts
 from dcglearn.readers.roles import PREFERENCE, by_role
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
@@ -31,12 +33,12 @@ from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Grades
     from dcglearn.readers.careful_pass import Table
     from dcglearn.readers.line_formats import Source
-    from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.roles import ColumnsByRole, Role
 
 AnyLog = TypeVar("AnyLog", bound=PreferencePairs)
@@ -174,14 +176,31 @@ def opener_of(log: Any, roles: Mapping[str, Role]) -> tuple[str, Callable[[Mappi
             "(dl.Preferences.from_records takes tuples, dl.Preferences arrays of grades)"
         )
     name, data = content(log)
+    return name, opener_of_bytes(name, data)
+
+
+def opener_of_bytes(name: str, data: bytes) -> Callable[[Mapping[str, Role]], Source]:
+    """Return a function that opens the bytes of a file by roles."""
     if data[:4] == b"PK\x03\x04":
         raise InputError(f"{name} is an Excel workbook or another zip file; save the sheet as CSV (UTF-8)")
-    kind = kind_of(Path(log).name.lower(), data)
+    kind = kind_of(name, data)
     if kind == "parquet":
-        return name, partial(FrameRows, parquet_rows(name, data))
+        return partial(FrameRows, parquet_rows(name, data))
     if data.lstrip()[:1] == b"[":
-        return name, partial(Records.of_array, data)
-    return name, partial(JsonLines if kind == "json" else TextLines, data)
+        return partial(Records.of_array, data)
+    return partial(JsonLines if kind == "json" else TextLines, data)
+
+
+def frame_of(name: str, source: Source) -> pl.DataFrame:
+    """Return the columns of a source by role as a frame; those of lines that are not all alike are checked."""
+    import polars as pl
+
+    from dcglearn.readers.fast_pass import plain_frame
+
+    frame = None
+    with contextlib.suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        frame = plain_frame(source)
+    return pl.DataFrame(read_carefully(name, source, LogMapping(), None)[0]) if frame is None else frame
 
 
 def _recognised(source: Source, table: Table) -> Recognised:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from dcglearn.foundation.validation import InputError, listed
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class Role:
     """The meaning of a column: kind of its values, accepted names, and whether lines may lack it.
 
-    `kind` is one of grades, grade, winner, label, identity, number, positive, side, documents, counts; a `uniform`
+    `kind` is one of grades, grade, winner, label, name (a label of any
+    length), identity, number, positive, score (a number, or infinite), side, documents, counts; a `uniform`
     column has a value on every line or on none. `marks` are the words that name the columns of a list with a column for
     each position. Logs in parts read only columns that are `learned` or required.
     """
@@ -92,6 +93,13 @@ def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
             accepted = f"no {role!r} (accepted names: {', '.join(about.names)}); found {listed(names) or '-'}"
             raise InputError(accepted + hint, see="columns", option=option)
     return columns
+
+
+def first_names(names: Sequence[str], roles: Mapping[str, Role]) -> dict[str, Role]:
+    """Return roles that accept only the first of their names that a table has, where it has several."""
+    lower = {name.strip().lower() for name in names}
+    present = {role: [name for name in about.names if name in lower][:1] for role, about in roles.items()}
+    return {role: replace(about, names=tuple(present[role]) or about.names) for role, about in roles.items()}
 
 
 def recognised(names: Sequence[str], roles: Mapping[str, Role]) -> bool:

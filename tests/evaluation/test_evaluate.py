@@ -59,7 +59,7 @@ def test_pandas(tmp_path):
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (pl.DataFrame({"query": ["q"], "document": ["d"]}), "no column for the grade"),
+        (pl.DataFrame({"query": ["q"], "document": ["d"]}), "no 'grade' .accepted names: grade, relevance"),
         (pl.DataFrame({"query": ["q"], "document": ["d"], "grade": ["high"]}), "row 1.*missing.*'high'"),
         (pl.DataFrame({"query": ["q"], "document": ["d"], "grade": [0.5]}), "row 1: grade 0.5 is not a whole number"),
         (pl.DataFrame({"query": ["q", "q"], "document": ["d", "d"], "grade": [1, 1]}), "more than once"),
@@ -78,7 +78,7 @@ def test_bad_tables_of_runs(tmp_path):
     (tmp_path / "run.jsonl").write_text('{"qid": "q", "docno": "d", "score": 1}\n{"qid": "q",\n')
     with pytest.raises(InputError, match="line 2: not valid JSON"):
         read_runs(tmp_path / "run.jsonl")
-    with pytest.raises(InputError, match="no column for the score"):
+    with pytest.raises(InputError, match=r"no 'score' .accepted names: score, sim"):
         read_runs(rows(SCORES, "points"))
     with pytest.raises(InputError, match="missing"):
         read_runs({"q": {"d": float("nan")}})

@@ -8,7 +8,7 @@ import json
 import math
 import re
 
-from dcglearn.evaluation.tables import ALIASES
+from dcglearn.evaluation.tables import JUDGEMENT
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
@@ -110,7 +110,7 @@ def amount(value: object) -> float:
 
 def column_names(names: list[str], role: str) -> str | None:
     lower = [name.strip(" \t\n\r\v\f").lower() for name in names]
-    alias = next((alias for alias in ALIASES[role] if alias in lower), None)
+    alias = next((alias for alias in JUDGEMENT[role].names if alias in lower), None)
     if alias is not None and lower.count(alias) > 1:
         raise Refused
     return alias
