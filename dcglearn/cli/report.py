@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dcglearn.cli.recognised import describe, left_out, n_pairs
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.checkpoint import ALONE, Resources
 from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import DirectDescription, DirectFit, QPDescription, QPFit, warn_of
 from dcglearn.metric.dcg import DCG
@@ -220,7 +221,7 @@ def learn_report(
     elif holdout is not None:
         train, test = log.split(1 - holdout, seed=seed, by=by)
         with stage("held out"):
-            learner, chosen = _fitted(train, method, C, by, seed, parameters, {})
+            learner, chosen = _fitted(train, method, C, by, seed, parameters, ALONE)
             reference_C = learner.description.C if isinstance(learner, QPFit) else C if C != 1.0 else "auto"
             metrics: dict[str, Any] = {"current": current, "utility": _beyond(learner)}
             comparison = compare_dcg(_dcg(learner)[0], train, test, C=reference_C, seed=seed, **metrics)
@@ -228,9 +229,9 @@ def learn_report(
             comparison = replace(comparison, lack_of_fit=_lack_of_fit(log, learner, seed))
     if bands and method != "dcg":
         raise InputError('bands go with method="dcg"')
-    checkpointing = {"checkpoint": checkpoint, "resume": resume}
+    resources = Resources(checkpoint=checkpoint, resume=resume)
     with stage("learning"):
-        learner, chosen = _fitted(log, method, C, by, seed, parameters, checkpointing)
+        learner, chosen = _fitted(log, method, C, by, seed, parameters, resources)
     dcg, factoring = _dcg(learner)
     pairs = log if isinstance(log, Preferences) else None
     banded = None
@@ -332,10 +333,10 @@ def _fitted(
     by: str,
     seed: int,
     parameters: dict[str, Any],
-    checkpointing: dict[str, Any],
+    resources: Resources,
 ) -> tuple[DirectFit | QPFit, ChosenC | None]:
     if method == "dcg":
-        fit = fit_in_form(log, DirectDescription(**parameters), **checkpointing)
+        fit = fit_in_form(log, DirectDescription(**parameters), resources=resources)
         warn_of(fit)
         return fit, None
     chosen, description = None, QPDescription(**parameters)
@@ -343,7 +344,7 @@ def _fitted(
         folds_by = "pair" if by == "list" else by
         chosen = choose_C(log, description, by=folds_by, seed=seed)
         C = chosen.C
-    solved = fit_qp(log, replace(description, C=float(C)), **checkpointing)
+    solved = fit_qp(log, replace(description, C=float(C)), resources=resources)
     warn_of(solved)
     return solved, chosen
 

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from dcglearn.estimators.pair_learner import PairLearner
 from dcglearn.estimators.saved_fit import load_fit, save_fit
 from dcglearn.foundation.files import is_path, read_json_object
+from dcglearn.learning.checkpoint import Resources
 from dcglearn.learning.direct_fit import Curves
 from dcglearn.learning.fits import DirectDescription, DirectFit, FormScore
 from dcglearn.learning.starts import WarmStart
@@ -194,8 +195,8 @@ class DCGLearner(PairLearner):
         RuntimeError
             If the cluster is lost.
         """
-        opening: dict[str, Any] = {"engine": engine, "memory": memory, "checkpoint": checkpoint, "resume": resume}
-        self._take(fit_in_form(X, self.description, _warm_start(start), refit=refit, **opening))
+        resources = Resources(engine, memory, checkpoint, resume)
+        self._take(fit_in_form(X, self.description, _warm_start(start), refit=refit, resources=resources))
         return self
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.estimators.pair_learner import PairLearner
+from dcglearn.learning.checkpoint import Resources
 from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import QPDescription, QPFit
 from dcglearn.metric.dcg import DCG, Utility
@@ -157,9 +158,7 @@ class UtilityLearner(PairLearner):
         RuntimeError
             If the cluster is lost.
         """
-        self._take(
-            fit_qp(X, self.description, start, engine=engine, memory=memory, checkpoint=checkpoint, resume=resume)
-        )
+        self._take(fit_qp(X, self.description, start, Resources(engine, memory, checkpoint, resume)))
         return self
 
     def factor(self, *, normalise_gains: bool = False) -> Factoring:

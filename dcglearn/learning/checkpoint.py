@@ -20,12 +20,17 @@ from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_check
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.pair_loss import LossSums, Points
 from dcglearn.logs.pair_sums import PairSums
+from dcglearn.parts.open_log import opened_log
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from dcglearn.foundation.arrays import Floats
+    from dcglearn.parts.open_log import Log
+    from dcglearn.parts.parts import PartedLog
+    from dcglearn.readers.preferences import Preferences
 
 
 _DIGEST = 16
@@ -58,20 +63,6 @@ class Checkpoint:
             self._file.seek(end)
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror})") from error
-
-    @classmethod
-    @contextlib.contextmanager
-    def optional(
-        cls, path: str | os.PathLike[str] | None, resume: bool, identity: Callable[[], dict[str, Any]]
-    ) -> Iterator[Checkpoint | NoCheckpoint]:
-        """Yield a checkpoint, closed afterwards, or `NoCheckpoint` where no path is given."""
-        if path is None:
-            if resume:
-                raise InputError("resume needs a checkpoint to resume from: give checkpoint=FILE (--checkpoint FILE)")
-            yield NoCheckpoint()
-            return
-        with cls(path, identity(), resume=resume) as kept:
-            yield kept
 
     def __enter__(self) -> Self:
         return self
@@ -111,12 +102,33 @@ class Checkpoint:
         return sums
 
 
-class NoCheckpoint:
-    """Stands for a checkpoint where none is wanted."""
+@dataclass(frozen=True)
+class Resources:
+    """Where the log of a fit is opened, and its sums are kept; the parameters of that name of `UtilityLearner.fit`."""
 
-    def pairs(self, source: Any) -> Any:
-        """Return the source itself."""
-        return source
+    engine: Any = None
+    memory: str | int | None = None
+    checkpoint: str | os.PathLike[str] | None = None
+    resume: bool = False
+
+    def opened(self, log: Log, n_grades: int | None) -> AbstractContextManager[Preferences | PartedLog]:
+        """Return a context with the opened log."""
+        return opened_log(log, n_grades, engine=self.engine, memory=self.memory)
+
+    @contextlib.contextmanager
+    def kept(self, identity: Callable[[], dict[str, Any]]) -> Iterator[Callable[[Any], Any]]:
+        """Yield a function from a source of pairs to one whose sums are kept; or to itself, without a checkpoint."""
+        if self.checkpoint is None:
+            if self.resume:
+                raise InputError("resume needs a checkpoint to resume from: give checkpoint=FILE (--checkpoint FILE)")
+            yield lambda source: source
+            return
+        with Checkpoint(self.checkpoint, identity(), resume=self.resume) as checkpoint:
+            yield checkpoint.pairs
+
+
+ALONE = Resources()
+"""In memory, without a checkpoint."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, pointer
-from dcglearn.learning.checkpoint import Checkpoint
+from dcglearn.learning.checkpoint import ALONE, Resources
 from dcglearn.learning.direct_fit import Model, log_curves
 from dcglearn.learning.direct_search import fit, fit_from
 from dcglearn.learning.fit_qp import identity
@@ -23,16 +23,15 @@ from dcglearn.learning.list_utility_fit import ListPairs, bases_near, fit_form
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
 from dcglearn.metric.dcg import DCG
-from dcglearn.parts.open_log import opened_log
 from dcglearn.parts.parts import PartedLog
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.list_utility_fit import ListFit
     from dcglearn.learning.pair_loss import JudgementSource
+    from dcglearn.learning.verdicts import Verdicts
     from dcglearn.logs.visibility import Visibility
     from dcglearn.parts.open_log import Log
     from dcglearn.readers.preferences import Preferences
@@ -80,10 +79,7 @@ def fit_direct(
     start: Any = None,
     *,
     refit: str = "never",
-    engine: Any = None,
-    memory: str | int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    resume: bool = False,
+    resources: Resources = ALONE,
 ) -> DirectFit:
     """Return the fit of gains, discounts and judges, in the form that the description names.
 
@@ -93,11 +89,11 @@ def fit_direct(
     if description.form not in FORMS:
         raise InputError(f"form={description.form!r} is not one of {', '.join(FORMS)}, auto")
     warm = None if start is None else WarmStart.of(start)
-    with opened_log(log, description.n_grades, engine=engine, memory=memory) as opened, one_blas_thread():
+    with resources.opened(log, description.n_grades) as opened, one_blas_thread():
         if description.form != "dcg":
-            whole(description, opened, checkpoint)
+            whole(description, opened, resources)
         plain = partial(identity, replace(description, form="dcg"), opened)  # a checkpoint is that of a DCG
-        with Checkpoint.optional(checkpoint, resume, lambda: plain(start=str(warm), refit=refit)) as kept:
+        with resources.kept(lambda: plain(start=str(warm), refit=refit)) as kept:
             fitted, dcg = fit_dcg(opened, description, warm, refit=refit, kept=kept)
         if description.form == "dcg":
             return fitted
@@ -105,9 +101,9 @@ def fit_direct(
         return in_form(fitted, description.form, dcg.with_form(description.form, near), warm=near is not None)
 
 
-def whole(description: DirectDescription, log: Preferences | PartedLog, checkpoint: Any) -> Preferences:
+def whole(description: DirectDescription, log: Preferences | PartedLog, resources: Resources) -> Preferences:
     """Return the log; raise InputError if it is in parts, or a checkpoint is asked for: a form needs it in memory."""
-    if isinstance(log, PartedLog) or checkpoint is not None:
+    if isinstance(log, PartedLog) or resources.checkpoint is not None:
         raise InputError(
             f'form="{description.form}" needs the log in memory, without checkpoint=; form="dcg" does not',
             see="whole-log",
@@ -121,11 +117,11 @@ def fit_dcg(
     warm: WarmStart | None = None,
     *,
     refit: str = "never",
-    kept: Any = None,
+    kept: Callable[[Any], Any] = lambda source: source,
 ) -> tuple[DirectFit, FittedDCG]:
     """Return the fit of the DCG to an opened log, whatever the form, and what other forms are fitted from.
 
-    `kept` is a checkpoint, as in `Checkpoint.optional`.
+    `kept` is as in `Resources.kept`.
     """
     if refit not in REFITS:
         raise InputError(f"refit={refit!r} is not one of {', '.join(REFITS)}")
@@ -135,23 +131,11 @@ def fit_dcg(
         warm.check_fit((log.n_grades, log.depth), loss)
     kind = LOSSES[loss]
     verdicts = verdicts_in_parts(log, kind) if isinstance(log, PartedLog) else verdicts_in_memory(log, kind)
-    with_errors = loss == "robust"
-    n_raters = len(verdicts.raters) if with_errors else 1
+    n_raters = len(verdicts.raters) if loss == "robust" else 1
     judgements = verdicts.judgements(one_rater=n_raters == 1)
     prior = description.prior_of(log.n_grades, log.depth)
-    model = Model(
-        depth=log.depth,
-        n_grades=log.n_grades,
-        kind=kind,
-        with_errors=with_errors,
-        n_raters=n_raters,
-        n_levels=verdicts.n_levels,
-        ties=verdicts.has_ties,
-        ridge=float(description.ridge),
-        centre=log_sharpness(verdicts.sample(4096), prior),
-        target=None if prior is None else log_curves(prior.gains, prior.discounts),
-        margins=verdicts.margins,
-    )
+    shape, judges = (log.depth, log.n_grades), (loss == "robust", n_raters)
+    model = _model(shape, verdicts, judges, float(description.ridge), prior)
     total = judgements.total_weight
     if total < LEAST_WEIGHT:
         raise InputError(
@@ -166,7 +150,7 @@ def fit_dcg(
         near,
         partial(cold_starts, model, verdicts, prior),
         model,
-        judgements if kept is None else kept.pairs(judgements),
+        kept(judgements),
         n_effective / total,
         if_worse=refit == "if_worse",
         **search,
@@ -198,6 +182,27 @@ def fit_dcg(
         model, judgements, n_effective / total, result.theta, result.objective, known_starts(model), **search
     )
     return replace(fitted, cautions=cautions), origin
+
+
+def _model(
+    shape: tuple[int, int], verdicts: Verdicts, judges: tuple[bool, int], ridge: float, prior: DCG | None
+) -> Model:
+    """Return the model of a log of this shape, (K, L); `judges` tells whether they err, and their number."""
+    depth, n_grades = shape
+    with_errors, n_raters = judges
+    return Model(
+        depth=depth,
+        n_grades=n_grades,
+        kind=verdicts.kind,
+        with_errors=with_errors,
+        n_raters=n_raters,
+        n_levels=verdicts.n_levels,
+        ties=verdicts.has_ties,
+        ridge=ridge,
+        centre=log_sharpness(verdicts.sample(4096), prior),
+        target=None if prior is None else log_curves(prior.gains, prior.discounts),
+        margins=verdicts.margins,
+    )
 
 
 def in_form(dcg: DirectFit, form: str, result: ListFit, *, warm: bool) -> DirectFit:

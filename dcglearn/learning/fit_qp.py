@@ -11,17 +11,15 @@ import numpy as np
 
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, pointer
-from dcglearn.learning.checkpoint import Checkpoint
+from dcglearn.learning.checkpoint import ALONE, Resources
 from dcglearn.learning.fits import QPDescription, QPFit
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.parts.open_log import dropped_of, log_fingerprint, opened_log, without_equal_lists
+from dcglearn.parts.open_log import dropped_of, log_fingerprint, without_equal_lists
 from dcglearn.parts.parts import PartedLog
 
 if TYPE_CHECKING:
-    import os
-
     from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.fits import DirectDescription
     from dcglearn.parts.open_log import Log
@@ -30,23 +28,13 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 
-def fit_qp(
-    log: Log,
-    description: QPDescription,
-    start: Utility | None = None,
-    *,
-    engine: Any = None,
-    memory: str | int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-) -> QPFit:
+def fit_qp(log: Log, description: QPDescription, start: Utility | None = None, resources: Resources = ALONE) -> QPFit:
     """Return the solution of the QP for a log; the parameters and errors are those of `UtilityLearner.fit`."""
     description.check()
-    with opened_log(log, description.n_grades, engine=engine, memory=memory) as opened, one_blas_thread():
+    with resources.opened(log, description.n_grades) as opened, one_blas_thread():
         pairs, dropped = _pairs(opened, description)
-        with Checkpoint.optional(checkpoint, resume, partial(identity, description, opened)) as kept:
-            weights = None if start is None else start.weights
-            solution = _solved(kept.pairs(pairs), opened, description, weights)
+        with resources.kept(partial(identity, description, opened)) as kept:
+            solution = _solved(kept(pairs), opened, description, None if start is None else start.weights)
         visible, names = opened.visible(), opened.grade_names
     unconverged = (
         f"the QP stopped at a relative duality gap of {solution.gap:.1e}, above tol={description.tol:g}: raise "

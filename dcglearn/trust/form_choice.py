@@ -16,15 +16,14 @@ import numpy as np
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError
+from dcglearn.learning.checkpoint import ALONE, Resources
 from dcglearn.learning.fit_direct import fit_dcg, fit_direct, in_form, whole
 from dcglearn.learning.fits import FORMS, LIKELIHOOD, LOSSES, DirectDescription, DirectFit, FormScore
 from dcglearn.learning.starts import WarmStart
-from dcglearn.parts.open_log import opened_log
 from dcglearn.trust.form_test import p_value
 from dcglearn.trust.resampling import FOLDS, divided, mean_and_error, unit_of
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
 
     from dcglearn.foundation.arrays import Floats
@@ -51,23 +50,19 @@ def fit_in_form(
     start: Any = None,
     *,
     refit: str = "never",
-    engine: Any = None,
-    memory: str | int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    resume: bool = False,
+    resources: Resources = ALONE,
 ) -> DirectFit:
     """Return the fit of `fit_direct`, in the form chosen where the description says ``form="auto"``."""
     if description.form != "auto":
-        opening: dict[str, Any] = {"engine": engine, "memory": memory, "checkpoint": checkpoint, "resume": resume}
-        return fit_direct(log, description, start, refit=refit, **opening)
+        return fit_direct(log, description, start, refit=refit, resources=resources)
     if LOSSES.get(description.loss_used) not in (LIKELIHOOD, None):
         raise InputError(
             f'form="auto" compares likelihoods, and loss="{description.loss}" is none: '
             'give form="dcg", "saturation" or "best", or loss="robust"'
         )
     warm = None if start is None else WarmStart.of(start)
-    with opened_log(log, description.n_grades, engine=engine, memory=memory) as opened, one_blas_thread():
-        in_memory = whole(description, opened, checkpoint)
+    with resources.opened(log, description.n_grades) as opened, one_blas_thread():
+        in_memory = whole(description, opened, resources)
         fitted, dcg = fit_dcg(in_memory, description, warm, refit=refit)
         fits = {form: dcg.with_form(form) for form in FORMS[1:]}
         gains = {form: dcg.objective - result.objective for form, result in fits.items()}
