@@ -53,9 +53,7 @@ class Verdict:
 class Gate:
     """The decision on the runs of a comparison; prints as text.
 
-    `passed` is False if any run fails under any measure. Every decision is one-sided: it looks at one limit of the
-    two-sided interval with confidence `level`, so that at a true difference of `min_difference` it is wrong with a
-    probability of ``(1 - level) / 2``.
+    `passed` is False if any run fails under any measure. For rules and error rates see `SystemComparison.gate`.
     """
 
     verdicts: tuple[Verdict, ...]

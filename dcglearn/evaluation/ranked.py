@@ -40,6 +40,10 @@ class RankedGrades:
         ranked: NDArray[np.bool_] = np.arange(self.grades.shape[1]) < self.lengths[:, None]
         return ranked
 
+    def judged_as(self, n_grades: int, unjudged: str | float) -> Grades:
+        """Return the grades with those of unjudged documents, shape (Q, K); see `as_judged`."""
+        return as_judged(self.grades, self.ranked, n_grades, unjudged)
+
 
 def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...], Integers]:
     """Return the judged queries, in order, and their numbers of documents by grade (below 0 as 0), shape (Q, L)."""
@@ -49,6 +53,18 @@ def judged_counts(judgements: Judgements, n_grades: int) -> tuple[tuple[str, ...
     counts = np.zeros((len(queries), n_grades), dtype=np.int64)
     np.add.at(counts, (rows, grades), 1)
     return tuple(queries), counts
+
+
+def as_judged(grades: Grades, shown: NDArray[np.bool_], n_grades: int, unjudged: str | float) -> Grades:
+    """Return grades by position with those of unjudged documents, -1 where there is no document, shape (n, K).
+
+    `grades` holds -1 where no judged document is, and `shown` tells where there is a document. Unjudged ones have the
+    "worst" or the "best" grade, an "unknown" one (-1) or a given one; "drop" moves up the documents below them.
+    """
+    if unjudged == "drop":
+        return np.take_along_axis(grades, np.argsort(grades < 0, axis=1, kind="stable"), axis=1)
+    grade = {"worst": 0, "best": n_grades - 1, "unknown": -1}.get(str(unjudged), unjudged)
+    return np.where(shown & (grades < 0), np.int8(grade), grades)
 
 
 def averaged(gains: Floats, groups: Integers) -> Floats:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dcglearn.evaluation.ranked import RankedGrades
     from dcglearn.evaluation.trec import Judgements, Run
-    from dcglearn.foundation.arrays import Floats, Grades, Integers
+    from dcglearn.foundation.arrays import Floats, Integers
     from dcglearn.metric.list_utility import ListUtility
     from dcglearn.metric.textbook_lists import ListMetric
 
@@ -59,10 +59,10 @@ def values_of_queries(metric: Known, ranked: RankedGrades, unjudged: str | float
     """Return the value of every query, shape (Q,)."""
     if not isinstance(metric, DCG):
         lists = metric.metric if isinstance(metric, Plain) else metric
-        return np.atleast_1d(lists.score(_as_judged(ranked, metric.n_grades, unjudged)))
+        return np.atleast_1d(lists.score(ranked.judged_as(metric.n_grades, unjudged)))
     gain_of_grade = np.append(metric.gains, _gain_of_unjudged(metric, unjudged))
     if unjudged == "drop":
-        gains = gain_of_grade[_moved_up(ranked.grades)]
+        gains = gain_of_grade[ranked.judged_as(metric.n_grades, "drop")]
     else:
         gains = np.where(ranked.ranked, gain_of_grade[ranked.grades], 0.0)
     if ranked.groups is not None:
@@ -87,7 +87,7 @@ def judged_ideal(metric: Known, counts: Integers, unjudged: str | float) -> Floa
 
 def own_ideal(metric: DCG | ListUtility, ranked: RankedGrades, unjudged: str | float) -> Floats:
     """Return the largest value of the documents in the run's own lists, shape (Q,)."""
-    grades = ranked.grades if isinstance(metric, DCG) else _as_judged(ranked, metric.n_grades, unjudged)
+    grades = ranked.grades if isinstance(metric, DCG) else ranked.judged_as(metric.n_grades, unjudged)
     counts = np.stack([(grades == grade).sum(axis=1) for grade in range(metric.n_grades)], axis=1)
     if not isinstance(metric, DCG) or unjudged == "drop":
         return metric.ideal_of_counts(counts)
@@ -99,19 +99,6 @@ def own_ideal(metric: DCG | ListUtility, ranked: RankedGrades, unjudged: str | f
 def _gain_of_unjudged(dcg: DCG, unjudged: str | float) -> float:
     own = {"worst": dcg.gains[0], "best": dcg.gains[-1], "drop": 0.0}
     return float(own[unjudged] if isinstance(unjudged, str) else unjudged)
-
-
-def _moved_up(grades: Grades) -> Grades:
-    """Return the lists without their unjudged documents, those below moved up; -1 where a list ends."""
-    return np.take_along_axis(grades, np.argsort(grades < 0, axis=1, kind="stable"), axis=1)
-
-
-def _as_judged(ranked: RankedGrades, n_grades: int, unjudged: str | float) -> Grades:
-    """Return the grades with one for documents without a judgement, -1 where there is no document."""
-    if unjudged == "drop":
-        return _moved_up(ranked.grades)
-    grade = 0 if unjudged == "worst" else n_grades - 1
-    return np.where(ranked.ranked & (ranked.grades < 0), grade, ranked.grades).astype(np.int8)
 
 
 def measured(names: Sequence[str], runs: Sequence[Run], judgements: Judgements, queries: Sequence[str]) -> Floats:

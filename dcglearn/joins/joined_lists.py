@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.evaluation.ranked import as_judged
 from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size, whole_number
 from dcglearn.readers.frames import flattened
 
@@ -68,16 +69,8 @@ class Joining:
         return size
 
     def filled(self, grades: Grades, shown: NDArray[np.bool_], n_grades: int) -> Grades:
-        """Return grades by position with those of unjudged documents, -1 where there is none; shape (n, K).
-
-        `grades`, shape (n, N), holds -1 where no judged document is, and `shown` tells where there is a document.
-        """
-        if self.unjudged == "drop":
-            order = np.argsort(grades < 0, axis=1, kind="stable")
-            grades = np.take_along_axis(grades, order, axis=1)
-        else:
-            fill = {"worst": 0, "best": n_grades - 1, "unknown": -1}.get(str(self.unjudged), self.unjudged)
-            grades = np.where(shown & (grades < 0), np.int8(fill), grades)
+        """Return grades by position with those of unjudged documents, shape (n, K), as `as_judged`."""
+        grades = as_judged(grades, shown, n_grades, self.unjudged)
         depth = self.depth or int(np.flatnonzero((grades >= 0).any(axis=0)).max(initial=0)) + 1
         padded = np.full((len(grades), max(depth - grades.shape[1], 0)), -1, dtype=np.int8)
         return np.ascontiguousarray(np.hstack([grades, padded])[:, :depth].astype(np.int8))
