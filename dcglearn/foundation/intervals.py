@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from math import sqrt
 
-from scipy.special import ndtri
-
 LEVEL = 0.9
 """Confidence level of an interval where nobody asks for another."""
 
 
 def normal_quantile(level: float) -> float:
     """Return the number of standard errors on each side of a two-sided normal interval with this confidence level."""
+    from scipy.special import ndtri  # takes long to import, and drawings and reports import this file
+
     return float(ndtri((1 + level) / 2))
 
 
