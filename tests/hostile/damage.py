@@ -1,83 +1,26 @@
 """Damage to the bytes of good files: what editors, transfers, spreadsheets and attackers do to them."""
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 
 Random = np.random.Generator
 
+_WORDS = (
+    b"{} [] null true NaN Infinity nan -inf 1e308 -1e300 1e400 1e-400 79.5 1_0 0x10 007 -1 126 127 2147483648 "
+    b"9223372036854775808"
+)
+_FIELDS = rb"\u0000 \ud800 qid:1 qid: 1:1 0:1 50000000:1 Q0 a b tie open <script> =cmd() .. $\frac$"
 TOKENS = [
-    *(
-        b" ",
-        b"\t",
-        b"\n",
-        b"\r",
-        b"\r\n",
-        b"\v",
-        b"\f",
-        b"\0",
-        b",",
-        b";",
-        b"|",
-        b":",
-        b'"',
-        b"'",
-        b"\\",
-        b"#",
-        b"-",
-        b"+",
-    ),
-    *(
-        b"{",
-        b"}",
-        b"[",
-        b"]",
-        b"{}",
-        b"[]",
-        b"null",
-        b"true",
-        b"NaN",
-        b"Infinity",
-        b"nan",
-        b"-inf",
-        b"1e308",
-        b"-1e300",
-    ),
-    *(
-        b"1e400",
-        b"1e-400",
-        b"79.5",
-        b"1_0",
-        b"0x10",
-        b"007",
-        b"-1",
-        b"126",
-        b"127",
-        b"2147483648",
-        b"9223372036854775808",
-    ),
-    *(
-        b"9" * 400,
-        b"x" * 300,
-        b"[" * 2000,
-        b'{"a":' * 2000,
-        b"\xff",
-        b"\xc3(",
-        b"\xed\xa0\x80",
-        b"\xef\xbb\xbf",
-        b"\x1b[2J",
-    ),
-    *(
-        "\u202e".encode(),
-        "\u2028".encode(),
-        "\u00a0".encode(),
-        "\u0661".encode(),
-        b"\\u0000",
-        b"\\ud800",
-        b"qid:1",
-        b"qid:",
-    ),
-    *(b"1:1", b"0:1", b"50000000:1", b"Q0", b"a", b"b", b"tie", b"open", b"<script>", b"=cmd()", b"..", b"$\\frac$"),
+    *(bytes([mark]) for mark in b" \t\n\r"),
+    b"\r\n",
+    *(bytes([mark]) for mark in b"\v\f\0,;|:\"'\\#-+{}[]"),
+    *_WORDS.split(),
+    *(b"9" * 400, b"x" * 300, b"[" * 2000, b'{"a":' * 2000),
+    *(b"\xff", b"\xc3(", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\x1b[2J"),
+    *(mark.encode() for mark in "\u202e\u2028\u00a0\u0661"),
+    *_FIELDS.split(),
 ]
 """Texts that mean something to one of the formats, or to nobody."""
 
@@ -155,32 +98,34 @@ def _lines(data: bytes) -> list[bytes]:
     return data.split(b"\n")
 
 
-def drop_cell(rng: Random, data: bytes) -> bytes:
+def _in_a_line(rng: Random, data: bytes, change: Callable[[list[bytes]], None]) -> bytes:
+    """Change the cells of a line, and the gaps between them."""
     lines = _lines(data)
     at = int(rng.integers(len(lines)))
     cells = re.split(rb"([\s,]+)", lines[at])
-    del cells[rng.integers(len(cells))]
+    change(cells)
     lines[at] = b"".join(cells)
     return b"\n".join(lines)
+
+
+def drop_cell(rng: Random, data: bytes) -> bytes:
+    return _in_a_line(rng, data, lambda cells: cells.pop(rng.integers(len(cells))))
 
 
 def double_cell(rng: Random, data: bytes) -> bytes:
-    lines = _lines(data)
-    at = int(rng.integers(len(lines)))
-    cells = re.split(rb"([\s,]+)", lines[at])
-    which = int(rng.integers(len(cells)))
-    lines[at] = b"".join([*cells[: which + 1], b" ", *cells[which:]])
-    return b"\n".join(lines)
+    def double(cells: list[bytes]) -> None:
+        which = int(rng.integers(len(cells)))
+        cells[which:which] = [cells[which], b" "]
+
+    return _in_a_line(rng, data, double)
 
 
 def swap_cells(rng: Random, data: bytes) -> bytes:
-    lines = _lines(data)
-    at = int(rng.integers(len(lines)))
-    cells = re.split(rb"([\s,]+)", lines[at])
-    i, j = rng.integers(len(cells), size=2)
-    cells[i], cells[j] = cells[j], cells[i]
-    lines[at] = b"".join(cells)
-    return b"\n".join(lines)
+    def swap(cells: list[bytes]) -> None:
+        i, j = rng.integers(len(cells), size=2)
+        cells[i], cells[j] = cells[j], cells[i]
+
+    return _in_a_line(rng, data, swap)
 
 
 def repeat_line(rng: Random, data: bytes) -> bytes:
