@@ -1,5 +1,6 @@
-"""The site's sources: the gallery runs, every public name is in the reference, and schemas hold for what is written."""
+"""The site's sources: gallery, reference, public names with examples, and schemas that hold for what is written."""
 
+import inspect
 import json
 import re
 import runpy
@@ -46,15 +47,42 @@ def test_gallery_has_a_title_and_words_for_every_script():
         assert re.match(r'"""\n[A-Z].*\n=+\n\n[A-Z`]', script.read_text()), script.name
 
 
+MODULES = ("exports", "simulate")
+
+
+def named_object(name):
+    value = dl
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def documented(module, prefix=""):
+    names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
+    values = {prefix + name: getattr(module, name) for name in names}
+    return sorted(name for name, value in values.items() if inspect.isfunction(value) or inspect.isclass(value))
+
+
+PUBLIC = [*documented(dl), *(name for module in MODULES for name in documented(getattr(dl, module), f"{module}."))]
+
+
 def test_every_public_name_is_in_the_reference():
     named = set(re.findall(r"^   ([A-Za-z_.]+)$", REFERENCE, flags=re.MULTILINE))
     modules = {"losses", "simulate", "exports", "plots"}
     assert {name for name in named if "." not in name} == {*dl.__all__} - modules - {"__version__"}
-    for name in named:
-        found = dl
-        for part in name.split("."):
-            found = getattr(found, part)
-        assert callable(found), name
+    assert all(callable(named_object(name)) for name in named)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_objects_have_an_example_and_lead_on(name):
+    text = inspect.cleandoc(named_object(name).__doc__)
+    assert ">>>" in text, "its docstring has no example"
+    section = re.search(r"^See Also\n-+\n(.*?)(?:\n\n|\Z)", text, flags=re.MULTILINE | re.DOTALL)
+    assert section, "its docstring has no See Also"
+    for line in section[1].splitlines():
+        other, why = line.split(" : ")
+        assert named_object(other) is not named_object(name)
+        assert why.endswith(".")
 
 
 def metrics():

@@ -13,7 +13,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dcglearn.foundation.locks import lock
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +29,25 @@ _TAIL = 40
 
 _RENAMES_OPEN_FILES = sys.platform != "win32"
 """Whether a file can be renamed while it is open, so that an unfinished one can be locked until then."""
+
+_LOCKED_BYTE = (1 << 31) - 2
+"""Position of the byte that is locked on Windows, where others may not read what is locked: beyond any content."""
+
+
+def lock(handle: int) -> None:
+    """Lock an open file until it is closed or its process ends, in any way.
+
+    Raise OSError if another process holds its lock, or the disk has no locks.
+    """
+    if sys.platform == "win32":
+        before = os.lseek(handle, 0, os.SEEK_CUR)
+        os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        finally:
+            os.lseek(handle, before, os.SEEK_SET)
+    else:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextlib.contextmanager

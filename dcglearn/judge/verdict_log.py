@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation import disk
 from dcglearn.foundation.files import refuse_constant
-from dcglearn.foundation.locks import lock
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
@@ -135,7 +134,13 @@ class VerdictLog:
             file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written ({error.strerror}); name another log") from error
-        _lock(file, self.path)
+        try:
+            disk.lock(file)
+        except OSError as error:
+            os.close(file)
+            raise InputError(
+                f"{self.path}: another server writes to this log; stop that one, or name another log"
+            ) from error
         self._file = file
         if new:
             disk.entered(self.path.parent)
@@ -188,15 +193,6 @@ def _parsed(line: bytes, place: str) -> Verdict:
             f"{place}: not a verdict of this page, which has {', '.join(needed)}; name another log (--log)"
         )
     return {name: verdict.get(name) for name in FIELDS}
-
-
-def _lock(file: int, path: Path) -> None:
-    """Lock an open file until it is closed or the process ends, in any way."""
-    try:
-        lock(file)
-    except OSError as error:
-        os.close(file)
-        raise InputError(f"{path}: another server writes to this log; stop that one, or name another log") from error
 
 
 def _state(status: os.stat_result) -> tuple[int, int, int]:
