@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 import typer
 
-from dcglearn.cli.app import app
-from dcglearn.cli.command import COMMANDS
+from dcglearn.cli.app import COMMANDS, app
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,15 +33,16 @@ def commands_page():
     group = typer.main.get_command(app)
     context = click.Context(group)
     words = ["# Commands", "", "What `dcglearn COMMAND --help` says. Bad input ends with status 2.", ""]
-    for panel, names in COMMANDS.items():
+    for panel, commands in COMMANDS.items():
         words += [f"## {panel}", ""]
-        words += [_section(name, group.get_command(context, name)) for name in names.split()]
+        names = [command.__name__ for command in commands]
+        words += [_section(name, group.get_command(context, name)) for name in names]
     return "\n".join(words)
 
 
 def changes_page():
     """Return the changelog as a page of the site."""
-    return (ROOT / "CHANGELOG.md").read_text().replace("`docs/", "`")
+    return (ROOT / "CHANGELOG.md").read_text().replace("](docs/", "](../")
 
 
 def _write(app_):
