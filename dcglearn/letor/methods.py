@@ -7,9 +7,15 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from dcglearn import losses
 from dcglearn.foundation.validation import InputError
 from dcglearn.letor import paper_grids
 from dcglearn.letor.candidates import Candidate, Setting
+from dcglearn.rankers.adarank import AdaRankRanker
+from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
+from dcglearn.rankers.linear import LinearRanker
+from dcglearn.rankers.sparse import SparseRanker
+from dcglearn.rankers.trees import BoostedRanker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -53,9 +59,6 @@ def linear(
     max_iter: int = 30,
 ) -> Iterator[Candidate]:
     """Yield linear models that maximise a loss: by start, depth of training (k), penalty and annealing."""
-    from dcglearn import losses
-    from dcglearn.rankers.linear import LinearRanker
-
     kind = getattr(losses, loss)
     if setting.quick:
         depths, annealings, penalties, max_iter = depths[:1], annealings[-1:], penalties[-2:][:1], max_iter // 2
@@ -81,9 +84,6 @@ SHAPES = ((4, 0.1, 0.01), (8, 0.05, 0.02), (4, 0.03, 0.03))
 
 def boosted(setting: Setting, loss: str, with_start: bool = True) -> Iterator[Candidate]:
     """Yield boosted trees that maximise a loss: by shape, and by the linear model to whose scores they add, if any."""
-    from dcglearn import losses
-    from dcglearn.rankers.trees import BoostedRanker
-
     kind = getattr(losses, loss)
     starts: dict[str, Any] = setting.starts if with_start else {}
     starts = starts if setting.quick and starts else {"none": None, **starts}
@@ -110,8 +110,6 @@ def boosted(setting: Setting, loss: str, with_start: bool = True) -> Iterator[Ca
 
 def sparse(setting: Setting) -> Iterator[Candidate]:
     """Yield RSRank: paths to fewer features, and linear models with a penalty on the distance from their start."""
-    from dcglearn.rankers.sparse import SparseRanker
-
     n_points = 8 if setting.quick else 25
     for tolerance in (0.0,) if setting.quick else (0.0, 0.02):
         ranker = SparseRanker(setting.dcg, tolerance=tolerance, n_points=n_points, max_iter=100)
@@ -130,16 +128,12 @@ def softrank(setting: Setting) -> Iterator[Candidate]:
 
 def svm(setting: Setting) -> Iterator[Candidate]:
     """Yield RankSVM by the weight of its pairs."""
-    from dcglearn.rankers.baselines import RankSVMRanker
-
     for C in (1.0, 10.0) if setting.quick else (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0):
         yield Candidate(f"C {C:g}", RankSVMRanker(C=C, metric=setting.dcg))
 
 
 def ridge(setting: Setting) -> Iterator[Candidate]:
     """Yield least squares by penalty, with and without equal total weight of relevant and other documents."""
-    from dcglearn.rankers.baselines import RidgeRanker
-
     for l2, reweighted in product((0.1, 1.0) if setting.quick else (0.01, 0.1, 0.3, 1.0, 3.0, 10.0), (True, False)):
         label = f"l2 {l2:g}{', reweighted' if reweighted else ''}"
         yield Candidate(label, RidgeRanker(setting.dcg, l2=l2, reweighted=reweighted))
@@ -147,8 +141,6 @@ def ridge(setting: Setting) -> Iterator[Candidate]:
 
 def adarank(setting: Setting, measure: str) -> Iterator[Candidate]:
     """Yield AdaRank: the number of rounds chosen by validation, or fixed."""
-    from dcglearn.rankers.adarank import AdaRankRanker
-
     for both_signs, in_a_row in product((True, False), (None, 1, 3)):
         options: dict[str, Any] = {"both_signs": both_signs, "max_in_a_row": in_a_row}
         label = "" if both_signs else ", features upwards only"

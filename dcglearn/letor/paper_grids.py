@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn import losses
 from dcglearn.letor.candidates import Candidate, Setting
+from dcglearn.rankers.linear import LinearRanker
+from dcglearn.rankers.sparse import SparseRanker
+from dcglearn.rankers.trees import BoostedRanker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,34 +19,25 @@ if TYPE_CHECKING:
 
 def qin(setting: Setting) -> Iterator[Candidate]:
     """Yield ApproxNDCG by alpha and beta: stochastic gradients, ten random restarts (Qin et al. 2010, algorithm 1)."""
-    from dcglearn.losses import ApproxNDCG
-    from dcglearn.rankers.linear import LinearRanker
-
     options: dict[str, Any] = {"solver": "sgd", "start": "random", "annealing": None, "l2": 0.0, "tol": 1e-3}
     options |= {"n_restarts": 10, "max_iter": 30, "learning_rate": 0.01}
     for alpha, beta in product((50.0, 100.0, 150.0, 200.0, 250.0, 300.0), (1.0, 10.0, 20.0, 50.0, 100.0)):
-        loss = ApproxNDCG(setting.dcg, alpha=alpha, beta=beta)
+        loss = losses.ApproxNDCG(setting.dcg, alpha=alpha, beta=beta)
         ranker = LinearRanker(loss, metric=setting.dcg, seed=setting.seed, **options)
         yield Candidate(f"alpha {alpha:g}, beta {beta:g}", ranker)
 
 
 def chapelle(setting: Setting) -> Iterator[Candidate]:
     """Yield SmoothNDCG by lambda: from least squares, s halved from 2^6 to 2^-6 (Chapelle and Wu 2010, algorithm 1)."""
-    from dcglearn.losses import SmoothNDCG
-    from dcglearn.rankers.linear import LinearRanker
-
     sharpness = [float(s) ** -0.5 for s in 2.0 ** np.arange(6, -7, -1)]
     for power in range(-6, 4):
-        loss = SmoothNDCG(setting.dcg, k=50)
+        loss = losses.SmoothNDCG(setting.dcg, k=50)
         ranker = LinearRanker(loss, annealing=sharpness, l2=10.0**power, metric=setting.dcg, max_iter=50)
         yield Candidate(f"lambda 1e{power}", ranker)
 
 
 def wu(setting: Setting, loss: str) -> Iterator[Candidate]:
     """Yield 250 boosted trees, or fewer by validation, that add to no linear model (Wu et al. 2009)."""
-    from dcglearn import losses
-    from dcglearn.rankers.trees import BoostedRanker
-
     for leaves, rate in product((4, 8, 16), (0.05, 0.1)):
         ranker = BoostedRanker(
             getattr(losses, loss)(setting.dcg),
@@ -58,7 +53,5 @@ def wu(setting: Setting, loss: str) -> Iterator[Candidate]:
 
 def sun(setting: Setting) -> Iterator[Candidate]:
     """Yield RSRank's path: its best point, and its smallest within 3.5% of that (Sun et al. 2009)."""
-    from dcglearn.rankers.sparse import SparseRanker
-
     for tolerance in (0.0, 0.035):
         yield Candidate(f"path, tolerance {tolerance:g}", SparseRanker(setting.dcg, tolerance=tolerance), True)

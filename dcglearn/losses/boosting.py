@@ -24,6 +24,13 @@ FLOOR = 0.1
 """Smallest curvature of a document, as a share of the mean: LightGBM counts documents by their curvature."""
 
 
+def check_words(follow: str, curvature: str) -> None:
+    """Raise InputError unless the words are among `DIRECTIONS` and `CURVATURES`."""
+    for name, value, allowed in (("follow", follow, DIRECTIONS), ("curvature", curvature, CURVATURES)):
+        if value not in allowed:
+            raise InputError(f"{name}={value!r}: give one of {', '.join(allowed)}")
+
+
 def descent(
     objective: Objective,
     scores: Floats,
@@ -60,9 +67,7 @@ def descent(
     InputError
         If `follow` or `curvature` is none of these words.
     """
-    for name, value, known in (("follow", follow, DIRECTIONS), ("curvature", curvature, CURVATURES)):
-        if value not in known:
-            raise InputError(f"{name}={value!r}: give one of {', '.join(known)}")
+    check_words(follow, curvature)
     if follow == "lambdas":
         direction, bend = objective.lambdas(scores, grades, offsets, weight)
     else:

@@ -57,10 +57,6 @@ class DCGObjective(Objective):
         if not isinstance(self.dcg, str):
             depth_of(self.k, self.dcg)
 
-    @property
-    def _top_grade(self) -> int:
-        return super()._top_grade if isinstance(self.dcg, str) else self.dcg.n_grades - 1
-
     @cached_property
     def _discount(self) -> SmoothDiscount:
         return SmoothDiscount.of(self.dcg.discounts)

@@ -38,10 +38,6 @@ class Regression(Objective):
 
     dcg: DCG
 
-    @property
-    def _top_grade(self) -> int:
-        return super()._top_grade if isinstance(self.dcg, str) else self.dcg.n_grades - 1
-
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         top = np.abs(self.dcg.gains).max()
         targets = self.dcg.gains / top if top > 0 else self.dcg.gains
@@ -83,10 +79,6 @@ class ListNet(Objective):
     """
 
     dcg: DCG | None = None
-
-    @property
-    def _top_grade(self) -> int:
-        return super()._top_grade if self.dcg is None or isinstance(self.dcg, str) else self.dcg.n_grades - 1
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         targets = batch.grades.astype(np.float64)

@@ -250,7 +250,8 @@ class Objective:
 
     @property
     def _top_grade(self) -> int:
-        return MAX_GRADES - 1
+        dcg = getattr(self, "dcg", None)
+        return MAX_GRADES - 1 if dcg is None or isinstance(dcg, str) else dcg.n_grades - 1
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         raise NotImplementedError

@@ -113,11 +113,9 @@ class LambdaRank(WholeRankObjective):
         The metric, textbook or learned; its discounts act as they are.
     alpha : float
         Steepness, per unit of score. 1 suits most scores: a ranker finds the scale that fits.
-    k : int, "depth" or None
-        Positions that count: a pair with neither document among them has weight 0. Fewer look at the top alone, and
-        more learn from every pair.
-    normalise : bool
-        Whether each query is divided by its ideal value.
+    k, normalise
+        As in `ApproxNDCG`. A pair with neither document among the positions that count has weight 0: fewer look at the
+        top alone, and more learn from every pair.
 
     See Also
     --------

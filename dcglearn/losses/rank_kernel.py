@@ -195,13 +195,7 @@ def first_at_most(f, x, alpha, gap, low, high):
 @njit(cache=True, nogil=True)
 def first_below(f, x, alpha, gap, low, high):
     """Return the first j in low..high of falling scores with ``alpha (f_j - x) < gap``."""
-    while low < high:
-        middle = (low + high) // 2
-        if alpha * (f[middle] - x) < gap:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return first_at_most(f, x, alpha, np.nextafter(gap, -np.inf), low, high)
 
 
 @njit(cache=True, nogil=True)

@@ -31,10 +31,8 @@ class SoftRankNDCG(WholeRankObjective):
     sigma : float
         Standard deviation of the noise of a score, in units of score; that of a difference is ``sqrt(2) sigma``. 0.1 to
         1 suit scores whose spread is 1. A larger one is smoother and slower.
-    k : int, "depth" or None
-        Positions that count: those of the DCG, the first k, or all, past the DCG's with the tail of `SmoothDiscount`.
-    normalise : bool
-        Whether each query is divided by its ideal value.
+    k, normalise
+        As in `SmoothNDCG`.
 
     See Also
     --------

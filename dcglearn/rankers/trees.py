@@ -9,7 +9,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import RegSHFSDCG
-from dcglearn.losses.boosting import CURVATURES, DIRECTIONS
+from dcglearn.losses.boosting import check_words
 from dcglearn.rankers.growth import Growth, Task, base_scores, booster_of, main_names, threads_of
 from dcglearn.rankers.linear_model import coefficients_of
 from dcglearn.rankers.queries import has_missing
@@ -186,9 +186,7 @@ class BoostedRanker(Ranker):
         if not 0 < self.learning_rate <= MAX_LEARNING_RATE:
             limits = f"above 0, at most {MAX_LEARNING_RATE:g}"
             raise InputError(f"learning_rate={self.learning_rate!r} must be a number {limits}; 0.1 is the default")
-        for name, values in (("follow", DIRECTIONS), ("curvature", CURVATURES)):
-            if getattr(self, name) not in values:
-                raise InputError(f"{name}={getattr(self, name)!r}: give one of {', '.join(values)}")
+        check_words(self.follow, self.curvature)
 
     def _fit(self, training: Training) -> None:
         """Grow the trees."""
