@@ -282,9 +282,9 @@ def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
     rows = np.repeat(np.arange(n), depth)
     matrix = csr_array((n, depth * n_grades))
     for lists, sign in ((first, 1.0), (second, -1.0)):
-        known = lists.ravel() >= 0
+        graded = lists.ravel() >= 0
         columns = np.tile(np.arange(depth) * n_grades, n) + lists.ravel()
-        part = (np.full(int(known.sum()), sign), (rows[known], columns[known]))
+        part = (np.full(int(graded.sum()), sign), (rows[graded], columns[graded]))
         matrix = matrix + csr_array(part, shape=matrix.shape)
     matrix.eliminate_zeros()
     return matrix

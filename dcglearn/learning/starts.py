@@ -156,8 +156,8 @@ class WarmStart:
         if not self.raters:
             each = np.broadcast_to(logits, len(raters))
         else:
-            known = dict(zip(self.raters, logits, strict=True))
-            each = np.array([known.get(str(name), np.nan) for name in raters])
+            of_rater = dict(zip(self.raters, logits, strict=True))
+            each = np.array([of_rater.get(str(name), np.nan) for name in raters])
         # At the optimum the common logit is the prior's mean of itself given the judges' own.
         precision = np.array([ERROR_SPREAD**-2, *[RATER_SPREAD**-2] * len(logits)])
         common = float(precision @ np.array([ERROR, *logits]) / precision.sum()) if self.raters else logits.mean()
@@ -200,8 +200,8 @@ def cold_starts(model: Model, verdicts: Verdicts, prior: DCG | None) -> list[Flo
 
 def known_starts(model: Model) -> list[Floats]:
     """Return the parameters of the starts that do not depend on the log, as `cold_starts` does."""
-    known = _known_curves(model.n_grades, model.depth)
-    return [model.starts(known, softer) for softer in SOFTER]
+    curves = _known_curves(model.n_grades, model.depth)
+    return [model.starts(curves, softer) for softer in SOFTER]
 
 
 def log_sharpness(sample: Preferences, prior: DCG | None) -> float:

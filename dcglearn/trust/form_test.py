@@ -16,7 +16,7 @@ import numpy as np
 from dcglearn.foundation.progress import counted
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.logs.unique_rows import list_numbers, unique_rows
-from dcglearn.trust.list_worth import RatedLists, indicators
+from dcglearn.trust.values_of_lists import RatedLists, indicators
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,12 +121,12 @@ class LogsOfDCG:
         chance = np.where(of_list, rng.random(len(mean))[self.row][:, None], rng.random(shape))
         often = 0.5 - 0.5 * np.sqrt(np.maximum(1 - 2 * points.errors[0], 0))  # 2 often (1 - often) is the error rate
         mistaken = [chance[end] < often[self.rater][:, None] for end in (self.first, self.second)]
-        worth = mean[self.row][:, None] + noise
-        lead = worth[self.first][:, :, None] - worth[self.second][:, None, :]
+        value = mean[self.row][:, None] + noise
+        lead = value[self.first][:, :, None] - value[self.second][:, None, :]
         ahead = (lead > 0) ^ mistaken[0][:, :, None] ^ mistaken[1][:, None, :]
         level = np.searchsorted(thresholds[1:-1], np.abs(lead))
-        given = np.arange(shape[1]) < self.ratings[:, None]
-        both = given[self.first][:, :, None] & given[self.second][:, None, :]
+        drawn = np.arange(shape[1]) < self.ratings[:, None]
+        both = drawn[self.first][:, :, None] & drawn[self.second][:, None, :]
         verdict = 2 * level + ahead
         n, n_verdicts = len(self.first), 2 * (len(thresholds) - 1)
         cells = (np.arange(n)[:, None, None] * n_verdicts + verdict)[both]

@@ -45,7 +45,7 @@ MANY = 50_000
 ROUGH = 1e-5
 """Relative duality gap of the QP while C is chosen."""
 
-FEWEST_PAIRS = 10
+FEWEST_FOR_C = 10
 """On fewer distinct pairs of lists, C is 1 rather than chosen by cross-validation."""
 
 
@@ -113,10 +113,10 @@ class Comparison:
 
     def __getitem__(self, name: str) -> Row:
         """Return the row of this name, or else the first whose name begins with it."""
-        found = [row for row in self.rows if row.name.startswith(name)]
-        if not found:
+        rows = [row for row in self.rows if row.name.startswith(name)]
+        if not rows:
             raise KeyError(name)
-        return min(found, key=lambda row: row.name.partition(" (")[0] != name)
+        return min(rows, key=lambda row: row.name.partition(" (")[0] != name)
 
     @property
     def learned(self) -> str:
@@ -194,8 +194,8 @@ class Comparison:
             f"noise ceiling, on {ceiling.about}",
             f"  {self.reached:.4f}  {self.rows[0].name}",
             f"  {ceiling.share:.4f}  {'any function of the grades, at most':<56}({low:.4f} to {high:.4f})",
-            f"  {ceiling.lower:.4f}  reached by the lists' own worth, on held-out {unit}s",
-            f"  {ceiling.upper:.4f}  reached by the lists' own worth, on the same {unit}s (too high)",
+            f"  {ceiling.lower:.4f}  reached by the lists' own values, on held-out {unit}s",
+            f"  {ceiling.upper:.4f}  reached by the lists' own values, on the same {unit}s (too high)",
             self.room,
             *([] if self.lack_of_fit is None else ["", f"is a DCG enough? {self.lack_of_fit}"]),
         ]
@@ -296,7 +296,7 @@ def compare_dcg(
         counted(textbook, len(textbook), "textbook DCGs"), key=lambda name: train.agreement(textbook[name]).share
     )
     if C == "auto":
-        enough = len(train.merged()) >= FEWEST_PAIRS
+        enough = len(train.merged()) >= FEWEST_FOR_C
         C = choose_C(train, QPDescription(tol=ROUGH), seed=seed).C if enough else 1.0
     qp = fit_qp(train, QPDescription(C=float(C)))
     factored = qp.factor().dcg

@@ -205,13 +205,13 @@ def lack_of_fit(
     >>> lack_of_fit(log).form is None
     True
     """
-    given = decided_pairs(log)
-    unit = unit_of(given) if by is None else by
+    pairs = decided_pairs(log)
+    unit = unit_of(pairs) if by is None else by
     description = DirectDescription.of(learner)
     with stage("lack of fit"):
-        held_out, whole = _held_out(given, unit, description, seed)
-        ceiling, no_ceiling = ceiling_of(given[held_out.rows], seed)
-        parts = _parts(held_out, given[held_out.rows], unit, ceiling)
+        held_out, whole = _held_out(pairs, unit, description, seed)
+        ceiling, no_ceiling = ceiling_of(pairs[held_out.rows], seed)
+        parts = _parts(held_out, pairs[held_out.rows], unit, ceiling)
         form = max(
             (form for form in FORM_NAMES if _part(parts, form).shown),
             key=lambda form: _part(parts, form).ahead,
@@ -219,7 +219,7 @@ def lack_of_fit(
         )
         utility = None
         if form is not None:
-            utility = fit_direct(given, replace(description, form=form), whole[form]).utility
+            utility = fit_direct(pairs, replace(description, form=form), whole[form]).utility
             if utility.form == "dcg":  # the whole log's fit uses nothing of the form
                 form = utility = None
     sentences = [*_sentences(parts, form, utility, ceiling), *([no_ceiling] if no_ceiling else [])]

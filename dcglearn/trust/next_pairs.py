@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -278,7 +278,7 @@ def _greedy(rows: NDArray[np.float32], information: Floats, weights: Floats, n: 
     return chosen, np.array(values)
 
 
-def _variances(rows: NDArray[np.float32], inverse: Floats) -> Floats:
+def _variances(rows: NDArray[np.float32], inverse: Any) -> Floats:
     """Return ``d' H^-1 d`` of each row."""
     variances: Floats = np.einsum("ij,ij->i", rows @ inverse.astype(np.float32), rows)
     return variances

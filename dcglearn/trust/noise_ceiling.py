@@ -18,7 +18,7 @@ from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.recurring_lists import BANDS, FEWEST_LISTS, Judgements, Ratings
+from dcglearn.trust.recurring_lists import BANDS, FEWEST_LISTS, RecurringJudgements, RecurringRatings
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -39,17 +39,17 @@ FEWEST_RATED = 50
 LEAST_COVERED = 0.05
 """If less of the log's weight is between such lists, there is no ceiling."""
 
-MOST_PAIRS = 300_000
+MOST_SAMPLED = 300_000
 """Of a log of more pairs, a random sample of this many is used."""
 
 DRAWS = 200
-"""Number of draws of the worth of lists behind the interval."""
+"""Number of draws of the values of lists behind the interval."""
 
 MOST_TERMS = 20_000_000
 """About this many pairs, counted once for each draw, are used at most."""
 
 SLOPE_SPREAD = 0.3
-"""Prior standard deviation of the logarithm of the slope from worth to preference."""
+"""Prior standard deviation of the logarithm of the slope from value to preference."""
 
 STEP = 0.05
 """Step of the logarithm of the slope in its curvature."""
@@ -66,10 +66,10 @@ class NoiseCeiling:
     interval : tuple of float
         Its 90% interval, for the lists of this log.
     lower : float
-        Share respected by the lists' shrunken worth, cross-fitted: estimated without the ratings or judgements that it
+        Share respected by the lists' shrunken values, cross-fitted: estimated without the ratings or judgements that it
         is counted on. A function of the grades reaches it.
     upper : float
-        Share respected by the lists' mean ratings (for pairs, their worth with hardly any shrinking), memorised:
+        Share respected by the lists' mean ratings (for pairs, their values with hardly any shrinking), memorised:
         counted on the same ratings.
     covered : float
         Share of the log's decided pairs, by weight, that lie between lists that recur.
@@ -156,11 +156,11 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
 
     Notes
     -----
-    A list's worth is its mean rating (by ranks), or its worth in a Bradley-Terry model, shrunken to what a sum over
+    A list's value is its mean rating (by ranks), or its value in a Bradley-Terry model, shrunken to what a sum over
     positions and grades says. Folds are over ratings or judgements: each pair of ratings is predicted without the folds
     of both; if there are few, over several divisions into folds. `share` is `lower` plus what the cross-fitted order
-    loses to the true one, as expected over draws from the posterior of the worth of lists, of how far they differ
-    beyond the sum, and of the slope from worth to preference, which is fitted to held-out preferences. The interval has
+    loses to the true one, as expected over draws from the posterior of the values of lists, of how far they differ
+    beyond the sum, and of the slope from value to preference, which is fitted to held-out preferences. The interval has
     the sampling error of ratings around their list (of judgements around their pair of lists) and the spread of draws.
 
     Examples
@@ -173,18 +173,19 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
     >>> ceiling.lower < ceiling.share < ceiling.upper < 1
     True
     """
-    given = as_preferences(log)
+    whole = as_preferences(log)
     if fewest is not None:
         whole_number(fewest, "fewest", 2)
-    if not len(given[given.differing].decided):
+    if not len(whole[whole.differing].decided):
         raise InputError("no noise ceiling: the log holds no preference between two different lists")
     rng = np.random.default_rng(seed)
-    rows = np.flatnonzero(given.differing if given.tie is None else given.differing & ~given.tie)
-    if len(rows) > MOST_PAIRS:
-        rows = np.sort(rng.choice(rows, MOST_PAIRS, replace=False))
-    sample = given[rows]
+    rows = np.flatnonzero(whole.differing if whole.tie is None else whole.differing & ~whole.tie)
+    if len(rows) > MOST_SAMPLED:
+        rows = np.sort(rng.choice(rows, MOST_SAMPLED, replace=False))
+    sample = whole[rows]
     with one_blas_thread():
-        units = Ratings(sample, fewest) if sample.ratings is not None else Judgements(sample, fewest)
+        of_units = RecurringJudgements if sample.ratings is None else RecurringRatings
+        units = of_units(sample, fewest)
         covered = units.covered
         share = float(units.weight[covered].sum() / units.weight.sum())
         if not units.n_lists:
@@ -207,15 +208,15 @@ def ceiling_of(log: Preferences, seed: int) -> tuple[NoiseCeiling | None, str]:
 
 
 def _estimated(
-    units: Ratings | Judgements, covered: float, rows: NDArray[np.intp], rng: np.random.Generator
+    units: RecurringRatings | RecurringJudgements, covered: float, rows: NDArray[np.intp], rng: np.random.Generator
 ) -> NoiseCeiling:
     """Return the ceiling of lists of which enough recur; `rows` are those of the units' log."""
     first, second, weight = units.first, units.second, units.weight[units.covered]
     ahead, behind = np.zeros(len(first)), np.zeros(len(first))
     held_out: list[tuple[Floats, Floats, Floats]] = []
     n_partitions = int(np.clip(FOR_PARTITIONS // units.n_units, 1, PARTITIONS))
-    for worth, held_weight in chain.from_iterable(units.splits(rng) for _ in range(n_partitions)):
-        difference, variance = worth.difference(first, second)
+    for values, held_weight in chain.from_iterable(units.splits(rng) for _ in range(n_partitions)):
+        difference, variance = values.difference(first, second)
         ahead += held_weight * (np.sign(difference) + 1) / 2
         behind += held_weight * (1 - np.sign(difference)) / 2
         seen = np.flatnonzero(held_weight)

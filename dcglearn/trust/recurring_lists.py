@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dcglearn.logs.unique_rows import list_numbers, packed, unique_rows
-from dcglearn.trust.list_worth import JudgedLists, Posterior, RatedLists, Variances, Worth, indicators
+from dcglearn.trust.resampling import FOLDS
+from dcglearn.trust.values_of_lists import JudgedLists, ListValues, Posterior, RatedLists, Variances, indicators
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
 FEWEST_LISTS = 10
 """With fewer lists that recur there is no ceiling, and bands of fewer lists are not compared."""
-
-FOLDS = 5
-"""Number of folds of the ratings or judgements."""
 
 BANDS = (2, 5, 10, 20, 50)
 """How often a list is rated, at least, in each band that is searched for copies."""
@@ -42,7 +40,7 @@ HARDLY = 1e6
 """Memorised means are shrunken as if lists differed by this many times the variance of ratings."""
 
 FREE = (3.0, 10.0)
-"""Standard deviations, in logits, of the sum and of lists beyond it, for the memorised worth of judged lists."""
+"""Standard deviations, in logits, of the sum and of lists beyond it, for the memorised values of judged lists."""
 
 COPIES = 3.0
 """A band of lists holds copies of ratings if its ratings agree by this many standard errors more than those above."""
@@ -60,7 +58,7 @@ def _folds_of(weight: Floats, rng: np.random.Generator) -> Floats:
     return parts if whole else parts * weight
 
 
-class Ratings:
+class RecurringRatings:
     """The lists of a log that were rated often enough, and the pairs between them.
 
     `first`, `second`, shape (n,), number the lists of each covered pair.
@@ -99,25 +97,25 @@ class Ratings:
 
     @property
     def posterior(self) -> Posterior:
-        """The worth of the lists, from all ratings, under several variances between lists."""
+        """The values of the lists, from all ratings, under several variances between lists."""
         return self._fit[0]
 
     @property
     def typical_slope(self) -> float:
-        """Slope from worth to preference if ratings of a list are normal."""
+        """Slope from value to preference if ratings of a list are normal."""
         return PROBIT / float(np.sqrt(2 * self._fit[1].within))
 
-    def fitted(self) -> Worth:
-        """Return the worth of the lists, from all ratings, under the expected variance between lists."""
-        return self._rated.worth(self._counts, self._fit[1])
+    def fitted(self) -> ListValues:
+        """Return the values of the lists, from all ratings, under the expected variance between lists."""
+        return self._rated.estimated(self._counts, self._fit[1])
 
-    def memorised(self) -> Worth:
+    def memorised(self) -> ListValues:
         """Return the lists' mean scores, hardly shrunken."""
         within = self._fit[1].within
-        return self._rated.worth(self._counts, Variances(within, HARDLY * within))
+        return self._rated.estimated(self._counts, Variances(within, HARDLY * within))
 
-    def splits(self, rng: np.random.Generator) -> Iterator[tuple[Worth, Floats]]:
-        """Yield the worth of the lists without two folds of the ratings, and the weight of the pairs between these."""
+    def splits(self, rng: np.random.Generator) -> Iterator[tuple[ListValues, Floats]]:
+        """Yield the values of the lists without two folds of the ratings, and the weight of the pairs between these."""
         cells = np.nonzero(self._counts)
         parts = np.zeros((FOLDS, *self._counts.shape))
         parts[:, cells[0], cells[1]] = _folds_of(self._counts[cells], rng)
@@ -129,7 +127,7 @@ class Ratings:
                 held = self._weights(parts[i], below[j])
                 held += self._weights(parts[j], below[i]) if j != i else 0
                 train = self._counts - (parts[i] if i == j else parts[i] + parts[j])
-                yield self._rated.worth(train, self._fit[1]), scale * held
+                yield self._rated.estimated(train, self._fit[1]), scale * held
 
     def sampling_variance(self, right: Floats, chance: Floats) -> float:
         """Return the variance of the share of pairs that a fixed order gets right, over ratings of the same lists.
@@ -159,8 +157,8 @@ class Ratings:
         return total
 
 
-class Judgements:
-    """The lists of a log that were judged often enough, and the pairs between them; see `Ratings`."""
+class RecurringJudgements:
+    """The lists of a log that were judged often enough, and the pairs between them; see `RecurringRatings`."""
 
     unit = "judgement"
     typical_slope = 1.0
@@ -189,22 +187,22 @@ class Judgements:
 
     @property
     def posterior(self) -> Posterior:
-        """The worth of the lists, from all judgements, under several priors."""
+        """The values of the lists, from all judgements, under several priors."""
         return self._fit[0]
 
-    def fitted(self) -> Worth:
-        """Return the worth of the lists, from all judgements, under the best prior."""
-        return self.posterior.worths[int(np.argmax(self.posterior.chances))]
+    def fitted(self) -> ListValues:
+        """Return the values of the lists, from all judgements, under the best prior."""
+        return self.posterior.values[int(np.argmax(self.posterior.chances))]
 
-    def memorised(self) -> Worth:
-        """Return the worth of the lists, hardly shrunken."""
-        return self._judged.worth(self._weight, FREE)
+    def memorised(self) -> ListValues:
+        """Return the values of the lists, hardly shrunken."""
+        return self._judged.estimated(self._weight, FREE)
 
-    def splits(self, rng: np.random.Generator) -> Iterator[tuple[Worth, Floats]]:
-        """Yield the worth of the lists without a fold of the judgements, and the weight of the pairs in this fold."""
+    def splits(self, rng: np.random.Generator) -> Iterator[tuple[ListValues, Floats]]:
+        """Yield the values of the lists without a fold of the judgements, and the weight of the pairs in this fold."""
         start = self.fitted().mean
         for held in _folds_of(self._weight, rng):
-            yield self._judged.worth(self._weight - held, self._fit[1], start), held
+            yield self._judged.estimated(self._weight - held, self._fit[1], start), held
 
     def sampling_variance(self, right: Floats, chance: Floats) -> float:
         """Return the variance of the share of pairs that a fixed order gets right, over judgements of the same pairs.

@@ -100,7 +100,7 @@ def resampled_weights(log: Preferences, by: str, n_resamples: int, seed: Seed) -
     """Yield the weights of the log's pairs in each bootstrap sample, shape (n,); zero for pairs that were not drawn.
 
     `by` is the unit to draw with replacement: "pair", "rater", "query" or "list". A pair whose lists are drawn i and j
-    times counts i * j times, so the worth of a list beyond its grades, which all its pairs share, is drawn as a whole.
+    times counts i * j times, so the value of a list beyond its grades, which all its pairs share, is drawn as a whole.
     Raise InputError if the log lacks the column, or has only one such unit.
     """
     first, second = log.clusters(by)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 COLUMNS = ("segment", "rater", "query")
 """Columns whose values can be segments."""
 
-FEWEST = 20
+FEWEST_LEARNED = 20
 """A segment of fewer decided pairs has no DCG of its own."""
 
 MOST_SEGMENTS = 30
@@ -154,21 +154,22 @@ def segment_test(
     >>> segment_test(halves).found
     False
     """
-    given = decided_pairs(log)
-    labels = _labels(given, by)
+    pairs = decided_pairs(log)
+    labels = _labels(pairs, by)
     names, number, size = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(-size, kind="stable")
-    large = [int(s) for s in order[:MOST_SEGMENTS] if size[s] >= FEWEST]
+    large = [int(s) for s in order[:MOST_SEGMENTS] if size[s] >= FEWEST_LEARNED]
     if len(large) < 2:
         raise InputError(
-            f"by={by!r}: {len(large)} of {len(names)} segment(s) have at least {FEWEST} decided pairs (the largest, "
-            f"{str(names[order[0]])!r}, has {size[order[0]]}); it takes two: get more judgements, or merge segments",
+            f"by={by!r}: {len(large)} of {len(names)} segment(s) have at least {FEWEST_LEARNED} decided pairs (the "
+            f"largest, {str(names[order[0]])!r}, has {size[order[0]]}); it takes two: get more "
+            "judgements, or merge segments",
             see="too-few",
         )
-    unit = unit_of(given, without=by, per_list=1 if by == "segment" else 2)  # the segments are not held out whole
+    unit = unit_of(pairs, without=by, per_list=1 if by == "segment" else 2)  # the segments are not held out whole
     with stage("segments"):
-        rows, values = _held_out(given, number, large, unit, seed)
-    held_out, of = given[rows], number[rows]
+        rows, values = _held_out(pairs, number, large, unit, seed)
+    held_out, of = pairs[rows], number[rows]
     weight = np.ones(len(rows)) if held_out.weight is None else held_out.weight
     mean, error = mean_and_error(values[0] - values[1], weight, held_out.clusters(unit))
     reach = float(normal_quantile(LEVEL) * error[0])
@@ -218,7 +219,7 @@ def _held_out(
         common = fit_direct(sampled(log[train], rng), DirectDescription(), whole).dcg
         for s in large:
             own_train, own_test = train[number[train] == s], test[number[test] == s]
-            if len(own_train) < FEWEST // 2 or not len(own_test):
+            if len(own_train) < FEWEST_LEARNED // 2 or not len(own_test):
                 continue
             part, held_out = sampled(log[own_train], rng), log[own_test]
             own = fit_direct(part, DirectDescription(prior=common), common).dcg

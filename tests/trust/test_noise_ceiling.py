@@ -10,21 +10,21 @@ from scipy.special import expit, ndtr
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import noise_ceiling as module
-from dcglearn.trust.list_worth import JudgedLists, RatedLists, Variances, indicators
 from dcglearn.trust.noise_ceiling import noise_ceiling
-from dcglearn.trust.recurring_lists import Judgements, Ratings
+from dcglearn.trust.recurring_lists import RecurringJudgements, RecurringRatings
+from dcglearn.trust.values_of_lists import JudgedLists, RatedLists, Variances, indicators
 from tests.makers import random_log
 
 POOL = np.array(list(itertools.product(range(2), repeat=5)), dtype=np.int8)
 
 
 def worth_of_pool(rng, own):
-    """Return the worth of each list of the pool: a sum over positions, and something of its own."""
+    """Return the values of each list of the pool: a sum over positions, and something of its own."""
     return POOL @ np.array([1.0, 0.6, 0.5, 0.4, 0.3]) + rng.normal(0, own, len(POOL))
 
 
 def rated_log(rng, n, own=0.4, noise=1.0, groups=None):
-    """Return a log of n ratings, and the worth of the lists of the pool."""
+    """Return a log of n ratings, and the values of the lists of the pool."""
     worth = worth_of_pool(rng, own)
     lists = rng.integers(0, len(POOL), n)
     group = None if groups is None else rng.integers(0, groups, n)
@@ -34,7 +34,7 @@ def rated_log(rng, n, own=0.4, noise=1.0, groups=None):
 
 
 def judged_log(rng, n, own=0.4, scale=2.0):
-    """Return a log of n judged pairs, and the worth of the lists in logits."""
+    """Return a log of n judged pairs, and the values of the lists in logits."""
     worth = scale * worth_of_pool(rng, own)
     first, second = rng.integers(0, len(POOL), (2, n))
     swap = rng.random(n) > expit(worth[first] - worth[second])
@@ -102,10 +102,10 @@ def test_more_ratings_bring_the_lower_and_the_upper_value_together():
 
 def test_each_pair_of_ratings_is_held_out_once():
     log, _ = rated_log(np.random.default_rng(2), 150, groups=4)
-    ratings = Ratings(log, 2)
+    ratings = RecurringRatings(log, 2)
     held = sum(weight for _, weight in ratings.splits(np.random.default_rng(0)))
     assert np.allclose(held, log.weight[ratings.covered])
-    judged = Judgements(judged_log(np.random.default_rng(0), 80)[0], 2)
+    judged = RecurringJudgements(judged_log(np.random.default_rng(0), 80)[0], 2)
     assert np.allclose(sum(w for _, w in judged.splits(np.random.default_rng(0))), judged.weight[judged.covered])
 
 
@@ -115,7 +115,7 @@ def test_the_shrunken_means_are_those_of_the_mixed_model():
     lists, score = POOL[:12], np.arange(4.0)
     table = indicators(lists)
     model = RatedLists(np.zeros(12, np.intp), np.arange(12), score, table)
-    worth = model.worth(counts, Variances(0.8, 0.3))
+    worth = model.estimated(counts, Variances(0.8, 0.3))
     # The same by one solve: y = X b + u + e with u ~ N(0, .3), e ~ N(0, .8 / n), b with the ridge of the estimate.
     n = counts.sum() and counts.sum(axis=1) * (1 - 1 / counts.sum())
     y = counts @ score / counts.sum(axis=1) - (counts @ score).sum() / counts.sum()
@@ -138,7 +138,7 @@ def test_the_worth_of_judged_lists_is_the_mode_and_its_covariance_the_inverse_he
     first, second = place(log.preferred), place(log.other)
     table = indicators(POOL)
     model = JudgedLists(first, second, table)
-    worth = model.worth(np.ones(len(log)), (1.0, 0.5))
+    worth = model.estimated(np.ones(len(log)), (1.0, 0.5))
     prior = np.linalg.inv(table @ table.T + 0.25 * np.eye(len(POOL)))
 
     def loss(theta):
@@ -199,7 +199,7 @@ def test_large_logs_and_many_ratings_are_sampled_and_binned(monkeypatch):
     lists = rng.integers(0, 32, 500)
     log = Preferences.from_ratings(POOL[lists], worth[lists] + rng.normal(0, 1, 500))
     whole = noise_ceiling(log)
-    monkeypatch.setattr(module, "MOST_PAIRS", 300)
+    monkeypatch.setattr(module, "MOST_SAMPLED", 300)
     sample = noise_ceiling(log)
     assert len(sample.pairs) <= 300 < len(whole.pairs) and sample.share == pytest.approx(whole.share, abs=0.05)
 

@@ -1,8 +1,8 @@
-"""The worth of each list that recurs, as a shrunken estimate with its error: from ratings, or from judged pairs.
+"""The value of each list that recurs, as a shrunken estimate with its error: from ratings, or from judged pairs.
 
 Both models say that a list is worth what the sum over its grades and positions says, plus something of its own:
 ``theta ~ N(X beta, tau^2 I)``. How large the second part is, the log says only roughly, if its lists are few: draws of
-the worth of lists are over the likely sizes.
+the values of lists are over the likely sizes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STEPS = 20
 """Largest number of Newton steps for judged lists."""
 
 ROUNDS = 5
-"""Rounds in which the levels of groups and the worth of lists are estimated in turn."""
+"""Rounds in which the levels of groups and the values of lists are estimated in turn."""
 
 SHRINK = 1e-3
 """Ridge of the regression on the indicators, as a share of the mean of the Gram matrix's diagonal."""
@@ -44,8 +44,8 @@ SUM_SCALES = (0.5, 2.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Worth:
-    """Estimated worth of L lists: its mean, and its error.
+class ListValues:
+    """Estimated values of L lists: their means, and their errors.
 
     `mean` has shape (L,), `covariance` (L, L), or (L,) where it is diagonal; `shared`, shape (L, q), adds errors that
     lists have in common: ``shared shared^T``.
@@ -67,7 +67,7 @@ class Worth:
         return self.mean[first] - self.mean[second], total
 
     def draws(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return n draws of the worth of all lists, shape (n, L)."""
+        """Return n draws of the values of all lists, shape (n, L)."""
         noise = rng.standard_normal((n, len(self.mean)))
         if self.covariance.ndim == 1:
             drawn = self.mean + noise * np.sqrt(self.covariance)
@@ -80,15 +80,15 @@ class Worth:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The worth of lists under several settings of the model, with their probabilities, shape (m,)."""
+    """The values of lists under several settings of the model, with their probabilities, shape (m,)."""
 
-    worths: Sequence[Worth]
+    values: Sequence[ListValues]
     chances: Floats
 
     def draws(self, n: int, rng: np.random.Generator) -> Floats:
-        """Return n draws of the worth of all lists, shape (n, L)."""
+        """Return n draws of the values of all lists, shape (n, L)."""
         times = rng.multinomial(n, self.chances)
-        return np.vstack([worth.draws(int(k), rng) for worth, k in zip(self.worths, times, strict=True) if k])
+        return np.vstack([value.draws(int(k), rng) for value, k in zip(self.values, times, strict=True) if k])
 
 
 def indicators(lists: Grades) -> Floats:
@@ -101,7 +101,7 @@ def indicators(lists: Grades) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Variances:
-    """Variance of the ratings of one list (`within`), and of the worth of lists around the sum (`between`)."""
+    """Variance of the ratings of one list (`within`), and of the values of lists around the sum (`between`)."""
 
     within: float
     between: float
@@ -121,17 +121,17 @@ class RatedLists:
     indicators: Floats
 
     def posterior(self, counts: Floats) -> tuple[Posterior, Variances]:
-        """Return the worth of lists under several variances between lists, and the expected variances.
+        """Return the values of lists under several variances between lists, and the expected variances.
 
         `counts` says how often each rated list got each rating, shape (N, R). The standard deviation between lists has
         a flat prior.
         """
         y, n, variances = self._mean_scores(counts, None)
         choices, chances = self._variances_between(y, n, variances.within)
-        worths = [self._shrunken(y, n, Variances(variances.within, between)) for between in choices]
-        return Posterior(worths, chances), variances
+        values = [self._shrunken(y, n, Variances(variances.within, between)) for between in choices]
+        return Posterior(values, chances), variances
 
-    def worth(self, counts: Floats, variances: Variances) -> Worth:
+    def estimated(self, counts: Floats, variances: Variances) -> ListValues:
         """Return the shrunken mean score of each list."""
         return self._shrunken(*self._mean_scores(counts, variances)[:2], variances)
 
@@ -139,14 +139,14 @@ class RatedLists:
         """Return the mean score of each list, of how many ratings it tells as much, and the variances.
 
         Scores count from the level of their group, and a rating in a group of m tells as much as 1 - 1/m ratings whose
-        group is known. Levels and the worth of lists are estimated in turn, and the variances if not given.
+        group is known. Levels and the values of lists are estimated in turn, and the variances if None.
         """
         number, n_lists = counts.sum(axis=1), len(self.indicators)
         row_mean = counts @ self.score / np.maximum(number, 1e-12)
         size = np.bincount(self.group, number)
         informed = number * (1 - 1 / np.maximum(size, 1))[self.group]
         n = np.bincount(self.list, informed, n_lists).astype(np.float64)
-        mean, found = np.zeros(n_lists), variances
+        mean, spread = np.zeros(n_lists), variances
         for _ in range(ROUNDS if len(size) > 1 else 1):
             above = number * (row_mean - mean[self.list])
             level = np.bincount(self.group, above) / np.maximum(size, 1e-12)
@@ -157,19 +157,19 @@ class RatedLists:
                 freedom = max(counts.sum() - (n > 0).sum() - len(level) + 1, 1.0)
                 within = max(float((counts * residual**2).sum() / freedom), 1e-12)
                 choices, chances = self._variances_between(y, n, within)
-                found = Variances(within, float(chances @ np.sqrt(choices)) ** 2)
-            assert found is not None
-            mean = self._shrunken(y, n, found).mean
-        assert found is not None
-        return y, n, found
+                spread = Variances(within, float(chances @ np.sqrt(choices)) ** 2)
+            assert spread is not None
+            mean = self._shrunken(y, n, spread).mean
+        assert spread is not None
+        return y, n, spread
 
-    def _shrunken(self, y: Floats, n: Floats, variances: Variances) -> Worth:
+    def _shrunken(self, y: Floats, n: Floats, variances: Variances) -> ListValues:
         """Shrink the means of n scores to their regression on the indicators, of which all lists share the error."""
         precision = n / (variances.between * n + variances.within)
         kept = variances.between * precision
         expected, lower = self._expected(y, precision)
         shared = solve_triangular(lower, ((1 - kept)[:, None] * self.indicators).T, lower=True).T
-        return Worth(expected + kept * (y - expected), variances.between * (1 - kept), shared)
+        return ListValues(expected + kept * (y - expected), variances.between * (1 - kept), shared)
 
     def _expected(self, y: Floats, precision: Floats) -> tuple[Floats, Floats]:
         """Return the regression's value for each list, and the Cholesky factor of the coefficients' precision."""
@@ -205,21 +205,23 @@ class JudgedLists:
     indicators: Floats
 
     def posterior(self, weight: Floats) -> tuple[Posterior, tuple[float, float]]:
-        """Return the worth of lists under several priors, and the best prior's standard deviations: of sum, of lists.
+        """Return the values of lists under several priors, and the best prior's standard deviations: of sum, of lists.
 
         `weight` says how often each pair was judged so, shape (n,). The chances of priors are their evidence, by
         Laplace's approximation.
         """
         choices = [(of_sum, own) for of_sum in SUM_SCALES for own in OWN_SCALES]
-        worths, evidence = zip(*(self._posterior(weight, *choice) for choice in choices), strict=True)
-        return Posterior(worths, softmax(np.array(evidence))), choices[int(np.argmax(evidence))]
+        values, evidence = zip(*(self._posterior(weight, *choice) for choice in choices), strict=True)
+        return Posterior(values, softmax(np.array(evidence))), choices[int(np.argmax(evidence))]
 
-    def worth(self, weight: Floats, scales: tuple[float, float], start: Floats | None = None) -> Worth:
-        """Return the worth of each list under the prior with these standard deviations: of the sum, of lists."""
+    def estimated(self, weight: Floats, scales: tuple[float, float], start: Floats | None = None) -> ListValues:
+        """Return the value of each list under the prior with these standard deviations: of the sum, of lists."""
         return self._posterior(weight, *scales, start)[0]
 
-    def _posterior(self, weight: Floats, of_sum: float, own: float, start: Floats | None = None) -> tuple[Worth, float]:
-        """Return the posterior of the worth of lists by Laplace's approximation, and the logarithm of its evidence."""
+    def _posterior(
+        self, weight: Floats, of_sum: float, own: float, start: Floats | None = None
+    ) -> tuple[ListValues, float]:
+        """Return the posterior of the values of lists by Laplace's approximation, and the logarithm of its evidence."""
         n_lists = len(self.indicators)
         prior = of_sum**2 * self.indicators @ self.indicators.T + own**2 * np.eye(n_lists)
         mean = np.zeros(n_lists) if start is None else start
@@ -238,7 +240,7 @@ class JudgedLists:
         penalty = mean @ np.linalg.solve(prior, mean)
         log_likelihood = -float(weight @ np.logaddexp(0, -difference))
         evidence = float(log_likelihood - 0.5 * penalty - 0.5 * np.linalg.slogdet(system)[1])
-        return Worth(mean, (covariance + covariance.T) / 2), evidence
+        return ListValues(mean, (covariance + covariance.T) / 2), evidence
 
     def _sums(self, of_better: Floats, of_worse: Floats) -> Floats:
         n = len(self.indicators)
