@@ -6,7 +6,6 @@ import pytest
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.adarank import AdaRankRanker
-from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries, precision_by_query
 from tests.rankers.makers import by_query, tiny
 
@@ -103,13 +102,6 @@ class TestAdaRank:
         """A feature that is constant ranks a file sorted by grade perfectly, if the file's order breaks ties."""
         queries = Queries([[0.0, 0.1], [0.0, 0.9], [0.0, 0.3]], [2, 1, 0], [1, 1, 1])
         assert AdaRankRanker(n_rounds=1).fit(queries).chosen_ == [1]
-
-    def test_files(self, tmp_path):
-        ranker = AdaRankRanker("map", LETOR, n_rounds=5).fit(tiny())
-        ranker.save(tmp_path / "model")
-        again = load_ranker(tmp_path / "model")
-        assert np.array_equal(again.predict(tiny()), ranker.predict(tiny()))
-        assert again.measure == "map"
 
     @pytest.mark.parametrize("change", [{"measure": "err"}, {"n_rounds": 0}, {"patience": 0}, {"max_in_a_row": 0}])
     def test_bad_parameters(self, change):

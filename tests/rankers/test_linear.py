@@ -90,8 +90,8 @@ class TestNothingDependsOnUnits:
         assert quick(start=start.coef_ * 1024).fit(queries).coef_ == pytest.approx(plain.coef_, rel=1e-9)
         assert quick(start=start).fit(queries).coef_ == pytest.approx(plain.coef_, rel=1e-9)
 
-    def test_a_stage_begins_with_scores_of_spread_1(self):
-        seen = []
+    def test_a_stage_begins_with_scores_of_spread_1_and_without_annealing_with_those_of_the_start(self):
+        queries, seen = small(), []
 
         @dataclasses.dataclass(frozen=True)
         class Watched(ApproxNDCG):
@@ -99,22 +99,12 @@ class TestNothingDependsOnUnits:
                 seen.append((self.alpha, spread_of_scores(scores, offsets)))
                 return super().__call__(scores, grades, offsets, weight)
 
-        quick(loss=Watched(MINE), annealing=[8, 16, 32, 64]).fit(small())
+        quick(loss=Watched(MINE), annealing=[8, 16, 32, 64]).fit(queries)
         first = dict(reversed(seen))
         assert list(first) == [64.0, 32.0, 16.0, 8.0]
         assert list(first.values()) == pytest.approx([1.0] * 4)
-
-    def test_no_annealing_takes_the_loss_and_the_start_as_they_are(self):
-        queries = small()
+        seen.clear()
         start = RidgeRanker(MINE).fit(queries)
-        seen = []
-
-        @dataclasses.dataclass(frozen=True)
-        class Watched(ApproxNDCG):
-            def __call__(self, scores, grades, offsets=None, weight=None):
-                seen.append((self.alpha, spread_of_scores(scores, offsets)))
-                return super().__call__(scores, grades, offsets, weight)
-
         quick(loss=Watched(MINE), annealing=None, start=start).fit(queries)
         assert seen[0] == (10.0, pytest.approx(spread_of_scores(start.predict(queries), queries.offsets)))
 

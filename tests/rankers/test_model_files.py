@@ -4,15 +4,19 @@ import contextlib
 import hashlib
 import json
 import shutil
+from dataclasses import is_dataclass
 
 import numpy as np
 import pytest
 
+from dcglearn import losses
 from dcglearn.foundation import disk
 from dcglearn.foundation.validation import InputError
+from dcglearn.rankers.adarank import AdaRankRanker
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.load_ranker import load_ranker
+from dcglearn.rankers.model_files import _decoded, _encoded
 from dcglearn.rankers.reduction import PairwiseRanker
 from dcglearn.rankers.sparse import SparseRanker
 from tests.rankers.makers import MINE, TEXTBOOK, quick, small
@@ -21,7 +25,13 @@ from tests.rankers.makers import MINE, TEXTBOOK, quick, small
 class TestFiles:
     @pytest.mark.parametrize(
         "ranker",
-        [quick(annealing=[2.5, 5.0]), RidgeRanker(MINE), RankSVMRanker(), SparseRanker(MINE, l1=1.0, max_iter=5)],
+        [
+            quick(annealing=[2.5, 5.0]),
+            RidgeRanker(MINE),
+            RankSVMRanker(),
+            SparseRanker(MINE, l1=1.0, max_iter=5),
+            AdaRankRanker("map", MINE, n_rounds=5),
+        ],
         ids=lambda ranker: type(ranker).__name__,
     )
     def test_a_model_comes_back(self, tmp_path, ranker):
@@ -35,6 +45,13 @@ class TestFiles:
         with pytest.raises(InputError, match="holds a model"):
             ranker.save(tmp_path / "model", force=False)
         ranker.save(tmp_path / "model")
+
+    def test_every_loss_comes_back(self):
+        for name in losses.__all__:
+            kind = getattr(losses, name)
+            if is_dataclass(kind):
+                loss = kind(MINE) if "dcg" in kind.__dataclass_fields__ else kind()
+                assert _decoded(json.loads(json.dumps(_encoded(loss)))) == loss
 
     def test_a_model_of_other_gains_is_refused(self, tmp_path):
         quick().fit(small()).save(tmp_path / "model")

@@ -17,11 +17,6 @@ from tests.rankers.makers import MINE, quick, small
 
 
 class TestScikitLearn:
-    @pytest.mark.parametrize("ranker", [quick(), RidgeRanker(), RankSVMRanker(), SparseRanker(), PairwiseRanker()])
-    def test_parameters(self, ranker):
-        assert clone(ranker).get_params() == ranker.get_params()
-        assert not [name for name in vars(ranker) if name.endswith("_")]
-
     def test_grid_search_through_metadata_routing(self):
         queries = small(12)
         with sklearn.config_context(enable_metadata_routing=True):

@@ -14,7 +14,6 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, Regression, RegSHFSDCG, SmoothNDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.dask_trees import DaskBoostedRanker
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.synthetic import letor_queries
@@ -281,11 +280,3 @@ def test_a_forked_process_trains_and_ranks_as_its_parent():
     call = [sys.executable, "-c", textwrap.dedent(code)]
     done = subprocess.run(call, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
-
-
-def test_the_parameters_alone_are_set_before_a_fit():
-    from sklearn.utils.estimator_checks import check_no_attributes_set_in_init
-
-    for ranker in (BoostedRanker(), DaskBoostedRanker(), BoostedRanker(min_data_in_leaf=5)):
-        check_no_attributes_set_in_init(type(ranker).__name__, ranker)
-    assert clone(BoostedRanker(min_data_in_leaf=5)).get_params()["min_data_in_leaf"] == 5
