@@ -74,9 +74,9 @@ from .rankers.svmlight import read_queries as read_queries
 from .rankers.trees import BoostedRanker as BoostedRanker
 from .raters.rater_agreement import rater_agreement as rater_agreement
 from .readers.preferences import Preferences as Preferences
-from .readers.ratings import read_ratings as read_ratings
 from .readers.readers import read_preferences as read_preferences
 from .readers.readers import read_questions as read_questions
+from .readers.readers import read_ratings as read_ratings
 from .trust.bands import bootstrap_bands as bootstrap_bands
 from .trust.cross_validation import choose_C as choose_C
 from .trust.cross_validation import ridge_path as ridge_path

@@ -81,8 +81,7 @@ def _pairs(
     log: str, mapping: LogMapping, reading: MappingOptions, joins: JoinOptions, inconsistent: str
 ) -> Preferences:
     """Return a log that is not read line for line: rated lists, joined lists, or reconciled verdicts."""
-    from dcglearn.readers.ratings import read_ratings
-    from dcglearn.readers.readers import read_preferences
+    from dcglearn.readers.readers import read_preferences, read_ratings
 
     if reading.ratings:
         if joins.asked or inconsistent != "keep":

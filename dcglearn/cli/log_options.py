@@ -73,8 +73,7 @@ class LogOptions(Reading):
     @contextlib.contextmanager
     def opened(self, cluster: Cluster) -> Iterator[Preferences | PartedLog]:
         """Yield the log."""
-        from dcglearn.readers.ratings import read_ratings
-        from dcglearn.readers.readers import read_preferences
+        from dcglearn.readers.readers import read_preferences, read_ratings
 
         mapping = self.mapping
         if not self.in_parts(cluster):

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.files import refuse_constant
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.roles import by_role
-from dcglearn.readers.wide_tables import as_list, position_of
+from dcglearn.readers.roles import as_list, by_role, position_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
 
@@ -60,23 +59,41 @@ class Source(ABC):
         """Return the values by role; raises InputError."""
 
     def raw(self, item: Any) -> bytes:
-        """Return the line as it can be corrected and read again."""
-        return item
+        """Return the line as it can be corrected and read again; a row or a record as a line of JSON."""
+        return item if isinstance(item, bytes) else json.dumps(item, default=str).encode()
 
     def has(self, role: str) -> bool:
         """Return whether the lines read so far have a column for a role, be it blank."""
         return role in self.columns
 
 
-class JsonLines(Source):
+class Objects(Source):
+    """Objects that each name their values, so that two need not have the same columns."""
+
+    def __init__(self, roles: Mapping[str, Role]) -> None:
+        self.roles = roles
+        self._columns: dict[tuple[Any, ...], ColumnsByRole] = {}
+
+    def has(self, role: str) -> bool:
+        """Return whether an object read so far has a key for a role."""
+        return any(role in columns for columns in self._columns.values())
+
+    def by_keys(self, value: Mapping[Any, Any]) -> ColumnsByRole:
+        """Return the columns of an object by role."""
+        keys = tuple(value)
+        if keys not in self._columns:
+            self._columns[keys] = by_role([str(key) for key in keys], self.roles)
+        return self._columns[keys]
+
+
+class JsonLines(Objects):
     """One JSON object a line."""
 
     form = "JSON lines"
 
     def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
-        self.data, self.roles = data, roles
-        self._columns: dict[tuple[str, ...], ColumnsByRole] = {}
-        self._decoder = _decoder(roles)
+        super().__init__(roles)
+        self.data, self._decode = data, _decoder(roles)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return numbered_lines(self.data)
@@ -92,21 +109,14 @@ class JsonLines(Source):
     def record(self, item: bytes) -> dict[str, Any]:
         """Return the values by role."""
         try:
-            value = self._decoder.decode(decoded(item))
+            value = self._decode(decoded(item))
+        except InputError:
+            raise
         except (ValueError, RecursionError) as error:
-            if isinstance(error, InputError):
-                raise
             raise InputError(f"not valid JSON ({error}): {shown(decoded(item))}; one object a line") from error
         if not isinstance(value, dict):
             raise InputError(f"a JSON {type(value).__name__}, expected an object such as {{...}}; one object a line")
-        keys = tuple(value)
-        if keys not in self._columns:
-            self._columns[keys] = by_role(keys, self.roles)
-        return _values(value, self._columns[keys])
-
-    def has(self, role: str) -> bool:
-        """Return whether a line read so far has a key for a role."""
-        return any(role in columns for columns in self._columns.values())
+        return _values(value, self.by_keys(value))
 
 
 class TextLines(Source):
@@ -183,32 +193,28 @@ class FrameRows(Source):
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
         return enumerate(self.frame.iter_rows(named=True), self._first)
 
-    def raw(self, item: dict[str, Any]) -> bytes:
-        """Return the row as a JSON line."""
-        return json.dumps(item, default=str).encode()
-
     def record(self, item: dict[str, Any]) -> dict[str, Any]:
         """Return the values by role."""
         return _values(item, self.columns, self.roles)
 
 
-class Records(Source):
-    """Mappings, or the objects of a JSON array; a bad one is set aside as a JSON line."""
+class Records(Objects):
+    """Mappings, or the objects of a JSON array."""
 
     unit = "record"
 
     def __init__(self, records: Sequence[Any], roles: Mapping[str, Role], form: str = "records") -> None:
-        self._records, self.roles, self.form = records, roles, form
-        self._columns: dict[tuple[str, ...], ColumnsByRole] = {}
+        super().__init__(roles)
+        self._records, self.form = records, form
 
     @classmethod
     def of_array(cls, data: bytes, roles: Mapping[str, Role]) -> Records:
         """Read a JSON array of objects; raise InputError if it is damaged."""
         try:
-            return cls(_decoder(roles).decode(decoded(data)), roles, "a JSON array")
+            return cls(_decoder(roles)(decoded(data)), roles, "a JSON array")
+        except InputError:
+            raise
         except (ValueError, RecursionError) as error:
-            if isinstance(error, InputError):
-                raise
             raise InputError(
                 f"not valid JSON ({error}); expected an array of objects, [{{...}}, {{...}}], or one object a line"
             ) from error
@@ -222,22 +228,11 @@ class Records(Source):
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         return enumerate(self._records, 1)
 
-    def has(self, role: str) -> bool:
-        """Return whether a record read so far has a key for a role."""
-        return any(role in columns for columns in self._columns.values())
-
-    def raw(self, item: Any) -> bytes:
-        """Return the record as a JSON line."""
-        return json.dumps(item, default=str).encode()
-
     def record(self, item: Any) -> dict[str, Any]:
         """Return the values by role."""
         if not isinstance(item, Mapping):
             raise InputError(f"{shown(item)} is not an object with names and values, such as {{...}}")
-        keys = tuple(item)
-        if keys not in self._columns:
-            self._columns[keys] = by_role([str(key) for key in keys], self.roles)
-        return _values({str(key): _plain(value) for key, value in item.items()}, self._columns[keys], self.roles)
+        return _values({str(key): _plain(value) for key, value in item.items()}, self.by_keys(item), self.roles)
 
 
 def _values(
@@ -268,8 +263,8 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _decoder(roles: Mapping[str, Role]) -> json.JSONDecoder:
-    """Return a decoder that refuses NaN, Infinity, and an object that has a column of a log twice."""
+def _decoder(roles: Mapping[str, Role]) -> Callable[[str], Any]:
+    """Return a function that decodes JSON and refuses NaN, Infinity, and an object that has a column of a log twice."""
     accepted = {name for role in roles.values() for name in role.names}
     marks = [role.marks for role in roles.values() if role.marks]
 
@@ -283,7 +278,7 @@ def _decoder(roles: Mapping[str, Role]) -> json.JSONDecoder:
                 raise InputError(f"the key {bad!r} occurs twice; keep one")
         return values
 
-    return json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=once)
+    return json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=once).decode
 
 
 def _delimiter(header: str) -> str:
@@ -296,16 +291,12 @@ def from_text(kind: str, text: str) -> Any:
     text = text.strip(BLANK)
     if not text:
         return None
-    if kind == "grades":
-        if text[0] == "[" and text[-1] == "]":
-            text = text[1:-1].strip(BLANK)
-        separator = next((mark for mark in "|," if mark in text), None)
-        return [_token(token.strip(BLANK)) for token in text.split(separator)]
-    if kind == "documents":
-        if text[0] == "[" and text[-1] == "]":
-            text = text[1:-1].strip(BLANK)
-        separator = next((mark for mark in "\t|," if mark in text), None)
-        return [token.strip(BLANK + "\"'") for token in text.split(separator)]
+    if kind in ("grades", "documents"):
+        text = text[1:-1].strip(BLANK) if text[0] == "[" and text[-1] == "]" else text
+        is_grades = kind == "grades"
+        separator = next((mark for mark in ("|," if is_grades else "\t|,") if mark in text), None)
+        tokens = text.split(separator)
+        return [_token(x.strip(BLANK)) if is_grades else x.strip(BLANK + "\"'") for x in tokens]
     if kind == "grade":
         return _token(text)
     if kind in ("number", "positive") and NUMBER.fullmatch(text):

@@ -29,9 +29,8 @@ from dcglearn.readers.careful_pass import read_carefully
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.ratings import read_ratings
 from dcglearn.readers.read_table import columns_of, opener_of
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.readers import read_preferences, read_ratings
 from dcglearn.readers.roles import PREFERENCE, RATING
 from tests.hostile import referees
 from tests.hostile.referees import Refused

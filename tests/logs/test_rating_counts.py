@@ -6,8 +6,7 @@ import pytest
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.ratings import read_ratings
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.readers import read_preferences, read_ratings
 
 LISTS = np.random.default_rng(0).integers(0, 3, (60, 2))
 RATINGS = np.random.default_rng(1).integers(1, 5, 60) / 2

@@ -12,8 +12,7 @@ from dcglearn.joins.join_judgements import join_judgements
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.readers.mapping import KINDS, LogMapping
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.ratings import read_ratings
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.readers import read_preferences, read_ratings
 from tests.readers.log_files import columns, write
 
 WHOLE = LogMapping(

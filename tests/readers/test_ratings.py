@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers import rated_lists as ratings
-from dcglearn.readers.ratings import read_ratings
+from dcglearn.readers.readers import read_ratings
 from tests.makers import SHARED
 from tests.readers.log_files import columns, quick, write
 

@@ -16,8 +16,7 @@ import pytest
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers import read_table
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.ratings import read_ratings
-from dcglearn.readers.readers import read_preferences
+from dcglearn.readers.readers import read_preferences, read_ratings
 from tests.readers.log_files import columns, write
 
 GOOD = '{"a": [3, 2, 0], "b": [2, 3, 0], "winner": "a"}\n'

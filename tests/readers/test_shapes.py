@@ -11,7 +11,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.foundation.validation import InputError
 from dcglearn.parts.open_log import opened_log
-from dcglearn.readers.wide_tables import wide_columns
+from dcglearn.readers.roles import wide_columns
 from tests.readers.log_files import columns, write
 
 A = [[2, 1, 0], [1, 0, 0], [1, 1, 1]]
