@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import tempfile
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 BESIDE = Path(__file__).parents[1] / "__pycache__"
 """Folder beside the source, where compiled code is kept if it can be written."""
 
+_CONFIG: Any = numba.config
+
 _ROOM = 1 << 16
 """Bytes that must fit in a folder before code is kept there."""
 
@@ -27,14 +30,23 @@ def njit(**options: Any) -> Callable[[Any], Any]:
     options.setdefault("no_cfunc_wrapper", True)  # C never calls a kernel, and the wrapper takes time to compile
 
     def compiled(function: Any) -> Any:
-        before = numba.config.CACHE_DIR
-        numba.config.CACHE_DIR = "" if folder is None else str(folder)  # read when a cache is made, below
+        before = _CONFIG.CACHE_DIR
+        _CONFIG.CACHE_DIR = "" if folder is None else str(folder)  # read when a cache is made, below
         try:
-            return numba.njit(cache=folder is not None, **options)(function)
+            kernel = numba.njit(cache=folder is not None, **options)(function)
         finally:
-            numba.config.CACHE_DIR = before
+            _CONFIG.CACHE_DIR = before
+        if folder is not None:
+            kernel._cache.save_overload = functools.partial(_save, kernel._cache.save_overload)
+        return kernel
 
     return compiled
+
+
+def _save(save: Callable[..., None], *overload: Any) -> None:
+    """Keep compiled code, unless the disk is full by now or went away."""
+    with contextlib.suppress(OSError):
+        save(*overload)
 
 
 @functools.cache
@@ -59,8 +71,8 @@ def cache_folder() -> Path | None:
 
 def _folders() -> Iterator[Path]:
     """Yield NUMBA_CACHE_DIR, `BESIDE`, and the user's cache folder unless it lies in the working folder."""
-    if numba.config.CACHE_DIR:
-        yield Path(numba.config.CACHE_DIR)
+    if _CONFIG.CACHE_DIR:
+        yield Path(_CONFIG.CACHE_DIR)
     yield BESIDE
     users = Path(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")))  # noqa: PTH111, it raises no error
     if users.is_absolute():  # without a home it is relative, and code must not be loaded from where one works

@@ -2,6 +2,7 @@
 
 import errno
 import importlib.util
+import os
 import tempfile
 
 import numba
@@ -46,13 +47,21 @@ def test_code_is_kept_and_found_again(kernel, tmp_path):
     assert numba.config.CACHE_DIR == ""
 
 
-def test_a_full_disk_under_the_cache_ends_nothing(kernel, monkeypatch):
-    def full(**_):
-        raise OSError(errno.ENOSPC, "No space left on device")
+def full(*_, **__):
+    raise OSError(errno.ENOSPC, "No space left on device")
 
+
+def test_a_full_disk_under_the_cache_ends_nothing(kernel, monkeypatch):
     monkeypatch.setattr(tempfile, "TemporaryFile", full)
     with pytest.warns(RuntimeWarning, match="compiled code cannot be kept.*each process compiles anew"):
         assert kernel()(3) == 6
+
+
+def test_a_disk_that_is_full_when_code_is_kept_ends_nothing(kernel, tmp_path, monkeypatch):
+    function = kernel()
+    monkeypatch.setattr(os, "replace", full)
+    assert function(3) == 6
+    assert not list((tmp_path / "beside").rglob("*.nbc"))
 
 
 @pytest.mark.posix
