@@ -25,7 +25,7 @@ from dcglearn.foundation.plain_text import aligned, number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, normalised_values
 from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.reading import EVALUATED, metric_or_name, read_metric
+from dcglearn.metric.reading import EVALUATED, SCORING, metric_or_name, read_metric
 from dcglearn.metric.scales import grades_of, warn_of_scale
 from dcglearn.metric.textbook import NamedMetric, is_metric_file
 from dcglearn.metric.textbook_lists import ListMetricName
@@ -321,15 +321,13 @@ def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = (
         if isinstance(metric, (str, os.PathLike)):
             label, read = named(metric, judgements, runs)
             by_name[label if metric == name else name] = read
-        elif isinstance(metric, (DCG, ListUtility, Plain)):
-            by_name[name] = metric
         else:
-            raise InputError(f"metric {name!r} is a {type(metric).__name__}; give a DCG or a ListUtility")
+            by_name[name] = metric_or_name(metric, accept=(*SCORING, Plain), name=f"metric {name!r}")
     return by_name
 
 
 def named(word: str | os.PathLike[str], judgements: Judgements, runs: Sequence[Run] = ()) -> tuple[str, Known | str]:
-    """Return the name and the metric of a file or of a name, see `DCG.parse`; names of other metrics unchanged.
+    """Return the name and the metric of a file or of a name, see `read_metric`; names of other metrics unchanged.
 
     A name without K gets one, the length of the longest list of a run, or of the judged documents of a query.
     """
