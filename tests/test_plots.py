@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.report import learn_report
 from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.validation import InputError
@@ -57,7 +58,7 @@ def test_learned_figure_leaves_grades_that_never_occur_white():
 def test_held_out_shares_stand_below_with_the_noise_ceiling(method):
     rng = np.random.default_rng(0)
     log = Preferences.from_ratings(POOL[rng.integers(0, 32, 300)], rng.integers(0, 4, 300))
-    report = learn_report(log, method=method, holdout=0.5, by="list")
+    report = learn_report(log, LearnerOptions(method=method), TrustOptions(holdout=0.5, holdout_by="list"))
     figure, ceiling = report.figure(), report.comparison.ceiling
     shares = figure.axes[-1]
     figure.draw_without_rendering()

@@ -3,123 +3,25 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dcglearn.cli.command import examples, first_option, model_option, output_option, scale_option
+from dcglearn.cli.command import examples, first_option, output_option, scale_option
 from dcglearn.cli.compiling import told_on_a_terminal
+from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.log_options import LogOptions
 from dcglearn.cli.metric_options import check_metrics
-from dcglearn.cli.options import Cluster, Force, Seed, check_outputs, said_at_once, write_figure
+from dcglearn.cli.options import Cluster, Force, check_outputs, said_at_once, write_figure
 from dcglearn.cli.recognised import describe, recognised_lines, say_winners
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.reading import read_metric
 
 if TYPE_CHECKING:
     from dcglearn.cli.report import Report
     from dcglearn.parts.parts import PartedLog
     from dcglearn.readers.preferences import Preferences
-
-Method = Literal["dcg", "qp"]
-Loss = Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"]
-Form = Literal["dcg", "saturation", "best", "auto"]
-Margin = Literal["unit", "hamming", "log"]
-HoldOutBy = Literal["pair", "rater", "query", "list"]
-
-
-@dataclass(frozen=True)
-class LearnerOptions:
-    """The learner and its parameters."""
-
-    method: Annotated[
-        Method, model_option(help="Gains and discounts directly (dcg), or the paper's QP, factored by SVD (qp).")
-    ] = "dcg"
-    loss: Annotated[Loss, model_option(help="dcg: auto estimates how often judges err (robust).")] = "auto"
-    ridge: Annotated[float | None, model_option(help="dcg: strength of the prior for smooth curves.")] = None
-    form: Annotated[
-        Form,
-        model_option(help="dcg: a DCG, one with stop probabilities, one with a share of the best result, or chosen."),
-    ] = "dcg"
-    prior: Annotated[
-        str | None, model_option(metavar="METRIC", help="dcg: shrink to this file or GAIN-DISCOUNT; for small logs.")
-    ] = None
-    C: Annotated[
-        str | None,
-        model_option("--C", metavar="NUMBER|auto", help="qp: weight of violated pairs (1); auto validates 1e-5..1e5."),
-    ] = None
-    margin: Annotated[Margin, model_option(help="qp: by how much the preferred list should win.")] = "unit"
-    monotone: Annotated[
-        bool,
-        model_option("--monotone/--no-monotone", help="qp: whether a better grade must be worth at least as much."),
-    ] = True
-    tie_epsilon: Annotated[
-        float | None, model_option(help="qp: use ties, which ask for a difference of at most this.")
-    ] = None
-
-    def __post_init__(self) -> None:
-        if self.ridge is not None and not self.ridge >= 0:
-            raise InputError(f"--ridge {self.ridge} must be at least 0")
-        if self.C is not None:
-            _number_or_auto(self.C)
-        of_qp = {
-            "--C": self.C is not None,
-            "--margin": self.margin != "unit",
-            "--no-monotone": not self.monotone,
-            "--tie-epsilon": self.tie_epsilon is not None,
-        }
-        if self.method == "dcg":
-            wrong = [name for name, given in of_qp.items() if given]
-            if wrong:
-                raise InputError(f"{wrong[0]} goes with --method qp")
-        elif self.loss != "auto" or self.ridge is not None:
-            raise InputError("--loss and --ridge go with --method dcg")
-        elif self.form != "dcg":
-            raise InputError("--form goes with --method dcg")
-        elif self.prior is not None:
-            raise InputError("--prior goes with --method dcg")
-
-    def parameters(self, log: Preferences | PartedLog) -> dict[str, Any]:
-        """Return the parameters of `learn_report` that the learner takes."""
-        if self.method == "dcg":
-            ridge = {} if self.ridge is None else {"ridge": self.ridge}
-            prior = {} if self.prior is None else {"prior": read_metric(self.prior, log.n_grades, log.depth)}
-            form = {} if self.form == "dcg" else {"form": self.form}
-            return {"loss": self.loss, **ridge, **prior, **form}
-        C = 1.0 if self.C is None else _number_or_auto(self.C)
-        return {"C": C, "margin": self.margin, "monotone": self.monotone, "tie_epsilon": self.tie_epsilon}
-
-
-@dataclass(frozen=True)
-class TrustOptions:
-    """What is measured to say how far the learned DCG can be trusted."""
-
-    bands: Annotated[
-        int, first_option(min=0, metavar="N", help="dcg: standard errors and 90% bands from N bootstrap samples.")
-    ] = 0
-    ranges: Annotated[
-        bool, model_option("--ranges", help="Show what the log pins down: ranges over all DCGs that respect it.")
-    ] = False
-    holdout: Annotated[float | None, first_option(metavar="SHARE", help="Measure on this share, held out.")] = None
-    holdout_by: Annotated[
-        HoldOutBy | None, model_option(help="What is held out whole; by default pair, for ratings rater or list.")
-    ] = None
-    current: Annotated[
-        str, model_option(metavar="METRIC", help="With --holdout: the metric used now, to compare with.")
-    ] = "exponential-log2"
-    seed: Seed = 0
-
-    def __post_init__(self) -> None:
-        if self.holdout is not None and not 0 < self.holdout < 1:
-            raise InputError(f"--holdout {self.holdout}: give a fraction between 0 and 1, such as 0.3")
-
-    def parameters(self, log: Preferences | PartedLog) -> dict[str, Any]:
-        """Return the parameters of `learn_report` that measure."""
-        by = self.holdout_by or _unit_without_leaks(log)
-        measured = {"holdout": self.holdout, "by": by, "current": self.current, "seed": self.seed}
-        return {**measured, "bands": self.bands, "ranges": self.ranges}
 
 
 @dataclass(frozen=True)
@@ -209,44 +111,13 @@ def learn(
             _dry_run(log, outputs.files)
         return
     with source.opened(cluster) as log, told_on_a_terminal():
-        parameters = {**trust.parameters(log), **learner.parameters(log)}
         said = said_at_once("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
         say_winners(getattr(log, "recognised", None))
-        from dcglearn.cli.report import agreement_of, learn_report
+        from dcglearn.cli.report import learn_report
+        from dcglearn.learning.checkpoint import Resources
 
-        report = learn_report(
-            log,
-            method=learner.method,
-            checkpoint=checkpoint,
-            resume=resume,
-            **parameters,
-        )
-        if not _of_ratings(log):
-            report = replace(report, raters=agreement_of(log, report.learner))
+        report = learn_report(log, learner, trust, Resources(checkpoint=checkpoint, resume=resume))
     outputs.write(report, said=said)
-
-
-def _number_or_auto(C: str) -> float | str:
-    if C == "auto":
-        return C
-    try:
-        number = float(C)
-    except ValueError as error:
-        raise InputError(f"--C {C}: give a positive number, or auto") from error
-    if not 0 < number < float("inf"):
-        raise InputError(f"--C {C} must be a positive number")
-    return number
-
-
-def _of_ratings(log: Preferences | PartedLog) -> bool:
-    return getattr(log, "ratings", None) is not None
-
-
-def _unit_without_leaks(log: Preferences | PartedLog) -> str:
-    """Return what to hold out whole: a rated list is in many pairs, so a split by pair would leak it."""
-    if not _of_ratings(log):
-        return "pair"
-    return "list" if getattr(log, "rater", None) is None else "rater"
 
 
 def _dry_run(log: Preferences | PartedLog, outputs: list[Path]) -> None:

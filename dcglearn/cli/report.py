@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from dcglearn.cli.learn_options import of_ratings
 from dcglearn.cli.recognised import describe, left_out, n_pairs
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
@@ -27,10 +28,9 @@ MOST_JUDGED = 200_000
 """Logs of more pairs than this are reported without the errors of each rater, which would take seconds."""
 
 if TYPE_CHECKING:
-    import os
-
     from matplotlib.figure import Figure
 
+    from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
     from dcglearn.learning.factoring import Factoring
     from dcglearn.metric.dcg import Utility
     from dcglearn.metric.list_utility import ListUtility
@@ -46,7 +46,6 @@ class Report:
     """
 
     learner: DirectFit | QPFit
-    dcg: DCG
     factoring: Factoring | None
     log: Preferences | PartedLog
     chosen: ChosenC | None
@@ -57,6 +56,16 @@ class Report:
     ranges: Ranges | None
     seconds: float = field(compare=False)
     raters: RaterAgreement | None = None
+
+    @property
+    def dcg(self) -> DCG:
+        """The DCG learned; the one that fits best, in another form."""
+        return self.learner.dcg if isinstance(self.learner, DirectFit) else self._factored.dcg
+
+    @property
+    def _factored(self) -> Factoring:
+        assert self.factoring is not None
+        return self.factoring
 
     @property
     def metric(self) -> DCG | ListUtility:
@@ -124,14 +133,13 @@ class Report:
                 "n_effective": learner.n_effective,
                 **_form_dict(learner),
             }
-        assert self.factoring is not None
         return {
             "method": "qp",
             "C": learner.description.C,
             "C_path": None if self.chosen is None else _path(self.chosen),
             "gap": learner.gap,
-            "explained": self.factoring.explained,
-            "sigma2_over_sigma1": self.factoring.ratio,
+            "explained": self._factored.explained,
+            "sigma2_over_sigma1": self._factored.ratio,
             "utility": learner.utility.to_dict(),
         }
 
@@ -169,42 +177,17 @@ class Report:
             f"what the log cannot tell ({visible.rank} of {learner.utility.weights.size} directions are seen):",
             *([f"  - {sentence}" for sentence in visible.sentences] or ["  nothing is hidden"]),
             "",
-            str(self.factoring),
+            str(self._factored),
         ]
 
 
 def learn_report(
-    log: Preferences | PartedLog,
-    *,
-    method: str = "dcg",
-    C: float | str = 1.0,
-    holdout: float | None = None,
-    by: str = "pair",
-    current: DCG | str = CURRENT,
-    bands: int = 0,
-    ranges: bool = False,
-    seed: int = 0,
-    checkpoint: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    **parameters: Any,
+    log: Preferences | PartedLog, options: LearnerOptions, trust: TrustOptions, resources: Resources = ALONE
 ) -> Report:
     """Learn a DCG from a log, measure it on held-out pairs, and return the report.
 
-    Parameters
-    ----------
-    log : Preferences or PartedLog
-        The log. One in parts gives neither `holdout`, C="auto", `bands` nor `ranges`.
-    method, C, **parameters
-        ``"dcg"`` with parameters of `DCGLearner`, or ``"qp"`` with those of `UtilityLearner`; C="auto" cross-validates.
-    holdout, by, current
-        Share to hold out and what to keep together (see `Preferences.split`); the metric used now, to compare with. The
-        returned DCG is learned from the whole log in any case.
-    bands, ranges
-        Number of bootstrap samples, 0 for none; whether to compute the ranges over all DCGs that respect the log.
-    seed
-        Seed of the split, the folds and the bootstrap.
-    checkpoint, resume
-        For the fit on the whole log; see `UtilityLearner.fit`.
+    A log in parts can be learned from, not measured. The DCG is learned from the whole log, whatever is held out;
+    `resources` are of that fit.
 
     Raises
     ------
@@ -212,52 +195,49 @@ def learn_report(
         If the log cannot be learned from, or cannot be split.
     """
     began = time.perf_counter()
-    comparison = None
-    if isinstance(log, PartedLog):
-        if holdout is not None or C == "auto" or bands or ranges:
-            raise InputError(
-                'holdout, C="auto", bands and ranges need the whole log in memory: give Preferences', see="whole-log"
-            )
-    elif holdout is not None:
-        train, test = log.split(1 - holdout, seed=seed, by=by)
-        with stage("held out"):
-            learner, chosen = _fitted(train, method, C, by, seed, parameters, ALONE)
-            reference_C = learner.description.C if isinstance(learner, QPFit) else C if C != 1.0 else "auto"
-            metrics: dict[str, Any] = {"current": current, "utility": _beyond(learner)}
-            comparison = compare_dcg(_dcg(learner)[0], train, test, C=reference_C, seed=seed, **metrics)
-        if comparison.below_ceiling:
-            comparison = replace(comparison, lack_of_fit=_lack_of_fit(log, learner, seed))
-    if bands and method != "dcg":
-        raise InputError('bands go with method="dcg"')
-    resources = Resources(checkpoint=checkpoint, resume=resume)
-    with stage("learning"):
-        learner, chosen = _fitted(log, method, C, by, seed, parameters, resources)
-    dcg, factoring = _dcg(learner)
+    description, unit = options.description(log), trust.unit(log)
     pairs = log if isinstance(log, Preferences) else None
-    banded = None
-    if pairs is not None and bands and isinstance(learner, DirectFit):
+    comparison = None if pairs is None or trust.holdout is None else _held_out(pairs, description, options, trust)
+    with stage("learning"):
+        learner, chosen = _fitted(log, description, options, trust, resources)
+    bands = None
+    if pairs is not None and trust.bands and isinstance(learner, DirectFit):
         with stage("bands"):
-            banded = bootstrap_bands(pairs, learner, n_resamples=bands, seed=seed)
+            bands = bootstrap_bands(pairs, learner, n_resamples=trust.bands, seed=trust.seed)
+    size = learner.description.n_grades
     return Report(
         learner=learner,
-        dcg=dcg,
-        factoring=factoring,
+        factoring=None if isinstance(learner, DirectFit) else learner.factor(),
         log=log,
         chosen=chosen,
         comparison=comparison,
-        held_out_by=by if holdout is not None else None,
-        contradicted=pairs.n_contradicted() if pairs is not None else None,
-        bands=banded,
-        ranges=consistent_ranges(pairs, n_grades=learner.description.n_grades)
-        if pairs is not None and ranges
-        else None,
+        held_out_by=None if trust.holdout is None else unit,
+        contradicted=None if pairs is None else pairs.n_contradicted(),
+        bands=bands,
+        ranges=consistent_ranges(pairs, n_grades=size) if pairs is not None and trust.ranges else None,
         seconds=time.perf_counter() - began,
+        raters=None if pairs is None or of_ratings(pairs) else _agreement(pairs, learner),
     )
 
 
-def agreement_of(log: Preferences | PartedLog, learner: DirectFit | QPFit) -> RaterAgreement | None:
+def _held_out(
+    log: Preferences, description: DirectDescription | QPDescription, options: LearnerOptions, trust: TrustOptions
+) -> Comparison:
+    """Return how well a fit to one part of a log predicts the other, beside other metrics."""
+    train, test = log.split(1 - (trust.holdout or 0), seed=trust.seed, by=trust.unit(log))
+    with stage("held out"):
+        learner, _ = _fitted(train, description, options, trust)
+        reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
+        metrics: dict[str, Any] = {"current": trust.current, "utility": _beyond(learner)}
+        comparison = compare_dcg(_dcg(learner), train, test, C=reference_C, seed=trust.seed, **metrics)
+    if not comparison.below_ceiling:
+        return comparison
+    return replace(comparison, lack_of_fit=_lack_of_fit(log, learner, trust.seed))
+
+
+def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement | None:
     """Return how far the raters of a log agree; None where no pair was judged twice and no side is known."""
-    if not isinstance(log, Preferences) or (log.rater is None and log.swapped is None):
+    if log.rater is None and log.swapped is None:
         return None
     agreement = rater_agreement(log, errors=False)
     if log.swapped is None and not agreement.n_units:
@@ -319,34 +299,30 @@ def _lack_of_fit(log: Preferences, learner: DirectFit | QPFit, seed: int) -> Lac
         return None
 
 
-def _dcg(learner: DirectFit | QPFit) -> tuple[DCG, Factoring | None]:
-    if isinstance(learner, DirectFit):
-        return learner.dcg, None
-    factoring = learner.factor()
-    return factoring.dcg, factoring
+def _dcg(learner: DirectFit | QPFit) -> DCG:
+    return learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg
 
 
 def _fitted(
     log: Preferences | PartedLog,
-    method: str,
-    C: float | str,
-    by: str,
-    seed: int,
-    parameters: dict[str, Any],
-    resources: Resources,
+    description: DirectDescription | QPDescription,
+    options: LearnerOptions,
+    trust: TrustOptions,
+    resources: Resources = ALONE,
 ) -> tuple[DirectFit | QPFit, ChosenC | None]:
-    if method == "dcg":
-        fit = fit_in_form(log, DirectDescription(**parameters), resources=resources)
-        warn_of(fit)
-        return fit, None
-    chosen, description = None, QPDescription(**parameters)
-    if C == "auto" and isinstance(log, Preferences):
-        folds_by = "pair" if by == "list" else by
-        chosen = choose_C(log, description, by=folds_by, seed=seed)
-        C = chosen.C
-    solved = fit_qp(log, replace(description, C=float(C)), resources=resources)
-    warn_of(solved)
-    return solved, chosen
+    """Return the fit to a log and, of a QP, how C was chosen."""
+    fit: DirectFit | QPFit
+    chosen = None
+    if isinstance(description, DirectDescription):
+        fit = fit_in_form(log, description, resources=resources)
+    else:
+        if options.C == "auto" and isinstance(log, Preferences):
+            unit = trust.unit(log)
+            chosen = choose_C(log, description, by="pair" if unit == "list" else unit, seed=trust.seed)
+            description = replace(description, C=chosen.C)
+        fit = fit_qp(log, description, resources=resources)
+    warn_of(fit)
+    return fit, chosen
 
 
 def _path(chosen: ChosenC) -> list[dict[str, float]]:

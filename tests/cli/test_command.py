@@ -115,7 +115,6 @@ def test_a_value_of_another_kind_is_named_in_a_plain_sentence(monkeypatch, capsy
     "words",
     [
         "learn LOG --holdout 1.5",
-        "learn LOG --ridge -1",
         "learn LOG --method qp --C 0",
         "learn LOG --prior nothing.json",
         "learn LOG -o /nowhere/dcg.json",

@@ -1,0 +1,116 @@
+"""Options of ``dcglearn learn``: what is fitted, and what is measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from dcglearn.cli.command import first_option, model_option
+from dcglearn.cli.options import Seed
+from dcglearn.foundation.validation import InputError
+from dcglearn.metric.reading import read_metric
+
+if TYPE_CHECKING:
+    from dcglearn.learning.fits import DirectDescription, QPDescription
+    from dcglearn.parts.parts import PartedLog
+    from dcglearn.readers.preferences import Preferences
+
+
+@dataclass(frozen=True)
+class LearnerOptions:
+    """The learner and its parameters."""
+
+    method: Annotated[
+        Literal["dcg", "qp"],
+        model_option(help="Gains and discounts directly (dcg), or the paper's QP, factored by SVD (qp)."),
+    ] = "dcg"
+    loss: Annotated[
+        Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"],
+        model_option(help="dcg: auto estimates how often judges err (robust)."),
+    ] = "auto"
+    ridge: Annotated[float | None, model_option(min=0.0, help="dcg: strength of the prior for smooth curves.")] = None
+    form: Annotated[
+        Literal["dcg", "saturation", "best", "auto"],
+        model_option(help="dcg: a DCG, one with stop probabilities, one with a share of the best result, or chosen."),
+    ] = "dcg"
+    prior: Annotated[
+        str | None, model_option(metavar="METRIC", help="dcg: shrink to this file or GAIN-DISCOUNT; for small logs.")
+    ] = None
+    C: Annotated[
+        str | None,
+        model_option("--C", metavar="NUMBER|auto", help="qp: weight of violated pairs (1); auto validates 1e-5..1e5."),
+    ] = None
+    margin: Annotated[
+        Literal["unit", "hamming", "log"], model_option(help="qp: by how much the preferred list should win.")
+    ] = "unit"
+    monotone: Annotated[
+        bool,
+        model_option("--monotone/--no-monotone", help="qp: whether a better grade must be worth at least as much."),
+    ] = True
+    tie_epsilon: Annotated[
+        float | None, model_option(help="qp: use ties, which ask for a difference of at most this.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        self._check_weight()
+        of_dcg = {"loss": "auto", "ridge": None, "form": "dcg", "prior": None}
+        of_qp = {"C": None, "margin": "unit", "monotone": True, "tie_epsilon": None}
+        for name, default in (of_qp if self.method == "dcg" else of_dcg).items():
+            if getattr(self, name) != default:
+                option = "--no-monotone" if name == "monotone" else f"--{name.replace('_', '-')}"
+                raise InputError(f"{option} goes with --method {'qp' if self.method == 'dcg' else 'dcg'}")
+
+    def _check_weight(self) -> None:
+        try:
+            usable = self.C in (None, "auto") or 0 < float(self.C or 0) < float("inf")
+        except ValueError:
+            usable = False
+        if not usable:
+            raise InputError(f"--C {self.C}: give a positive number, or auto")
+
+    def description(self, log: Preferences | PartedLog) -> DirectDescription | QPDescription:
+        """Return what to fit to a log; C is 1 where it is to be chosen."""
+        from dcglearn.learning.fits import DirectDescription, QPDescription
+
+        if self.method == "qp":
+            C = 1.0 if self.C in (None, "auto") else float(self.C or 1)
+            return QPDescription(C=C, margin=self.margin, monotone=self.monotone, tie_epsilon=self.tie_epsilon)
+        prior = None if self.prior is None else read_metric(self.prior, log.n_grades, log.depth)
+        ridge = DirectDescription.ridge if self.ridge is None else self.ridge
+        return DirectDescription(loss=self.loss, ridge=ridge, prior=prior, form=self.form)
+
+
+@dataclass(frozen=True)
+class TrustOptions:
+    """What is measured to say how far the learned DCG can be trusted."""
+
+    bands: Annotated[
+        int, first_option(min=0, metavar="N", help="dcg: standard errors and 90% bands from N bootstrap samples.")
+    ] = 0
+    ranges: Annotated[
+        bool, model_option("--ranges", help="Show what the log pins down: ranges over all DCGs that respect it.")
+    ] = False
+    holdout: Annotated[float | None, first_option(metavar="SHARE", help="Measure on this share, held out.")] = None
+    holdout_by: Annotated[
+        Literal["pair", "rater", "query", "list"] | None,
+        model_option(help="What is held out whole; by default pair, for ratings rater or list."),
+    ] = None
+    current: Annotated[
+        str, model_option(metavar="METRIC", help="With --holdout: the metric used now, to compare with.")
+    ] = "exponential-log2"
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        if self.holdout is not None and not 0 < self.holdout < 1:
+            raise InputError(f"--holdout {self.holdout}: give a fraction between 0 and 1, such as 0.3")
+
+    def unit(self, log: Preferences | PartedLog) -> str:
+        """Return what to hold out whole: a rated list is in many pairs, so a split by pair would leak it."""
+        if self.holdout_by is not None or not of_ratings(log):
+            return self.holdout_by or "pair"
+        return "list" if getattr(log, "rater", None) is None else "rater"
+
+
+def of_ratings(log: Preferences | PartedLog) -> bool:
+    """Return whether a log was made of ratings."""
+    return getattr(log, "ratings", None) is not None
