@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dcglearn.cli.command import examples, first_option, input_option
-from dcglearn.cli.options import Force, Output, Seed, check_outputs
+from dcglearn.cli.options import Force, Output, Seed, check_outputs, write_log
 from dcglearn.cli.reading_options import Reading, convert_line
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
@@ -58,10 +58,5 @@ def ask(
             "nothing to choose from: give a file of CANDIDATES, or --log to make lists with its mix of grades"
         )
     questions = suggest_pairs(judged, pool, n, n_grades=mapping.n_grades, seed=seed)
-    if output is None:
-        typer.echo(questions.to_polars().write_ndjson(), nl=False)
-        return
-    questions.save(output, force=force)
-    typer.echo(
-        f"wrote: {output} ({number_of(len(questions), 'questions')}; fill in winner and append to the log)", err=True
-    )
+    number = number_of(len(questions), "questions")
+    write_log(questions.to_polars(), output, f"{number}; fill in winner and append to the log", force=force)

@@ -9,7 +9,7 @@ import typer
 
 from dcglearn.cli.command import examples, input_option, output_option
 from dcglearn.cli.join_options import JoinOptions
-from dcglearn.cli.options import Force, OutputLog, check_outputs
+from dcglearn.cli.options import Force, OutputLog, check_outputs, write_log
 from dcglearn.cli.reading_options import MappingOptions, convert_line
 from dcglearn.cli.recognised import looked_up_lines, recognised_mapping, say_winners
 from dcglearn.foundation.validation import InputError
@@ -50,7 +50,7 @@ def convert(
     and rated lists become the pairs that they imply. Sides, open questions and superseded verdicts stay as they are.
     """
     check_outputs(output, reading.skip_bad, save_mapping, force=force, inputs=[log, reading.read, *joins.inputs])
-    from dcglearn.readers.convert import native_frame, write_frame
+    from dcglearn.readers.convert import native_frame
 
     mapping = reading.mapping
     with convert_line(log):
@@ -66,12 +66,8 @@ def convert(
     left_out = [f"left out: {count:,} {reason}" for reason, count in dropped.items()]
     for line in [*looked_up_lines(counted), *left_out]:
         typer.echo(line, err=True)
-    if output is None:
-        typer.echo(frame.write_ndjson(), nl=False)
-    else:
-        write_frame(frame, output, force=force)
-        depth = int(frame["a"].list.len().max() or 0)  # type: ignore[arg-type]
-        typer.echo(f"wrote: {output} ({len(frame):,} lines, {depth} positions)", err=True)
+    depth = int(frame["a"].list.len().max() or 0)  # type: ignore[arg-type]
+    write_log(frame, output, f"{len(frame):,} lines, {depth} positions", force=force)
     if save_mapping is not None:
         recognised_mapping(mapping, recognised).save(save_mapping, force=force)
         typer.echo(f"wrote: {save_mapping} (give it by --read)", err=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -105,31 +105,23 @@ def letor(
         baseline = method_named(baseline).name
         if experiment.method and baseline not in {method_named(name).name for name in experiment.method}:
             raise InputError(f"--baseline {baseline} is not among the methods; add --method {baseline!r}")
+    settings: dict[str, Any] = {"metric": experiment.metric, "grid": experiment.grid, "seed": experiment.seed}
+    data: dict[str, Any] = {"n_features": experiment.features, "methods": experiment.method}
     if dry_run:
         with ScaleOptions().watched(None):
-            plan = Plan.of(
-                experiment.folder,
-                experiment.method,
-                experiment.metric,
-                experiment.grid,
-                experiment.features,
-                experiment.seed,
-            )
+            plan = Plan.of(experiment.folder, **settings, **data)
         sizes = ", ".join(f"{name} {n}" for name, n in candidates_of(plan).items())
         typer.echo(f"{plan}\ncandidates: {sizes}\nwould write: {output or 'nothing'}")
         return
     with ScaleOptions().watched(None):
         results = letor_experiment(
             experiment.folder,
-            experiment.method,
-            metric=experiment.metric,
-            grid=experiment.grid,
             choice=choice,
             output=output,
             resume=resume,
-            n_features=experiment.features,
             jobs=jobs or min(threads(), 8),
-            seed=experiment.seed,
+            **settings,
+            **data,
         )
     if form == "json":
         typer.echo(json.dumps(results.to_dict(), allow_nan=False))

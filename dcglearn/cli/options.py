@@ -17,6 +17,7 @@ from dcglearn.plots import refuse_format
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    import polars as pl
     from matplotlib.figure import Figure
 
 Force = Annotated[bool, output_option("--force", help="Replace output files that exist.")]
@@ -95,6 +96,17 @@ def write_text(text: str, output: Path | None, *, force: bool) -> None:
     with written_beside(output, force=force) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
     typer.echo(f"wrote: {output}", err=True)
+
+
+def write_log(frame: pl.DataFrame, output: Path | None, contents: str, *, force: bool) -> None:
+    """Write a log to a file and say what it holds, or write it to standard output as JSON lines."""
+    if output is None:
+        typer.echo(frame.write_ndjson(), nl=False)
+        return
+    from dcglearn.readers.convert import write_frame
+
+    write_frame(frame, output, force=force)
+    typer.echo(f"wrote: {output} ({contents})", err=True)
 
 
 def write_figure(draw: Callable[[], Figure], plot: Path, *, force: bool, err: bool = True) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
-
 from dcglearn.cli.command import examples, first_option, model_option, output_option
-from dcglearn.cli.options import Force, OutputLog, Seed, check_outputs
+from dcglearn.cli.options import Force, OutputLog, Seed, check_outputs, write_log
 
 
 @examples(
@@ -51,8 +49,4 @@ def simulate(
     )
     if truth_file is not None:
         dcg.save(truth_file, force=force)
-    if output is None:
-        typer.echo(log.to_polars().write_ndjson(), nl=False)
-        return
-    log.save(output, force=force)
-    typer.echo(f"wrote: {output} ({log})", err=True)
+    write_log(log.to_polars(), output, str(log), force=force)
