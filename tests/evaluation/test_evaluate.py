@@ -306,6 +306,7 @@ def test_runs_keep_their_names():
     assert run.name == "mine"
 
 
+@pytest.mark.filterwarnings("ignore::dcglearn.metric.scales.ScaleWarning")  # the top grade does not occur
 @pytest.mark.parametrize("ideal", ["judgements", "list"])
 @pytest.mark.parametrize("unjudged", ["worst", 0.4])
 def test_no_list_beats_the_ideal_where_the_worst_grade_has_a_gain(ideal, unjudged):
