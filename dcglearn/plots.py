@@ -364,7 +364,7 @@ def raters_figure(agreement: RaterAgreement) -> Figure:
         panels = figure.subplots(1, len(drawn), sharey=True, squeeze=False)[0]
         for axes, (name, values) in zip(panels, drawn.items(), strict=True):
             ends = np.array([(value.value, value.low, value.high) for value in values]).T
-            _plot_intervals(axes, np.arange(n), *ends, **_styles(1)[0])
+            _plot_intervals(axes, np.arange(float(n)), *ends, **_styles(1)[0])
             axes.axvline({"error": 0.0, "bias": 0.0, "consistency": 1.0}[name], color="0.4", lw=0.8)
             axes.set_xlabel(titles[name])
         panels[0].set_yticks(range(n), [rater.rater for rater in agreement.raters])
