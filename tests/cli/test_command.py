@@ -66,16 +66,6 @@ def test_a_terminal_that_installs_completion_sees_no_escapes(monkeypatch, capsys
     assert "dcglearn" in (tmp_path / ".bash_completions" / "dcglearn.sh").read_text()
 
 
-@pytest.fixture
-def runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "qrels.txt").write_text("1 0 D1 1\n1 0 D2 0\n2 0 D1 1\n2 0 D2 0\n")
-    for tag, scores in (("a", (2, 1)), ("b", (1, 2))):
-        lines = [f"{q} Q0 D{d} {d} {s * q} {tag}\n" for q in (1, 2) for d, s in enumerate(scores, 1)]
-        (tmp_path / f"{tag}.txt").write_text("".join(lines))
-    return tmp_path
-
-
 @pytest.mark.parametrize(("command", "word"), [("evaluate", "jsonl"), ("compare", "markdown")])
 def test_o_is_the_output_file_whatever_its_name(runs, monkeypatch, capsys, command, word):
     inputs = (command, "qrels.txt", "a.txt", "b.txt", "--format", word)

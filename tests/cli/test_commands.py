@@ -286,28 +286,18 @@ class TestAsAProcess:
         assert json.loads(done.stdout)["format"] == "dcglearn.dcg"
 
     @pytest.mark.posix
-    def test_a_closed_pipe_is_no_error(self):
-        done = subprocess.run(
-            f"{sys.executable} -c 'from dcglearn.cli import main; main()' simulate --pairs 20000 | head -n 1",
-            shell=True,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-        assert len(done.stdout.splitlines()) == 1
-        assert done.stderr == ""
-
-    @pytest.mark.posix
-    def test_a_closed_standard_output_is_an_error(self):
-        done = subprocess.run(
-            f"{sys.executable} -c 'from dcglearn.cli import main; main()' show linear-log2@10 >&-",
-            shell=True,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 1
-        assert "standard output is closed; redirect it" in done.stderr
+    @pytest.mark.parametrize(
+        ("words", "n_lines", "status", "error"),
+        [
+            ("simulate --pairs 20000 | head -n 1", 1, 0, ""),
+            ("show linear-log2@10 >&-", 0, 1, "standard output is closed; redirect it"),
+        ],
+    )
+    def test_a_pipe_closed_by_its_reader_is_no_error_and_no_output_is_one(self, words, n_lines, status, error):
+        command = f"{sys.executable} -c 'from dcglearn.cli import main; main()' {words}"
+        done = subprocess.run(command, shell=True, check=False, capture_output=True, text=True)
+        assert (len(done.stdout.splitlines()), done.returncode) == (n_lines, status)
+        assert error in done.stderr and bool(done.stderr) == bool(error)
 
     @pytest.mark.posix
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
