@@ -208,7 +208,7 @@ def method_named(name: str) -> Method:
     def plain(text: str) -> str:
         return "".join(letter for letter in text.lower() if letter.isalnum())
 
-    for known, method in METHODS.items():
-        if plain(known) == plain(name):
+    for key, method in METHODS.items():
+        if plain(key) == plain(name):
             return method
     raise InputError(f"method {name!r} is none of {', '.join(METHODS)}")

@@ -69,15 +69,15 @@ def descent(
     """
     check_words(follow, curvature)
     if follow == "lambdas":
-        direction, bend = objective.lambdas(scores, grades, offsets, weight)
+        direction, curvatures = objective.lambdas(scores, grades, offsets, weight)
     else:
         _, direction = objective(scores, grades, offsets, weight)
-        bend = objective.per_score * np.abs(direction)
-    sums = np.array([len(direction), np.abs(direction).sum(), bend.sum()])
-    n, sizes, bends = sums if total is None else total(sums)
+        curvatures = objective.per_score * np.abs(direction)
+    sums = np.array([len(direction), np.abs(direction).sum(), curvatures.sum()])
+    n, sizes, curvature_sum = sums if total is None else total(sums)
     if sizes == 0:
         return np.zeros_like(direction), np.ones_like(direction)
     size = sizes / n
     if curvature == "constant":
         return -direction / size, np.full_like(direction, objective.per_score)
-    return -direction / size, np.maximum(bend, FLOOR * bends / n) / size
+    return -direction / size, np.maximum(curvatures, FLOOR * curvature_sum / n) / size

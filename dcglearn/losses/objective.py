@@ -197,10 +197,10 @@ class Objective:
         >>> ApproxNDCG("linear-log2@5").set_params(alpha=3.0).alpha
         3.0
         """
-        known = self.get_params()
+        present = self.get_params()
         for name in params:
-            if name not in known:
-                raise InputError(f"{type(self).__name__} has no parameter {name!r}; give one of {', '.join(known)}")
+            if name not in present:
+                raise InputError(f"{type(self).__name__} has no parameter {name!r}; give one of {', '.join(present)}")
         changed = replace(self, **params)  # type: ignore[type-var]
         self.__dict__.clear()  # what was computed from the former parameters too
         self.__dict__.update(changed.__dict__)

@@ -191,6 +191,6 @@ class RegSHFSDCG(SHFSDCG):
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         direction, curvature = super()._lambdas(batch)
-        slope, bend = self._regression._lambdas(batch)
+        slope, slope_curvature = self._regression._lambdas(batch)
         rest = 1 - self.share
-        return rest * direction + self.share * slope, rest * curvature + self.share * bend
+        return rest * direction + self.share * slope, rest * curvature + self.share * slope_curvature

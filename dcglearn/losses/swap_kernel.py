@@ -39,10 +39,10 @@ def worst_first(scores, classes, n_classes, start, stop, order):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"}, error_model="numpy")
-def _row(x, e, gain, discounts, p, m, hinge, logistic, row, bends):
+def _row(x, e, gain, discounts, p, m, hinge, logistic, row, curvatures):
     """Fill the signed lambdas of position p with each position below it, and their curvatures; return their sums."""
     top, scale, own, level = x[p], 1.0 / e[p], gain[p], discounts[p]
-    total, bend, size = 0.0, 0.0, 0.0
+    total, curvature, size = 0.0, 0.0, 0.0
     for r in range(p + 1, m):
         far = top - x[r]
         t = e[r] * scale
@@ -56,15 +56,15 @@ def _row(x, e, gain, discounts, p, m, hinge, logistic, row, bends):
         unsigned = abs(signed)
         curve = unsigned / (far + PAST)
         row[r] = signed
-        bends[r] = curve
+        curvatures[r] = curve
         total += signed
-        bend += curve
+        curvature += curve
         size += unsigned
-    return total, bend, size
+    return total, curvature, size
 
 
 @njit(cache=True, nogil=True)
-def lambdas(scores, classes, n_classes, gains, offsets, c, alpha, step, damped, factor, first, last, out, bend):
+def lambdas(scores, classes, n_classes, gains, offsets, c, alpha, step, damped, factor, first, last, out, curvature):
     """Fill the lambdas of the documents of queries first..last-1, towards higher scores, and their curvature.
 
     `classes` and `gains` are by document, the discounts `c` by position. If `damped`, the lambdas of a query that sum
@@ -77,7 +77,7 @@ def lambdas(scores, classes, n_classes, gains, offsets, c, alpha, step, damped, 
     # depends on the distance of its arrays in memory, and so must not change between calls.
     rows = np.empty((8, 3 * longest))
     x, e, gain, level = rows[0, :longest], rows[1, :longest], rows[2, :longest], rows[3, :longest]
-    row, bends, sums, bent = rows[4, :longest], rows[5, :longest], rows[6, :longest], rows[7, :longest]
+    row, curvatures, sums, curvature_sums = rows[4, :longest], rows[5, :longest], rows[6, :longest], rows[7, :longest]
     level[:] = c[:longest]
     order = np.empty(longest, np.int64)
     for q in range(first, last):
@@ -85,7 +85,7 @@ def lambdas(scores, classes, n_classes, gains, offsets, c, alpha, step, damped, 
         m = stop - start
         if factor[q] == 0.0 or m < 2:
             out[start:stop] = 0.0
-            bend[start:stop] = 0.0
+            curvature[start:stop] = 0.0
             continue
         worst_first(scores, classes, n_classes, start, stop, order)
         best = scores[order[0]]
@@ -93,24 +93,24 @@ def lambdas(scores, classes, n_classes, gains, offsets, c, alpha, step, damped, 
             i = order[p]
             x[p], gain[p] = alpha * (scores[i] - best), gains[i]
             e[p] = math.exp(max(x[p], -WIDE))
-            sums[p], bent[p] = 0.0, 0.0
+            sums[p], curvature_sums[p] = 0.0, 0.0
         wide = x[m - 1] < -WIDE
         total = 0.0
         for p in range(m):
             if wide:
                 for r in range(p, m):
                     e[r] = math.exp(max(x[r] - x[p], -WIDE))
-            up, curve, size = _row(x, e, gain, level, p, m, step == HINGE, step == LOGISTIC, row, bends)
+            up, curve, size = _row(x, e, gain, level, p, m, step == HINGE, step == LOGISTIC, row, curvatures)
             sums[p] += up
-            bent[p] += curve
+            curvature_sums[p] += curve
             total += size
             for r in range(p + 1, m):
                 sums[r] -= row[r]
-                bent[r] += bends[r]
+                curvature_sums[r] += curvatures[r]
         scale = factor[q]
         if damped and total > 0.0:
             total *= 2.0 * factor[q]
             scale *= math.log2(1.0 + total) / total
         for p in range(m):
             out[order[p]] = scale * alpha * sums[p]
-            bend[order[p]] = scale * alpha * alpha * bent[p]
+            curvature[order[p]] = scale * alpha * alpha * curvature_sums[p]

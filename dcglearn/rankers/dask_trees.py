@@ -149,18 +149,18 @@ class Sums:
 
     def __init__(self, n_workers: int) -> None:
         self.n_workers = n_workers
-        self._given: dict[int, Floats] = {}
+        self._parts: dict[int, Floats] = {}
         self._complete = asyncio.Event()
 
     async def total(self, rank: int, sums: Floats) -> Floats:
         """Return the sum over all workers, in the order of ranks, as soon as each has given its own."""
-        given, complete = self._given, self._complete
-        given[rank] = sums
-        if len(given) == self.n_workers:
-            self._given, self._complete = {}, asyncio.Event()
+        parts, complete = self._parts, self._complete
+        parts[rank] = sums
+        if len(parts) == self.n_workers:
+            self._parts, self._complete = {}, asyncio.Event()
             complete.set()
         await complete.wait()
-        return np.sum([given[rank] for rank in sorted(given)], axis=0)
+        return np.sum([parts[rank] for rank in sorted(parts)], axis=0)
 
 
 @dataclass

@@ -66,8 +66,8 @@ class FeatureColumns:
             raise InputError(f"there is no column {name!r}{nearest(name, self.names)}")
         return self.names.index(name)
 
-    def aligned(self, features: Any, found: FeatureColumns) -> Any:
-        """Return features with the columns `found` in the order and the codes of these columns.
+    def aligned(self, features: Any, columns: FeatureColumns) -> Any:
+        """Return features with the columns `columns` in the order and the codes of these columns.
 
         A category that is not among these becomes NaN, with a warning.
 
@@ -76,35 +76,35 @@ class FeatureColumns:
         InputError
             If a column is missing, or there is another one, or one is categorical here and not there.
         """
-        if found == self:
+        if columns == self:
             return features
-        missing = [name for name in self.names if name not in found.names]
+        missing = [name for name in self.names if name not in columns.names]
         if missing:
             raise InputError(f"X has no column {missing[0]!r}, on which the model was trained")
-        extra = [name for name in found.names if name not in self.names]
+        extra = [name for name in columns.names if name not in self.names]
         if extra:
             raise InputError(f"X has a column {extra[0]!r}, on which the model was not trained: leave it out")
         for name in self.names:
-            if (name in self.categories) != (name in found.categories):
+            if (name in self.categories) != (name in columns.categories):
                 kinds = "categorical", "a column of numbers"
-                now, then = kinds if name in found.categories else kinds[::-1]
+                now, then = kinds if name in columns.categories else kinds[::-1]
                 raise InputError(f"column {name!r} is {now}, but it was {then} when the model was trained")
-        features = features[:, [found.names.index(name) for name in self.names]]
-        changed = [name for name in self.categories if self.categories[name] != found.categories[name]]
+        features = features[:, [columns.names.index(name) for name in self.names]]
+        changed = [name for name in self.categories if self.categories[name] != columns.categories[name]]
         if changed:
             features = np.array(features)
         for name in changed:
             column = features[:, self.names.index(name)]
-            column[:] = self._recoded(name, column, found.categories[name])
+            column[:] = self._recoded(name, column, columns.categories[name])
         return features
 
     def _recoded(self, name: str, codes: Floats, categories: list[Category]) -> Floats:
         """Return codes of other categories as codes of these, NaN for a category that is not among them."""
         place = {value: float(i) for i, value in enumerate(self.categories[name])}
         table = np.array([*(place.get(value, np.nan) for value in categories), np.nan])
-        known = ~np.isnan(codes)
-        new = table[np.where(known, codes, len(categories)).astype(np.int64)]
-        lost = known & np.isnan(new)
+        present = ~np.isnan(codes)
+        new = table[np.where(present, codes, len(categories)).astype(np.int64)]
+        lost = present & np.isnan(new)
         if lost.any():
             value = categories[int(codes[lost.argmax()])]
             warnings.warn(
@@ -147,11 +147,11 @@ def from_frame(frame: Any) -> tuple[Floats, FeatureColumns]:
     ordered = []
     for i, (name, key) in enumerate(zip(names, frame.columns, strict=True)):
         series = frame[key]
-        found = _categories_of(series)
-        if found is None:
+        coded = _categories_of(series)
+        if coded is None:
             features[:, i] = _numbers(series, name)
             continue
-        features[:, i], values, has_order = found
+        features[:, i], values, has_order = coded
         wrong = [value for value in values if not isinstance(value, str | int | float | bool)]
         if wrong:
             kind = type(wrong[0]).__name__

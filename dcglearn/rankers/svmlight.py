@@ -84,8 +84,8 @@ def read_queries(
         raise InputError(f"{path}, {_line(data, row)}: {wrong_value}; {remedy}")
     if not sparse:
         n, d = features.shape
-        what = f"{path}: the table of {n:,} documents and {d:,} features"
-        refuse_beyond_memory(16.0 * n * d, what, "number the features without gaps, or read with sparse=True")
+        size = f"{path}: the table of {n:,} documents and {d:,} features"
+        refuse_beyond_memory(16.0 * n * d, size, "number the features without gaps, or read with sparse=True")
     qid = _grouped(Path(path), groups, data, qid, len(labels))
     names = [name.decode("utf-8", "replace") for name in _DOCUMENT.findall(data)]
     documents = names if len(names) == len(labels) else None

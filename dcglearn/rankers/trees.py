@@ -233,8 +233,8 @@ class BoostedRanker(Ranker):
         """Return the indices of categorical features: those of a data frame, and those that the parameters name."""
         columns = self.columns_
         chosen = set() if columns is None else set(columns.unordered)
-        given = [value for name, value in self._lightgbm.items() if main_name(name) == "categorical_feature"]
-        for one in given[-1] if given and given[-1] not in ("auto", "", None) else ():
+        lists = [value for name, value in self._lightgbm.items() if main_name(name) == "categorical_feature"]
+        for one in lists[-1] if lists and lists[-1] not in ("auto", "", None) else ():
             if isinstance(one, str) and columns is not None:
                 chosen.add(columns.index_of(one))
             elif isinstance(one, int | np.integer) and 0 <= one < queries.shape[1]:

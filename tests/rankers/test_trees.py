@@ -219,20 +219,6 @@ def test_bad_settings(settings, words):
         BoostedRanker(**{"loss": SDCG(STEEP), **settings}).fit(TRAIN)
 
 
-def test_bad_data():
-    ranker = small(SDCG(STEEP), n_trees=2)
-    with pytest.raises(InputError, match="features"):
-        ranker.fit(TRAIN, eval_set=Queries(TEST.features[:, :3], TEST.grades, TEST.qid))
-    with pytest.raises(InputError, match="qid is missing"):
-        ranker.fit(TRAIN.features, TRAIN.grades)
-    with pytest.raises(InputError):
-        ranker.fit(TRAIN.features, TRAIN.grades, np.full(60, 20))  # group sizes in place of qid
-    with pytest.raises(InputError, match="same grade"):
-        ranker.fit(TRAIN.features, np.ones(TRAIN.shape[0], dtype=int), TRAIN.qid)
-    with pytest.raises(InputError, match="features"):
-        ranker.fit(TRAIN).predict(TEST.features[:, :2])
-
-
 def test_without_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "lightgbm", None)
     with pytest.raises(InputError, match=r"pip install 'dcglearn\[trees\]'"):
