@@ -1,4 +1,4 @@
-"""Fitting: judgements in; gains, discounts and the next questions out.
+"""Fitting as functions: a log and a frozen description in; gains, discounts, judges or a utility out.
 
-Read `dcg_learner.py` first, then `utility_learner.py`.
+Read `fits.py` first, then `fit_direct.py` and `fit_qp.py`.
 """

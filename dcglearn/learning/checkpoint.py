@@ -141,19 +141,8 @@ class KeptPairs:
     def __len__(self) -> int:
         return len(self.source)
 
-    @property
-    def depth(self) -> int:
-        """K."""
-        return int(self.source.depth)
-
-    @property
-    def total_weight(self) -> float:
-        """Sum of the weights."""
-        return float(self.source.total_weight)
-
-    def every(self, step: int) -> Any:
-        """Return every `step`-th pair."""
-        return self.source.every(step)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.source, name)  # depth, total_weight and every
 
     def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at W."""

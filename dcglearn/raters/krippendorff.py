@@ -25,21 +25,23 @@ N_RESAMPLES = 2000
 
 
 @dataclass(frozen=True)
-class Alpha:
-    """Krippendorff's alpha with the ends of its interval; NaN where no unit has two values, or all values are equal."""
+class Estimate:
+    """A value with the ends of its interval; NaN where the judgements do not tell."""
 
     value: float
     low: float
     high: float
 
     def __str__(self) -> str:
-        return "not defined" if np.isnan(self.value) else f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
+        return "-" if np.isnan(self.value) else f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
 def krippendorff_alpha(
     unit: ArrayLike, value: ArrayLike, *, ordinal: bool = False, level: float = 0.95, seed: int = 0
-) -> Alpha:
+) -> Estimate:
     """Return alpha of the values that raters gave to units; units with one value tell nothing and are left out.
+
+    It is not defined (NaN) where no unit has two values, or all values are equal.
 
     Parameters
     ----------
@@ -61,16 +63,16 @@ def krippendorff_alpha(
     np.add.at(counts, (number, code), 1)
     counts = counts[counts.sum(axis=1) > 1]
     if not len(counts):
-        return Alpha(np.nan, np.nan, np.nan)
+        return Estimate(np.nan, np.nan, np.nan)
     patterns, _, pattern = unique_rows(counts)  # units of the same values count alike, and are few
     times = np.bincount(pattern)
     samples = np.random.default_rng(seed).multinomial(len(counts), times / len(counts), N_RESAMPLES)
     drawn = np.array([_alpha(patterns, sample, ordinal) for sample in samples])
     estimate = _alpha(patterns, times, ordinal)
     if np.isnan(estimate) or np.isnan(drawn).all():
-        return Alpha(estimate, np.nan, np.nan)
+        return Estimate(estimate, np.nan, np.nan)
     low, high = np.nanquantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return Alpha(estimate, float(low), float(high))
+    return Estimate(estimate, float(low), float(high))
 
 
 def _alpha(patterns: Integers, times: Integers, ordinal: bool) -> float:

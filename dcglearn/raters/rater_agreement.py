@@ -13,7 +13,7 @@ from dcglearn.learning.fit_direct import fit_direct
 from dcglearn.learning.fits import DirectDescription, fit_of
 from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.logs.unique_rows import unique_rows
-from dcglearn.raters.krippendorff import Alpha, krippendorff_alpha
+from dcglearn.raters.krippendorff import Estimate, krippendorff_alpha
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from dcglearn.readers.preferences import as_preferences
 
@@ -25,18 +25,6 @@ if TYPE_CHECKING:
 
 EVERYBODY = "all"
 """Name of the rater of a log that names none."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value with the ends of its interval; NaN where the log does not tell."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return "-" if np.isnan(self.value) else f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
 UNKNOWN = Estimate(float("nan"), float("nan"), float("nan"))
@@ -81,7 +69,7 @@ class RaterAgreement:
 
     Attributes
     ----------
-    nominal, ordinal : Alpha
+    nominal, ordinal : Estimate
         Krippendorff's alpha between raters of the values first list, tie, second list, unordered and ordered (strengths
         of preference are further ordered values), each with an interval from bootstrap samples of units.
     n_units : int
@@ -96,8 +84,8 @@ class RaterAgreement:
         Level of all intervals.
     """
 
-    nominal: Alpha
-    ordinal: Alpha
+    nominal: Estimate
+    ordinal: Estimate
     n_units: int
     both_ways: int
     consistency: Estimate

@@ -62,7 +62,7 @@ def test_alpha_is_its_definition(ordinal):
 def test_alpha_is_one_zero_or_not_defined():
     assert krippendorff_alpha([0, 0, 1, 1], [1, 1, 2, 2]).value == 1
     assert np.isnan(krippendorff_alpha([0, 1, 2], [1, 1, 2]).value)
-    assert str(krippendorff_alpha([0, 0, 1, 1], [1, 1, 1, 1])) == "not defined"
+    assert str(krippendorff_alpha([0, 0, 1, 1], [1, 1, 1, 1])) == "-"
     rng = np.random.default_rng(0)
     by_chance = krippendorff_alpha(np.repeat(np.arange(4000), 2), rng.integers(0, 3, 8000))
     assert by_chance.low < 0 < by_chance.high
