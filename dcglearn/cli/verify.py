@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,13 +48,10 @@ def _model(folder: Path) -> dict[str, Any]:
     from dcglearn.foundation.files import read_json_object
     from dcglearn.rankers.load_ranker import load_ranker
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # said below
-        ranker: Any = load_ranker(folder)
+    ranker: Any = load_ranker(folder)
     fields = read_json_object(folder / "model.json")
     facts = {"kind": fields["kind"], "features": ranker.n_features_in_, "metric": repr(ranker.metric_)}
     if hasattr(ranker, "n_trees_"):
         facts["trees"] = ranker.n_trees_
         facts["important"] = ", ".join(f"{name} {share:.0%}" for name, share in ranker.important(5))
-    checksums = [f"{name} (SHA-256 {checksum})" for name, checksum in fields.get("files", {}).items()]
-    return facts | {"data": ", ".join(checksums) or "without a checksum, of an earlier version; save it again"}
+    return facts | {"data": ", ".join(f"{name} (SHA-256 {checksum})" for name, checksum in fields["files"].items())}

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-FORMAT, VERSION = "dcglearn.ranker", 2
-"""Format of ``model.json``."""
+FORMAT, VERSION = "dcglearn.ranker", 1
+"""Format of ``model.json``, and its version."""
 
 CHECKPOINT = "training.checkpoint"
 """Name of the checkpoint that `dcglearn train` keeps in the model's folder."""
