@@ -11,7 +11,7 @@ import typer
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option
 from dcglearn.cli.options import DryRun
-from dcglearn.cli.reading_options import Reading, convert_line
+from dcglearn.cli.reading_options import Reading
 from dcglearn.cli.recognised import left_out
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
@@ -124,8 +124,7 @@ def judge(
     """
     from dcglearn.judge.study import Rules, Study
 
-    with convert_line(candidates or ""):
-        pairs = source.candidates(candidates, reading.mapping.updated(depth=depth))
+    pairs = source.candidates(candidates, reading.mapping.updated(depth=depth))
     rules = Rules(
         raters=tuple(name.strip() for name in (asking.raters or "").split(",") if name.strip()),
         redundancy=asking.redundancy,
