@@ -9,8 +9,6 @@ import numpy as np
 from dcglearn.trust.next_pairs import MOST_PAIRS, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dcglearn.foundation.arrays import Grades, Integers
     from dcglearn.metric.dcg import DCG
 
@@ -36,9 +34,3 @@ class Chooser:
     def left_is_a(self) -> bool:
         """Draw which list stands on the left."""
         return bool(self._rng.random() < 0.5)
-
-
-def fewest(numbers: Sequence[int], counts: Sequence[int]) -> list[int]:
-    """Return the numbers whose counts are lowest."""
-    least = min(counts)
-    return [number for number, count in zip(numbers, counts, strict=True) if count == least]
