@@ -89,11 +89,11 @@ def looked_up(
     row = np.repeat(np.arange(len(docs)), lists.list.len().to_numpy())
     long = pl.DataFrame({"query": query[row].astype(str), "document": flattened(lists)})
     rank = np.arange(len(long)) - np.searchsorted(row, row)
-    known = long.join(judged.frame, on=["query", "document"], how="left", maintain_order="left")["grade"]
+    grade = long.join(judged.frame, on=["query", "document"], how="left", maintain_order="left")["grade"]
     place = row, rank
     grades = np.full((len(docs), int(rank.max(initial=0)) + 1), -1, dtype=np.int8)
     shown = np.zeros(grades.shape, dtype=bool)
-    grades[place] = known.clip(0).fill_null(-1).to_numpy()
+    grades[place] = grade.clip(0).fill_null(-1).to_numpy()
     shown[place] = (long["document"] != "").to_numpy()
     return grades, shown
 
@@ -128,32 +128,34 @@ def joined_pairs(
     `place` says where a pair stands. Raises InputError if a query has no judgement (unless these are skipped), or no
     document has one.
     """
-    known = np.isin(query.astype(str), judged.frame["query"].unique().to_numpy().astype(str))
-    if (not known.all() and joining.missing == "error") or not known.any():
-        first, lacking = int(np.flatnonzero(~known)[0]), len(np.unique(query[~known].astype(str)))
+    has_judgements = np.isin(query.astype(str), judged.frame["query"].unique().to_numpy().astype(str))
+    if (not has_judgements.all() and joining.missing == "error") or not has_judgements.any():
+        first, lacking = int(np.flatnonzero(~has_judgements)[0]), len(np.unique(query[~has_judgements].astype(str)))
         raise InputError(
             f"{place(first)}: the query {query[first]!r} has no judgement in {judged.name} ({lacking:,} of "
             f"{len(np.unique(query.astype(str))):,} queries have none); do the names agree? Add judgements"
-            + (', or leave such pairs out with missing="skip" (--missing skip)' if known.any() else ""),
+            + (', or leave such pairs out with missing="skip" (--missing skip)' if has_judgements.any() else ""),
             see="names",
         )
-    n = int(known.sum())
-    grades, shown = looked_up(np.tile(query[known], 2), np.concatenate([docs[known, 0], docs[known, 1]]), judged)
+    n = int(has_judgements.sum())
+    grades, shown = looked_up(
+        np.tile(query[has_judgements], 2), np.concatenate([docs[has_judgements, 0], docs[has_judgements, 1]]), judged
+    )
     unjudged = shown & (grades < 0)
     if (grades < 0).all():
-        document = docs[known][0, 0].split("\t")[0]
+        document = docs[has_judgements][0, 0].split("\t")[0]
         raise InputError(
-            f"{place(int(np.flatnonzero(known)[0]))}: no document has a judgement in {judged.name}, nor has "
-            f"{document!r} for the query {query[known][0]!r}; do the names of the documents agree?",
+            f"{place(int(np.flatnonzero(has_judgements)[0]))}: no document has a judgement in {judged.name}, nor has "
+            f"{document!r} for the query {query[has_judgements][0]!r}; do the names of the documents agree?",
             see="names",
         )
     blank = (grades.reshape(2, n, -1) < 0).all(axis=(0, 2))
     n_grades = joining.scale(judged)
     a, b = joining.filled(grades, shown, n_grades).reshape(2, n, -1)
-    kept = known.copy()
-    kept[known] = ~blank
+    kept = has_judgements.copy()
+    kept[has_judgements] = ~blank
     reasons = {
-        "pairs of queries without judgements": int((~known).sum()),
+        "pairs of queries without judgements": int((~has_judgements).sum()),
         "pairs without a judged document": int(blank.sum()),
     }
     return JoinedPairs(

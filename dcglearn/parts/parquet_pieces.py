@@ -97,8 +97,8 @@ def _reasons(files: Sequence[str], mapping: LogMapping) -> dict[str, Grades]:
     roles: dict[str, dict[str, str]] = {}
     for path in files:
         with opened(path, mapping) as file:
-            found = by_role(file.schema_arrow.names, mapping.roles(PREFERENCE))
-        roles[path] = {role: name for role, name in found.items() if isinstance(name, str)}
+            columns = by_role(file.schema_arrow.names, mapping.roles(PREFERENCE))
+        roles[path] = {role: name for role, name in columns.items() if isinstance(name, str)}
     if not any("supersedes" in columns for columns in roles.values()):
         return {}
     marks = (_marks(path, columns, mapping) for path, columns in roles.items())

@@ -194,16 +194,16 @@ class GoodLines:
     def _array(self, about: Role, values: list[Any]) -> Any:
         if about.kind == "grades":
             depth = self._mapping.depth or max(len(grades) for role in self._lists for grades in self._columns[role])
-            needed, what = 6.0 * len(values) * depth, f"the log of {len(values):,} lines, padded to {depth:,} grades,"
-            refuse_beyond_memory(needed, what, "give a smaller depth (depth=, convert --depth)")
+            needed, log = 6.0 * len(values) * depth, f"the log of {len(values):,} lines, padded to {depth:,} grades,"
+            refuse_beyond_memory(needed, log, "give a smaller depth (depth=, convert --depth)")
             return np.frombuffer(b"".join(g.ljust(depth, b"\xff") for g in values), np.int8).reshape(-1, depth)
         if all(value is None for value in values):
             return None
         if about.kind == "winner":
-            words: Counter[str] = Counter()
+            counts: Counter[str] = Counter()
             for said, n in Counter(self._said).items():
-                words[word_of(said)] += n
-            return winners_of(np.array(values), words, {word: self._winner(word) for word in words})
+                counts[word_of(said)] += n
+            return winners_of(np.array(values), counts, {word: self._winner(word) for word in counts})
         if about.kind in ("label", "name", "identity", "documents", "counts"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])

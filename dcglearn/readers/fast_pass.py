@@ -214,12 +214,12 @@ def _winners(column: pl.Series, mapping: LogMapping) -> Winners | None:
     if len(counts) > MOST_WORDS:
         return None
     number = dict(zip(counts[column.name].to_list(), counts["n"].to_list(), strict=True))
-    words = {str(value): n for value, n in number.items()}
-    known = codes_of(words, mapping.own_words)
-    if len(known) < len(words):
+    count_of = {str(value): n for value, n in number.items()}
+    code_of = codes_of(count_of, mapping.own_words)
+    if len(code_of) < len(count_of):
         return None
-    codes = column.replace_strict({value: known[str(value)] for value in number}, return_dtype=pl.Int64)
-    return winners_of(codes.to_numpy(), words, known)
+    codes = column.replace_strict({value: code_of[str(value)] for value in number}, return_dtype=pl.Int64)
+    return winners_of(codes.to_numpy(), count_of, code_of)
 
 
 def _labels(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
