@@ -1,8 +1,8 @@
 """The compiled steps between parameters and curves: points, what the prior charges, and derivatives.
 
 `direct_fit` says what the parameters are. Here a layout counts them: alpha, delta with the log sharpness, logits of
-error (0 or 1), threshold steps; then it names the first threshold that is a parameter. Deviations of judges' logits, if
-any, follow.
+error (0 or 1), threshold steps; then it names the first threshold that is a parameter, and counts the deviations of
+judges' logits, which follow.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def fill_points(layout, thetas, gains, discounts, thresholds, errors):
 
     What is not a parameter stays as it is: the gain of the worst grade, other thresholds, errors without logits.
     """
-    n_alpha, n_falls, n_error, n_rises, first = layout
+    n_alpha, n_falls, n_error, n_rises, first, n_judges = layout
     sharp = n_alpha + n_falls - 1
     judges = sharp + 1 + n_error + n_rises
     for b in range(len(thetas)):
@@ -37,7 +37,7 @@ def fill_points(layout, thetas, gains, discounts, thresholds, errors):
         for k in range(n_falls):
             discounts[b, k] *= size
         for r in range(errors.shape[1] if n_error else 0):
-            logit = thetas[b, sharp + 1] + (thetas[b, judges + r] if judges < thetas.shape[1] else 0.0)
+            logit = thetas[b, sharp + 1] + (thetas[b, judges + r] if n_judges else 0.0)
             errors[b, r] = 1.0 / (1.0 + math.exp(-logit))
         total = 0.0
         for j in range(n_rises):
@@ -114,7 +114,7 @@ def add_in_parameters(layout, share, thetas, gains, discounts, slopes, joint, ja
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _fill_jacobian(layout, b, thetas, gains, discounts, beyond, jacobian):
     """Set the Jacobian of point b, and the share of the discounts beyond each position."""
-    n_alpha, n_falls, n_error, n_rises, first = layout
+    n_alpha, n_falls, n_error, n_rises, first, _ = layout
     n_grades, sharp, n_all, d = n_alpha + 1, n_alpha + n_falls - 1, jacobian.shape[1], jacobian.shape[2]
     for j in range(n_alpha):
         for g in range(n_grades):
@@ -136,7 +136,7 @@ def _fill_jacobian(layout, b, thetas, gains, discounts, beyond, jacobian):
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _add_bends_of_curves(layout, b, gains, beyond, slope, dense):
     """Add the loss's slopes in the parameters of point b times the curvature of what they make."""
-    n_alpha, n_falls, n_error, _, _ = layout
+    n_alpha, n_falls, n_error, _, _, _ = layout
     sharp = n_alpha + n_falls - 1
     for x in range(len(slope)):
         for y in range(len(slope)):

@@ -44,6 +44,14 @@ TOP_ERROR = -0.02
 THRESHOLD_SPREAD = 2.0
 """Prior standard deviation of the logs of the steps between thresholds; their mean is 0."""
 
+FURTHER_SPREAD = 1.0
+"""Prior standard deviation of the further parameters, around 0."""
+
+LEAST_FALL, MOST = 0.02, 0.99
+"""In forms other than the DCG, least fall of the log discount from one position to the next, and largest stop
+probability or share of the best: beyond them many lists would be tied for good, though the log only says that they are
+nearly level."""
+
 GROUP = 32
 """Values are computed at this many points at once: more need more memory than is near the processor."""
 
@@ -81,7 +89,8 @@ class Model:
     """The model to fit: K positions, L grades, R raters, M levels of strength, the loss, and the prior.
 
     `kind` is the loss of `pair_loss`, `with_errors` tells whether to estimate error rates, `ties` whether the log
-    holds ties. `ridge` is the strength of the prior on the two curves, `centre` the prior mean of the log
+    holds ties. `form` is that of `ListUtility`; its further parameters are the last, from 0 to 1, and at 0 the model is
+    that of the DCG. `ridge` is the strength of the prior on the two curves, `centre` the prior mean of the log
     sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to (straight lines by
     default). `margins` are fixed thresholds of the hinge, shape (M + 2,).
     """
@@ -93,6 +102,7 @@ class Model:
     n_raters: int = 1
     n_levels: int = 1
     ties: bool = False
+    form: str = "dcg"
     ridge: float = 1.0
     centre: float = 5.0
     target: tuple[Floats, Floats] | None = None
@@ -100,7 +110,10 @@ class Model:
 
     @cached_property
     def parts(self) -> list[slice]:
-        """Slices of alpha, delta, log sharpness, logit of error, log threshold steps, deviations of judges' logits."""
+        """Slices of alpha, delta, log sharpness, logit of error, log threshold steps, deviations of judges' logits.
+
+        The further parameters follow, see `further`.
+        """
         error = int(self.with_errors)
         thresholds = 0 if self.margins is not None or self.kind == SIGMOID else self.n_levels - 1 + self.ties
         raters = self.n_raters if self.with_errors and self.n_raters > 1 else 0
@@ -108,17 +121,24 @@ class Model:
         return [slice(end - size, end) for end, size in zip(ends.tolist(), np.diff(ends, prepend=0), strict=True)]
 
     @cached_property
+    def further(self) -> slice:
+        """Slice of the stop probabilities or of the share of the best result."""
+        start = self.parts[-1].stop
+        return slice(start, start + {"dcg": 0, "best": 1, "saturation": self.n_grades}[self.form])
+
+    @cached_property
     def layout(self) -> tuple[int, ...]:
         """Sizes of the parts as `add_in_parameters` counts them."""
-        alpha, delta, sharp, error, thresholds, _ = (part.stop - part.start for part in self.parts)
-        return alpha, delta + sharp, error, thresholds, 1 if self.ties else 2
+        alpha, delta, sharp, error, thresholds, raters = (part.stop - part.start for part in self.parts)
+        return alpha, delta + sharp, error, thresholds, 1 if self.ties else 2, raters
 
     @cached_property
     def bounds(self) -> tuple[Floats, Floats]:
         """Lower and upper bounds of the parameters, shape (p,) each."""
-        ends = [(-30.0, 30.0), (0.0, 20.0), (self.centre - 8, self.centre + 4), (-9.0, TOP_ERROR), (-9.0, 9.0)]
-        sizes = [part.stop - part.start for part in self.parts]
-        low, high = np.repeat(np.array([*ends, (-9.0, 9.0)]), sizes, axis=0).T
+        falls, sharpness = (0.0 if self.form == "dcg" else LEAST_FALL, 20.0), (self.centre - 8, self.centre + 4)
+        ends = (-30.0, 30.0), falls, sharpness, (-9.0, TOP_ERROR), (-9.0, 9.0), (-9.0, 9.0), (0.0, MOST)
+        sizes = [part.stop - part.start for part in (*self.parts, self.further)]
+        low, high = np.repeat(np.array(ends), sizes, axis=0).T
         return np.ascontiguousarray(low), np.ascontiguousarray(high)
 
     def starts(self, log_metrics: Floats, softer: float = 0.0) -> Floats:
@@ -127,7 +147,7 @@ class Model:
         `softer` explains noise by judges who are less sharp (by this many log units) and err less.
         """
         _, delta, sharp, error, *_ = self.parts
-        thetas = np.zeros((len(log_metrics), self.parts[-1].stop))
+        thetas = np.zeros((len(log_metrics), self.further.stop))
         thetas[:, : delta.stop] = log_metrics
         thetas[:, sharp], thetas[:, error] = self.centre - softer, -1.5 - softer
         return np.clip(thetas, *self.bounds)
@@ -153,12 +173,9 @@ class Model:
         if self.margins is not None:
             thresholds[:] = self.margins
         fill_points(self.layout, thetas, gains, discounts, thresholds, errors)
-        return Points(gains, discounts, thresholds, errors)
-
-    def objective(self, theta: Floats, judgements: JudgementSource, share: float) -> tuple[float, Floats]:
-        """Return ``share * loss + prior`` and its gradient, shape (p,)."""
-        local = Objective(self, judgements, share).at(theta[None], SLOPES)
-        return float(local.value[0]), local.gradient[0]
+        further = thetas[:, self.further]
+        stops, best = further if self.form == "saturation" else None, further[:, 0] if self.form == "best" else None
+        return Points(gains, discounts, thresholds, errors, stops, best)
 
     @cached_property
     def prior(self) -> CurvePrior:
@@ -175,9 +192,10 @@ class Model:
             (error, ERROR, ERROR_SPREAD),
             (thresholds, 0.0, THRESHOLD_SPREAD),
             (raters, 0.0, RATER_SPREAD),
+            (self.further, 0.0, FURTHER_SPREAD),
         ]
         # only differences of alpha matter: `pinned` holds their mean
-        return curve_prior(raters.stop, raters.stop - raters.start, curves, alpha, normals, self.ridge)
+        return curve_prior(self.further.stop, self.further.stop - raters.start, curves, alpha, normals, self.ridge)
 
 
 def log_curves(gains: Floats, discounts: Floats) -> tuple[Floats, Floats]:
@@ -213,6 +231,11 @@ class Objective:
         values: Floats = np.concatenate([self.at(group, VALUE).value for group in groups])
         return values
 
+    def with_gradient(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the objective at parameters, shape (p,), and its gradient."""
+        local = self.at(theta[None], SLOPES)
+        return float(local.value[0]), local.gradient[0]
+
     def at(self, thetas: Floats, order: int) -> Local:
         """Return the objective as far as the order of the sums goes; see `pair_loss`."""
         model = self.model
@@ -244,7 +267,8 @@ def _add_loss(model: Model, thetas: Floats, share: float, points: Points, sums: 
         moves = errors * (1 - errors)
         of_logits = sums.errors * moves
         slopes[:, -1] = of_logits.sum(axis=1)
-        local.gradient[:, d:] += share * of_logits[:, : thetas.shape[1] - d]
+        local.gradient[:, model.parts[-1]] += share * of_logits[:, : model.further.start - d]
+    local.gradient[:, model.further] += share * sums.further
     if size:
         joint[:, :-1, :-1] = sums.joint
         joint[:, : gains.shape[1], gains.shape[1] : n_curves] += sums.moment.transpose(0, 2, 1)

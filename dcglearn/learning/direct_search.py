@@ -17,6 +17,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.learning.direct_fit import Curves, Model, Objective
 from dcglearn.learning.judgement_kernel import SIGMOID
 from dcglearn.learning.trust_region import Descents, descend
+from dcglearn.metric.list_utility import ListUtility
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,8 +65,8 @@ class Fit:
 
     Attributes
     ----------
-    curves : Curves
-        Metric and judges.
+    model : Model
+        What was fitted.
     theta : ndarray, shape (p,)
         The parameters.
     objective : float
@@ -76,11 +77,24 @@ class Fit:
         Whether the last descent ended at a stationary point.
     """
 
-    curves: Curves
+    model: Model
     theta: Floats
     objective: float
     n_iter: int
     converged: bool
+
+    @property
+    def curves(self) -> Curves:
+        """Metric and judges."""
+        return self.model.curves(self.theta)
+
+    def utility(self, grade_names: tuple[str, ...] | None, notes: tuple[str, ...]) -> ListUtility:
+        """Return the metric, with gains from 0 to 1 and discounts from 1."""
+        curves, points = self.curves, self.model.points(self.theta[None])
+        stops = None if points.stops is None else points.stops[0]
+        best = 0.0 if points.best is None else float(points.best[0])
+        gains, discounts = curves.gains / curves.gains[-1], curves.discounts / curves.discounts[0]
+        return ListUtility(gains, discounts, stops, best, grade_names, notes)
 
 
 def fit(
@@ -191,7 +205,7 @@ def _fit_of(model: Model, ends: Descents) -> Fit:
             "the objective is not finite at any start: weights, strengths or the ridge are too large to add up"
         )
     x = ends.theta[i]
-    return Fit(model.curves(x), x, float(ends.local.value[i]), int(ends.n_iter[i]), bool(ends.converged[i]))
+    return Fit(model, x, float(ends.local.value[i]), int(ends.n_iter[i]), bool(ends.converged[i]))
 
 
 def _searched(objective: Objective, thetas: Floats, max_iter: int, *, several: bool) -> Descents:

@@ -19,7 +19,7 @@ from dcglearn.learning.direct_fit import Model, log_curves
 from dcglearn.learning.direct_search import fit, fit_from
 from dcglearn.learning.fit_qp import identity
 from dcglearn.learning.fits import FORMS, LOSSES, DirectDescription, DirectFit
-from dcglearn.learning.list_utility_fit import ListPairs, bases_near, fit_form
+from dcglearn.learning.list_utility_fit import bases_near, fit_form
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
 from dcglearn.metric.dcg import DCG
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dcglearn.foundation.arrays import Floats
-    from dcglearn.learning.list_utility_fit import ListFit
+    from dcglearn.learning.direct_search import Fit
     from dcglearn.learning.pair_loss import JudgementSource
     from dcglearn.learning.verdicts import Verdicts
     from dcglearn.logs.visibility import Visibility
@@ -61,10 +61,10 @@ class FittedDCG:
     n_starts: int
     max_iter: int
 
-    def with_form(self, form: str, start: Floats | None = None) -> ListFit:
+    def with_form(self, form: str, start: Floats | None = None) -> Fit:
         """Return the fit of a form to the same judgements; `start` is as in `fit_form`."""
-        pairs, bases = ListPairs.of(self.judgements), bases_near(self.model, self.theta)
-        return fit_form(form, self.model, pairs, self.share, bases, start=start, max_iter=self.max_iter)
+        model, bases = replace(self.model, form=form), bases_near(self.model, self.theta)
+        return fit_form(model, self.judgements, self.share, bases, start=start, max_iter=self.max_iter)
 
     def on(self, judgements: JudgementSource, share: float) -> FittedDCG:
         """Return the DCG fitted to other judgements, from this one and from the starts."""
@@ -205,7 +205,7 @@ def _model(
     )
 
 
-def in_form(dcg: DirectFit, form: str, result: ListFit, *, warm: bool) -> DirectFit:
+def in_form(dcg: DirectFit, form: str, result: Fit, *, warm: bool) -> DirectFit:
     """Return the fit with the metric and the judges of a form beyond its DCG."""
     return replace(
         dcg,

@@ -314,9 +314,10 @@ def add_listed_judgements(judged, values, factors, thresholds, errors, kind, ord
             else:
                 cost, slopes, second_order = _cost(kind, z, low, high, tie, e)
                 loss += v * cost
-                _add_of_judges(b, t, r, v, slopes, of_thresholds, of_errors)
-                of_lists[b, i] += v * slopes[0]
-                of_lists[b, j] -= v * slopes[0]
+                if order > VALUE:
+                    _add_of_judges(b, t, r, v, slopes, of_thresholds, of_errors)
+                    of_lists[b, i] += v * slopes[0]
+                    of_lists[b, j] -= v * slopes[0]
                 if order == CURVATURE:
                     curvature = v * second_order[0]
                     of_errors_twice[b, 0] += v * slopes[3] * slopes[3]
@@ -335,35 +336,6 @@ def add_listed_judgements(judged, values, factors, thresholds, errors, kind, ord
                         curved[b, x, y] += factors[b, i, x] * others[y]
                 others[:] = 0.0
         _add_far(b, far, errors, order, losses, of_errors, of_errors_twice)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def fill_factors(lists, gains, discounts, worths, factors):
-    """Set the worths of m lists, shape (B, m), and their slopes in gains and discounts, (B, m, L + K), zero so far."""
-    for b in range(len(gains)):
-        for i in range(len(lists)):
-            worth = 0.0
-            for k in range(lists.shape[1]):
-                g = lists[i, k]
-                if g >= 0:
-                    worth += discounts[b, k] * gains[b, g]
-                    factors[b, i, g] += discounts[b, k]
-                    factors[b, i, gains.shape[1] + k] = gains[b, g]
-            worths[b, i] = worth
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def add_lists(lists, of_lists, across_lists, bends, factors, moment, crossed, joint):
-    """Add derivatives by list to those in the utilities, (B, K, L), and second ones to those in gains and discounts."""
-    for b in range(len(factors)):
-        for i in range(len(lists)):
-            for k in range(lists.shape[1]):
-                if lists[i, k] >= 0:
-                    moment[b, k, lists[i, k]] += of_lists[b, i]
-            for x in range(factors.shape[2] if joint.shape[1] else 0):
-                crossed[b, 0, x] += across_lists[b, i] * factors[b, i, x]
-                for y in range(factors.shape[2]):
-                    joint[b, x, y] += bends[b, i] * factors[b, i, x] * factors[b, i, y]
 
 
 @njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract"}, no_cpython_wrapper=True)

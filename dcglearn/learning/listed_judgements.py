@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.threads import over_chunks
-from dcglearn.learning.judgement_kernel import CURVATURE, add_listed_judgements, add_lists, fill_factors
-from dcglearn.learning.pair_loss import Judgements, LossSums, read_only
+from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
+from dcglearn.learning.judgement_kernel import CURVATURE, VALUE, add_listed_judgements
+from dcglearn.learning.list_kernel import add_curvatures, fill_factors, fill_values, spread_slopes
+from dcglearn.learning.pair_loss import Judgements, LossSums, read_only, with_unknown
 from dcglearn.logs.unique_rows import list_numbers
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ are worth at each point is in memory at once."""
 
 @dataclass(frozen=True)
 class ListedJudgements(Judgements):
-    """Preferences of one judge without strengths, in a log without ties, and the numbers of their lists.
+    """Judgements with the numbers of their lists.
 
     `lists` are the m distinct lists, shape (m, K), `numbers` those of the first and the second list, int32, shape
     (2, n).
@@ -53,28 +54,54 @@ class ListedJudgements(Judgements):
         columns: list[Any] = [*plain.arrays, self.lists, self.numbers[:, first::step].copy()]
         return ListedJudgements(*columns)
 
-    def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points with their derivatives; see `Judgements.sums`."""
-        n, m = len(points), len(self.lists)
-        values, factors = np.empty((n, m)), np.zeros((n, m, points.gains.shape[1] + self.lists.shape[1]))
-        fill_factors(self.lists, points.gains, points.discounts, values, factors)
-        n_thresholds, n_raters, size = points.thresholds.shape[1], points.errors.shape[1], factors.shape[2]
+    def merged(self) -> ListedJudgements:
+        """Return the judgements with the weights of identical ones added."""
+        (first, second), n = self.numbers.astype(np.int64), len(self)
+        level, rater, weight = (np.broadcast_to(x, n) for x in (self.level, self.rater, self.weight))
+        key = (first * len(self.lists) + second) * (int(level.max()) + 1) + level
+        _, at, same = np.unique(key * (int(rater.max()) + 1) + rater, return_index=True, return_inverse=True)
+        total = np.bincount(same, weight).astype(np.float64)
+        columns = self.first[at], self.second[at], level[at], rater[at], total
+        return ListedJudgements(*columns, self.lists, self.numbers[:, at])
 
-        def part(start: int, stop: int) -> tuple[Floats, ...]:
+    def sums(self, points: Points, kind: int, order: int) -> LossSums:
+        """Return the losses at the points with their derivatives; see `Judgements.sums`.
+
+        Second derivatives are those of a DCG, of preferences without strengths, and of one judge.
+        """
+        gains, discounts, thresholds, errors = points.gains, points.discounts, points.thresholds, points.errors
+        (n, n_grades), (m, depth), n_raters = gains.shape, self.lists.shape, errors.shape[1]
+        stops = np.zeros((n, n_grades)) if points.stops is None else points.stops
+        best = np.zeros(n) if points.best is None else points.best
+        tables = with_unknown(gains), discounts, with_unknown(stops), best
+        values = np.empty((n, m))
+        fill_values(self.lists, *tables, values)
+        n_sloped, n_curved, size = m * (order > VALUE), m * (order == CURVATURE), n_grades + depth
+        factors = np.zeros((n, n_curved, size))
+        if n_curved:
+            fill_factors(self.lists, *tables[:2], factors)
+
+        def part(_: int, start: int, stop: int) -> tuple[Floats, ...]:
             judged = read_only((*self.numbers, self.level, self.rater, self.weight), slice(start, stop))
-            by_list, by_rater = (n, m), (n, n_raters)
-            shapes: list[tuple[int, ...]] = [(n,), by_list, (n, n_thresholds), by_rater, by_rater, by_list, by_list]
-            sums = tuple(map(np.zeros, [*shapes, (n, size, size)]))
+            shapes = (), (n_sloped,), thresholds.shape[1:], (n_raters,), (n_raters,), (n_curved,), (n_curved,)
+            sums = tuple(np.zeros((n, *shape)) for shape in (*shapes, (size, size) if n_curved else (0, 0)))
             work = np.zeros((n_raters, 2)), np.zeros(size)
-            add_listed_judgements(judged, values, factors, points.thresholds, points.errors, kind, order, sums, work)
+            add_listed_judgements(judged, values, factors, thresholds, errors, kind, order, sums, work)
             return sums
 
-        totals = reduce(lambda one, other: tuple(map(np.add, one, other)), over_chunks(part, len(self)))
+        n_chunks = min(MAX_CHUNKS, -(-len(self) // CHUNK), max(MAX_CHUNKS * MOST_LISTS // m, 1))
+        chunks = in_chunks(part, len(self), n_chunks)
+        totals = reduce(lambda one, other: tuple(map(np.add, one, other)), chunks)
         loss, of_lists, of_thresholds, of_errors, errors_twice, with_error, curvatures, products = totals
-        n_all = size + n_thresholds if order == CURVATURE else 0
+        moment, of_best = np.zeros((n, depth, n_grades + 1)), np.zeros(n)
+        of_stops = np.zeros((n, 0 if points.stops is None else n_grades + 1))
+        if n_sloped:
+            spread_slopes(self.lists, of_lists, *tables, moment, of_stops, of_best)
+        n_all = size + thresholds.shape[1] if n_curved else 0
         joint, crossed = np.zeros((n, n_all, n_all)), np.zeros((n, n_raters, n_all))
-        moment = np.zeros((n, points.discounts.shape[1], points.gains.shape[1]))
-        add_lists(self.lists, of_lists, with_error, curvatures, factors, moment, crossed, joint)
-        if n_all:
+        if n_curved:
+            add_curvatures(with_error, curvatures, factors, crossed, joint)
             joint[:, :size, :size] -= products + products.transpose(0, 2, 1)
-        return LossSums(loss, moment, of_thresholds, of_errors, joint, crossed, errors_twice)
+        further = of_stops[:, 1:] if points.best is None else of_best[:, None]
+        moment = np.ascontiguousarray(moment[:, :, 1:])
+        return LossSums(loss, moment, of_thresholds, of_errors, joint, crossed, errors_twice, further)

@@ -47,20 +47,24 @@ class Points:
         ``t[1..M]`` for the strengths; ``t[0]`` is not used, ``t[M + 1]`` is infinite.
     errors : ndarray, shape (B, R)
         Error rate of each judge.
+    stops, best : ndarray, shapes (B, L) and (B,), optional
+        Further parameters of a `ListUtility`; only judgements by list see them.
     """
 
     gains: Floats
     discounts: Floats
     thresholds: Floats
     errors: Floats
+    stops: Floats | None = None
+    best: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.gains)
 
     @property
     def arrays(self) -> tuple[Floats, ...]:
-        """All arrays."""
-        return self.gains, self.discounts, self.thresholds, self.errors
+        """All arrays that are not None."""
+        return tuple(x for x in (getattr(self, x.name) for x in fields(self)) if x is not None)
 
 
 class JudgementSource(Protocol):
@@ -149,6 +153,8 @@ class LossSums:
         involve the M + 2 thresholds, in this order.
     crossed, errors_twice : ndarray, shapes (B, R, m) and (B, R)
         Second derivatives in each error rate and these parameters; in each error rate.
+    further : ndarray, shape (B, L), (B, 1) or (B, 0)
+        Slope in the stop probabilities, or in the share of the best result.
     """
 
     loss: Floats
@@ -158,6 +164,7 @@ class LossSums:
     joint: Floats
     crossed: Floats
     errors_twice: Floats
+    further: Floats
 
     def __add__(self, other: LossSums) -> LossSums:
         return LossSums(*(getattr(self, x.name) + getattr(other, x.name) for x in fields(self)))
@@ -216,7 +223,7 @@ def _sums_of_chunk(judgements: Judgements, chunk: slice, at: tuple[Floats, ...],
         curved[:, :size, size:] = curved[:, size:m, :size].transpose(0, 2, 1)
     of_known = of_tables.reshape(*tables.shape[:2], -1)[:, :, 1:] if sloped else np.zeros((*tables.shape[:2], 0))
     moment, joint, crossed = map(np.ascontiguousarray, (of_known, curved[:, 1:m, 1:], curved[:, m:, 1:]))
-    return LossSums(loss, moment, of_thresholds, of_errors, joint, crossed, errors_twice)
+    return LossSums(loss, moment, of_thresholds, of_errors, joint, crossed, errors_twice, np.zeros((n, 0)))
 
 
 def read_only(columns: tuple[Any, ...], rows: slice) -> tuple[Any, ...]:

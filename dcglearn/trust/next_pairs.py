@@ -19,7 +19,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
 from dcglearn.learning.fits import DirectDescription, fit_of
-from dcglearn.learning.list_slopes import value_slopes
+from dcglearn.learning.list_kernel import value_slopes
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.logs.visibility import gram_matrix
 from dcglearn.metric.dcg import DCG

@@ -64,11 +64,12 @@ def models(draw):
 @given(models())
 def test_the_gradient_is_that_of_the_objective(problem):
     model, judged, theta = problem
-    value, gradient = model.objective(theta, judged, 0.7)
+    objective = Objective(model, judged, 0.7)
+    value, gradient = objective.with_gradient(theta)
     for i in range(len(theta)):
         step = np.zeros(len(theta))
         step[i] = 1e-6
-        ends = [model.objective(theta + sign * step, judged, 0.7)[0] for sign in (1, -1)]
+        ends = [objective.with_gradient(theta + sign * step)[0] for sign in (1, -1)]
         assert gradient[i] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-4, abs=1e-5 * (1 + abs(value)))
 
 
@@ -140,7 +141,7 @@ def test_newtons_method_ends_no_higher_than_its_referee(seed):
     referee = minimize(model.objective, start[0], (judged, 1.0), "L-BFGS-B", True, bounds=bounds, options=options)
     found = warm_fit(model, judged, 1.0, start)
     assert found.converged and found.objective <= referee.fun * (1 + 1e-8)
-    _, gradient = model.objective(found.theta, judged, 1.0)
+    _, gradient = Objective(model, judged, 1.0).with_gradient(found.theta)
     moved = np.clip(found.theta - gradient, *model.bounds) - found.theta
     assert np.abs(moved).max() <= 1e-3
 

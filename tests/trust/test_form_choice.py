@@ -11,12 +11,12 @@ from sklearn.base import clone
 import dcglearn as dl
 from dcglearn.estimators.saved_fit import save_fit
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.direct_fit import Model
+from dcglearn.learning.direct_fit import Model, Objective
 from dcglearn.learning.fits import FORMS, FormScore
-from dcglearn.learning.list_kernel import HINGE, LIKELIHOOD, SIGMOID, add_costs, fill_values, spread_slopes
-from dcglearn.learning.list_slopes import value_slopes
-from dcglearn.learning.list_utility_fit import ListModel, ListPairs
-from dcglearn.learning.pair_loss import Judgements, pair_loss
+from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
+from dcglearn.learning.list_kernel import fill_values, spread_slopes, value_slopes
+from dcglearn.learning.listed_judgements import ListedJudgements
+from dcglearn.learning.pair_loss import Judgements
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import form_choice
 from dcglearn.trust.form_choice import candidate, form_of, scores_table
@@ -49,71 +49,50 @@ def drawn(kind, seed=0, *, n=60, ties=True, with_errors=True, ridge=1.0):
     return model, judgements, theta
 
 
+def objectives(form, kind, with_errors):
+    """Return the objectives of a DCG and of a form, the latter over the judgements by list, and parameters."""
+    model, judgements, theta = drawn(kind, with_errors=with_errors)
+    of_form = Objective(replace(model, form=form), ListedJudgements.of(judgements).merged(), 0.7)
+    return Objective(model, judgements, 0.7), of_form, theta
+
+
 @pytest.mark.parametrize("form", ["saturation", "best"])
 @pytest.mark.parametrize(
     ("kind", "with_errors"), [(LIKELIHOOD, True), (LIKELIHOOD, False), (SIGMOID, False), (HINGE, False)]
 )
-def test_gradients_are_those_of_finite_differences(form, kind, with_errors):
-    model, judgements, theta = drawn(kind, with_errors=with_errors)
-    lists, pairs = ListModel(model, form), ListPairs.of(judgements)
-    theta = np.append(theta, np.random.default_rng(1).random(lists.n_extra))
-    _, gradient = lists.objective(theta, pairs, 0.7)
+def test_gradients_are_those_of_finite_differences_and_at_zero_of_the_dcg(form, kind, with_errors):
+    of_dcg, objective, theta = objectives(form, kind, with_errors)
+    further = np.random.default_rng(1).random(objective.model.further.stop - len(theta))
+    value, gradient = objective.with_gradient(np.append(theta, 0 * further))
+    expected, slopes = of_dcg.with_gradient(theta)
+    assert value == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(gradient[: len(theta)], slopes, atol=1e-9)
+    theta = np.append(theta, further)
     steps = 1e-6 * np.eye(len(theta))
-    numeric = [
-        np.subtract(*(lists.objective(theta + sign * step, pairs, 0.7)[0] for sign in (1, -1))) for step in steps
-    ]
-    np.testing.assert_allclose(gradient, np.array(numeric) / 2e-6, atol=1e-6)
-
-
-@pytest.mark.parametrize("form", ["saturation", "best"])
-@pytest.mark.parametrize("kind", [LIKELIHOOD, SIGMOID, HINGE])
-def test_at_zero_the_objective_is_that_of_the_dcg(form, kind):
-    model, judgements, theta = drawn(kind, with_errors=kind == LIKELIHOOD)
-    value, gradient = model.objective(theta, judgements, 0.7)
-    lists = ListModel(model, form)
-    ours, slopes = lists.objective(np.append(theta, np.zeros(lists.n_extra)), ListPairs.of(judgements), 0.7)
-    assert ours == pytest.approx(value, rel=1e-12)
-    np.testing.assert_allclose(slopes[: len(gradient)], gradient, atol=1e-9)
+    numeric = [np.subtract(*(objective.with_gradient(theta + sign * step)[0] for sign in (1, -1))) for step in steps]
+    np.testing.assert_allclose(objective.with_gradient(theta)[1], np.array(numeric) / 2e-6, atol=1e-6)
 
 
 def test_kernels_are_their_definitions():
     rng = np.random.default_rng(0)
     lists = rng.integers(-1, 4, (30, 5)).astype(np.int8)
-    gains, discounts, stops = np.append(0, rng.random(4)), -np.sort(-rng.random(5)), np.append(0, rng.random(4))
-    values = np.empty(30)
-    for further, best in ((stops, 0.0), (0 * stops, 0.4)):
-        fill_values(lists, gains, discounts, further, best, values)
-        utility = dl.ListUtility(gains[1:], discounts, further[1:], best)
-        np.testing.assert_allclose(values, utility.score(lists), rtol=1e-12)
-    moment, of_stops = np.zeros((5, 5)), np.zeros(5)
-    slopes = rng.normal(size=30)
-    fill_values(lists, gains, discounts, stops, 0.0, values)
-    spread_slopes(lists, slopes, gains, discounts, stops, 0.0, moment, of_stops)
-    assert (moment * np.outer(discounts, gains)).sum() == pytest.approx(slopes @ values)
-
-
-def test_costs_are_those_of_the_direct_fit():
-    rng = np.random.default_rng(0)
-    n, weights = 50, rng.random((5, 4))
-    lists = rng.integers(0, 4, (2, n, 5)).astype(np.int8)
-    columns = rng.integers(0, 3, n).astype(np.int8), rng.integers(0, 2, n).astype(np.int32), rng.random(n)
-    thresholds, errors = np.array([0.0, 0.3, 0.9, np.inf]), np.array([0.1, 0.2])
-    expected = pair_loss(Judgements(*lists, *columns), weights, thresholds, errors)
-    values = dl.Utility(weights).score(lists.reshape(-1, 5))
-    steps, of_thresholds, of_errors = np.empty(n), np.zeros(4), np.zeros(2)
-    pairs = (np.arange(n), n + np.arange(n), *columns)
-    loss = add_costs(pairs, values, thresholds, errors, LIKELIHOOD, 0, n, steps, of_thresholds, of_errors)
-    assert loss == pytest.approx(expected.loss, rel=1e-12)
-    np.testing.assert_allclose(of_thresholds[1:-1], expected.thresholds[1:-1], rtol=1e-9)
-    np.testing.assert_allclose(of_errors, expected.errors, rtol=1e-9)
+    zero = np.zeros((2, 1))
+    gains, stops = np.hstack([zero, rng.random((2, 4))]), np.hstack([zero, rng.random((2, 4)) * [[1], [0]]])
+    discounts, best, values = -np.sort(-rng.random((2, 5))), np.array([0.0, 0.4]), np.empty((2, 30))
+    fill_values(lists, gains, discounts, stops, best, values)
+    for b in range(2):
+        utility = dl.ListUtility(gains[b, 1:], discounts[b], stops[b, 1:], best[b])
+        np.testing.assert_allclose(values[b], utility.score(lists), rtol=1e-12)
+    moment, slopes = np.zeros((2, 5, 5)), rng.normal(size=(2, 30))
+    spread_slopes(lists, slopes, gains, discounts, stops, best, moment, np.zeros((2, 5)), np.zeros(2))
+    np.testing.assert_allclose((moment * discounts[:, :, None] * gains[:, None]).sum((1, 2)), (slopes * values).sum(1))
 
 
 def test_identical_judgements_are_merged():
     first = np.array([[1, 0], [1, 0], [0, 1], [1, 1]], np.int8)
     second = np.array([[0, 1], [0, 1], [1, 0], [0, 0]], np.int8)
-    pairs = ListPairs.of(
-        Judgements(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), np.array([1.0, 2, 4, 8]))
-    )
+    judgements = Judgements(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), np.array([1.0, 2, 4, 8]))
+    pairs = ListedJudgements.of(judgements).merged()
     assert sorted(pairs.weight) == [3, 4, 8] and len(pairs.lists) == 4
     assert pairs.total_weight == 15 and len(pairs.every(2)) == 2
 
