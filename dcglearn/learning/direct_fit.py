@@ -214,7 +214,7 @@ def family(n_grades: int, depth: int) -> list[tuple[Floats, Floats]]:
 
 
 @dataclass(frozen=True)
-class Objective:
+class DirectObjective:
     """``share * loss + prior`` as a function of the parameters, with derivatives from sums over the judgements."""
 
     model: Model
@@ -243,10 +243,10 @@ class Objective:
         sums = self.judgements.sums(points, model.kind, order)
         value, gradient, dense = model.prior.at(thetas)
         n, d = dense.shape[:2]
-        n_tips = thetas.shape[1] - d
-        cross, tips = np.zeros((n, n_tips, d)), np.zeros((n, n_tips))
-        tips += model.prior.precision[d:]
-        local = Local(value + self.share * sums.loss, gradient, dense, cross, tips)
+        n_diagonal = thetas.shape[1] - d
+        cross, diagonal = np.zeros((n, n_diagonal, d)), np.zeros((n, n_diagonal))
+        diagonal += model.prior.precision[d:]
+        local = Local(value + self.share * sums.loss, gradient, dense, cross, diagonal)
         if order > VALUE:
             _add_loss(model, thetas, self.share, points, sums, local)
         return local
@@ -280,8 +280,8 @@ def _add_loss(model: Model, thetas: Floats, share: float, points: Points, sums: 
     curves = thetas, gains, discounts
     work = np.empty(jacobian.shape[1:]), np.empty(d), np.zeros(model.depth)
     add_in_parameters(model.layout, share, *curves, slopes, joint, jacobian, local.gradient, local.dense, work)
-    if size and local.tips.shape[1]:
+    if size and local.diagonal.shape[1]:
         of_judges = moves[:, :, None] * (sums.crossed @ jacobian[:, :-1])
         of_judges[:, :, model.parts[3].start] += bends
         local.cross[...] += share * of_judges
-        local.tips[...] += share * bends
+        local.diagonal[...] += share * bends

@@ -14,7 +14,7 @@ import numpy as np
 
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.direct_fit import Curves, Model, Objective
+from dcglearn.learning.direct_fit import Curves, DirectObjective, Model
 from dcglearn.learning.judgement_kernel import SIGMOID
 from dcglearn.learning.trust_region import Descents, descend
 from dcglearn.metric.list_utility import ListUtility
@@ -70,7 +70,7 @@ class Fit:
     theta : ndarray, shape (p,)
         The parameters.
     objective : float
-        Objective at theta.
+        DirectObjective at theta.
     n_iter : int
         Iterations of the last descent.
     converged : bool
@@ -115,12 +115,12 @@ def fit(
     steps = _steps(len(judgements))
     samples = [judgements.every(step) if step > 1 else judgements for step in steps]
     factors = [share * judgements.total_weight / sample.total_weight for sample in samples]
-    objective = Objective(model, samples[0], factors[0])
+    objective = DirectObjective(model, samples[0], factors[0])
     thetas = _chosen(objective, starts, n_starts)
     ends = _searched(objective, thetas, max_iter, several=sum(map(len, starts)) > len(starts))
     grown = list(zip(samples[1:], factors[1:], strict=True))
     for sample, factor in counted(grown, len(grown), "larger samples"):
-        objective = Objective(model, sample, factor)
+        objective = DirectObjective(model, sample, factor)
         thetas = np.array([_softened(objective, ends.theta[i]) for i in _distinct(ends)])
         tol = EXACT if sample is judgements else EXACT**0.5
         ends = descend(objective, thetas, model.bounds, max_iter=max_iter, tol=tol)
@@ -131,7 +131,7 @@ def warm_fit(
     model: Model, judgements: JudgementSource, share: float, starts: Sequence[Floats], *, max_iter: int = 2000
 ) -> Fit:
     """Descend from each of a few starts near the optimum, over all judgements, and keep the best; see `fit`."""
-    objective = Objective(model, judgements, share)
+    objective = DirectObjective(model, judgements, share)
     to_beat = np.inf if len(starts) > 1 else None
     ends = descend(objective, np.array(starts), model.bounds, max_iter=max_iter, tol=EXACT, to_beat=to_beat)
     return _fit_of(model, ends)
@@ -164,7 +164,7 @@ def fit_from(
 
 def lowest_objective(model: Model, judgements: JudgementSource, share: float, starts: Sequence[Floats]) -> float:
     """Return the objective over all judgements of the start, in groups as for `fit`, that is best on a few pairs."""
-    objective = Objective(model, judgements, share)
+    objective = DirectObjective(model, judgements, share)
     return float(objective.values(_chosen(objective, [np.concatenate(starts)], 1))[0])
 
 
@@ -176,19 +176,19 @@ def _steps(n: int) -> list[int]:
     return [*(step for step in steps if step >= 2), 1]
 
 
-def _chosen(objective: Objective, starts: Sequence[Floats], n_starts: int) -> Floats:
+def _chosen(objective: DirectObjective, starts: Sequence[Floats], n_starts: int) -> Floats:
     """Return the parameters of the lowest starts of each group, all evaluated in one pass over a few pairs."""
     step = len(objective.judgements) // SWEPT
     if step >= 2:
         few = objective.judgements.every(step)
         factor = objective.judgements.total_weight / few.total_weight
-        objective = Objective(objective.model, few, objective.share * factor)
+        objective = DirectObjective(objective.model, few, objective.share * factor)
     values = np.split(objective.values(np.concatenate(starts)), np.cumsum([len(group) for group in starts])[:-1])
     best = [np.argsort(value, kind="stable")[:n_starts] for value in values]
     return np.concatenate([group[i] for group, i in zip(starts, best, strict=True)])
 
 
-def _softened(objective: Objective, theta: Floats) -> Floats:
+def _softened(objective: DirectObjective, theta: Floats) -> Floats:
     """Return the parameters with the best of some lower sharpnesses: curves of a sample are less exact than it is."""
     sharp = objective.model.parts[2]
     thetas = np.tile(theta, (len(SOFTENED), 1))
@@ -208,7 +208,7 @@ def _fit_of(model: Model, ends: Descents) -> Fit:
     return Fit(model, x, float(ends.local.value[i]), int(ends.n_iter[i]), bool(ends.converged[i]))
 
 
-def _searched(objective: Objective, thetas: Floats, max_iter: int, *, several: bool) -> Descents:
+def _searched(objective: DirectObjective, thetas: Floats, max_iter: int, *, several: bool) -> Descents:
     """Descend, roughly at first, then from around the lowest as long as that leads lower; then to the end."""
     model = objective.model
     for softer in (3.0, 1.5) if model.kind == SIGMOID else ():  # flat far from the optimum

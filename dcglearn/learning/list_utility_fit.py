@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import minimize
 
-from dcglearn.learning.direct_fit import Objective, log_curves
+from dcglearn.learning.direct_fit import DirectObjective, log_curves
 from dcglearn.learning.direct_search import Fit
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.metric.dcg import DCG
@@ -63,18 +63,18 @@ def fit_form(
     is combined with some corners of the form and some sharpnesses. `start`, all parameters of a fit to nearly the same
     log, is the only start where it is given. A long log is learned from a sample first.
     """
-    objective = Objective(model, ListedJudgements.of(judgements).merged(), share)
+    objective = DirectObjective(model, ListedJudgements.of(judgements).merged(), share)
     if start is None:
         start = _best_start(objective, bases)
     end = _descended(objective, np.clip(start, *model.bounds), max_iter)
     return Fit(model, end.x, float(end.fun), int(end.nit), bool(end.success))
 
 
-def _best_start(objective: Objective, bases: Sequence[Floats]) -> Floats:
+def _best_start(objective: DirectObjective, bases: Sequence[Floats]) -> Floats:
     """Return the lowest end of short descents from the lowest starts and from the DCG itself, over a few pairs."""
     model, judgements = objective.model, objective.judgements
     few = ListedJudgements.of(judgements.every(max(len(judgements) // SAMPLE, 1)))
-    objective = Objective(model, few, objective.share * judgements.total_weight / few.total_weight)
+    objective = DirectObjective(model, few, objective.share * judgements.total_weight / few.total_weight)
     further, sharp = corners(model.form, model.n_grades), model.parts[2]
     starts = np.array([np.append(base, corner) for base in bases for corner in further])
     starts = np.tile(starts, (1 + len(SHARPER), 1))
@@ -103,7 +103,7 @@ def parameters_of(utility: ListUtility, form: str) -> Floats:
     return np.array([float(utility.best)]) if form == "best" else utility.stops
 
 
-def _descended(objective: Objective, theta: Floats, steps: int) -> Any:
+def _descended(objective: DirectObjective, theta: Floats, steps: int) -> Any:
     return minimize(
         objective.with_gradient,
         theta,

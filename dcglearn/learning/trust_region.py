@@ -34,17 +34,19 @@ CLOSE = 0.02
 class Local:
     """A function near B points: values (B,), gradients (B, p) and Hessians.
 
-    The Hessians' parts are `dense`, shape (B, d, d), `cross`, shape (B, p - d, d), and `tips`, shape (B, p - d).
+    The Hessians' parts are `dense`, shape (B, d, d), `cross`, shape (B, p - d, d), and `diagonal`, shape (B, p - d).
     """
 
     value: Floats
     gradient: Floats
     dense: Floats
     cross: Floats
-    tips: Floats
+    diagonal: Floats
 
     def __getitem__(self, index: NDArray[np.intp] | NDArray[np.bool_]) -> Local:
-        return Local(self.value[index], self.gradient[index], self.dense[index], self.cross[index], self.tips[index])
+        return Local(
+            self.value[index], self.gradient[index], self.dense[index], self.cross[index], self.diagonal[index]
+        )
 
 
 REACH, FAIR = 50.0, 8
@@ -161,7 +163,7 @@ def _change(local: Local, step: Floats) -> Floats:
     head, tail = step[:, :d], step[:, d:]
     bent = (head[:, None, :] @ local.dense @ head[:, :, None])[:, 0, 0]
     if tail.shape[1]:
-        bent += (local.tips * tail**2).sum(axis=1)
+        bent += (local.diagonal * tail**2).sum(axis=1)
         bent += 2 * (tail[:, None, :] @ local.cross @ head[:, :, None])[:, 0, 0]
     change: Floats = (local.gradient * step).sum(axis=1) + 0.5 * bent
     return change
@@ -197,8 +199,8 @@ def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floa
     """Return steps to about the minimum of each quadratic between `low` and `high`, within the radius, shape (B, p).
 
     `low` and `high`, shape (B, p), are bounds of the steps and hold 0 between them. `damping`, what is added to the
-    Hessian's diagonal, is the last steps'; it becomes that of these: 0 for full Newton steps. The tips are eliminated
-    first; where one curves down, it is taken to curve up as much.
+    Hessian's diagonal, is the last steps'; it becomes that of these: 0 for full Newton steps. The diagonal
+    part is eliminated first; where an entry curves down, it is taken to curve up as much.
     """
     n, p = local.gradient.shape
     d = local.dense.shape[1]
@@ -207,7 +209,7 @@ def steps(local: Local, low: Floats, high: Floats, radius: Floats, damping: Floa
     if p > d:
         tail = gradient[:, d:]
         held = np.where(tail > 0, low[:, d:], high[:, d:]) == 0
-        share = np.where(held, 0.0, 1 / np.maximum(np.abs(local.tips), 1e-300))
+        share = np.where(held, 0.0, 1 / np.maximum(np.abs(local.diagonal), 1e-300))
         shared = share[:, :, None] * local.cross
         gradient = gradient[:, :d] - (tail[:, None, :] @ shared)[:, 0]
         dense = dense - local.cross.transpose(0, 2, 1) @ shared

@@ -17,7 +17,7 @@ from dcglearn.estimators.utility_learner import UtilityLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning import verdicts
 from dcglearn.learning.curve_prior import KNEE
-from dcglearn.learning.direct_fit import Model, Objective, family, log_curves
+from dcglearn.learning.direct_fit import DirectObjective, Model, family, log_curves
 from dcglearn.learning.direct_search import warm_fit
 from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.listed_judgements import ListedJudgements
@@ -64,7 +64,7 @@ def models(draw):
 @given(models())
 def test_the_gradient_is_that_of_the_objective(problem):
     model, judged, theta = problem
-    objective = Objective(model, judged, 0.7)
+    objective = DirectObjective(model, judged, 0.7)
     value, gradient = objective.with_gradient(theta)
     for i in range(len(theta)):
         step = np.zeros(len(theta))
@@ -76,7 +76,7 @@ def test_the_gradient_is_that_of_the_objective(problem):
 def hessian_of(local):
     """Return the whole Hessian at the first point."""
     d, p = local.dense.shape[1], local.gradient.shape[1]
-    whole = np.diag(np.append(np.zeros(d), local.tips[0]))
+    whole = np.diag(np.append(np.zeros(d), local.diagonal[0]))
     whole[:d, :d], whole[d:, :d], whole[:d, d:] = local.dense[0], local.cross[0], local.cross[0].T
     assert whole.shape == (p, p)
     return whole
@@ -85,7 +85,7 @@ def hessian_of(local):
 @given(models())
 def test_the_hessian_is_that_of_the_objective(problem):
     model, judged, theta = problem
-    objective = Objective(model, judged, 0.7)
+    objective = DirectObjective(model, judged, 0.7)
     hessian = hessian_of(objective(theta[None]))
     for i in range(len(theta)):
         step = 1e-6 * (np.arange(len(theta)) == i)
@@ -141,7 +141,7 @@ def test_newtons_method_ends_no_higher_than_its_referee(seed):
     referee = minimize(model.objective, start[0], (judged, 1.0), "L-BFGS-B", True, bounds=bounds, options=options)
     found = warm_fit(model, judged, 1.0, start)
     assert found.converged and found.objective <= referee.fun * (1 + 1e-8)
-    _, gradient = Objective(model, judged, 1.0).with_gradient(found.theta)
+    _, gradient = DirectObjective(model, judged, 1.0).with_gradient(found.theta)
     moved = np.clip(found.theta - gradient, *model.bounds) - found.theta
     assert np.abs(moved).max() <= 1e-3
 

@@ -7,12 +7,12 @@ from scipy.optimize import lsq_linear
 from dcglearn.learning.trust_region import Descents, Local, descend, leave_followers, steps
 
 
-def arrow(rng, d, n_tips):
-    """Return a positive definite matrix whose last `n_tips` parameters do not meet each other."""
-    whole = np.zeros((d + n_tips, d + n_tips))
+def arrow(rng, d, n_diagonal):
+    """Return a positive definite matrix whose last `n_diagonal` parameters do not meet each other."""
+    whole = np.zeros((d + n_diagonal, d + n_diagonal))
     root = rng.normal(size=(d + 3, d))
     whole[:d, :d] = root.T @ root + np.eye(d)
-    for r in range(d, d + n_tips):
+    for r in range(d, d + n_diagonal):
         column = np.append(rng.normal(size=d), 1.0)
         at = np.append(np.arange(d), r)
         whole[np.ix_(at, at)] += np.outer(column, column)
@@ -21,17 +21,19 @@ def arrow(rng, d, n_tips):
 
 
 def local_of(whole, gradient, d, value=0.0):
-    tips = np.diagonal(whole)[d:].copy()
-    return Local(np.array([value]), gradient[None], whole[None, :d, :d].copy(), whole[None, d:, :d].copy(), tips[None])
+    diagonal = np.diagonal(whole)[d:].copy()
+    return Local(
+        np.array([value]), gradient[None], whole[None, :d, :d].copy(), whole[None, d:, :d].copy(), diagonal[None]
+    )
 
 
-@pytest.mark.parametrize("n_tips", [0, 4])
-def test_a_step_within_a_large_radius_is_the_bounded_minimum(n_tips):
+@pytest.mark.parametrize("n_diagonal", [0, 4])
+def test_a_step_within_a_large_radius_is_the_bounded_minimum(n_diagonal):
     rng = np.random.default_rng(0)
     for _ in range(30):
         d = int(rng.integers(1, 7))
-        whole, gradient = arrow(rng, d, n_tips), rng.normal(0, 3, d + n_tips)
-        low, high = np.full(d + n_tips, -np.inf), np.full(d + n_tips, np.inf)
+        whole, gradient = arrow(rng, d, n_diagonal), rng.normal(0, 3, d + n_diagonal)
+        low, high = np.full(d + n_diagonal, -np.inf), np.full(d + n_diagonal, np.inf)
         low, high = low[None], high[None]
         local = local_of(whole, gradient, d)
         damping = np.zeros(1)
@@ -70,8 +72,8 @@ def test_descents_end_at_the_minimum_within_bounds():
             slopes = thetas @ whole + gradient
             value = 0.5 * ((slopes + gradient) * thetas).sum(axis=1)
             n = len(thetas)
-            tips = np.tile(np.diagonal(whole)[5:], (n, 1))
-            return Local(value, slopes, np.tile(whole[:5, :5], (n, 1, 1)), np.tile(whole[5:, :5], (n, 1, 1)), tips)
+            diagonal = np.tile(np.diagonal(whole)[5:], (n, 1))
+            return Local(value, slopes, np.tile(whole[:5, :5], (n, 1, 1)), np.tile(whole[5:, :5], (n, 1, 1)), diagonal)
 
         starts = rng.uniform(low, high, (4, 8))
         ends = descend(function, starts, (low, high), max_iter=100)

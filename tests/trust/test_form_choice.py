@@ -11,7 +11,7 @@ from sklearn.base import clone
 import dcglearn as dl
 from dcglearn.estimators.saved_fit import save_fit
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.direct_fit import Model, Objective
+from dcglearn.learning.direct_fit import DirectObjective, Model
 from dcglearn.learning.fits import FORMS, FormScore
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.list_kernel import fill_values, spread_slopes, value_slopes
@@ -52,8 +52,8 @@ def drawn(kind, seed=0, *, n=60, ties=True, with_errors=True, ridge=1.0):
 def objectives(form, kind, with_errors):
     """Return the objectives of a DCG and of a form, the latter over the judgements by list, and parameters."""
     model, judgements, theta = drawn(kind, with_errors=with_errors)
-    of_form = Objective(replace(model, form=form), ListedJudgements.of(judgements).merged(), 0.7)
-    return Objective(model, judgements, 0.7), of_form, theta
+    of_form = DirectObjective(replace(model, form=form), ListedJudgements.of(judgements).merged(), 0.7)
+    return DirectObjective(model, judgements, 0.7), of_form, theta
 
 
 @pytest.mark.parametrize("form", ["saturation", "best"])
