@@ -43,7 +43,6 @@ def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables
 
     See Also
     --------
-    exports.xgboost_callables : The same for XGBoost.
     BoostedRanker : Training with all of it set up.
 
     Examples

@@ -17,12 +17,8 @@ if TYPE_CHECKING:
 def carried(metric: DCGLike | ListUtility | Utility, tool: str, n_grades: int | None = None) -> DCG:
     """Return the DCG to carry into a tool; a `ListUtility` without stops or a share of the best result is one.
 
-    `n_grades` is that of a name.
-
-    Raises
-    ------
-    InputError
-        If the metric is no DCG, its best grade gains nothing, or no position counts.
+    `n_grades` is that of a name. Raises InputError if the metric is no DCG, its best grade gains nothing, or no
+    position counts.
     """
     dcg: DCG = _summed(metric, tool, n_grades)
     if dcg.gains[-1] <= 0:

@@ -144,9 +144,8 @@ NOTES = """\
 def to_python(dcg: DCGLike, name: str = "the metric") -> str:
     """Return a program of twenty lines with the functions ``dcg(grades)`` and ``ndcg(run, judged)``.
 
-    Values are those of `evaluate`: documents of equal scores (as float32) are ranked in descending order of their
-    names, a document without a judgement counts as the worst grade, and the ideal ranking is made from the judgements.
-    A grade above the metric's raises an IndexError.
+    Values are those of `evaluate`; a document without a judgement counts as the worst grade, the ideal ranking is made
+    from the judgements, and a grade above the metric's raises an IndexError.
 
     Parameters
     ----------
@@ -179,8 +178,7 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
 def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
     """Return the NDCG of a DCG as a scorer for Quepid, in JavaScript; parameters and errors are those of `to_python`.
 
-    The scorer calls Quepid's ``docRating``, ``hasDocRating``, ``numReturned``, ``topRatings`` and ``setScore``. Its
-    value is that of `evaluate`; the ideal ranking is made from all ratings of the query.
+    The value is that of `evaluate`; the ideal ranking is made from all ratings of the query.
 
     See Also
     --------
@@ -206,8 +204,8 @@ def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
 def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
     """Return a query in standard SQL for DCG and NDCG of every query of every run.
 
-    Values are those of `evaluate`, tested on DuckDB and SQLite; comments tell what BigQuery, Snowflake, Spark and
-    PostgreSQL need. Parameters and errors are those of `to_python`.
+    Values are those of `evaluate`; comments tell what other systems than DuckDB and SQLite need. Parameters and errors
+    are those of `to_python`.
 
     See Also
     --------

@@ -71,8 +71,8 @@ def integer_gains(dcg: DCGLike, scale: int | None = None) -> list[int]:
     dcg : DCG or file
         With gains that do not fall.
     scale : int, optional
-        The best grade's whole gain. By default the gains stay as they are where they are whole numbers; else it is
-        1000. The error of NDCG is at most about 1 / scale.
+        The best grade's whole gain; by default whole gains stay as they are, and of others the largest is 1000. The
+        error of NDCG is at most about 1 / scale.
 
     Raises
     ------
@@ -120,7 +120,6 @@ def to_trec_eval(dcg: DCGLike, scale: int | None = None, *, lossy: bool = False)
 
     See Also
     --------
-    evaluate : Evaluate the DCG itself.
     exports.ir_measure : In ir_measures, without loss.
 
     Examples
@@ -138,8 +137,7 @@ def to_trec_eval(dcg: DCGLike, scale: int | None = None, *, lossy: bool = False)
 def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
     """Return LightGBM's parameters for this metric: ``label_gain`` and the depth.
 
-    LightGBM's ``lambdarank`` and ``ndcg`` have only log2 discounts, and keep ``label_gain`` for the whole process. The
-    callables of `lightgbm_callables` have neither limit.
+    LightGBM's ``lambdarank`` and ``ndcg`` have only log2 discounts, and keep ``label_gain`` for the whole process.
 
     Raises
     ------

@@ -58,12 +58,7 @@ class Export:
 
 
 def target_of(word: str) -> str:
-    """Return the target that a word names, with hyphens or underscores.
-
-    Raises
-    ------
-    InputError
-        If there is no such target; it names the nearest. If the tool's DCG is fixed; it tells what to do instead.
+    """Return the target that a word names, with hyphens or underscores; raise InputError if there is none.
 
     Examples
     --------
@@ -106,7 +101,6 @@ def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False, scale: in
     See Also
     --------
     exports.to_lightgbm : One target.
-    exports.lightgbm_callables : The whole metric for LightGBM.
 
     Examples
     --------

@@ -98,8 +98,7 @@ class Utility(SavedMetric):
         Parameters
         ----------
         lists : array_like of int, shape (n, M) or (M,)
-            Grades by position, -1 = no known grade, which counts 0. Only the first K positions count; missing
-            positions of a shorter list count 0.
+            Grades by position, -1 = no known grade, which counts 0, as do positions that are missing or below K.
 
         Raises
         ------
@@ -168,8 +167,7 @@ class NormalisedMetric(SavedMetric):
         empty : float
             The value where the ideal is not positive.
         n_grades : int, optional
-            Number of grades of the data's scale. By default the largest grade of several lists plus 1; a single list
-            does not tell.
+            Number of grades of the data's scale; by default the largest grade of several lists plus 1.
 
         Warns
         -----
@@ -209,7 +207,6 @@ class DCG(NormalisedMetric):
     --------
     Utility : Any weight for each grade at each position.
     ListUtility : Lists whose utility is no sum.
-    textbook_dcgs : All textbook choices.
     DCGLearner : Learn gains and discounts.
 
     Examples
@@ -264,13 +261,12 @@ class DCG(NormalisedMetric):
 
     @classmethod
     def parse(cls, file_or_name: str | os.PathLike[str], n_grades: int, depth: int | None = None) -> DCG:
-        """Return the DCG in a file, or that of a name, see `from_name`; every command reads metrics so.
+        """Return the DCG in a file, or that of a name, see `from_name`.
 
         Parameters
         ----------
         file_or_name : str or path
-            A file if `is_metric_file` says so: a file of this name exists, or the name ends in ``.json`` or contains
-            a path separator.
+            A file if it exists, or if the name ends in ``.json`` or contains a path separator.
         n_grades, depth : int
             L and K of a textbook DCG; `depth` where the name has no K. A file has its own.
 
@@ -297,8 +293,7 @@ class DCG(NormalisedMetric):
         Raises
         ------
         InputError
-            If it is not of this form, a gain or discount is not one of `standard`'s, K is 0 or above `MAX_DEPTH`, or
-            neither the name nor `depth` says how deep it is.
+            If it is not of this form, a gain or discount is not one of `standard`'s, or K is missing or out of range.
 
         Examples
         --------
@@ -348,9 +343,9 @@ class DCG(NormalisedMetric):
         Parameters
         ----------
         counts : array_like of int, shape (n, L)
-            Number of documents of each grade. With fewer documents than positions, positions stay empty.
+            Number of documents of each grade.
         filler : float
-            The gain of a position that is left empty.
+            The gain of a position that is left empty for want of documents.
         """
         table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         empty = np.maximum(self.depth - table.sum(axis=1, keepdims=True), 0)

@@ -46,8 +46,7 @@ class ListUtility(NormalisedMetric):
     discounts : array_like, shape (K,)
         Discount of each position, top first; at least 0, never rising.
     stops : array_like, shape (L,), optional
-        Stop probability ``s`` of each grade, from 0 to 1; 0 by default. Take them for users who stop at a good result,
-        `best` for those to whom the best one counts most.
+        Stop probability ``s`` of each grade, from 0 to 1; 0 by default.
     best : float
         Share ``x`` of the best result, from 0 to 1. It is 0 where `stops` are given.
     grade_names, notes
@@ -60,7 +59,6 @@ class ListUtility(NormalisedMetric):
 
     See Also
     --------
-    DCG : The sum of gains times discounts.
     textbook_list_metrics : ERR, RBP and others.
     DCGLearner : Learn one with ``form=``.
 
@@ -123,8 +121,7 @@ class ListUtility(NormalisedMetric):
         Parameters
         ----------
         lists : array_like of int, shape (n, M) or (M,)
-            Grades by position, -1 = no known grade, which counts 0 and stops nobody. Only the first K positions count;
-            missing positions of a shorter list count 0.
+            Grades by position, -1 = no known grade, which counts 0 and stops nobody, as do missing positions.
 
         Raises
         ------
@@ -239,10 +236,7 @@ class ListUtility(NormalisedMetric):
 
 
 def _best_by_counts(gains: Floats, discounts: Floats, stops: Floats, counts: Integers) -> Floats:
-    """Return the largest saturation utility of documents counted by grade, shape (Q,); see `ListUtility`.
-
-    `counts` has shape (Q, L). Raise InputError if there are more than `MOST_STATES` states.
-    """
+    """Return the largest saturation utility of documents counted by grade, shape (Q, L) to (Q,); see `ListUtility`."""
     depth = len(discounts)
     distinct, query = np.unique(np.minimum(counts, depth), axis=0, return_inverse=True)
     used = np.flatnonzero(distinct.any(axis=0))
@@ -282,7 +276,7 @@ def _values(
 def _states(depth: int, n_grades: int) -> tuple[Integers, NDArray[np.intp]]:
     """Return the counts of documents of each grade with a sum of at most K, and where one more of a grade leads.
 
-    Shapes (S, L) and (S, L), in lexicographic order; from a sum of K nothing leads on, and 0 stands there.
+    Both have shape (S, L), in lexicographic order; where nothing leads on, 0 stands.
     """
     left, columns = np.array([depth]), np.zeros((1, 0), dtype=np.int64)
     for _ in range(n_grades):

@@ -71,13 +71,8 @@ def read_metric(
 def metric_or_name(metric: Any, *, accept: Sequence[type] = (DCG,), name: str = "metric") -> Any:
     """Return the metric of an object or a file, or a name as `MetricName` or `ListMetricName`, checked.
 
-    Callers that learn the number of grades and the depth of a name later hand it to `read_metric` then.
-
-    Raises
-    ------
-    InputError
-        If it is of a kind that is not accepted, a file cannot be read, or no metric has the name; it says what is
-        accepted and names the nearest name.
+    Callers that learn the number of grades and the depth of a name later hand it to `read_metric` then. Raises
+    InputError if it is of a kind that is not accepted, a file cannot be read, or no metric has the name.
     """
     if isinstance(metric, (*accept, NamedMetric)):
         return metric

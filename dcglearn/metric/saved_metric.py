@@ -47,8 +47,7 @@ class SavedMetric:
         Raises
         ------
         InputError
-            If a key is missing or unknown, a value is of another type, or the format is of another kind or another
-            version.
+            If a key is missing or unknown, a value has another type, or the format is of another kind or version.
         """
         check_format(values, [cls._kind], SCHEMA_VERSION)
         fields = {key: value for key, value in values.items() if key not in ("format", "version")}

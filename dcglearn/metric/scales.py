@@ -63,16 +63,8 @@ def example_map(n_grades: int, of_metric: int) -> str:
 def warn_of_scale(declared: Mapping[str, int], n_grades: int, data: str, stacklevel: int = 3) -> None:
     """Warn once, by `ScaleWarning`, if metrics are declared on more grades than the whole of the data has.
 
-    Parameters
-    ----------
-    declared : mapping of str to int
-        Number of grades of each metric that has a scale of its own: a file or a DCG, not a name.
-    n_grades : int
-        Number of grades of the data: declared, or its largest grade plus 1.
-    data : str
-        What to call the data.
-    stacklevel : int
-        As in `warnings.warn`, where 1 is the caller of this function.
+    `declared` has the number of grades of each metric with a scale of its own (a file or a DCG, not a name), `n_grades`
+    that of the `data`, which are called so. `stacklevel` is as in `warnings.warn`, 1 for the caller of this function.
     """
     larger = {name: size for name, size in declared.items() if size > n_grades}
     if larger:
@@ -80,13 +72,7 @@ def warn_of_scale(declared: Mapping[str, int], n_grades: int, data: str, stackle
 
 
 def grade_map(mapping: Mapping[int, int], n_grades: int) -> list[int]:
-    """Return the grade of a metric of `n_grades` grades that each grade 0, 1, 2, ... of the data stands for.
-
-    Raises
-    ------
-    InputError
-        If the grades of the data are not 0, 1, 2, ... without a gap, or a grade is not on the metric's scale.
-    """
+    """Return the grade of a metric of `n_grades` grades that each grade 0, 1, 2, ... of the data stands for."""
     if not mapping:
         raise InputError("the map of grades is empty; give a grade of the metric for each grade of the data")
     gaps = sorted(set(range(max(mapping) + 1)) ^ set(mapping))

@@ -33,16 +33,15 @@ SAME = 1e-12
 class SmoothDiscount:
     """A discount vector as a function of real-valued ranks from 1 to infinity.
 
-    `kind` is one of four closed forms, with `numbers` ``[factor]`` or ``[factor, log p]``, or `TABLE`, with the raveled
-    (K, 4) polynomial pieces. `knots`, shape (K,), holds the values at ranks 1..K.
-
+    `kind` is `TABLE`, with the raveled (K, 4) polynomial pieces as `numbers`, or one of four closed forms, with
+    ``[factor]`` or ``[factor, log p]``. `knots`, shape (K,), holds the values at ranks 1..K.
     ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)`` and ``p^r`` (each times any factor) are recognised by their values and keep
     their closed form. Every other vector is first made positive and strictly decreasing: negative discounts become 0,
+    their closed form. Every other vector is first made positive and strictly decreasing: negative discounts become 0,
     a vector that rises somewhere is replaced by the nearest non-increasing one, and drops smaller than ``TILT / K`` of
-    the largest discount are made that large, from the last rank up. `knots` is the result. A piecewise cubic goes
-    through the knots (PCHIP; the slope at rank 1 is that of the first secant, the slope at rank K that of the tail, or
-    three times the last secant if the tail is steeper), and after rank K follows the tail
-    ``c[K-1] log2(K+1) / log2(r+1)``.
+    the largest discount are made that large. A piecewise cubic goes through these knots (PCHIP; the slope at rank 1 is
+    that of the first secant, at rank K that of the tail or three times the last secant, if that is less steep), and
+    after rank K follows the tail ``c[K-1] log2(K+1) / log2(r+1)``.
 
     Examples
     --------
@@ -120,8 +119,7 @@ def _strictly_decreasing(c: Floats) -> Floats:
 def _pieces(c: Floats) -> Floats:
     """Return the cubic pieces between ranks 1..K and the tail's factor, shape (K, 4), constant term first.
 
-    `scipy.interpolate.CubicHermiteSpline` gives the same pieces, but rounds them differently, so trained models would
-    change in their last bits.
+    SciPy's `CubicHermiteSpline` rounds them differently, so trained models would change in their last bits.
     """
     depth = len(c)
     pieces = np.zeros((depth, 4))

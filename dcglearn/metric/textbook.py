@@ -83,13 +83,7 @@ class NamedMetric:
         raise NotImplementedError
 
     def deep(self, depth: int | None) -> int:
-        """Return K, or `depth` where the name has none.
-
-        Raises
-        ------
-        InputError
-            If both are None.
-        """
+        """Return K, or `depth` where the name has none; raise InputError if both are None."""
         if self.depth is None and depth is None:
             name, _, _ = self.at(10).rpartition("@")
             raise InputError(f"metric {name!r} has no depth, and nothing here says one: write {self.at(10)}")
@@ -100,8 +94,7 @@ class NamedMetric:
 class MetricName(NamedMetric):
     """The name of a textbook DCG.
 
-    ``nDCG@K`` means what trec_eval means, linear gain and log2 discount. Without K, the metric is as deep as what it is
-    applied to.
+    ``nDCG@K`` means what trec_eval means, linear gain and log2 discount.
 
     Examples
     --------
@@ -118,13 +111,7 @@ class MetricName(NamedMetric):
 
     @classmethod
     def of(cls, word: str) -> MetricName:
-        """Return the metric that a word names.
-
-        Raises
-        ------
-        InputError
-            If it is of neither form, a gain or discount is unknown, or K is 0 or above `MAX_DEPTH`.
-        """
+        """Return the metric that a word names; raise InputError if there is none or K is out of range."""
         match = re.fullmatch(r"(?:(?i:n?dcg)|([a-z0-9.]+)-([a-z0-9.]+))(?:@(\d+))?", word)
         if match is None:
             names = [f"{gain}-{discount}" for gain in TEXTBOOK_GAINS for discount in TEXTBOOK_DISCOUNTS]

@@ -30,16 +30,8 @@ class AdaptiveMetric:
     """A metric of users who go on as long as they have not found what they want: INST or BPM.
 
     It is the expected gain per document that a user looks at (C/W/L, Moffat et al. 2017): with ``V_i`` the probability
-    of reaching rank ``i``, the value is ``sum_i V_i r_i / sum_i V_i``. No document follows after rank K.
-
-    Parameters
-    ----------
-    kind : {"INST", "BPM"}
-        How users go on, see `textbook_list_metrics`.
-    n_grades, depth : int
-        L and K.
-    target : float
-        T, the gain that users want.
+    of reaching rank ``i``, the value is ``sum_i V_i r_i / sum_i V_i``. No document follows after rank K. `kind`
+    says how users go on, see `textbook_list_metrics`; `target` is T, the gain that they want.
     """
 
     kind: str
@@ -148,13 +140,7 @@ class ListMetricName(NamedMetric):
 
     @classmethod
     def of(cls, word: str) -> ListMetricName:
-        """Return the metric that a word names; K may stand before or after the parameter.
-
-        Raises
-        ------
-        InputError
-            If it has another form, or the metric has no such parameter, or no such value of it.
-        """
+        """Return the metric that a word names, K before or after the parameter; raise InputError if there is none."""
         match = re.fullmatch(cls._pattern, word)
         if match is None or (match[2] and match[5]):
             raise InputError(f"metric {word!r} is not one of {LIST_NAMES}")
@@ -179,13 +165,7 @@ class ListMetricName(NamedMetric):
         return f"{self.kind}{parameter}@{self.depth or depth}"
 
     def metric(self, n_grades: int, depth: int | None = None) -> ListMetric:
-        """Return the metric for L grades, K deep, or `depth` where the name has no K.
-
-        Raises
-        ------
-        InputError
-            If neither says how deep it is.
-        """
+        """Return the metric for L grades, K deep, or `depth` where the name has no K."""
         return DEFINITIONS[self.kind].made(whole_number(n_grades, "n_grades"), self.deep(depth), self.parameter)
 
 

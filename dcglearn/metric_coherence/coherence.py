@@ -79,10 +79,7 @@ class Coherence:
 
     @cached_property
     def tie_regret(self) -> float:
-        """Largest difference under b of two lists that a ties, as a share of b's span; computed on first access.
-
-        Past 20 million lists it is a lower bound, found within the time limit.
-        """
+        """Largest difference under b of lists that a ties, as a share of b's span; past 20 million lists a bound."""
         return self._ties().regret
 
     def __str__(self) -> str:
@@ -136,18 +133,16 @@ def coherence(
     Parameters
     ----------
     a, b : DCG, Utility, array_like of shape (K, L), file or name
-        The metrics; positions below the depth of the shallower one have no weight in it. Gains and discounts may have
-        any sign and any order. A name without ``@K`` is as deep as the other metric, or as there are documents.
+        The metrics; positions below the depth of the shallower one have no weight in it. A name without ``@K`` is as
+        deep as the other metric, or as there are documents.
     grades : array_like of int, shape (N,), optional
-        Grades of the documents that are ranked (0 = worst), at least as many as positions; by default every list of
-        grades is a ranking. Give the grades of one query to ask about that query; leave it out for a proof that holds
-        for all.
+        Grades of the documents that are ranked (0 = worst), N >= K; by default every list of grades is a ranking, so
+        that a proof holds for all queries.
     margin : float
         Least preference that counts, as a share of a metric's span (best minus worst list). 0 finds any disagreement;
         0.01 to 0.05 leave out those that nobody would notice.
     time_limit : float
         Time limit of each of the two integer programmes, in seconds; used if there are too many lists to enumerate.
-        Raise it where the result calls its answer a lower bound.
     n_grades : int, optional
         Number of grades of the documents' scale, which is also that of names. By default that of the metrics.
     names : (str, str), optional
@@ -169,7 +164,6 @@ def coherence(
     disagreement : How often two metrics disagree.
     regret_curve : By how much, for clear preferences.
     system_order : Whether it matters for systems.
-    is_compatible : Whether the best rankings are the same.
 
     Notes
     -----

@@ -35,7 +35,6 @@ def is_compatible(a: DCGLike, b: DCGLike) -> bool:
     --------
     optimal_rankings : The best rankings of a metric.
     two_grade_theorem : When compatible metrics are coherent.
-    coherence : Whether they ever disagree.
 
     Notes
     -----
@@ -82,13 +81,11 @@ def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
     See Also
     --------
     is_compatible : Its condition on the gains.
-    coherence : The proof for any number of grades.
 
     Notes
     -----
     Zhou et al. 2008, section 4: with two grades, compatible gains are coherent, if the discounts are the same up to a
-    factor. With other discounts they need not be: 1, 0, 0 is better than 0, 1, 1 under 1/r and worse under
-    1/log2(r + 1).
+    factor. Otherwise they need not be: 1, 0, 0 is better than 0, 1, 1 under 1/r and worse under 1/log2(r + 1).
 
     Examples
     --------
@@ -180,8 +177,7 @@ def flip_points(
     low, high : float
         Range of the parameter.
     n : int
-        Number of equal intervals of the range; two reversals in one interval are missed. More find reversals that are
-        close together.
+        Number of equal intervals of the range; two reversals in one interval are missed.
 
     Raises
     ------
@@ -191,7 +187,6 @@ def flip_points(
     See Also
     --------
     coherence : Search all rankings for a disagreement.
-    is_compatible : Whether the best rankings are the same.
 
     Examples
     --------

@@ -132,7 +132,9 @@ def disagreement(
         counts = pair_counts(enumeration.values[0], enumeration.values[1], enumeration.weight)
         n_pairs = round(float(counts.sum()))
     else:
-        values = _list_utilities(metrics, names) if beyond else [partial(list_values, table) for table in weights]
+        values: list[Callable[[Grades], Floats]] = [partial(list_values, table) for table in weights]
+        if beyond:
+            values = [_list_utility(metric, name) for metric, name in zip(metrics, names, strict=True)]
         first, second = _sampled_signs(rankings, values, n_pairs, np.random.default_rng(seed))
         product, either, both = first * second, (first == 0) != (second == 0), (first == 0) & (second == 0)
         cases = (product == -1, product == 1, either & (first == 0), either & (second == 0), both)
@@ -142,21 +144,14 @@ def disagreement(
     return Disagreement(share, agree, tie_a, tie_b, tie_both, interval, n_pairs, exact, rankings, names)
 
 
-def _list_utilities(metrics: Sequence[Metric], names: Sequence[str]) -> list[Callable[[Grades], Floats]]:
-    """Return the values of lists under each metric, in units of the most that a list can be worth, as functions."""
-    values: list[Callable[[Grades], Floats]] = []
-    for source, name in zip(metrics, names, strict=True):
-        metric = source if isinstance(source, ListUtility) else Utility(as_weights(source, name))
-        table = metric.dcg.utility if isinstance(metric, ListUtility) else metric
-        size = float(np.abs(table.weights).sum())
-        if not size:
-            raise InputError(f"{name} orders no two lists: they are all worth the same")
-        values.append(partial(_share_of, metric, size))
-    return values
-
-
-def _share_of(metric: ListUtility | Utility, size: float, lists: Grades) -> Floats:
-    return np.asarray(metric.score(lists) / size)
+def _list_utility(source: Metric, name: str) -> Callable[[Grades], Floats]:
+    """Return the values of lists under a metric, in units of the most that a list can be worth, as a function."""
+    metric = source if isinstance(source, ListUtility) else Utility(as_weights(source, name))
+    table = metric.dcg.utility if isinstance(metric, ListUtility) else metric
+    size = float(np.abs(table.weights).sum())
+    if not size:
+        raise InputError(f"{name} orders no two lists: they are all worth the same")
+    return lambda lists: np.asarray(metric.score(lists) / size)
 
 
 def _sampled_signs(
@@ -178,8 +173,8 @@ def _sampled_signs(
 class DisagreementMatrix:
     """Shares of disagreement between several metrics.
 
-    `share`, shape (M, M), is by pair of metrics. All pairs of `n_lists` rankings were compared: all rankings if
-    `exact`, else a random sample. `constant` names the metrics left out because they tie all rankings.
+    `share`, shape (M, M), is by pair of metrics, over pairs of `n_lists` rankings: all rankings if `exact`, else a
+    random sample. `constant` names the metrics left out because they tie all rankings.
     """
 
     names: tuple[str, ...]
@@ -244,7 +239,6 @@ def disagreement_matrix(
     See Also
     --------
     disagreement : Two metrics, with counts of ties.
-    textbook_dcgs : All textbook choices.
     plots.disagreement_figure : Draw it.
 
     Examples
@@ -282,8 +276,7 @@ def disagreement_matrix(
 def pair_counts(first: Floats, second: Floats, weight: Floats | None = None) -> Floats:
     """Return the numbers of pairs ordered differently, alike, tied by the first only, the second only, by both.
 
-    `first` and `second` hold the values of the rankings under each metric, on a span of 1, shape (n,). Each entry
-    stands for `weight` rankings, by default one, which both metrics tie.
+    The values of the rankings, shape (n,), are on a span of 1; each stands for `weight` rankings that both tie.
     """
     n_second, ranks = _ranks(second)
     key = _ranks(first)[1] * n_second + ranks

@@ -53,10 +53,7 @@ def span(n_grades: int, depth: int) -> Floats:
 
 @dataclass(frozen=True)
 class LeastCost:
-    """A solved linear program: its minimum, the flat B that reaches it (`steps`, shape (p,)), and multipliers.
-
-    `multipliers`, shape (n,), holds the decrease of the minimum if a pair's constraint were relaxed by 1.
-    """
+    """A linear program's minimum, the flat B that reaches it, shape (p,), and its decrease per relaxed constraint."""
 
     value: float
     steps: Floats
@@ -202,15 +199,13 @@ def dominance(
     Parameters
     ----------
     x, y : array_like of int, shape (K,) or (n, K)
-        Grades by position (0 = worst, -1 = unknown, worth as little as the worst): a list, or all lists of a system,
-        whose mean counts.
+        Grades by position (0 = worst, -1 counts as it): a list, or all lists of a system, whose mean counts.
     log : Preferences, or array_like of int, shape (m, 2, K), optional
         Preferences of users; ties are left out. By default every DCG with increasing gains (worst 0) and decreasing
         discounts is allowed.
     budget : float, optional
         Mean violation of the log that a metric may have, as a share of its mean advantage, ``mean <W, s - s'>`` over
-        the log's pairs; by default 1.1 times the least possible, which is 0 for a log without contradictions. Give a
-        larger one for a noisy log.
+        the log's pairs; by default 1.1 times the least possible. Give a larger one for a noisy log.
     n_grades : int, optional
         L, if it is larger than the largest grade + 1.
     max_pairs : int
@@ -230,9 +225,8 @@ def dominance(
 
     Notes
     -----
-    A linear program over utilities ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B >= 0, among which are all DCGs with
-    increasing gains and decreasing discounts. Without a log, the numbers of grades of
-    at least m down to position k are compared, for every m and k.
+    A linear program over utilities ``W[k, l] = sum_(j >= k, m <= l) B[m, j]``, B >= 0, which contain these DCGs;
+    without a log, the numbers of grades of at least m down to position k are compared, for every m and k.
 
     Examples
     --------

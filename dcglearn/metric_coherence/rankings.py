@@ -197,10 +197,7 @@ def shape_of(metric: Metric, name: str) -> tuple[int, int]:
 def rankings_of(
     metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
 ) -> tuple[Rankings, list[Metric]]:
-    """Return the rankings over which metrics are compared, and the metrics with files and names resolved.
-
-    Raises InputError if the numbers of grades differ, or the documents do not fill the positions.
-    """
+    """Return the rankings over which metrics are compared, and the metrics with files and names resolved."""
     metrics, _ = resolved(metrics, names, grades)
     shapes = [shape_of(metric, name) for metric, name in zip(metrics, names, strict=True)]
     if len({shape[1] for shape in shapes}) > 1:
@@ -222,9 +219,8 @@ def resolved(
 ) -> tuple[list[Metric], list[str | None]]:
     """Return metrics with files read and textbook metrics made of their names, and those names with their depths.
 
-    A textbook metric has the number of grades and the depth of the other metrics, or of the documents where no other
-    metric says them; `n_grades` and `depth` go before both. Raises InputError if nothing says them. `names` are for
-    messages; a metric that is none by name has None in the second list.
+    `n_grades` and `depth` go before those of the other metrics, which go before the documents'. Raises InputError if
+    none says them. `names` are for messages; a metric that is none by name has None in the second list.
     """
     read: list[Any] = [metric_or_name(m, accept=SAVED) if isinstance(m, (str, os.PathLike)) else m for m in metrics]
     others = [(metric, name) for metric, name in zip(read, names, strict=True) if not isinstance(metric, MetricName)]
@@ -257,11 +253,7 @@ def scaled_weights(
 def padded_weights(
     metrics: Sequence[Metric], names: Sequence[str], grades: ArrayLike | None
 ) -> tuple[Rankings, list[Floats]]:
-    """Return the rankings over which metrics are compared, and the weights of each, all of shape (K, L).
-
-    K is the largest depth; a shallower metric has zeros below its own. Raises InputError if the numbers of grades
-    differ, or the documents do not fill the positions.
-    """
+    """Return the rankings over which metrics are compared, and the weights of each, zeros below its depth, (K, L)."""
     rankings, read = rankings_of(metrics, names, grades)
     weights = [as_weights(metric, name) for metric, name in zip(read, names, strict=True)]
     return rankings, [np.pad(w, ((0, rankings.depth - len(w)), (0, 0))) for w in weights]

@@ -32,10 +32,7 @@ NEAR_TIE = 1e-7
 
 @contextmanager
 def quiet_solver() -> Iterator[None]:
-    """Suppress the debugging output that HiGHS writes to standard output.
-
-    The standard output of the whole process goes to the null device meanwhile, so programs call this, not the library.
-    """
+    """Suppress the debugging output of HiGHS: all standard output of the process, so this is for programs only."""
     sys.stdout.flush()
     stdout, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     try:

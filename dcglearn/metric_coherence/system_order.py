@@ -149,8 +149,7 @@ def system_order(
         Preferences of users. One system beats another if its mean DCG (not NDCG) is larger under every DCG that
         respects them; by default under every DCG with increasing gains and decreasing discounts.
     budget : float, optional
-        Mean violation of the log that a DCG may have, see `dominance`. A larger one suits a noisy log, and decides
-        fewer pairs of systems.
+        Mean violation of the log that a DCG may have, see `dominance`; a larger one decides fewer pairs of systems.
     n_resamples, seed : int
         Number of bootstrap samples of the topics, and their seed.
     level : float
@@ -164,7 +163,6 @@ def system_order(
     See Also
     --------
     compare_systems : Paired tests of two or more systems.
-    disagreement : All pairs of rankings instead of systems.
     plots.slope_figure : Draw it.
 
     Notes

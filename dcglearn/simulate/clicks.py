@@ -31,8 +31,8 @@ class ClickModel:
     examination : ndarray, shape (K,)
         Probability that a position is examined by a user who has not stopped.
     stop : float
-        Probability that a click ends the session (the cascade model: 1 in its first form). With 0 this is the
-        position-based model, whose expected number of clicks on a list is the DCG with these gains and discounts.
+        Probability that a click ends the session (the cascade model). With 0 this is the position-based model, whose
+        expected number of clicks on a list is the DCG with these gains and discounts.
 
     See Also
     --------
@@ -89,20 +89,18 @@ def click_log(
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, int]]]:
     """Simulate impressions of interleaved rankings; return them and the judgements of their documents.
 
-    Each impression has a query of its own, with `n_documents` documents of random grades. Two rankers order them by
-    grade plus noise, each by its own; their top K, K the model's number of positions, are interleaved, and the top K of
-    the result is shown. The impressions have the form that `preferences_from_interleaving` reads.
+    Each impression has a query of its own, whose documents have random grades. Two rankers order them by grade plus
+    noise; their top K, K the model's number of positions, are interleaved, and the top K of the result is shown. The
+    impressions have the form that `preferences_from_interleaving` reads.
 
     Parameters
     ----------
     model : ClickModel
         The user.
-    n : int
-        Number of impressions.
+    n, n_documents : int
+        Number of impressions, and of documents of each query.
     method : {"team-draft", "balanced"}
         How the rankings are interleaved (Radlinski et al. 2008; Joachims 2002).
-    n_documents : int
-        Documents a query.
     spread : float
         Standard deviation of the noise of the rankers, in grades.
     seed : int or Generator, optional

@@ -1,8 +1,7 @@
 """The simulator of Zhou et al. 2008, sections 6 to 8: ground truths, list makers and noisy judges.
 
 Every function takes `seed` (int, Generator or None), and the same seed gives the same bytes. With one seed, a higher
-noise level adds to the mistakes of a lower one (the pairs flipped by ``n_flips=5`` are among those flipped by
-``n_flips=10``), so curves over the noise level are not blurred by other lists or other mistakes.
+noise level adds to the mistakes of a lower one, so curves over the noise level are not blurred by other mistakes.
 """
 
 from __future__ import annotations
@@ -90,12 +89,9 @@ def judge(
     """Judge pairs of lists by a truth, with mistakes; return the log of the pairs in the given order.
 
     The winner of each pair is its `preferred`. A tie keeps its first list there, and its entry of `tie` is true; `tie`
-    is None where nothing is tied. Ties are those of the noise-free truth and are never flipped. Several kinds of noise
-    act one after the other: a pair that is flipped twice is ordered as by the truth.
-
-    Scores count as equal within 1e-12 of the largest score that the truth can give: rounding would otherwise
-    decide pairs that are exactly tied, which occur under D1, as ``1/log 2``, ``1/log 4`` and ``1/log 8`` are
-    commensurable.
+    is None where nothing is tied. Ties are those of the noise-free truth, within 1e-12 of its largest score (under D1,
+    ``1/log 2``, ``1/log 4`` and ``1/log 8`` are commensurable), and are never flipped. Several kinds of noise act one
+    after the other: a pair that is flipped twice is ordered as by the truth.
 
     Parameters
     ----------
@@ -124,8 +120,7 @@ def judge(
     Raises
     ------
     InputError
-        If the arrays do not match, or a setting is impossible: more flips than decided pairs, a probability out of
-        range, a negative temperature, a rater without an error rate.
+        If the arrays do not match, or a setting is out of range, or a rater has no error rate.
 
     See Also
     --------
@@ -179,8 +174,8 @@ def preference_pairs(
     truth : DCG or Utility
         Its scores decide which list wins. Its depth is the depth of the lists, unless `grades` are fewer.
     n : int
-        Number of pairs. Pairs that are exactly tied under the truth are drawn again (the paper does not say how it
-        treats them). With `tie_below`, some of the n pairs can still be ties in the log.
+        Number of pairs; those that are exactly tied under the truth are drawn again (the paper does not say how it
+        treats them), those within `tie_below` are not.
     lists : {"permutations", "free", "optimal", "optimal-free"}
         Two `permutations` of `grades` (sections 6.1 to 6.4); two `free_lists` of the truth's scale; the best
         ordering of `grades` against a permutation, or against a free list (section 6.5, `optimal_pairs`).
@@ -189,7 +184,7 @@ def preference_pairs(
     n_raters, n_queries : int, optional
         Assign each pair at random to one of the raters ``rater 1``, ``rater 2``, ... (queries ``query 1``, ...).
     seed : int or Generator, optional
-        Same seed, same log; with the same seed the lists are the same whatever the noise.
+        Same seed, same log, and same lists whatever the noise.
     **judge_options
         `n_flips`, `flip_rate`, `temperature`, `tie_below`, `rater`, `rater_error`, `query`, `n_grades`: see `judge`.
 
@@ -231,15 +226,13 @@ def write_log(
     Parameters
     ----------
     path : path
-        The file.
+        The file; `force` replaces an existing one.
     truth, n, **options
         As in `preference_pairs`; `n_flips` counts per chunk.
     chunk : int
         Number of pairs made and held at a time; each chunk becomes a row group.
     seed : int
         Same seed and chunk, same log. The seed of a chunk is ``(seed, number of the chunk)``.
-    force : bool
-        Whether to replace an existing file.
 
     Raises
     ------
@@ -297,10 +290,10 @@ def ungraded_pairs(
 
     Parameters
     ----------
-    grades : array_like of int, shape (K,)
-        Hidden grades of the documents 0..K-1.
     truth, n, seed, n_raters, n_queries, **judge_options
         As in `preference_pairs`; so are the errors.
+    grades : array_like of int, shape (K,)
+        Hidden grades of the documents 0..K-1.
 
     See Also
     --------

@@ -112,8 +112,7 @@ def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 
     grades, n, n_grades, seed
         As in `permutations`, and L.
     n_replaced : int
-        Number of positions redrawn in each list, chosen at random. The new grade is any of the scale, so it can equal
-        the old one.
+        Number of positions redrawn in each list, chosen at random; the new grade can equal the old one.
 
     Raises
     ------
@@ -160,17 +159,15 @@ def optimal_pairs(
     """Return the best ordering, n times, and n other lists, shape (n, K) each (Zhou et al. 2008, section 6.5).
 
     The sorted list is the best under every DCG whose gains grow with the grade and whose discounts are not negative
-    and do not grow with the position (Proposition 1), so pairs with permutations tell nothing about such a DCG. A
-    permutation can be the best ordering too: `judge` calls that a tie, ``preference_pairs(lists="optimal")`` draws it
-    again.
+    and do not grow with the position (Proposition 1), so pairs with permutations tell nothing about such a DCG. Pairs
+    of equal lists are ties for `judge`; ``preference_pairs(lists="optimal")`` draws them again.
 
     Parameters
     ----------
     grades : array_like of int, shape (K,)
         The multiset whose best ordering, best grade first, is the first list of every pair.
     others : {"permutations", "free"}
-        The second lists: random orderings of the same multiset (the paper's figure 9), or independent grades
-        (figure 10), which can be better than the first list.
+        The second lists: random orderings of the same multiset (figure 9), or independent grades (figure 10).
     n, n_grades, seed
         As in `permutations`, and L.
 
@@ -219,8 +216,7 @@ def noisy_grades(
     rate : float, optional
         Change each grade with this probability instead. Give one of the two.
     size : int, optional
-        Largest difference between the new grade and the old one. All other grades within it are equally likely.
-        Unlimited by default.
+        Largest difference between the new grade and the old one, unlimited by default; all are equally likely.
     n_grades : int
         L, at least 2.
     seed : int or Generator, optional
@@ -229,8 +225,7 @@ def noisy_grades(
     Raises
     ------
     InputError
-        If neither or both of `n_documents` and `rate` are given, `n_documents` exceeds the number of known grades, or
-        the scale has only one grade.
+        If not exactly one of `n_documents` and `rate` is given, or a number is out of range.
 
     See Also
     --------
