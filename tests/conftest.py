@@ -53,3 +53,15 @@ def shared() -> Path:
 @pytest.fixture
 def dcglearn(monkeypatch, capsys):
     return lambda *arguments: call(monkeypatch, capsys, *arguments)
+
+
+@pytest.fixture
+def misuse(dcglearn):
+    """Return a function that asserts that a command has status 2, no output and a message, and returns the messages."""
+
+    def check(message, *arguments):
+        status, out, err = dcglearn(*arguments)
+        assert (status, out) == (2, "") and message in err and "Traceback" not in err, err
+        return err
+
+    return check

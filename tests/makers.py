@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dcglearn.cli import main
+from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 
@@ -31,6 +32,26 @@ def random_log(n: int, kind: str = "free", seed: int = 0, noise: float = 0.0, **
     both = np.stack([first, second], axis=1)
     both[swap] = both[swap, ::-1]
     return Preferences(both, n_grades=5, **columns)
+
+
+COMMAND = [sys.executable, "-c", "from dcglearn.cli import main; main()"]
+"""The command line in a process of its own."""
+
+
+def write_trec(folder: Path, judged: dict, runs: dict) -> None:
+    """Write judgements to qrels.txt, and runs to files of their names, in TREC's formats."""
+    lines = [f"{q} 0 {d} {g}\n" for q, grades in judged.items() for d, g in grades.items()]
+    (folder / "qrels.txt").write_text("".join(lines))
+    for name, run in runs.items():
+        lines = [f"{q} Q0 {d} 1 {s} {name}\n" for q, scores in run.items() for d, s in scores.items()]
+        (folder / f"{name}.txt").write_text("".join(lines))
+
+
+def refused(message, function, /, *arguments, **named):
+    """Assert that the call raises an InputError whose message matches."""
+    __tracebackhide__ = True
+    with pytest.raises(InputError, match=message):
+        function(*arguments, **named)
 
 
 def call(monkeypatch, capsys, *arguments):
