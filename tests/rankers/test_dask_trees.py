@@ -15,12 +15,12 @@ from scipy.sparse import csr_array
 
 import dcglearn as dl
 from dcglearn.foundation.cluster import ClusterLost
-from dcglearn.foundation.validation import InputError
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListNet, Regression, RegSHFSDCG, SmoothNDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.rankers import dask_trees
 from dcglearn.rankers.queries import Queries, balanced
 from tests.clusters import cluster_of, forked_workers
+from tests.makers import refused
 from tests.rankers.test_trees import STEEP, TEST, TRAIN, bumpy
 
 distributed = pytest.importorskip("distributed")
@@ -153,32 +153,31 @@ def test_every_loss_grows_the_local_trees(client):
         same_as_local(client, loss, {}, n_trees=4, metric=STEEP)
 
 
-def refused(match, ranker=None, **how):
-    with pytest.raises(InputError, match=match):
-        (ranker or small()).fit(**how)
+def fit_refused(match, ranker=None, **how):
+    refused(match, (ranker or small()).fit, **how)
 
 
 def test_bad_input_is_refused_by_name(client, tmp_path, monkeypatch):
-    refused("1 query for 2 workers", X=TRAIN[:1], engine=client)
-    refused("machines: DaskBoostedRanker settles", small(machines="a:1"), X=TRAIN, engine=client)
-    refused("n_jobs: DaskBoostedRanker settles", small(n_jobs=2), X=TRAIN, engine=client)
+    fit_refused("1 query for 2 workers", X=TRAIN[:1], engine=client)
+    fit_refused("machines: DaskBoostedRanker settles", small(machines="a:1"), X=TRAIN, engine=client)
+    fit_refused("n_jobs: DaskBoostedRanker settles", small(n_jobs=2), X=TRAIN, engine=client)
     for name, value in (("checkpoint", tmp_path / "trees.json"), ("resume", True)):
         with pytest.raises(TypeError, match=f"takes no {name}"):
             small().fit(TRAIN, engine=client, **{name: value})
-    refused("same grade", X=Queries([[0.1], [0.2]], [1, 1], [1, 2]), engine=client)
+    fit_refused("same grade", X=Queries([[0.1], [0.2]], [1, 1], [1, 2]), engine=client)
     a, b = write(tmp_path / "a.svm", TRAIN[:3]), write(tmp_path / "b.svm", TRAIN[2:5])
-    refused(r"query 2 is in .*a.svm and in .*b.svm", X=[a, b], engine=client)
-    refused(r"\*\.txt", X=str(tmp_path / "*.txt"), engine=client)
-    refused("leave y and qid out", X=[a, b], y=[1], engine=client)
+    fit_refused(r"query 2 is in .*a.svm and in .*b.svm", X=[a, b], engine=client)
+    fit_refused(r"\*\.txt", X=str(tmp_path / "*.txt"), engine=client)
+    fit_refused("leave y and qid out", X=[a, b], y=[1], engine=client)
     b.write_text("1 qid:9 1:0.5\nx qid:9 1:0.1\n")
-    refused(r"b.svm, line 2: label 'x'", X=[a, b], engine=client)
+    fit_refused(r"b.svm, line 2: label 'x'", X=[a, b], engine=client)
     c = write(tmp_path / "c.svm", TRAIN[5:8])
-    refused("eval_set has 2 features", X=[a, c], eval_set=Queries([[0.1, 0.2]], [0], [0]), engine=client)
+    fit_refused("eval_set has 2 features", X=[a, c], eval_set=Queries([[0.1, 0.2]], [0], [0]), engine=client)
     monkeypatch.setattr(lightgbm, "__version__", "0.1")
-    refused(r"worker .* has lightgbm \d.*, this process 0\.1", X=TRAIN, engine=client)
+    fit_refused(r"worker .* has lightgbm \d.*, this process 0\.1", X=TRAIN, engine=client)
     monkeypatch.undo()
     client.run(exec, "import sys; sys.modules['aside'] = __import__('lightgbm'); sys.modules['lightgbm'] = None")
-    refused("worker .* lacks a package .*lightgbm.*install dcglearn .*, lightgbm", X=TRAIN, engine=client)
+    fit_refused("worker .* lacks a package .*lightgbm.*install dcglearn .*, lightgbm", X=TRAIN, engine=client)
     client.run(exec, "import sys; sys.modules['lightgbm'] = sys.modules.pop('aside')")
 
 

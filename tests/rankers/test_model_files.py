@@ -11,7 +11,6 @@ import pytest
 
 from dcglearn import losses
 from dcglearn.foundation import disk
-from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.adarank import AdaRankRanker
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.linear import LinearRanker
@@ -19,6 +18,7 @@ from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.model_files import _decoded, _encoded
 from dcglearn.rankers.reduction import PairwiseRanker
 from dcglearn.rankers.sparse import SparseRanker
+from tests.makers import refused
 from tests.rankers.makers import MINE, TEXTBOOK, quick, small
 
 
@@ -42,8 +42,7 @@ class TestFiles:
         assert np.array_equal(again.predict(queries), ranker.predict(queries))
         assert again.score(queries) == ranker.score(queries)
         assert repr(again.get_params()) == repr(ranker.get_params())
-        with pytest.raises(InputError, match="holds a model"):
-            ranker.save(tmp_path / "model", force=False)
+        refused("holds a model", ranker.save, tmp_path / "model", force=False)
         ranker.save(tmp_path / "model")
 
     def test_every_loss_comes_back(self):
@@ -56,10 +55,8 @@ class TestFiles:
     def test_a_model_of_other_gains_is_refused(self, tmp_path):
         quick().fit(small()).save(tmp_path / "model")
         assert LinearRanker.load(tmp_path / "model", metric=MINE).metric_ == MINE
-        with pytest.raises(InputError, match="trained for other gains or discounts"):
-            LinearRanker.load(tmp_path / "model", metric=TEXTBOOK)
-        with pytest.raises(InputError, match="holds a LinearRanker, not a RidgeRanker"):
-            RidgeRanker.load(tmp_path / "model")
+        refused("trained for other gains or discounts", LinearRanker.load, tmp_path / "model", metric=TEXTBOOK)
+        refused("holds a LinearRanker, not a RidgeRanker", RidgeRanker.load, tmp_path / "model")
 
     def test_damage_is_told(self, tmp_path):
         good = tmp_path / "good"
@@ -80,36 +77,29 @@ class TestFiles:
             bad = tmp_path / "bad"
             shutil.copytree(good, bad)
             (bad / "model.json").write_text(json.dumps(fields | change))
-            with pytest.raises(InputError, match=message):
-                load_ranker(bad)
+            refused(message, load_ranker, bad)
             shutil.rmtree(bad)
         (weights,) = good.glob("weights-*.npz")
         whole = weights.read_bytes()
         for data in (b"not a zip", whole[:100], b""):
             weights.write_bytes(data)
-            with pytest.raises(InputError, match="is damaged or was changed: it has another SHA-256"):
-                load_ranker(good)
+            refused("is damaged or was changed: it has another SHA-256", load_ranker, good)
             name = f"weights-{'0' * 16}.npz"
             (good / name).write_bytes(data)
             files = {"files": {name: hashlib.sha256(data).hexdigest()}}
             (good / "model.json").write_text(json.dumps(fields | files))
-            with pytest.raises(InputError, match="damaged"):  # the checksum agrees, the content does not
-                load_ranker(good)
+            refused("damaged", load_ranker, good)  # the checksum agrees, the content does not
             (good / "model.json").write_text(json.dumps(fields))
-        with pytest.raises(InputError, match=r"model\.json does not exist; check the name"):
-            load_ranker(tmp_path / "none")
+        refused(r"model\.json does not exist; check the name", load_ranker, tmp_path / "none")
 
     def test_what_cannot_be_saved(self, tmp_path):
-        with pytest.raises(InputError, match="not fitted"):
-            quick().save(tmp_path / "model")
-        with pytest.raises(InputError, match="without pickle"):
-            PairwiseRanker(n_rounds=1).fit(small(5)).save(tmp_path / "model")
+        refused("not fitted", quick().save, tmp_path / "model")
+        refused("without pickle", PairwiseRanker(n_rounds=1).fit(small(5)).save, tmp_path / "model")
         fitted = RidgeRanker().fit(small())
         (tmp_path / "full").mkdir()
         (tmp_path / "full" / "thesis.txt").write_text("x")
         for path, message in ((tmp_path / "full", "holds other files"), (tmp_path / "a" / "b", "does not exist")):
-            with pytest.raises(InputError, match=message):
-                fitted.save(path)
+            refused(message, fitted.save, path)
         assert [file.name for file in (tmp_path / "full").iterdir()] == ["thesis.txt"]
 
     def test_what_a_killed_process_leaves_does_not_lock_the_folder(self, tmp_path):

@@ -12,6 +12,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.queries import Queries, group_labels, ndcg_by_query
 from dcglearn.rankers.synthetic import letor_queries
+from tests.makers import refused
 
 
 class TestQueries:
@@ -56,15 +57,13 @@ class TestQueries:
         ],
     )
     def test_group_sizes(self, sizes, message):
-        with pytest.raises(InputError, match=message):
-            group_labels(sizes, 3)
+        refused(message, group_labels, sizes, 3)
 
     def test_a_split_is_of_queries(self):
         first, second = letor_queries(10, sizes=(3, 5), seed=0).split(0.7, seed=1)
         assert (len(first), len(second)) == (7, 3)
         assert not set(first.names) & set(second.names)
-        with pytest.raises(InputError, match="leaves one side empty"):
-            letor_queries(1, seed=0).split(0.5)
+        refused("leaves one side empty", letor_queries(1, seed=0).split, 0.5)
 
 
 class TestEvaluation:
@@ -93,14 +92,10 @@ class TestEvaluation:
         dcg = DCG([0, 1], [1.0, 0.5])
         assert ndcg_by_query(dcg, [0, 0], [1, 0], [0, 2])[0] == 1
         assert ndcg_by_query(dcg, [0, 0], [1, 0], [0, 2], ties="worst")[0] == 0.5
-        with pytest.raises(InputError, match="ties='best'"):
-            ndcg_by_query(dcg, [0, 0], [1, 0], [0, 2], ties="best")
+        refused("ties='best'", ndcg_by_query, dcg, [0, 0], [1, 0], [0, 2], ties="best")
 
     def test_nan_scores_and_foreign_grades(self):
         dcg = DCG([0, 1], [1.0])
-        with pytest.raises(InputError, match=r"scores\[1\] is NaN"):
-            ndcg_by_query(dcg, [0, np.nan], [1, 0], [0, 2])
-        with pytest.raises(InputError, match=r"grades\[0\] = 2 is not a grade of the DCG's scale, 0..1"):
-            ndcg_by_query(dcg, [0, 1], [2, 0], [0, 2])
-        with pytest.raises(InputError, match="one score per document"):
-            ndcg_by_query(dcg, [0], [1, 0], [0, 2])
+        refused(r"scores\[1\] is NaN", ndcg_by_query, dcg, [0, np.nan], [1, 0], [0, 2])
+        refused(r"grades\[0\] = 2 is not a grade of the DCG's scale, 0..1", ndcg_by_query, dcg, [0, 1], [2, 0], [0, 2])
+        refused("one score per document", ndcg_by_query, dcg, [0], [1, 0], [0, 2])

@@ -36,10 +36,8 @@ class TestSparse:
 
     def test_a_given_strength(self):
         queries = small()
-        none = SparseRanker(MINE, l1=1e6, max_iter=5).fit(queries)
-        assert len(none.features_) == 0
-        some = SparseRanker(MINE, l1=0.0, max_iter=5).fit(queries)
-        assert len(some.features_) == 12
+        for l1, n_features in ((1e6, 0), (0.0, 12)):
+            assert len(SparseRanker(MINE, l1=l1, max_iter=5).fit(queries).features_) == n_features
 
     def test_soft_threshold(self):
         assert soft_threshold(np.array([3.0, -3.0, 0.5, -0.5]), 1.0).tolist() == [2.0, -2.0, 0.0, 0.0]

@@ -4,11 +4,12 @@ import gzip
 import lzma
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.svmlight import read_queries
+from tests.makers import refused
 
 SVM = "2 qid:10 1:0.5 3:1 # docid = A\n0 qid:10 2:0.25 # docid = B\n\n# a comment\n1 qid:7 1:-1e-1 # docid = C\n"
 
@@ -27,11 +28,12 @@ class TestReading:
         assert queries.names.tolist() == [10, 7]
         assert queries.documents == ["A", "B", "C"]
         assert read_queries(write(tmp_path, SVM), sparse=True).features.nnz == 4
+        out_of_order = write(tmp_path, "1 qid:1 3:3 1:1\n")
+        assert read_queries(out_of_order).features.tolist() == [[1, 0, 3]]
 
     def test_packed_and_group_sizes(self, tmp_path):
         plain = write(tmp_path, "2 1:0.5\n0 2:1\n1 1:3\n")
-        with pytest.raises(InputError, match=r"has no qid, and no train.svm.query lies beside it"):
-            read_queries(plain)
+        refused(r"has no qid, and no train.svm.query lies beside it", read_queries, plain)
         write(tmp_path, "2\n1\n", "train.svm.query")
         (tmp_path / "train.svm.gz").write_bytes(gzip.compress(plain.read_bytes()))
         (tmp_path / "train.svm.xz").write_bytes(lzma.compress(plain.read_bytes()))
@@ -55,33 +57,22 @@ class TestReading:
             ("good qid:1 1:1\n", {}, "line 1: label 'good' is not a number"),
             ("3 qid:1 1:1\n", {"n_grades": 3}, r"line 1: grades\[0\] = 3 is not a grade of the scale, 0..2"),
             ("", {}, "is empty"),
+            ("1 qid:1 1:1\n0 qid:1 qid:2 1:0.1\n", {}, "line 2: qid:1 and qid:2: a document belongs to one query"),
         ],
     )
     def test_bad_lines_are_named(self, tmp_path, text, options, message):
-        with pytest.raises(InputError, match=message):
-            read_queries(write(tmp_path, text), **options)
-
-    def test_features_out_of_order_are_put_in_order(self, tmp_path):
-        queries = read_queries(write(tmp_path, "1 qid:1 3:3 1:1\n"))
-        assert queries.features.tolist() == [[1, 0, 3]]
+        refused(message, read_queries, write(tmp_path, text), **options)
 
     @pytest.mark.parametrize(
-        ("sizes", "message"),
+        ("text", "sizes", "message"),
         [
-            ("1\n1\n2\n", "looks like the query of each document"),
-            ("2\n2\n", "sum to 4, but there are 3"),
-            ("2\nx\n", "not a whole number a line"),
-            ("3\n0\n", "leave empty queries out"),
+            ("2 1:1\n0 1:2\n1 1:3\n", "2\n2\n", "sizes.txt: .*sum to 4, but there are 3"),
+            ("2 1:1\n0 1:2\n1 1:3\n", "2\nx\n", "sizes.txt: .*not a whole number a line"),
+            (SVM, "2\n1\n", "has qid, so its queries are known"),
         ],
     )
-    def test_bad_group_sizes(self, tmp_path, sizes, message):
-        path, beside = write(tmp_path, "2 1:1\n0 1:2\n1 1:3\n"), write(tmp_path, sizes, "sizes.txt")
-        with pytest.raises(InputError, match=f"sizes.txt: .*{message}"):
-            read_queries(path, beside)
-
-    def test_group_sizes_beside_qid_are_too_much(self, tmp_path):
-        with pytest.raises(InputError, match="has qid, so its queries are known"):
-            read_queries(write(tmp_path, SVM), write(tmp_path, "2\n1\n", "sizes.txt"))
+    def test_bad_group_sizes(self, tmp_path, text, sizes, message):
+        refused(message, read_queries, write(tmp_path, text), write(tmp_path, sizes, "sizes.txt"))
 
     def test_damaged_and_missing_files(self, tmp_path):
         (tmp_path / "bad.xz").write_bytes(lzma.compress(SVM.encode())[:-20])
@@ -90,49 +81,29 @@ class TestReading:
             ("none.svm", "none.svm does not exist; check the name"),
             ("", "is a folder; name a file in it"),
         ):
-            with pytest.raises(InputError, match=message):
-                read_queries(tmp_path / name)
+            refused(message, read_queries, tmp_path / name)
 
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.binary(max_size=60))
-    def test_any_bytes_are_read_or_refused(self, data):
-        import tempfile
-        from pathlib import Path
-
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "any.svm"
-            path.write_bytes(data)
-            try:
-                assert len(read_queries(path)) > 0
-            except InputError as error:
-                assert "any.svm" in str(error)
+    def test_any_bytes_are_read_or_refused(self, tmp_path, data):
+        (tmp_path / "any.svm").write_bytes(data)
+        try:
+            assert len(read_queries(tmp_path / "any.svm")) > 0
+        except InputError as error:
+            assert "any.svm" in str(error)
 
     def test_real_data(self, shared):
         queries = read_queries(shared / "lightgbm_lambdarank" / "rank.train.xz")
         assert (len(queries), *queries.shape) == (201, 3005, 300)
-        with pytest.raises(InputError, match="line 1: feature 17 occurs twice"):
-            read_queries(shared / "tfranking_toy" / "train.txt")
+        refused("line 1: feature 17 occurs twice", read_queries, shared / "tfranking_toy" / "train.txt")
 
+    @pytest.mark.parametrize("line", ["0 qid0x1:1 1:1", "0 qid-inf:2", "0 qid:1 1:1 qid1:1"])
+    def test_words_that_only_begin_like_a_qid_are_refused(self, tmp_path, line):
+        text = f"1 qid:1 1:0.5 # docid = qid0\n{line}\n"
+        refused(r"line 2: 'qid.*: write qid:NUMBER", read_queries, write(tmp_path, text))
 
-def test_document_of_two_queries_is_refused(tmp_path):
-    path = tmp_path / "two.svm"
-    path.write_text("1 qid:1 1:0.5\n0 qid:1 qid:2 1:0.1\n")
-    with pytest.raises(InputError, match="line 2: qid:1 and qid:2: a document belongs to one query"):
-        read_queries(path)
-
-
-@pytest.mark.parametrize("line", ["0 qid0x1:1 1:1", "0 qid-inf:2", "0 qid:1 1:1 qid1:1"])
-def test_words_that_only_begin_like_a_qid_are_refused(tmp_path, line):
-    path = tmp_path / "qid.svm"
-    path.write_text(f"1 qid:1 1:0.5 # docid = qid0\n{line}\n")
-    with pytest.raises(InputError, match=r"line 2: 'qid.*: write qid:NUMBER"):
-        read_queries(path)
-
-
-@pytest.mark.parametrize(
-    "line", ["0 qid:1 1:0.1\u00a0", "0 qid:1 1:1_0", "0 qid:1 1_0:1", "\u2028", "0 qid:1 1:\u0661"]
-)
-def test_white_space_and_digits_are_those_of_ascii(tmp_path, line):
-    path = tmp_path / "unicode.svm"
-    path.write_text(f"1 qid:1 1:0.5\n{line}\n")
-    with pytest.raises(InputError, match="line 2"):
-        read_queries(path)
+    @pytest.mark.parametrize(
+        "line", ["0 qid:1 1:0.1\u00a0", "0 qid:1 1:1_0", "0 qid:1 1_0:1", "\u2028", "0 qid:1 1:\u0661"]
+    )
+    def test_white_space_and_digits_are_those_of_ascii(self, tmp_path, line):
+        refused("line 2", read_queries, write(tmp_path, f"1 qid:1 1:0.5\n{line}\n"))

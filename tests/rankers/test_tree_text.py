@@ -11,6 +11,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.growth import booster_of
 from dcglearn.rankers.tree_text import check_trees
 from dcglearn.rankers.trees import BoostedRanker
+from tests.makers import refused
 from tests.rankers.makers import small
 
 
@@ -58,8 +59,7 @@ def test_a_wrong_number_is_named(text, key, place, value, message):
         all_sizes = [first, *others]
         all_sizes[number] += len(wrong) - len(right)
         damaged = damaged.replace(sizes, "tree_sizes=" + " ".join(map(str, all_sizes)), 1)
-    with pytest.raises(InputError, match=f"model holds no whole LightGBM model .*{message}"):
-        booster_of(damaged, "model")
+    refused(f"model holds no whole LightGBM model .*{message}", booster_of, damaged, "model")
 
 
 def test_any_changed_character_is_refused_or_harmless(text):
