@@ -8,17 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcglearn.losses import (
-    SDCG,
-    SHFSDCG,
-    ApproxNDCG,
-    GBRank,
-    LambdaRank,
-    ListNet,
-    Regression,
-    RegSHFSDCG,
-    RSRank,
-)  # fmt: skip
+from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListNet, Regression, RegSHFSDCG, RSRank
+from dcglearn.losses.objective import check
 from dcglearn.losses.swap_kernel import NEAR, PAST
 from dcglearn.metric.dcg import DCG
 
@@ -45,7 +36,7 @@ def twin(loss, f, y, offsets):
         order = sorted(range(start, stop), key=lambda i: (-f[i], gains[i]))
         own = loss._continued(stop - start) if isinstance(loss, LambdaRank) else loss._discount.vector(stop - start)
         c = [d / 2 + max(own) / 2 / math.log2(r + 2) for r, d in enumerate(own)]
-        factor = loss._factors(_batch(loss, f, y, offsets), np.ones(len(offsets) - 1))[q]
+        factor = loss._factors(check(f, y, loss._top_grade, offsets, None), np.ones(len(offsets) - 1))[q]
         total, sums, curve = 0.0, np.zeros(len(f)), np.zeros(len(f))
         for p, i in enumerate(order):
             for r, j in list(enumerate(order))[p + 1 :]:
@@ -62,12 +53,6 @@ def twin(loss, f, y, offsets):
         lambdas += factor * damped * loss.alpha * sums
         bend += factor * damped * loss.alpha**2 * curve
     return lambdas, bend
-
-
-def _batch(loss, f, y, offsets):
-    from dcglearn.losses.objective import check
-
-    return check(f, y, loss._top_grade, offsets, None)
 
 
 @st.composite
