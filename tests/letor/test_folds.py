@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.letor.folds import find_folds, letor_folds, read_fold, write_folds
 from dcglearn.letor.protocol import Plan
 from dcglearn.rankers.synthetic import letor_queries
 from tests.letor.makers import small
+from tests.makers import refused
 
 
 class TestFolders:
@@ -37,13 +37,8 @@ class TestFolders:
 
     def test_zstandard(self, folder):
         text = (folder / "Fold1" / "train.txt").read_text().rstrip("\n").split("\n")
-        pl.DataFrame({"line": text}).write_csv(
-            folder / "Fold1" / "train.txt.zst",
-            include_header=False,
-            separator="\x01",
-            quote_style="never",
-            compression="zstd",
-        )
+        form = {"include_header": False, "separator": "\x01", "quote_style": "never", "compression": "zstd"}
+        pl.DataFrame({"line": text}).write_csv(folder / "Fold1" / "train.txt.zst", **form)
         (folder / "Fold1" / "train.txt").rename(folder / "kept")
         packed = read_fold(find_folds(folder)[0])
         (folder / "Fold1" / "train.txt.zst").unlink()
@@ -78,37 +73,29 @@ class TestFolders:
 
     def test_no_folds(self, tmp_path):
         (tmp_path / "train.txt").write_text("1 qid:1 1:1\n")
-        with pytest.raises(InputError, match=r"has no folds: expected folders Fold1.*it holds train.txt"):
-            find_folds(tmp_path)
-        with pytest.raises(InputError, match="is not a folder"):
-            find_folds(tmp_path / "nothing")
+        refused(r"has no folds: expected folders Fold1.*it holds train.txt", find_folds, tmp_path)
+        refused("is not a folder", find_folds, tmp_path / "nothing")
 
     def test_missing_doubled_and_ambiguous(self, folder):
         (folder / "Fold2" / "vali.txt").rename(folder / "Fold2" / "held.txt")
-        with pytest.raises(InputError, match=r"Fold2: no vali file \(vali.txt.*it holds held.txt"):
-            find_folds(folder)
+        refused(r"Fold2: no vali file \(vali.txt.*it holds held.txt", find_folds, folder)
         (folder / "Fold2" / "held.txt").rename(folder / "Fold2" / "vali.txt")
         (folder / "Fold3" / "testset.txt").write_text("")
-        with pytest.raises(InputError, match=r"both test.txt and testset.txt could be the test file"):
-            find_folds(folder)
+        refused(r"both test.txt and testset.txt could be the test file", find_folds, folder)
         write_folds(letor_folds(small()), folder.parent / "other")
-        with pytest.raises(InputError, match=r"folds in several folders \(data, other\)"):
-            find_folds(folder.parent)
+        refused(r"folds in several folders \(data, other\)", find_folds, folder.parent)
 
     def test_shared_queries_are_named(self, folder):
         place = folder / "Fold1"
         lines = (place / "train.txt").read_text().splitlines(keepends=True)
         (place / "test.txt").write_text("".join(line for line in lines if " qid:3 " in line or " qid:5 " in line))
-        with pytest.raises(InputError, match=r"train.txt and .*test.txt share 2 queries \(3, 5\)"):
-            Plan.of(folder)
+        refused(r"train.txt and .*test.txt share 2 queries \(3, 5\)", Plan.of, folder)
 
     def test_other_features(self, folder):
         write_folds(letor_folds(letor_queries(20, n_features=7, sizes=(8, 20), seed=0)), folder.parent / "wide")
         (folder.parent / "wide" / "Fold2" / "test.txt").replace(folder / "Fold2" / "test.txt")
-        with pytest.raises(InputError, match=r"Fold2/test.txt has 7 features, but .*train.txt has 6.*--features 7"):
-            Plan.of(folder)
+        refused(r"Fold2/test.txt has 7 features, but .*train.txt has 6.*--features 7", Plan.of, folder)
         assert Plan.of(folder, n_features=7).folds[1].test.shape[1] == 7
         for part in ("train", "vali"):
             (folder.parent / "wide" / "Fold2" / f"{part}.txt").replace(folder / "Fold2" / f"{part}.txt")
-        with pytest.raises(InputError, match=r"Fold2/train.txt has 7 features, but .*Fold1/train.txt has 6"):
-            Plan.of(folder)
+        refused(r"Fold2/train.txt has 7 features, but .*Fold1/train.txt has 6", Plan.of, folder)

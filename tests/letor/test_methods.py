@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.letor.candidates import Setting
 from dcglearn.letor.methods import METHODS, method_named
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.synthetic import letor_queries
 from tests.letor.makers import small
+from tests.makers import refused
 
 
 class TestMethods:
@@ -46,5 +46,4 @@ class TestMethods:
 
     def test_names(self):
         assert method_named("reg_shf_sdcg") is METHODS["REG-SHF-SDCG"]
-        with pytest.raises(InputError, match="'RankNet' is none of ApproxNDCG"):
-            method_named("RankNet")
+        refused("'RankNet' is none of ApproxNDCG", method_named, "RankNet")

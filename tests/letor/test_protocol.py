@@ -40,6 +40,24 @@ def resigned(values):
     return {**rest, "sha256": hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()}
 
 
+def started(*arguments):
+    """Start the command in a group of processes of its own, which an interrupt reaches."""
+    code = "import sys, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += "from dcglearn.cli import main; sys.argv = ['dcglearn', *sys.argv[1:]]; main()"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def trials_of(folder, least=0, running=None):
+    """Return the files of trials in a folder, once there are so many or the process has ended."""
+    until = time.monotonic() + 60
+    while len(files := list(folder.glob("Fold*/[!.]*.json"))) < least and time.monotonic() < until:
+        if running.poll() is not None:
+            break
+        time.sleep(0.01)
+    return files
+
+
 class TestRuns:
     def test_a_run_is_complete_and_its_table_adds_up(self, folder, tmp_path):
         result = letor_experiment(folder, QUICK, grid="quick", output=tmp_path / "out")
@@ -77,26 +95,12 @@ class TestRuns:
     def test_an_interrupted_run_goes_on_to_the_same_results(self, folder, tmp_path):
         whole, part = tmp_path / "whole", tmp_path / "part"
         letor_experiment(folder, QUICK, grid="quick", output=whole)
-        command = [
-            "letor",
-            str(folder),
-            "--grid",
-            "quick",
-            "--jobs",
-            "1",
-            "-o",
-            str(part),
-            *(f"--method={m}" for m in QUICK),
-        ]
-        code = "import sys; from dcglearn.cli import main; sys.argv = ['dcglearn', *sys.argv[1:]]; main()"
-        running = subprocess.Popen([sys.executable, "-c", code, *command], stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 60
-        while time.monotonic() < until and len(list(part.glob("Fold*/[!.]*.json"))) < 2 and running.poll() is None:
-            time.sleep(0.01)
+        methods = [f"--method={method}" for method in QUICK]
+        running = started("letor", folder, "--grid", "quick", "--jobs", 1, "-o", part, *methods)
+        assert trials_of(part, 2, running)
         os.kill(running.pid, signal.SIGKILL)
         running.wait()
-        assert list(part.glob("Fold*/[!.]*.json"))
-        kept = {path: path.stat().st_mtime_ns for path in part.glob("Fold*/[!.]*.json")}
+        kept = {path: path.stat().st_mtime_ns for path in trials_of(part)}
         letor_experiment(folder, QUICK, grid="quick", output=part, resume=True)
         assert all(path.stat().st_mtime_ns == when for path, when in kept.items())
         assert without_times(part) == without_times(whole)
@@ -104,28 +108,12 @@ class TestRuns:
 
     @pytest.mark.posix
     def test_an_interrupt_stops_all_processes(self, folder, tmp_path):
-        command = [
-            "letor",
-            str(folder),
-            "--jobs",
-            "2",
-            "-o",
-            str(tmp_path / "out"),
-            "--method=ridge",
-            "--method=SmoothAP",
-        ]
-        code = "import sys, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        code += "from dcglearn.cli import main; sys.argv = ['dcglearn', *sys.argv[1:]]; main()"
-        running = subprocess.Popen(
-            [sys.executable, "-c", code, *command], stderr=subprocess.DEVNULL, start_new_session=True
-        )
-        until = time.monotonic() + 60
-        while time.monotonic() < until and not list((tmp_path / "out").glob("Fold*/[!.]*.json")):
-            time.sleep(0.01)
+        running = started("letor", folder, "--jobs", 2, "-o", tmp_path / "out", "--method=ridge", "--method=SmoothAP")
+        trials_of(tmp_path / "out", 1, running)
         os.killpg(running.pid, signal.SIGINT)
         assert running.wait(timeout=30) == 130
-        for path in (tmp_path / "out").glob("Fold*/[!.]*.json"):
-            json.loads(path.read_text())
+        trials = [json.loads(path.read_text()) for path in trials_of(tmp_path / "out")]
+        assert trials
 
     def test_processes_change_nothing(self, folder, tmp_path):
         letor_experiment(folder, ["ridge", "RankSVM"], grid="quick", output=tmp_path / "one")
@@ -215,14 +203,11 @@ class TestCommand:
             (["data", "--method", "ridge", "--baseline", "RankSVM"], "is not among the methods"),
         ],
     )
-    def test_bad_input_is_one_line(self, dcglearn, folder, monkeypatch, arguments, message):
+    def test_bad_input_is_one_line(self, misuse, folder, monkeypatch, arguments, message):
         monkeypatch.chdir(folder.parent)
-        status, out, err = dcglearn("letor", *arguments)
-        assert (status, out) == (2, "")
-        assert message in err
-        assert err.count("\n") == 1
+        assert misuse(message, "letor", *arguments).count("\n") == 1
 
-    def test_folds_of_a_file_and_synthetic_ones(self, dcglearn, tmp_path, folder):
+    def test_folds_of_a_file_and_synthetic_ones(self, dcglearn, misuse, tmp_path, folder):
         status, out, err = dcglearn("folds", folder / "Fold1" / "train.txt", "-o", tmp_path / "split", "--folds", 4)
         assert (status, out) == (0, "")
         assert "4 folds of Queries(12 queries" in err
@@ -235,6 +220,4 @@ class TestCommand:
             (["-o", tmp_path / "no" / "where"], "does not exist"),
             ([folder / "Fold1" / "test.txt", "-o", tmp_path / "x"], "4 queries cannot make 5 folds"),
         ):
-            status, out, err = dcglearn("folds", *arguments)
-            assert status == 2
-            assert message in err
+            misuse(message, "folds", *arguments)
