@@ -9,8 +9,8 @@ import pytest
 from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.evaluation.rank_eval import judgements_of_hits, read_rank_eval
 from dcglearn.evaluation.tables import read_judgements
-from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
+from tests.makers import refused
 
 MINE = DCG([0, 0.2, 0.5, 0.9], [1, 0.9, 0.3])
 
@@ -87,14 +87,12 @@ def test_the_command(dcglearn, files):
     status, out, err = dcglearn("evaluate", "--rank-eval", "response.json", "--metric", "dcg.json")
     assert status == 0 and "0.1567" in out and "note: DCG, since a response does not hold all" in err
     assert "ScaleWarning" not in err and "warning" not in err
-    status, out, err = dcglearn(
-        "evaluate", "--rank-eval", "response.json", "--request", "request.json", "--metric", "dcg.json"
-    )
+    both = ("--rank-eval", "response.json", "--request", "request.json")
+    status, out, err = dcglearn("evaluate", *both, "--metric", "dcg.json")
     assert status == 0 and "0.1111" in out and err == ""
     status, _, err = dcglearn("evaluate", "--rank-eval", "response.json", "--metric", "exponential-log2@50")
     assert status == 0 and "at most 3 hits" not in err  # a name's depth is not the metric's own wish
-    MINE_DEEP = DCG([0, 1, 2, 3], np.ones(20))
-    MINE_DEEP.save("deep.json")
+    DCG([0, 1, 2, 3], np.ones(20)).save("deep.json")
     status, _, err = dcglearn("evaluate", "--rank-eval", "response.json", "--metric", "deep.json")
     assert status == 0 and "at most 3 hits a query, while the metric counts 20 positions" in err
 
@@ -112,9 +110,8 @@ def test_what_differs_from_the_judgements_is_said(dcglearn, files):
     failing = {**RESPONSE, "failures": {"boots": {"error": {"reason": "no such index"}}}}
     (files / "failing.json").write_text(json.dumps(failing))
     (files / "qrels.txt").write_text("shoes 0 a 2\nshoes 0 b 3\n")
-    status, _, err = dcglearn(
-        "evaluate", "--rank-eval", "failing.json", "--qrels", "qrels.txt", "--metric", "linear-log2@5"
-    )
+    both = ("--rank-eval", "failing.json", "--qrels", "qrels.txt")
+    status, _, err = dcglearn("evaluate", *both, "--metric", "linear-log2@5")
     assert status == 0 and "1 rating unlike those of qrels.txt" in err
     assert "2 queries without a judgement, such as 'red dress', left out" in err
     assert "1 query failed there, such as 'boots' (no such index)" in err
@@ -123,10 +120,7 @@ def test_what_differs_from_the_judgements_is_said(dcglearn, files):
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (
-            {"took": 3, "hits": {"total": {"value": 1}, "hits": []}},
-            "response of _search, not the response of _rank_eval",
-        ),
+        ({"took": 3, "hits": {"total": {"value": 1}, "hits": []}}, "response of _search, not .* of _rank_eval"),
         ({"responses": []}, "the response of _msearch"),
         ({"error": {"reason": "unknown index"}, "status": 404}, "an error of the server.*unknown index"),
         (REQUEST, "is the request of a _rank_eval.*--qrels"),
@@ -135,10 +129,7 @@ def test_what_differs_from_the_judgements_is_said(dcglearn, files):
         ([1], "holds a JSON list"),
         ({"metric_score": 1, "details": {"q": {"metric_score": 1}}}, "query 'q' has no list of hits.*filter_path"),
         ({"metric_score": 1, "details": {"q": {"hits": [{"rating": 1}]}}}, "query 'q', hit 1 has no _id"),
-        (
-            {"metric_score": 1, "details": {"q": {"hits": [item("a", 1.5)]}}},
-            "hit 1: the rating 1.5 of 'a' is not a whole",
-        ),
+        ({"metric_score": 1, "details": {"q": {"hits": [item("a", 1.5)]}}}, "hit 1: the rating 1.5 of 'a' is not"),
         ({"metric_score": 1, "details": {"q": {"hits": [item("a", True)]}}}, "the rating True"),
         ({"metric_score": 1, "details": {"q": {"hits": [item("a", 1), item("a", 1, "other")]}}}, "more than once"),
         ({"metric_score": 0, "details": {"q": {"hits": []}}}, "no query has a hit"),
@@ -146,11 +137,10 @@ def test_what_differs_from_the_judgements_is_said(dcglearn, files):
 )
 def test_other_files_are_refused(files, value, words):
     (files / "other.json").write_text(json.dumps(value))
-    with pytest.raises(InputError, match=rf"other\.json.*{words}"):
-        read_rank_eval("other.json")
+    refused(rf"other\.json.*{words}", read_rank_eval, "other.json")
 
 
-def test_settings_that_do_not_go_together(dcglearn, files):
+def test_settings_that_do_not_go_together(misuse, files):
     (files / "bare.json").write_text(json.dumps({**RESPONSE, "details": {"q": detail(("a", None))}}))
     for arguments, words in (
         (("--rank-eval", "response.json", "--metric", "AP"), "AP needs all judgements"),
@@ -159,5 +149,4 @@ def test_settings_that_do_not_go_together(dcglearn, files):
         (("qrels.txt", "--rank-eval", "response.json"), "leave out qrels.txt"),
         (("qrels.txt",), "QRELS RUN"),
     ):
-        status, out, err = dcglearn("evaluate", *arguments)
-        assert (status, out) == (2, "") and words in err
+        misuse(words, "evaluate", *arguments)

@@ -11,6 +11,7 @@ import pytest
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.trec import trec_judgements, trec_runs
 from dcglearn.foundation.validation import InputError
+from tests.makers import refused
 
 
 def written(tmp_path, name, content):
@@ -36,8 +37,7 @@ def written(tmp_path, name, content):
     ],
 )
 def test_judgements_with_other_columns_are_refused_by_line(tmp_path, text, words):
-    with pytest.raises(InputError, match=words):
-        trec_judgements(written(tmp_path, "qrels.txt", text))
+    refused(words, trec_judgements, written(tmp_path, "qrels.txt", text))
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,7 @@ def test_judgements_with_other_columns_are_refused_by_line(tmp_path, text, words
     ],
 )
 def test_run_with_other_columns_is_refused_by_line(tmp_path, text):
-    with pytest.raises(InputError, match=r"line 2: .* columns, expected 6"):
-        trec_runs(written(tmp_path, "run.txt", text))
+    refused(r"line 2: .* columns, expected 6", trec_runs, written(tmp_path, "run.txt", text))
 
 
 def test_tag_of_a_run_with_tabs_ends_at_its_first_blank(tmp_path):
@@ -114,8 +113,7 @@ def test_fraction_after_many_whole_scores_is_read(tmp_path):
     ],
 )
 def test_damaged_table_is_refused_with_its_place(tmp_path, name, text, words):
-    with pytest.raises(InputError, match=words):
-        read_judgements(written(tmp_path, name, text))
+    refused(words, read_judgements, written(tmp_path, name, text))
 
 
 def test_repeated_keys_of_json_are_duplicates(tmp_path):
@@ -140,21 +138,13 @@ def test_columns_of_other_types_are_refused(tmp_path, grade, words):
     path = tmp_path / "qrels.parquet"
     frame.write_parquet(path)
     for table in (frame, path):
-        with pytest.raises(InputError, match=words):
-            read_judgements(table)
+        refused(words, read_judgements, table)
 
 
 @pytest.mark.parametrize("column", ["query", "document", "run"])
 def test_lists_as_identifiers_are_refused(column):
-    columns = {
-        "query": ["1", "1"],
-        "document": ["D1", "D2"],
-        "score": [1, 2],
-        "run": ["a", "b"],
-        column: [["1"], ["2"]],
-    }
-    with pytest.raises(InputError, match=f"column {column} holds List"):
-        read_runs(pl.DataFrame(columns))
+    columns = {"query": ["1", "1"], "document": ["D1", "D2"], "score": [1, 2], "run": ["a", "b"]}
+    refused(f"column {column} holds List", read_runs, pl.DataFrame({**columns, column: [["1"], ["2"]]}))
 
 
 def test_message_about_a_million_columns_is_short(tmp_path):

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from dcglearn import DCG, ListUtility, evaluate
-from dcglearn.foundation.validation import InputError
 from dcglearn.metric_coherence.system_order import system_order
-from tests.makers import call
+from tests.makers import refused, write_trec
 
 JUDGED = {"q": {"a": 3, "b": 1, "c": 1, "d": 0}, "r": {"a": 1, "b": 0}}
 RUN = {"q": {"a": 9.0, "b": 8.0, "x": 7.0, "c": 6.0}, "r": {"b": 2.0, "a": 1.0}}
@@ -53,15 +52,10 @@ def test_textbook_metrics_of_lists_are_plain():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [
-        ({"ties": "average"}, "share gains"),
-        ({"unjudged": 0.5}, "worst or best"),
-        ({"residuals": True}, "no residual"),
-    ],
+    [({"ties": "average"}, "share gains"), ({"unjudged": 0.5}, "worst or best"), ({"residuals": True}, "no residual")],
 )
 def test_what_is_only_defined_for_sums_is_refused(settings, message):
-    with pytest.raises(InputError, match=message):
-        values(ENOUGH, **settings)
+    refused(message, values, ENOUGH, **settings)
 
 
 def test_systems_are_ordered_by_a_list_utility():
@@ -70,15 +64,13 @@ def test_systems_are_ordered_by_a_list_utility():
     assert order.evaluation.means.shape == (2, 2)
 
 
-def test_commands_read_the_file_of_a_list_utility(tmp_path, monkeypatch, capsys):
-    qrels, run, path = tmp_path / "qrels", tmp_path / "run", tmp_path / "utility.json"
-    qrels.write_text("".join(f"{q} 0 {d} {g}\n" for q, grades in JUDGED.items() for d, g in grades.items()))
-    run.write_text("".join(f"{q} Q0 {d} 1 {s} mine\n" for q, scores in RUN.items() for d, s in scores.items()))
+def test_commands_read_the_file_of_a_list_utility(dcglearn, misuse, tmp_path):
+    write_trec(tmp_path, JUDGED, {"mine": RUN})
+    files, path = (tmp_path / "qrels.txt", tmp_path / "mine.txt"), tmp_path / "utility.json"
     ENOUGH.save(path)
-    status, out, _ = call(monkeypatch, capsys, "evaluate", qrels, run, "--metric", path, "--metric", "ERR@3")
+    status, out, _ = dcglearn("evaluate", *files, "--metric", path, "--metric", "ERR@3")
     assert status == 0 and f"{values(ENOUGH).mean():.4f}" in out and "ERR@3" in out
-    status, out, err = call(monkeypatch, capsys, "coherence", path, "exponential-log2", "--json")
+    status, out, err = dcglearn("coherence", path, "exponential-log2", "--json")
     assert status == 0 and "only true of a DCG" in err
     assert json.loads(out)["disagreement_exact"] is False
-    status, _, err = call(monkeypatch, capsys, "export", path, "--to", "sql")
-    assert status == 2 and "can hold only a DCG" in err
+    misuse("can hold only a DCG", "export", path, "--to", "sql")
