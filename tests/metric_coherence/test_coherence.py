@@ -2,7 +2,6 @@
 
 import itertools
 import logging
-import time
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
 
 import dcglearn as dl
-from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric_coherence import coherence as coherence_module
 from dcglearn.metric_coherence import regret
@@ -19,7 +17,7 @@ from dcglearn.metric_coherence.coherence import coherence, regret_curve
 from dcglearn.metric_coherence.compatible import flip_points, is_compatible, optimal_rankings, two_grade_theorem
 from dcglearn.metric_coherence.rankings import Rankings, scaled_weights
 from dcglearn.metric_coherence.regret import ExhaustiveSearch, IntegerProgramme
-from tests.makers import PAPER_LIST
+from tests.makers import PAPER_LIST, refused
 
 LINEAR, EXPONENTIAL = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
 
@@ -74,8 +72,7 @@ def usable(metrics, documents):
 def test_sorting_all_lists_agrees_with_brute_force(case):
     metrics, documents, margin = case
     if not usable(metrics, documents):
-        with pytest.raises(InputError, match="all worth the same"):
-            coherence(*metrics, grades=documents)
+        refused("all worth the same", coherence, *metrics, grades=documents)
         return
     found = coherence(*metrics, grades=documents, margin=margin)
     there, ties = brute_force(*metrics, documents, margin)
@@ -147,6 +144,8 @@ def test_affine_copies_are_coherent_at_once(documents):
     shallow = DCG([0, 1, 3, 7, 15], [1, 0.5])
     padded = DCG([1, 3, 7, 15, 31], [2.0, 1.0, *np.zeros(8)])
     assert coherence(shallow, padded, documents).coherent
+    falling = DCG([4, 2, 0, -1, -3], [0.2, 1.0, -0.5])
+    assert coherence(falling, DCG(-falling.gains, -falling.discounts)).coherent
 
 
 def test_other_coherent_pairs_are_proved():
@@ -190,13 +189,6 @@ def test_what_integer_programming_leaves_open_is_sorted(monkeypatch):
     assert found.proved and found.tie_regret >= 0
 
 
-def test_the_time_that_is_promised():
-    start = time.perf_counter()
-    coherence(LINEAR, EXPONENTIAL)
-    coherence(LINEAR, DCG(2 * EXPONENTIAL.gains, LINEAR.discounts), PAPER_LIST)
-    assert time.perf_counter() - start < 20  # a bound against gross mistakes; the benchmark measures
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -214,13 +206,7 @@ def test_the_time_that_is_promised():
     ],
 )
 def test_bad_input(arguments, words):
-    with pytest.raises(InputError, match=words):
-        coherence(*arguments)
-
-
-def test_negative_and_falling_metrics_are_metrics_too():
-    backwards = DCG([4, 2, 0, -1, -3], [0.2, 1.0, -0.5])
-    assert coherence(backwards, DCG(-backwards.gains, -backwards.discounts)).coherent
+    refused(words, coherence, *arguments)
 
 
 def test_two_grades():
@@ -233,8 +219,7 @@ def test_two_grades():
     assert coherence(*different).coherent is False
     assert not two_grade_theorem(LINEAR, EXPONENTIAL)
     assert "rise" in str(two_grade_theorem(a, DCG([1, 0], [1, 0.6, 0.3])))
-    with pytest.raises(InputError, match="compared"):
-        is_compatible(a, LINEAR)
+    refused("compared", is_compatible, a, LINEAR)
 
 
 def test_the_papers_counter_example():
@@ -244,8 +229,7 @@ def test_the_papers_counter_example():
         verdicts = [bool(np.diff(dcg.score([[1, 0], [0, 2]]))[0] > 0) for dcg in powers]
         assert verdicts == [False, False, True]
         assert coherence(powers[0], powers[2], [0, 1, 2]).coherent is False
-    with pytest.raises(InputError, match="empty"):
-        flip_points(lambda t: LINEAR, [0] * 10, [1] * 10, 2, 1)
+    refused("empty", flip_points, lambda t: LINEAR, [0] * 10, [1] * 10, 2, 1)
     np.testing.assert_array_equal(flip_points(lambda t: DCG([0, t], [1.0, 0.5]), [1, 0], [0, 1], -1, 1, 4), [0.0])
 
 
