@@ -2,9 +2,10 @@ import json
 
 import pytest
 
-from dcglearn import DCG, InputError, ListUtility, Utility
+from dcglearn import DCG, ListUtility, Utility
 from dcglearn.metric.reading import EVALUATED, SAVED, SCORING, metric_or_name, read_metric
 from dcglearn.metric.textbook_lists import ListMetricName
+from tests.makers import refused
 
 DCG_OF_TWO = DCG([0, 1], [1, 0.5])
 STOPS = ListUtility([0, 1], [1, 0.5], stops=[0, 1])
@@ -19,8 +20,7 @@ def test_objects_and_files_are_read_where_their_kind_is_accepted(metric, tmp_pat
             if isinstance(metric, kinds):
                 assert read_metric(source, accept=kinds) == metric
             else:
-                with pytest.raises(InputError, match=type(metric).__name__ if source is metric else "metric.json"):
-                    read_metric(source, accept=kinds)
+                refused(type(metric).__name__ if source is metric else "metric.json", read_metric, source, accept=kinds)
 
 
 def test_names_are_read_at_the_size_that_is_known_later():
@@ -53,5 +53,4 @@ def test_other_metrics_are_refused_by_name(metric, options, message, tmp_path, m
     WEIGHTS.save("utility.json")
     for name, version in (("other", 7), ("former", 0)):
         (tmp_path / f"{name}.json").write_text(json.dumps({**DCG_OF_TWO.to_dict(), "version": version}))
-    with pytest.raises(InputError, match=message):
-        read_metric(metric, name="prior", **options)
+    refused(message, read_metric, metric, name="prior", **options)

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.metric.smooth_discount import LOG2, TABLE, TILT, SmoothDiscount
 from dcglearn.metric.textbook import TEXTBOOK_DISCOUNTS, textbook_discounts
+from tests.makers import refused
 
 FORMULAS = {
     "log2": lambda r: 1 / np.log2(r + 1),
@@ -94,9 +94,8 @@ def test_others_are_changed_by_no_more_than_is_said(c):
 
 @given(vectors, st.floats(0.1, 100))
 def test_a_factor_is_kept(c, factor):
-    np.testing.assert_allclose(
-        SmoothDiscount.of(factor * np.array(c))(FINE), factor * SmoothDiscount.of(c)(FINE), rtol=1e-9
-    )
+    scaled = SmoothDiscount.of(factor * np.array(c))
+    np.testing.assert_allclose(scaled(FINE), factor * SmoothDiscount.of(c)(FINE), rtol=1e-9)
 
 
 def test_the_tail_is_that_of_log2():
@@ -113,8 +112,7 @@ def test_every_textbook_discount_is_met_at_whole_ranks(name):
 
 @pytest.mark.parametrize("c", [[0.0, 0.0], [-1.0], [0, -1, -2]])
 def test_no_positive_discount_is_refused(c):
-    with pytest.raises(InputError, match="no discount is positive"):
-        SmoothDiscount.of(c)
+    refused("no discount is positive", SmoothDiscount.of, c)
 
 
 def test_one_position_and_scalars():

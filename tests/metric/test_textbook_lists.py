@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.textbook_lists import ListMetricName, textbook_list_metrics
+from tests.makers import refused
 
 LISTS = np.random.default_rng(0).integers(0, 5, (40, 10))
 
@@ -30,11 +30,8 @@ def test_err_is_its_definition():
 def test_values_are_those_of_cwl_eval(name):
     ruler = pytest.importorskip("cwl.ruler.cwl_ruler", reason="cwl-eval is not installed")
     parsed, n_positions = ListMetricName.of(name), 20_000 if name.startswith("INST") else 1000
-    referee = {
-        "RBP": ruler.RBPCWLMetric,
-        "INST": ruler.INSTCWLMetric,
-        "BPM": lambda t: ruler.BPMCWLMetric(t, 10),
-    }[parsed.kind](parsed.parameter)
+    more = (10,) if parsed.kind == "BPM" else ()
+    referee = getattr(ruler, f"{parsed.kind}CWLMetric")(parsed.parameter, *more)
     ours, theirs = metric(name).score(LISTS[:6]), []
     for grades in LISTS[:6]:
         padded = np.append(grades / 4, np.zeros(n_positions - 10)).tolist()
@@ -98,11 +95,9 @@ def test_families_hold_their_metrics_by_name():
     ],
 )
 def test_names_that_mean_nothing_are_refused(word, message):
-    with pytest.raises(InputError, match=message):
-        ListMetricName.of(word)
+    refused(message, ListMetricName.of, word)
 
 
 def test_a_name_without_a_depth_needs_one():
     assert ListMetricName.of("ERR").metric(5, 3).depth == 3
-    with pytest.raises(InputError, match="write ERR@10"):
-        ListMetricName.of("ERR").metric(5)
+    refused("write ERR@10", ListMetricName.of("ERR").metric, 5)
