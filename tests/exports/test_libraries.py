@@ -6,8 +6,8 @@ import pytest
 import dcglearn as dl
 from dcglearn import exports
 from dcglearn.evaluation.evaluate import evaluate
-from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
+from tests.makers import refused
 
 STEEP = DCG([0, 0.2, 0.5, 9], [1, 0.9, 0.8, 0.2])
 
@@ -52,8 +52,7 @@ def test_lightgbm():
         num_boost_round=5,
     )
     assert ranked.num_trees() == 5
-    with pytest.raises(InputError, match="lightgbm_callables"):
-        exports.to_lightgbm(STEEP)
+    refused("lightgbm_callables", exports.to_lightgbm, STEEP)
 
 
 def test_xgboost():
@@ -62,19 +61,11 @@ def test_xgboost():
     training = xgboost.DMatrix(features, grades, group=sizes)
     objective, metric = exports.xgboost_callables(STEEP)
     history = {}
-    xgboost.train(
-        {"eta": 0.3, "max_depth": 3, "disable_default_eval_metric": 1},
-        training,
-        30,
-        obj=objective,
-        custom_metric=metric,
-        evals=[(training, "train")],
-        evals_result=history,
-        verbose_eval=False,
-    )
+    settings = {"eta": 0.3, "max_depth": 3, "disable_default_eval_metric": 1}
+    watched = {"evals": [(training, "train")], "evals_result": history, "verbose_eval": False}
+    xgboost.train(settings, training, 30, obj=objective, custom_metric=metric, **watched)
     assert history["train"]["NDCG"][-1] > history["train"]["NDCG"][0] + 0.02
-    with pytest.raises(InputError, match="groups"):
-        objective(np.zeros(len(grades)), xgboost.DMatrix(features, grades))
+    refused("groups", objective, np.zeros(len(grades)), xgboost.DMatrix(features, grades))
 
 
 def test_ir_measures():
@@ -89,8 +80,7 @@ def test_ir_measures():
     assert found[other] == pytest.approx(flat)
     by_query = {m.query_id: m.value for m in ir_measures.iter_calc([measure], judged, run)}
     assert len(by_query) == 30 and str(measure) == "Steep"
-    with pytest.raises(InputError, match="another measure"):
-        exports.ir_measure(STEEP, "nDCG")
+    refused("another measure", exports.ir_measure, STEEP, "nDCG")
 
 
 def test_trec_eval():
@@ -124,8 +114,7 @@ def test_cwl_eval():
     np.testing.assert_allclose(weights, STEEP.discounts)
     assert exports.cwl_gains(STEEP)[-1] == 1.0
     for discounts in ([1, 1.2], [1, 0.0], [1, -0.5]):
-        with pytest.raises(InputError, match="never rise"):
-            exports.cwl_continuation(DCG([0, 1], discounts))
+        refused("never rise", exports.cwl_continuation, DCG([0, 1], discounts))
 
 
 def test_cwl_eval_itself():
@@ -152,10 +141,8 @@ def test_whole_gains():
     assert exports.integer_gains(DCG.standard(5, 3)) == [0, 1, 3, 7, 15]
     assert exports.integer_gains(DCG([1, 1.5, 3], [1])) == [0, 250, 1000]
     assert exports.integer_gains(DCG([1, 1.5, 3], [1]), scale=4) == [0, 1, 4]
-    with pytest.raises(InputError, match="makes different gains equal"):
-        exports.integer_gains(DCG([0, 1e-9, 0.4], [1]))
-    with pytest.raises(InputError, match="fall"):
-        exports.integer_gains(DCG([0, 2, 1], [1]))
+    refused("makes different gains equal", exports.integer_gains, DCG([0, 1e-9, 0.4], [1]))
+    refused("fall", exports.integer_gains, DCG([0, 2, 1], [1]))
 
 
 def test_scikit_learn():
@@ -173,11 +160,15 @@ class TestTorch:
     def torch(self):
         return pytest.importorskip("torch")
 
-    @pytest.mark.parametrize("name", ["ApproxNDCG", "SmoothNDCG", "SDCG", "LambdaRank"])
-    def test_gradients(self, torch, name):
+    @pytest.fixture
+    def torch_loss(self, torch):
         from dcglearn.torch_losses import TorchLoss
 
-        loss = TorchLoss(getattr(dl, name)(STEEP))
+        return lambda name: TorchLoss(getattr(dl, name)(STEEP))
+
+    @pytest.mark.parametrize("name", ["ApproxNDCG", "SmoothNDCG", "SDCG", "LambdaRank"])
+    def test_gradients(self, torch, torch_loss, name):
+        loss = torch_loss(name)
         generator = torch.Generator().manual_seed(0)
         scores = torch.randn(3, 5, dtype=torch.float64, generator=generator, requires_grad=True)
         grades = torch.tensor([[0, 1, 2, 3, 1], [3, 1, -1, -1, -1], [0, 0, 2, 1, -1]])
@@ -191,25 +182,20 @@ class TestTorch:
         np.testing.assert_allclose(scores.grad.numpy()[grades.numpy() >= 0], -slope / 3)
         assert (scores.grad[grades < 0] == 0).all()
 
-    def test_masks_and_shapes(self, torch):
-        from dcglearn.torch_losses import TorchLoss
-
-        loss = TorchLoss(dl.ApproxNDCG(STEEP))
+    def test_masks_and_shapes(self, torch, torch_loss):
+        loss = torch_loss("ApproxNDCG")
         scores, grades = torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[3, 0, 1]])
         mask = torch.tensor([[True, True, False]])
         assert loss(scores, grades, mask).item() == pytest.approx(loss(scores, torch.tensor([[3, 0, -1]])).item())
-        with pytest.raises(InputError, match="one shape"):
-            loss(scores, grades[0])
+        refused("one shape", loss, scores, grades[0])
 
-    def test_a_network_learns(self, torch):
-        from dcglearn.torch_losses import TorchLoss
-
+    def test_a_network_learns(self, torch, torch_loss):
         torch.manual_seed(0)
         features, grades, sizes = data(20)
         X = torch.tensor(features, dtype=torch.float64).reshape(len(sizes), -1, 5)
         y = torch.tensor(grades).reshape(len(sizes), -1)
         net = torch.nn.Sequential(torch.nn.Linear(5, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1)).double()
-        optimiser, loss = torch.optim.Adam(net.parameters(), lr=0.02), TorchLoss(dl.ApproxNDCG(STEEP))
+        optimiser, loss = torch.optim.Adam(net.parameters(), lr=0.02), torch_loss("ApproxNDCG")
         values = []
         for _ in range(80):
             optimiser.zero_grad()

@@ -7,9 +7,9 @@ import pytest
 
 from dcglearn import exports
 from dcglearn.exports.targets import TARGETS, target_of
-from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
+from tests.makers import refused
 
 SATURATION = ListUtility([0, 0.4, 1], [1, 0.5], stops=[0, 0.2, 0.9])
 
@@ -21,42 +21,33 @@ def test_names_of_targets():
 
 def test_unknown_targets_name_the_nearest():
     for word, near in (("quepit", "quepid"), ("trec", "trec-eval"), ("light_gbm", "lightgbm")):
-        with pytest.raises(InputError, match=f"nearest is {near}"):
-            target_of(word)
-    with pytest.raises(InputError, match=r"'xyz'; the targets are quepid, sql"):
-        target_of("xyz")
-    with pytest.raises(InputError, match="--rank-eval"):
-        target_of("OpenSearch")
+        refused(f"nearest is {near}", target_of, word)
+    refused(r"'xyz'; the targets are quepid, sql", target_of, "xyz")
+    refused("--rank-eval", target_of, "OpenSearch")
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_refuses_what_is_no_dcg_by_name(target, tmp_path):
     SATURATION.save(tmp_path / "sat.json")
     for metric, name in ((SATURATION, "ListUtility"), (tmp_path / "sat.json", "sat.json")):
-        with pytest.raises(InputError, match=rf"{target} can hold only a DCG.*{name}.*'saturation'"):
-            exports.exported(metric, "sat.json", target)
+        refused(rf"{target} can hold only a DCG.*{name}.*'saturation'", exports.exported, metric, "sat.json", target)
     best = ListUtility([0, 0.4, 1], [1, 0.5], best=0.3)
-    with pytest.raises(InputError, match="the form 'best'"):
-        exports.exported(best, "best.json", target)
-    with pytest.raises(InputError, match="is a Utility"):
-        exports.exported(Utility([[0, 1.0], [0, 2]]), "w.json", target)
+    refused("the form 'best'", exports.exported, best, "best.json", target)
+    refused("is a Utility", exports.exported, Utility([[0, 1.0], [0, 2]]), "w.json", target)
     summed = ListUtility([0, 0.5, 1], DCG.standard(3, 3).discounts)
     assert exports.exported(summed, "dcg.json", target) == exports.exported(summed.dcg, "dcg.json", target)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_refuses_a_best_grade_worth_nothing(target):
-    with pytest.raises(InputError, match="worst grade first"):
-        exports.exported(DCG([0, 1, 0], [1.0]), "dcg.json", target)
+    refused("worst grade first", exports.exported, DCG([0, 1, 0], [1.0]), "dcg.json", target)
 
 
 @pytest.mark.parametrize("call", [exports.to_lightgbm, exports.to_trec_eval, exports.integer_gains, exports.cwl_gains])
 def test_gains_below_0_are_refused_where_the_target_has_none(call):
-    with pytest.raises(InputError, match=r"no gains below 0, but grade 1 has the gain -0\.5"):
-        call(DCG([0, -0.5, 2], DCG.standard(3, 3).discounts))
+    refused(r"no gains below 0, but grade 1 has the gain -0\.5", call, DCG([0, -0.5, 2], DCG.standard(3, 3).discounts))
     if call is not exports.integer_gains:
-        with pytest.raises(InputError, match=r"grade 1 gains less|gains that fall"):
-            call(DCG([1, 0.5, 2], DCG.standard(3, 3).discounts))
+        refused(r"grade 1 gains less|gains that fall", call, DCG([1, 0.5, 2], DCG.standard(3, 3).discounts))
 
 
 class TestOnTheCommandLine:
@@ -67,11 +58,10 @@ class TestOnTheCommandLine:
         monkeypatch.chdir(tmp_path)
         return tmp_path
 
-    def test_settings(self, dcglearn):
+    def test_settings(self, dcglearn, misuse):
         status, out, _ = dcglearn("export", "dcg.json", "--to", "cwl_eval")
         assert status == 0 and json.loads(out)["continuation"][-1] == 0
-        status, _, err = dcglearn("export", "dcg.json", "--to", "trec-eval")
-        assert status == 2 and "--lossy" in err and "rank 2" in err
+        assert "rank 2" in misuse("--lossy", "export", "dcg.json", "--to", "trec-eval")
         status, out, _ = dcglearn("export", "dcg.json", "--to", "trec-eval", "--lossy")
         told = json.loads(out)
         assert told["relevance_of_grade"] == {"0": 0, "1": 222, "2": 556, "3": 1000} and told["lost"]
@@ -117,11 +107,8 @@ class TestOnTheCommandLine:
         assert status == 0 and all(f"{name} " in out for name in TARGETS) and "--rank-eval" in out
         assert out in (Path(__file__).parents[2] / "docs" / "exports.md").read_text()
 
-    def test_refusals(self, dcglearn):
-        status, out, err = dcglearn("export", "dcg.json", "--to", "quepit")
-        assert (status, out) == (2, "") and "nearest is quepid" in err
-        status, out, err = dcglearn("export", "sat.json", "--to", "quepid")
-        assert (status, out) == (2, "") and "sat.json is a ListUtility" in err
-        status, _, err = dcglearn("export", "dcg.json")
-        assert status == 2 and "--list" in err
-        assert dcglearn("export", "linear-log2", "--to", "sql")[0] == 2
+    def test_refusals(self, misuse):
+        misuse("nearest is quepid", "export", "dcg.json", "--to", "quepit")
+        misuse("sat.json is a ListUtility", "export", "sat.json", "--to", "quepid")
+        misuse("--list", "export", "dcg.json")
+        misuse("has no depth", "export", "linear-log2", "--to", "sql")
