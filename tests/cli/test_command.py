@@ -9,15 +9,14 @@ import pytest
 
 from dcglearn.cli.app import app
 from dcglearn.cli.command import PANELS
-from tests.makers import call
 
 COMMANDS = sorted(command.callback.__name__ for command in app.registered_commands)
 
 
 @pytest.fixture
-def helped(monkeypatch, capsys):
+def helped(dcglearn, monkeypatch):
     monkeypatch.setenv("TERMINAL_WIDTH", "100")
-    return lambda *words: call(monkeypatch, capsys, *words)[1]
+    return lambda *words: dcglearn(*words)[1]
 
 
 def test_the_program_names_every_command(helped):
@@ -50,38 +49,38 @@ def test_a_terminal_sees_panels(helped, monkeypatch):
     ("words", "completed"),
     [("dcglearn le", ["learn", "letor"]), ("dcglearn compare --gate ", ["harm", "non-inferior"])],
 )
-def test_a_shell_completes_commands_and_options(monkeypatch, capsys, words, completed):
+def test_a_shell_completes_commands_and_options(dcglearn, monkeypatch, words, completed):
     monkeypatch.setenv("_DCGLEARN_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
-    assert call(monkeypatch, capsys)[1].split() == completed
+    assert dcglearn()[1].split() == completed
 
 
-def test_a_terminal_that_installs_completion_sees_no_escapes(monkeypatch, capsys, tmp_path):
+def test_a_terminal_that_installs_completion_sees_no_escapes(dcglearn, monkeypatch, tmp_path):
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     monkeypatch.setattr("shellingham.detect_shell", lambda: ("bash", "/bin/bash"))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    status, out, _ = call(monkeypatch, capsys, "--install-completion")
+    status, out, _ = dcglearn("--install-completion")
     assert status == 0 and "completion installed" in out and "x1b" not in out
     assert "dcglearn" in (tmp_path / ".bash_completions" / "dcglearn.sh").read_text()
 
 
 @pytest.mark.parametrize(("command", "word"), [("evaluate", "jsonl"), ("compare", "markdown")])
-def test_o_is_the_output_file_whatever_its_name(runs, monkeypatch, capsys, command, word):
-    inputs = (command, "qrels.txt", "a.txt", "b.txt", "--format", word)
-    wanted = call(monkeypatch, capsys, *inputs)[1]
-    assert call(monkeypatch, capsys, *inputs, "-o", word) == (0, "", f"wrote: {word}\n")
-    assert (runs / word).read_text() == wanted
+def test_o_is_the_output_file_whatever_its_name(dcglearn, inputs, command, word):
+    words = (command, "qrels.txt", "a.txt", "b.txt", "--format", word)
+    wanted = dcglearn(*words)[1]
+    assert dcglearn(*words, "-o", word) == (0, "", f"wrote: {word}\n")
+    assert (inputs / word).read_text() == wanted
 
 
-def test_a_warning_is_one_line_without_a_path(runs, monkeypatch, capsys):
+def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
     def warned(*_):
         shown.append(warnings.formatwarning(UserWarning("two\nlines"), UserWarning, "code.py", 1))
         return {}
 
     shown = []
     monkeypatch.setattr("dcglearn.cli.show.load_metrics", warned)
-    assert call(monkeypatch, capsys, "show", "linear-log2@5")[0] == 0
+    assert dcglearn("show", "linear-log2@5")[0] == 0
     assert shown == ["warning: two\\nlines\n"]
 
 
@@ -95,9 +94,8 @@ def test_a_warning_is_one_line_without_a_path(runs, monkeypatch, capsys):
         ("judge log.jsonl --log verdicts.jsonl --port 99999", "'--port': 99999 is "),
     ],
 )
-def test_a_value_of_another_kind_is_named_in_a_plain_sentence(monkeypatch, capsys, words, refusal):
-    status, out, err = call(monkeypatch, capsys, *words.split())
-    assert (status, out) == (2, "") and f"Error: Invalid value for {refusal}" in err
+def test_a_value_of_another_kind_is_named_in_a_plain_sentence(misuse, words, refusal):
+    err = misuse(f"Error: Invalid value for {refusal}", *words.split())
     assert "Value error" not in err and "Input should" not in err
 
 
@@ -112,9 +110,7 @@ def test_a_value_of_another_kind_is_named_in_a_plain_sentence(monkeypatch, capsy
         "train LOG -o m --method ridge --resume",
     ],
 )
-def test_a_terminal_sees_nothing_but_the_error_of_bad_options(runs, monkeypatch, capsys, words):
-    (runs / "log.jsonl").write_text('{"a": [1, 0], "b": [0, 1], "winner": "a"}\n' * 3)
+def test_a_terminal_sees_nothing_but_the_error_of_bad_options(misuse, inputs, monkeypatch, words):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    status, out, err = call(monkeypatch, capsys, *words.replace("LOG", "log.jsonl").split())
-    assert (status, out, err.count("\n")) == (2, "", 1), err
-    assert err.startswith("dcglearn: ")
+    err = misuse("dcglearn: ", *words.replace("LOG", "log.jsonl").split())
+    assert err.startswith("dcglearn: ") and err.count("\n") == 1, err

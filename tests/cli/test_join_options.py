@@ -8,7 +8,6 @@ from dcglearn.plots import raters_figure
 from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
-from tests.makers import call
 
 QRELS = "q 0 d1 2\nq 0 d2 1\nq 0 d3 0\n"
 LINES = [
@@ -41,8 +40,8 @@ def folder(tmp_path, monkeypatch):
         (["clicks.jsonl", "--qrels", "qrels.txt", "--interleaving", "team-draft"], [[[2, 1], [0, 2]]]),
     ],
 )  # fmt: skip
-def test_convert_joins(folder, monkeypatch, capsys, options, expected):
-    status, _, words = call(monkeypatch, capsys, "convert", *options, "-o", "joined.jsonl")
+def test_convert_joins(dcglearn, folder, options, expected):
+    status, _, words = dcglearn("convert", *options, "-o", "joined.jsonl")
     assert status == 0 and "looked up: " in words and "wrote: joined.jsonl" in words
     log = read_preferences(folder / "joined.jsonl")
     assert [[a, b] for a, b in zip(log.preferred.tolist(), log.other.tolist(), strict=True)] == expected
@@ -63,12 +62,11 @@ def test_convert_joins(folder, monkeypatch, capsys, options, expected):
         (["log.jsonl", "--qrels", "qrels.txt", "-o", "qrels.txt", "--force"], "qrels.txt"),
     ],
 )  # fmt: skip
-def test_options_that_do_not_fit_are_refused(folder, monkeypatch, capsys, options, message):
-    status, _, words = call(monkeypatch, capsys, "convert", *options)
-    assert status == 2 and message in words
+def test_options_that_do_not_fit_are_refused(misuse, folder, options, message):
+    misuse(message, "convert", *options)
 
 
-def test_learn_reports_raters_who_judged_the_same(folder, monkeypatch, capsys):
+def test_learn_reports_raters_who_judged_the_same(dcglearn, folder):
     lines = [
         {"a": a, "b": a[::-1], "winner": winner, "rater": rater, "swapped": swapped}
         for a in ([2, 1, 0], [2, 0, 1], [1, 0, 0], [2, 2, 1])
@@ -76,14 +74,14 @@ def test_learn_reports_raters_who_judged_the_same(folder, monkeypatch, capsys):
     ]
     (folder / "twice.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     half = ("convert", "twice.jsonl", "--inconsistent", "half", "-o", "half.jsonl")
-    assert call(monkeypatch, capsys, *half)[0] == 0
-    status, out, words = call(monkeypatch, capsys, "learn", "half.jsonl", "--json")
+    assert dcglearn(*half)[0] == 0
+    status, out, words = dcglearn("learn", "half.jsonl", "--json")
     report = json.loads(out)
     assert status == 0 and "shown both ways: 4 pairs" in words and report["raters"]["consistency"]["value"] == 0
     assert report["total_weight"] == 8
-    words = call(monkeypatch, capsys, "convert", "log.jsonl", "--qrels", "qrels.txt", "-o", "joined.jsonl")[2]
+    words = dcglearn("convert", "log.jsonl", "--qrels", "qrels.txt", "-o", "joined.jsonl")[2]
     assert "looked up: 8 documents, 1 document without a judgement" in words
-    assert "raters" not in json.loads(call(monkeypatch, capsys, "learn", "joined.jsonl", "--json")[1])
+    assert "raters" not in json.loads(dcglearn("learn", "joined.jsonl", "--json")[1])
 
 
 def test_the_figure_of_raters():

@@ -10,7 +10,7 @@ import time
 import pytest
 
 import dcglearn as dl
-from tests.makers import TRUTH, random_log
+from tests.makers import COMMAND, TRUTH, random_log
 
 pytest.importorskip("pyarrow")
 
@@ -43,19 +43,16 @@ def test_many_files_give_what_one_gives(dcglearn, logs, tmp_path):
         assert "3000 pairs" in err
 
 
-def test_dry_run_reads_every_part(dcglearn, logs):
+def test_dry_run_reads_every_part(dcglearn, misuse, logs):
     status, out, _ = dcglearn("learn", logs, "--dry-run")
-    assert status == 0
-    assert "3000 pairs" in out
+    assert status == 0 and "3000 pairs" in out
     (logs / "1.parquet").write_bytes(b"PAR1")
-    status, _, err = dcglearn("learn", logs, "--dry-run")
-    assert status == 2
-    assert "1.parquet: not a Parquet file" in err
+    misuse("1.parquet: not a Parquet file", "learn", logs, "--dry-run")
 
 
-def test_only_parquet_is_read_in_parts(dcglearn, logs):
-    status, _, err = dcglearn("learn", logs.parent / "all.jsonl", "--memory", "1GB")
-    assert status == 2 and "all.jsonl: not a Parquet file" in err and "dcglearn convert writes it" in err
+def test_only_parquet_is_read_in_parts(misuse, logs):
+    err = misuse("all.jsonl: not a Parquet file", "learn", logs.parent / "all.jsonl", "--memory", "1GB")
+    assert "dcglearn convert writes it" in err
 
 
 @pytest.mark.parametrize(
@@ -70,10 +67,8 @@ def test_only_parquet_is_read_in_parts(dcglearn, logs):
         (["--resume"], "--checkpoint FILE"),
     ],
 )
-def test_options_that_do_not_go_together(dcglearn, logs, options, words):
-    status, _, err = dcglearn("learn", logs, *options)
-    assert status == 2
-    assert words in err
+def test_options_that_do_not_go_together(misuse, logs, options, words):
+    misuse(words, "learn", logs, *options)
 
 
 def test_local_workers_learn_the_same(logs, tmp_path):
@@ -93,18 +88,7 @@ def test_a_command_killed_in_the_middle_is_resumed_to_the_same_bytes(tmp_path, d
     """Killed for real, at whatever pass it has come to: as soon as the checkpoint holds a few answers."""
     log, file, dcg = tmp_path / "log.parquet", tmp_path / "fit.checkpoint", tmp_path / "dcg.json"
     dl.simulate.write_log(log, TRUTH, 40_000, lists="free", flip_rate=0.1)
-    call = [
-        sys.executable,
-        "-c",
-        "from dcglearn.cli import main; main()",
-        "learn",
-        log,
-        "--checkpoint",
-        file,
-        "-o",
-        dcg,
-    ]
-    process = subprocess.Popen(call, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([*COMMAND, "learn", log, "--checkpoint", file, "-o", dcg], stdout=subprocess.DEVNULL)
     while process.poll() is None and (not file.exists() or file.stat().st_size < 4000):
         time.sleep(0.002)
     os.kill(process.pid, signal.SIGKILL)

@@ -32,7 +32,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_another_scale_is_one_warning_with_both_named(dcglearn, files, command):
+def test_another_scale_is_one_warning_with_both_named(dcglearn, misuse, files, command):
     if command[0] == "compare":
         (files / "qrels.txt").write_text("q 0 a 2\nq 0 b 1\nr 0 a 1\n")
         for run in ("mine", "yours"):
@@ -43,26 +43,16 @@ def test_another_scale_is_one_warning_with_both_named(dcglearn, files, command):
     assert (status, err.count("warning")) == (0, 1) and out
     assert f"warning: five.json has gains for 5 grades (0..4), but {data} has 3 grades (0..2); say which" in err
     assert f"--map-grades 0=0,1=2,2=4, or give {declare} 5" in err
-    status, out, err = dcglearn(*command, "--strict")
-    assert (status, out) == (2, "") and "dcglearn: five.json has gains" in err
+    misuse("dcglearn: five.json has gains", *command, "--strict")
     for remedy in ((declare, 5), ("--map-grades", "0=0,1=2,2=4")):
         status, out, err = dcglearn(*command, *remedy, "--strict")
         assert (status, "warning" in err) == (0, False) and out
 
 
 def test_a_map_gives_what_the_mapped_metric_gives(dcglearn, files):
-    both = (
-        "evaluate",
-        "qrels.txt",
-        "mine.txt",
-        "--metric",
-        "five.json",
-        "--metric",
-        "three.json",
-        "--metric",
-        "nDCG@2",
-    )
-    status, out, err = dcglearn(*both, "--format", "jsonl", "--map-grades", "0=0,1=2,2=4")
+    metrics = ("--metric", "five.json", "--metric", "three.json", "--metric", "nDCG@2")
+    options = ("--format", "jsonl", "--map-grades", "0=0,1=2,2=4")
+    status, out, err = dcglearn("evaluate", "qrels.txt", "mine.txt", *metrics, *options)
     values = {row["measure"]: row["value"] for row in map(json.loads, out.splitlines())}
     assert (status, err) == (0, "") and values["five.json"] == values["three.json"] != values["nDCG@2"]
 
@@ -78,9 +68,8 @@ def test_a_map_gives_what_the_mapped_metric_gives(dcglearn, files):
         ("0=0,1=1,2=2", "nDCG@10", "no metric is a file"),
     ],
 )
-def test_maps_that_do_not_fit(dcglearn, files, text, metric, words):
-    status, _, err = dcglearn("evaluate", "qrels.txt", "mine.txt", "--metric", metric, "--map-grades", text)
-    assert status == 2 and words in err
+def test_maps_that_do_not_fit(misuse, files, text, metric, words):
+    misuse(words, "evaluate", "qrels.txt", "mine.txt", "--metric", metric, "--map-grades", text)
 
 
 def test_a_top_grade_that_does_not_occur_is_a_note_of_the_dry_run(dcglearn, files):
@@ -101,10 +90,9 @@ def test_the_depth_used_is_printed(dcglearn, files):
     runs = ("qrels.txt", "mine.txt", "yours.txt", "--metric", "exponential-log2")
     for command in (("evaluate", *runs), ("systems", *runs, "--resamples", 2)):
         assert dcglearn(*command)[1].splitlines()[0].split() == ["run", "exponential-log2@3"]
-    out, err = dcglearn("coherence", "five.json", "exponential-log2")[1:]
-    assert "exponential-log2@2" in out and err == ""
-    out, err = dcglearn("coherence", "exponential-log2", "nDCG@2")[1:]
-    assert "exponential-log2@2" in out and err == ""
+    for both in (("five.json", "exponential-log2"), ("exponential-log2", "nDCG@2")):
+        out, err = dcglearn("coherence", *both)[1:]
+        assert "exponential-log2@2" in out and err == ""
     assert "exponential-log2@2\n" in dcglearn("show", "five.json", "exponential-log2")[1]
     train = ("train", "train.svm", "--method", "ridge", "-o", "model", "--metric")
     assert "metric: exponential-log2@4, " in dcglearn(*train, "exponential-log2")[1]
@@ -123,6 +111,5 @@ def test_the_depth_used_is_printed(dcglearn, files):
         (("rank", "model", "train.svm", "--metric", "P@10"), "'P@10' is neither a file nor"),
     ],
 )
-def test_names_that_say_too_little_are_refused_before_any_output(dcglearn, files, command, words):
-    status, out, err = dcglearn(*command)
-    assert (status, out) == (2, "") and words in err and err.count("\n") == 1
+def test_names_that_say_too_little_are_refused_before_any_output(misuse, files, command, words):
+    assert misuse(words, *command).count("\n") == 1
