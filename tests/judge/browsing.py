@@ -58,11 +58,7 @@ def shown(page):
 
 
 def wait_for_next(page, before):
-    page.wait_for_function(
-        f"before => {SHOWN} !== before",
-        arg=before,
-        timeout=15_000,
-    )
+    page.wait_for_function(f"before => {SHOWN} !== before", arg=before, timeout=15_000)
 
 
 def give(page, key):

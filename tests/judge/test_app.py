@@ -84,11 +84,8 @@ def test_verdicts_reach_the_disk_and_the_learner(client, study):
     assert [line["winner"] for line in written] == [sides[0], "ab"[sides[1] == "a"], "tie", "tie", "open"]
     assert [line["tie"] for line in written] == [None, None, "both good", "both bad", None]
     assert (written[0]["note"], written[1]["note"], written[0]["seconds"]) == ("why", None, 1.5)
-    assert (page.progress["judged"], page.progress["skipped"], page.progress["left"]) == (
-        4,
-        1,
-        len(study.candidates) - 5,
-    )
+    counts = {"judged": 4, "skipped": 1, "left": len(study.candidates) - 5}
+    assert {name: page.progress[name] for name in counts} == counts
     log, live = read_preferences(study.log.path, n_grades=5), study.preferences()
     for name in ("preferred", "other", "tie", "strength", "rater", "query", "swapped"):
         assert np.array_equal(getattr(log, name), getattr(live, name)), name
@@ -171,8 +168,7 @@ def test_the_export_is_what_the_command_learns(client, study, dcglearn, tmp_path
     assert client.get("/export/dcg.png").content.startswith(b"\x89PNG")
     found = client.get("/api/progress").json()
     assert (found["verdicts"], found["bands_from"], found["trouble"]) == (24, 24, "")
-    assert found["widest"] > 0
-    assert found["more"] is not None
+    assert found["widest"] > 0 and found["more"] is not None
     assert np.shape(found["curves"]["bands"]["gains"]) == (2, 5)
 
 
@@ -233,9 +229,7 @@ def test_the_token_lets_in_once_and_then_the_cookie_does(study, caplog):
     assert said == ["a request was refused with status 403"] * 2  # nothing of what a stranger sent
     first = client.get(f"/?token={TOKEN}", follow_redirects=False)
     assert first.status_code == 200
-    cookie = first.headers["set-cookie"]
-    assert "SameSite=Strict" in cookie
-    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in first.headers["set-cookie"] and "HttpOnly" in first.headers["set-cookie"]
     assert client.get("/").status_code == 200
     assert client.post("/api/next?token=" + TOKEN, json={}, headers={"cookie": ""}).status_code == 403
 
@@ -278,31 +272,22 @@ def test_only_small_json_is_read(client):
     for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
         assert client.post("/api/next", content=b"{}", headers={"content-type": kind}).status_code == 415
     kind = {"content-type": "application/json"}
-    assert client.post("/api/next", content=b"{", headers=kind).status_code == 400
-    assert client.post("/api/next", content=b"[" * 100_000, headers=kind).status_code == 400
-    assert client.post("/api/next", content=b"[]", headers=kind).status_code == 400
-    assert client.post("/api/next", content=b" " * (MOST_BODY + 1), headers=kind).status_code == 413
-    assert client.post("/api/next", content=iter([b"{}"]), headers=kind).status_code == 413
-    assert client.post("/api/next", json={"rater": "ann", "tab": "t", "holding": "x"}).status_code == 400
-    assert client.post("/api/next", json={"rater": " ", "tab": "t"}).status_code == 400
-    assert client.post("/api/next", json={"rater": "ann"}).status_code == 400
-    assert client.post("/api/verdicts", json={"rater": "ann", "tab": "t", "verdicts": [1] * 201}).status_code == 400
+    contents = [(b"{", 400), (b"[" * 100_000, 400), (b"[]", 400)]
+    for content, status in [*contents, (b" " * (MOST_BODY + 1), 413), (iter([b"{}"]), 413)]:
+        assert client.post("/api/next", content=content, headers=kind).status_code == status
+    who = {"rater": "ann", "tab": "t"}
+    for body in ({**who, "holding": "x"}, {**who, "rater": " "}, {"rater": "ann"}):
+        assert client.post("/api/next", json=body).status_code == 400
+    assert client.post("/api/verdicts", json={**who, "verdicts": [1] * 201}).status_code == 400
 
 
 def test_nothing_but_the_page_is_served(client):
-    for path in (
-        "/verdicts.jsonl",
-        "/page.html",
-        "/../pyproject.toml",
-        "/%2e%2e/study.py",
-        "/page/../study.py",
-        "/docs",
-    ):
+    outside = ("/../pyproject.toml", "/%2e%2e/study.py", "/page/../study.py")
+    for path in ("/verdicts.jsonl", "/page.html", "/docs", *outside):
         assert client.get(path).status_code == 404
     page = client.get("/")
     policy = page.headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
+    assert "default-src 'none'" in policy and "unsafe" not in policy
     assert page.headers["referrer-policy"] == "no-referrer"
     assert "img-src 'self' data:;" in policy + ";"
     for path, kind in (("/page.css", "text/css"), ("/page.js", "text/javascript"), ("/progress", "text/html")):

@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.judge.candidates import read_candidates, seen_items, web_origin
 from dcglearn.judge.from_runs import candidates_from_runs
 from dcglearn.judge.study import Rules
+from tests.makers import refused
 
 ITEMS = [{"title": "One", "snippet": "s", "url": "https://example.org/1"}, {"title": "Two"}]
 LINE = {"query": "q", "intent": "why", "a": [2, 0], "b": [1, 1], "items_a": ITEMS, "items_b": ["Three", None]}
@@ -65,8 +65,7 @@ def test_the_example_is_what_its_program_prints(capsys):
     ],
 )
 def test_bad_candidates_are_named(tmp_path, change, words):
-    with pytest.raises(InputError, match=words):
-        read_candidates(written(tmp_path, LINE, {**LINE, **change}))
+    refused(words, read_candidates, written(tmp_path, LINE, {**LINE, **change}))
 
 
 def test_only_web_addresses_are_shown():
@@ -74,15 +73,8 @@ def test_only_web_addresses_are_shown():
     items = [{"title": "t", "url": url, "image": url} for url in urls]
     assert [set(item) for item in seen_items(items, images=True)] == [{"title"}, {"title", "url", "image"}, {"title"}]
     assert "image" not in seen_items(items, images=False)[1]
-    for url in (
-        "http://[",
-        "https:///x",
-        "ftp://a.example",
-        "//a.example",
-        "https://a.example;script-src *",
-        "http://a b",
-    ):
-        assert web_origin(url) is None, url
+    bad = ("http://[", "https:///x", "ftp://a.example", "//a.example", "https://a.example;script-src *", "http://a b")
+    assert [web_origin(url) for url in bad] == [None] * len(bad)
     assert web_origin("https://user:pw@a.example:8443/x") == "https://a.example:8443"
 
 
@@ -122,24 +114,18 @@ def test_runs_become_pairs(trec):
 
 
 def test_runs_that_do_not_fit_are_refused(trec):
-    with pytest.raises(InputError, match="give one of worst"):
-        of_runs(trec, unjudged="0.5")
-    with pytest.raises(InputError, match="1 runs"):
-        candidates_from_runs([trec / "old.txt"], trec / "qrels.txt")
+    refused("give one of worst", of_runs, trec, unjudged="0.5")
+    refused("1 runs", candidates_from_runs, [trec / "old.txt"], trec / "qrels.txt")
     (trec / "new.txt").write_text("7 Q0 d1 1 1 new\n")
-    with pytest.raises(InputError, match="no judged query in common"):
-        of_runs(trec)
+    refused("no judged query in common", of_runs, trec)
     (trec / "new.txt").write_text("1 Q0 d2 1 1 new\n")
     (trec / "bad.jsonl").write_text('{"title": "x"}\n')
-    with pytest.raises(InputError, match=r"bad.jsonl, line 1: .* is not a document"):
-        of_runs(trec, documents=trec / "bad.jsonl")
-    with pytest.raises(InputError, match="no tab"):
-        of_runs(trec, topics=trec / "docs.jsonl")
-    with pytest.raises(InputError, match="cannot be read"):
-        of_runs(trec, topics=trec / "none.tsv")
+    refused(r"bad.jsonl, line 1: .* is not a document", of_runs, trec, documents=trec / "bad.jsonl")
+    refused("no tab", of_runs, trec, topics=trec / "docs.jsonl")
+    refused("cannot be read", of_runs, trec, topics=trec / "none.tsv")
 
 
-def test_the_command_checks_before_it_serves(trec, dcglearn):
+def test_the_command_checks_before_it_serves(trec, dcglearn, misuse):
     pairs = written(trec, LINE)
     log = trec / "verdicts.jsonl"
     status, out, err = dcglearn("judge", pairs, "--log", log, "--dry-run")
@@ -157,8 +143,7 @@ def test_the_command_checks_before_it_serves(trec, dcglearn):
         ((pairs, "--token", "short"), "the token keeps strangers out"),
         ((pairs, "--host", "192.0.2.1"), "192.0.2.1"),
     ]:
-        status, _, err = dcglearn("judge", *arguments, "--log", log, "--no-browser")
-        assert (status, words in err) == (2, True), err
+        misuse(words, "judge", *arguments, "--log", log, "--no-browser")
     assert not log.exists() or not log.read_text()
 
 
@@ -173,5 +158,4 @@ def test_the_next_free_port_is_taken():
 
 def test_rules_are_checked():
     for wrong in ({"redundancy": 0}, {"strengths": 6}, {"width": 0}):
-        with pytest.raises(InputError):
-            Rules(**wrong)
+        refused(next(iter(wrong)), Rules, **wrong)

@@ -6,7 +6,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.judge.candidates import Pair, distinct
 from dcglearn.judge.details import learning_curve, wins
 from dcglearn.judge.learned import unit_of_bands
@@ -15,6 +14,7 @@ from dcglearn.judge.study import Refused, Rules, Study, as_log
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
 from tests.judge.makers import TRUTH, answer, candidates, lines, verdict
+from tests.makers import refused
 
 
 @pytest.fixture
@@ -56,8 +56,7 @@ def test_each_pair_is_asked_of_as_many_raters_as_wanted(opened):
     everything = [judged(study, rater, 99) for rater in ("ann", "bob", "cy")]
     assert all(len(set(keys)) == len(keys) for keys in everything)
     assert Counter(key for keys in everything for key in keys) == dict.fromkeys(study.candidates.index, 2)
-    with pytest.raises(InputError, match="redundancy=3 for 2 raters"):
-        opened(raters=("ann", "bob"), redundancy=3)
+    refused("redundancy=3 for 2 raters", opened, raters=("ann", "bob"), redundancy=3)
 
 
 def test_a_pair_that_was_begun_is_completed_first(opened):
@@ -144,8 +143,7 @@ def test_one_rater_cannot_undo_anothers_verdict(opened):
 )
 def test_a_log_of_another_shape_is_refused(opened, tmp_path, line, words):
     (tmp_path / "verdicts.jsonl").write_text(json.dumps(line) + "\n")
-    with pytest.raises(InputError, match=words):
-        opened()
+    refused(words, opened)
     assert opened(name="other.jsonl").preferences() is None  # and the file was released
 
 
@@ -179,8 +177,7 @@ def test_the_same_grades_for_other_queries_are_other_candidates():
     found = distinct(pairs)
     assert len(found) == 2
     assert found.dropped == {"pairs of equal grades": 1, "repeated pairs": 2}
-    with pytest.raises(InputError, match="no pair to judge"):
-        distinct(pairs[-1:])
+    refused("no pair to judge", distinct, pairs[-1:])
 
 
 def test_the_learning_curve_holds_out_the_same_pairs():

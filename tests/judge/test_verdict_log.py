@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.judge import verdict_log
 from dcglearn.judge.verdict_log import FIELDS, NotSaved, VerdictLog
 from tests.judge.makers import lines, verdict
+from tests.makers import refused
 
 
 @pytest.fixture
@@ -45,8 +45,7 @@ def test_undone_and_repeated_verdicts_do_not_stand(path):
 
 
 def test_a_second_server_is_refused_and_a_dead_one_is_not(path, log):
-    with pytest.raises(InputError, match="another server writes to this log"):
-        VerdictLog(path)
+    refused("another server writes to this log", VerdictLog, path)
     log.close()
     code = f"from dcglearn.judge.verdict_log import VerdictLog; import os; VerdictLog({str(path)!r}); os._exit(9)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
@@ -140,17 +139,14 @@ def test_a_log_that_is_taken_away_is_not_written_by_two(path, log):
 )
 def test_a_log_of_another_kind_is_refused(path, text, words):
     path.write_text(text)
-    with pytest.raises(InputError, match=words):
-        VerdictLog(path)
+    refused(words, VerdictLog, path)
     assert path.read_text() == text
 
 
 @pytest.mark.posix
 def test_a_log_that_cannot_be_written_is_refused(tmp_path):
     for place, words in ((tmp_path, "is a folder"), (tmp_path / "no" / "log", "does not exist")):
-        with pytest.raises(InputError, match=words):
-            VerdictLog(place)
+        refused(words, VerdictLog, place)
     if os.geteuid():
         tmp_path.chmod(0o500)
-        with pytest.raises(InputError, match="cannot be written"):
-            VerdictLog(tmp_path / "log.jsonl")
+        refused("cannot be written", VerdictLog, tmp_path / "log.jsonl")
