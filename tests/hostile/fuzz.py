@@ -176,11 +176,8 @@ def main() -> None:
     options = parser.parse_args()
     began = time.perf_counter()
     results = _in_children(options.first, options.first + options.files, options.seed, options.processes)
-    print(
-        table(results),
-        f"\n{len(results):,} files, seed {options.seed}, {time.perf_counter() - began:.0f} s",
-        flush=True,
-    )
+    seconds = time.perf_counter() - began
+    print(table(results), f"\n{len(results):,} files, seed {options.seed}, {seconds:.0f} s", flush=True)
     sys.exit(any(kind in FAULTS for _, _, kind, _ in results))
 
 

@@ -140,13 +140,9 @@ CSV = ("query,document,grade\n" + "".join(f"{q},{d},{g}\n" for q, _, d, g in ROW
 QUOTED = ('qid,"docno",label,note\n' + "".join(f'{q},"{d}",{g},"x, y"\n' for q, _, d, g in ROWS)).encode()
 JSONL = "".join(json.dumps({"query": q, "document": d, "grade": int(g)}) + "\n" for q, _, d, g in ROWS).encode()
 NESTED = json.dumps({str(q): {f"D{d}": (q * d) % 4 for d in range(1, 6)} for q in range(1, 4)}, indent=1).encode()
-LOG = "".join(
-    json.dumps(
-        {"query": f"q{i % 3}", "a": [i % 3, 2, 0], "b": [1, i % 4, 1], "winner": "ab"[i % 2], "weight": 1 + i / 2}
-    )
-    + "\n"
-    for i in range(12)
-).encode()
+LOG_ROWS = [(f"q{i % 3}", [i % 3, 2, 0], [1, i % 4, 1], "ab"[i % 2], 1 + i / 2) for i in range(12)]
+LOG_KEYS = ("query", "a", "b", "winner", "weight")
+LOG = "".join(json.dumps(dict(zip(LOG_KEYS, row, strict=True))) + "\n" for row in LOG_ROWS).encode()
 LOG_CSV = ("a,b,winner,rater\n" + "".join(f"{i % 3} 2 0,1 {i % 4} 1,{'ab'[i % 2]},ann\n" for i in range(12))).encode()
 LOG_WIDE = (
     "left_1;left_2;right_1;right_2;winner\n" + "".join(f"{i % 3};2;1;{i % 4};{i % 2 + 1}\n" for i in range(12))
