@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.parts.parts import joined
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
+from tests.makers import refused
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "file_formats.md"
 VALUES = {
@@ -48,8 +48,7 @@ def test_pairs_that_lack_a_column_have_its_missing_value(name):
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_every_column_needs_a_value_a_pair(name):
-    with pytest.raises(InputError, match=name):
-        Preferences([[1, 0]], [[0, 1]], **{name: np.array(VALUES[COLUMNS[name].kind])})
+    refused(name, Preferences, [[1, 0]], [[0, 1]], **{name: np.array(VALUES[COLUMNS[name].kind])})
 
 
 def test_an_unknown_column_is_refused():

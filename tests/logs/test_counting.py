@@ -2,10 +2,9 @@
 
 import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
-from tests.makers import TRUTH
+from tests.makers import TRUTH, refused
 
 
 def test_contradictions_are_counted_by_weight():
@@ -35,5 +34,4 @@ def test_verdicts_call_rounding_error_a_tie():
 def test_agreement_leaves_out_the_logs_ties():
     log = Preferences([[1], [0]], [[0], [1]], tie=[False, True])
     assert log.agreement(DCG([0, 1], [1])).share == 1
-    with pytest.raises(InputError, match="no pair with a winner"):
-        log[[1]].agreement(TRUTH)
+    refused("no pair with a winner", log[[1]].agreement, TRUTH)

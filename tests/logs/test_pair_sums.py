@@ -67,9 +67,9 @@ def random_problem(n, seed=0):
 def test_parts_add_up():
     first, second, margin, weight, weights = random_problem(5000)
     whole = pair_sums(first, second, margin, weight, weights)
-    parts = pair_sums(first[:1234], second[:1234], ONE, ONE, weights) + pair_sums(
-        first[1234:], second[1234:], ONE, ONE, weights
-    )
+    halves = (slice(1234), slice(1234, None))
+    one, other = (pair_sums(first[own], second[own], margin, weight, weights) for own in halves)
+    parts = one + other
     assert parts.loss == pytest.approx(whole.loss, rel=1e-12)
     np.testing.assert_allclose(parts.curvature, whole.curvature)
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.logs.preference_pairs import encode
 from dcglearn.readers.preferences import Preferences, as_preferences
-from tests.makers import random_log
+from tests.makers import random_log, refused
 from tests.readers.log_files import rows
 
 
@@ -42,12 +41,10 @@ def test_indexing_is_that_of_an_array(index, expected):
     assert part.rater.tolist() == [log.rater[i] for i in expected]
 
 
-def test_indexing_that_has_no_meaning():
-    log = random_log(6)
-    with pytest.raises(IndexError):
-        log[6]
-    with pytest.raises(IndexError, match="only the pairs"):
-        log[0, 1]
+@pytest.mark.parametrize(("index", "message"), [(6, "6"), ((0, 1), "only the pairs")])
+def test_indexing_that_has_no_meaning(index, message):
+    with pytest.raises(IndexError, match=message):
+        random_log(6)[index]
 
 
 def test_scikit_learn_cross_validates_and_searches():
@@ -74,8 +71,7 @@ def test_documents_become_columns():
 
 @pytest.mark.parametrize("other", [["a", "b", "d"], ["a", "b", "a"]])
 def test_lists_of_other_documents_are_refused(other):
-    with pytest.raises(InputError, match="same 3 documents"):
-        Preferences.from_documents([["c", "a", "b"]], [other])
+    refused("same 3 documents", Preferences.from_documents, [["c", "a", "b"]], [other])
 
 
 @pytest.mark.parametrize(
@@ -99,17 +95,13 @@ def test_lists_of_other_documents_are_refused(other):
     ],
 )
 def test_bad_columns_are_refused(columns, words):
-    with pytest.raises(InputError, match=words):
-        Preferences([[2, 1], [1, 0]], [[0, 1], [0, 1]], **columns)
+    refused(words, Preferences, [[2, 1], [1, 0]], [[0, 1], [0, 1]], **columns)
 
 
 def test_bad_shapes_are_refused():
-    with pytest.raises(InputError, match="must both have the shape"):
-        Preferences([[1, 0]], [[1]])
-    with pytest.raises(InputError, match=r"expected \(n, 2, K\)"):
-        Preferences([[1, 0]])
-    with pytest.raises(InputError, match="different lengths"):
-        Preferences([[[1, 0], [1]]])
+    refused("must both have the shape", Preferences, [[1, 0]], [[1]])
+    refused(r"expected \(n, 2, K\)", Preferences, [[1, 0]])
+    refused("different lengths", Preferences, [[[1, 0], [1]]])
 
 
 def test_a_log_cannot_be_changed_behind_its_back():
@@ -125,12 +117,10 @@ def test_a_larger_scale_can_be_asked_for():
     log = random_log(5, weight=np.ones(5), tie=[True] + [False] * 4)
     wider = as_preferences(log, 7)
     assert (wider.n_grades, rows(wider), wider.tie.sum()) == (7, rows(log), 1)
-    with pytest.raises(InputError, match="outside"):
-        as_preferences(log, 2)
+    refused("outside", as_preferences, log, 2)
 
 
 @pytest.mark.parametrize("name", ["log.csv", "log.jsonl.gz"])
 def test_a_log_is_not_saved_under_the_name_of_another_form(tmp_path, name):
-    with pytest.raises(InputError, match=r"JSON lines or Parquet, not \..*; name it .jsonl or .parquet"):
-        random_log(3).save(tmp_path / name)
+    refused(r"JSON lines or Parquet, not \..*; name it .jsonl or .parquet", random_log(3).save, tmp_path / name)
     assert not list(tmp_path.iterdir())

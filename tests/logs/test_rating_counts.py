@@ -1,12 +1,14 @@
 """The ratings kept beside the pairs of a log of rated lists."""
 
+from collections import Counter
+
 import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences, read_ratings
+from tests.makers import refused
 
 LISTS = np.random.default_rng(0).integers(0, 3, (60, 2))
 RATINGS = np.random.default_rng(1).integers(1, 5, 60) / 2
@@ -16,20 +18,14 @@ GROUPS = np.repeat(["ann", "bob", "cy"], 20)
 def counted(ratings):
     """Return the number of ratings by labels of the group, list and rating."""
     lists, groups = ratings.lists.tolist(), ratings.groups.tolist()
-    keys = [
-        (*groups[g], *lists[u], r)
-        for g, u, r in zip(ratings.group.tolist(), ratings.list.tolist(), ratings.rating.tolist(), strict=True)
-    ]
+    columns = (ratings.group.tolist(), ratings.list.tolist(), ratings.rating.tolist())
+    keys = [(*groups[g], *lists[u], r) for g, u, r in zip(*columns, strict=True)]
     assert len(set(keys)) == len(keys)
     return dict(zip(keys, ratings.weight.tolist(), strict=True))
 
 
 def brute_force(rows):
-    counts = {}
-    for row in rows:
-        key = (GROUPS[row], "", *LISTS[row].tolist(), RATINGS[row])
-        counts[key] = counts.get(key, 0) + 1
-    return counts
+    return Counter((GROUPS[row], "", *LISTS[row].tolist(), RATINGS[row]) for row in rows)
 
 
 def test_the_counts_are_those_of_the_lines_and_a_subset_keeps_those_of_its_lists():
@@ -67,12 +63,7 @@ def test_the_winner_says_which_list_the_counts_belong_to():
         {"a": [1], "b": [2], "winner": "b", "ratings_a": "3:1 4:2", "ratings_b": "5:7"},
     ]
     log = Preferences.from_records(rows)
-    counts = {(*log.ratings.lists[u].tolist(), r): w for u, r, w in rows_of(log.ratings)}
-    assert counts == {(1, 3.0): 1, (1, 4.0): 2, (0, 1.0): 1, (2, 5.0): 7}
-
-
-def rows_of(ratings):
-    return zip(ratings.list.tolist(), ratings.rating.tolist(), ratings.weight.tolist(), strict=True)
+    assert counted(log.ratings) == {("", "", 1, 3.0): 1, ("", "", 1, 4.0): 2, ("", "", 0, 1.0): 1, ("", "", 2, 5.0): 7}
 
 
 @pytest.mark.parametrize(
@@ -86,17 +77,14 @@ def rows_of(ratings):
 )
 def test_bad_counts_name_the_line(change, message):
     row = {"a": [1], "b": [0], "winner": "a", "ratings_a": "3:1", "ratings_b": "1:1"}
-    with pytest.raises(InputError, match=message):
-        Preferences.from_records([row | change, row] if "None" not in message else [row, row | change])
+    refused(message, Preferences.from_records, [row | change, row] if "None" not in message else [row, row | change])
 
 
 def test_counts_of_one_side_and_counts_that_contradict_each_other_are_refused():
     row = {"a": [1], "b": [0], "winner": "a", "ratings_a": "3:1"}
-    with pytest.raises(InputError, match="ratings_a and ratings_b go together"):
-        Preferences.from_records([row])
+    refused("ratings_a and ratings_b go together", Preferences.from_records, [row])
     rows = [row | {"ratings_b": "1:1"}, row | {"b": [2], "ratings_a": "3:2", "ratings_b": "2:2"}]
-    with pytest.raises(InputError, match=r"list \[1\] has the ratings '3:1' on one line and '3:2' on another"):
-        Preferences.from_records(rows)
+    refused(r"list \[1\] has the ratings '3:1' on one line and '3:2' on another", Preferences.from_records, rows)
 
 
 def test_lists_are_compared_within_their_segment(tmp_path):

@@ -1,11 +1,10 @@
 """Units of agreement, pairs shown both ways, and what contradictory verdicts count."""
 
 import numpy as np
-import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.logs.repeats import shown_both_ways, units
 from dcglearn.readers.preferences import Preferences
+from tests.makers import refused
 
 A, B, C = [2, 1, 0], [0, 1, 2], [1, 1, 1]
 
@@ -31,8 +30,7 @@ def test_queries_documents_and_strengths_tell_units_apart():
     assert of.number[0] == of.number[1] != of.number[2] and np.abs(of.value).tolist() == [2, 0, 1]
     same_grades = units(Preferences([A, A], [A, A], docs=[docs[0], docs[0][::-1]]))
     assert same_grades.number.tolist() == [0, 0] and same_grades.value[0] == -same_grades.value[1] != 0
-    with pytest.raises(InputError, match=r"docs has shape \(2,\)"):
-        Preferences([A, A], [B, B], docs=["x", "y"])
+    refused(r"docs has shape \(2,\)", Preferences, [A, A], [B, B], docs=["x", "y"])
 
 
 def test_pairs_shown_both_ways_are_compared_for_each_rater():
@@ -51,9 +49,6 @@ def test_pairs_shown_both_ways_are_compared_for_each_rater():
 
 
 def test_what_cannot_be_reconciled_is_refused():
-    with pytest.raises(InputError, match="give the column swapped"):
-        Preferences([A], [B]).reconciled("half")
-    with pytest.raises(InputError, match="give one of keep, half, tie"):
-        Preferences([A], [B], swapped=[True]).reconciled("drop")
-    with pytest.raises(InputError, match="swapped must be 1 booleans"):
-        Preferences([A], [B], swapped=[2])
+    refused("give the column swapped", Preferences([A], [B]).reconciled, "half")
+    refused("give one of keep, half, tie", Preferences([A], [B], swapped=[True]).reconciled, "drop")
+    refused("swapped must be 1 booleans", Preferences, [A], [B], swapped=[2])

@@ -88,10 +88,8 @@ def test_parts_decide_together(tmp_path):
         assert parts == STANDING
         assert log.dropped == LEFT_OUT
     whole = reasons_of(*([verdict[key] for verdict in UNDONE] for key in ("id", "supersedes")), [False] * len(UNDONE))
-    cut = reasons_of_parts(
-        ([v["id"] for v in part], [v["supersedes"] for v in part], [False] * len(part))
-        for part in (UNDONE[:4], UNDONE[4:])
-    )
+    halves = (UNDONE[:4], UNDONE[4:])
+    cut = reasons_of_parts(([v["id"] for v in h], [v["supersedes"] for v in h], [False] * len(h)) for h in halves)
     assert [list(part) for part in cut] == [list(whole[:4]), list(whole[4:])]
 
 

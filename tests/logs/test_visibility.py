@@ -13,10 +13,7 @@ from tests.makers import PAPER_LIST, random_log
 class TestWhatTheLogCanSee:
     """The structural rank of each kind of lists, and its sentence."""
 
-    @pytest.mark.parametrize(
-        ("kind", "rank", "words"),
-        [("permutations", 36, 2), ("free", 40, 1), ("unknown", 50, 0)],
-    )
+    @pytest.mark.parametrize(("kind", "rank", "words"), [("permutations", 36, 2), ("free", 40, 1), ("unknown", 50, 0)])
     def test_structural_ranks(self, kind, rank, words):
         visible = random_log(600, kind).visible()
         assert (visible.rank, visible.structural_rank, visible.missing) == (rank, rank, 0)
