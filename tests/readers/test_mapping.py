@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.joins.join_judgements import join_judgements
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.readers.mapping import KINDS, LogMapping
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences, read_ratings
+from tests.makers import refused
 from tests.readers.log_files import columns, write
 
 WHOLE = LogMapping(
@@ -29,8 +29,7 @@ def test_a_saved_mapping_is_the_same(tmp_path):
     assert read.own_words == WHOLE.own_words
     LogMapping(5, positive="b").save(tmp_path / "vendor.toml")
     assert LogMapping.load(tmp_path / "vendor.toml") == LogMapping(5, positive="b")
-    with pytest.raises(InputError, match="exists"):
-        WHOLE.save(tmp_path / "vendor.toml", force=False)
+    refused("exists", WHOLE.save, tmp_path / "vendor.toml", force=False)
 
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
@@ -62,8 +61,7 @@ def test_any_name_of_a_column_is_saved(tmp_path_factory, named):
     ],
 )
 def test_a_wrong_file_is_refused_by_name(tmp_path, text, message):
-    with pytest.raises(InputError, match=message):
-        LogMapping.load(write(tmp_path, "m.toml", text))
+    refused(message, LogMapping.load, write(tmp_path, "m.toml", text))
 
 
 def test_options_beside_a_mapping_count(tmp_path):

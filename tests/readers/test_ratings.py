@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.readers import rated_lists as ratings
 from dcglearn.readers.readers import read_ratings
-from tests.makers import SHARED
+from tests.makers import SHARED, refused
 from tests.readers.log_files import columns, quick, write
 
 RATED = '{"list": [3, 2], "rating": 4}\n'
@@ -45,16 +44,9 @@ def expanded(rows, grouped, equal_groups):
     return dict(pairs), {name: count for name, count in counts.items() if count}
 
 
-ROWS = st.lists(
-    st.tuples(
-        st.tuples(st.integers(-1, 1), st.integers(0, 1)),
-        st.sampled_from([1, 2.5, 3, -1]),
-        st.sampled_from("xyz"),
-        st.integers(1, 3),
-    ),
-    min_size=1,
-    max_size=12,
-)
+RATED_LISTS = st.tuples(st.integers(-1, 1), st.integers(0, 1))
+ROW = st.tuples(RATED_LISTS, st.sampled_from([1, 2.5, 3, -1]), st.sampled_from("xyz"), st.integers(1, 3))
+ROWS = st.lists(ROW, min_size=1, max_size=12)
 
 
 @quick
@@ -70,8 +62,7 @@ def test_ratings_equal_the_expansion(tmp_path, rows, grouped, equal_groups, bloc
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ratings, "BLOCK", max(block, 1))  # 1: every group level by level, or a block of its own
         if not pairs:
-            with pytest.raises(InputError, match="so no list is preferred to another"):
-                read_ratings(path, equal_groups=equal_groups)
+            refused("so no list is preferred to another", read_ratings, path, equal_groups=equal_groups)
             return
         log = read_ratings(path, equal_groups=equal_groups)
     raters = [""] * len(log) if log.rater is None else log.rater.tolist()
@@ -105,15 +96,13 @@ def test_ratings_formats_and_aliases(tmp_path):
     ],
 )
 def test_bad_ratings(tmp_path, text, options, message):
-    with pytest.raises(InputError, match=message):
-        read_ratings(write(tmp_path, "x.jsonl", text), **options)
+    refused(message, read_ratings, write(tmp_path, "x.jsonl", text), **options)
 
 
 def test_too_many_pairs_are_refused_in_words(tmp_path, monkeypatch):
     monkeypatch.setattr(ratings, "MAX_PAIRS", 2)
     text = "list,rating\n" + "".join(f"{i},{i}\n" for i in range(3))
-    with pytest.raises(InputError, match=r"up to 3 distinct pairs, more than 2; compare within groups"):
-        read_ratings(write(tmp_path, "x.csv", text))
+    refused(r"up to 3 distinct pairs, more than 2; compare within groups", read_ratings, write(tmp_path, "x.csv", text))
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.readers import read_table
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences, read_ratings
+from tests.makers import refused
 from tests.readers.log_files import columns, write
 
 GOOD = '{"a": [3, 2, 0], "b": [2, 3, 0], "winner": "a"}\n'
@@ -94,8 +95,7 @@ def test_compression_standard_input_and_unknown_suffixes(tmp_path, monkeypatch, 
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"\n " + text.encode())))
     assert columns(read_preferences("-")) == expected
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"{}")))
-    with pytest.raises(InputError, match="standard input, line 1"):
-        read_preferences("-")
+    refused("standard input, line 1", read_preferences, "-")
 
 
 @pytest.mark.skipif(shutil.which("zstd") is None, reason="needs the zstd program to make a .zst file")
@@ -107,11 +107,10 @@ def test_zstd(tmp_path):
     assert columns(read_preferences(packed)) == columns(read_preferences(path))
     bad = write(tmp_path, "bad.jsonl", GOOD + "\n\n\n" + GOOD.replace('"a"}', '"c"}'))
     subprocess.run(["zstd", "-q", str(bad)], check=True)
-    with pytest.raises(InputError, match=r"bad.jsonl.zst, line 5: winner is 'c'"):
-        read_preferences(tmp_path / "bad.jsonl.zst")
+    refused(r"bad.jsonl.zst, line 5: winner is 'c'", read_preferences, tmp_path / "bad.jsonl.zst")
     whole = packed.read_bytes()
-    with pytest.raises(InputError, match=r"short.jsonl.zst: cannot be decompressed .* truncated"):
-        read_preferences(write(tmp_path, "short.jsonl.zst", whole[:-4]))
+    short = write(tmp_path, "short.jsonl.zst", whole[:-4])
+    refused(r"short.jsonl.zst: cannot be decompressed .* truncated", read_preferences, short)
 
 
 def line(**values):
@@ -160,12 +159,10 @@ BAD_LINES = {
 @pytest.mark.parametrize(("text", "message"), BAD_LINES.items(), ids=range(len(BAD_LINES)))
 def test_bad_line_is_named(tmp_path, text, message):
     path = write(tmp_path, "x.jsonl", GOOD + "\n" + GOOD + text + "\n" + GOOD)
-    with pytest.raises(InputError, match=rf"x\.jsonl, line 4: .*({message})"):
-        read_preferences(path, n_grades=5)
+    refused(rf"x\.jsonl, line 4: .*({message})", read_preferences, path, n_grades=5)
     log = read_preferences(path, n_grades=5, skip_bad=tmp_path / "bad.jsonl")
-    assert len(log) == 3
     assert (tmp_path / "bad.jsonl").read_text() == text + "\n"
-    assert log.dropped["bad lines"] == 1
+    assert (len(log), log.dropped["bad lines"]) == (3, 1)
     assert any(reason.startswith("line 4: ") for reason in log.dropped)
 
 
@@ -193,8 +190,7 @@ def test_bad_row_of_text_is_named(tmp_path, row, message):
     header = "left,right,winner,weight\n"
     good = "3 2 0,2 3 0,b,1\n"
     path = write(tmp_path, "x.csv", header + good + row + "\n" + good)
-    with pytest.raises(InputError, match=rf"x\.csv, line 3: ({message})"):
-        read_preferences(path)
+    refused(rf"x\.csv, line 3: ({message})", read_preferences, path)
     side = tmp_path / "bad.csv"
     assert read_preferences(path, skip_bad=side).dropped["bad lines"] == 1
     assert side.read_text() == header + row + "\n"
@@ -204,8 +200,7 @@ def test_bad_row_of_text_is_named(tmp_path, row, message):
 
 def test_latin_1_names_the_line(tmp_path):
     path = write(tmp_path, "x.csv", "a,b,winner,rater\n1 2,2 1,a,x\n1 2,2 1,a,René\n".encode("latin-1"))
-    with pytest.raises(InputError, match=r"x\.csv, line 3: byte 0xe9 is not UTF-8 text; save the file as UTF-8"):
-        read_preferences(path)
+    refused(r"x\.csv, line 3: byte 0xe9 is not UTF-8 text; save the file as UTF-8", read_preferences, path)
     assert read_preferences(path, skip_bad=tmp_path / "bad").dropped["bad lines"] == 1
     assert (tmp_path / "bad").read_bytes().endswith(b"Ren\xe9\n")
 
@@ -218,11 +213,7 @@ def test_latin_1_names_the_line(tmp_path):
         ("x.csv", b"a,b,winner\n", "x.csv: nothing after the header"),
         ("x.csv", b"a,b,winner\n\n\n", "x.csv: nothing after the header"),
         ("x.csv", b"left;right;winner\n", "x.csv: nothing after the header"),
-        (
-            "x.csv",
-            b"left:right\n",
-            r"no 'a' \(accepted names: a, left, .*\); found left:right; separate the columns",
-        ),
+        ("x.csv", b"left:right\n", r"no 'a' \(accepted names: a, left, .*\); found left:right; separate the columns"),
         ("x.tsv", b"a\tleft\tb\twinner\n", "line 1: a and left both give the 'a'"),
         ("x.csv", b'a,"b,winner\n', "line 1: not a line of CSV"),
         ("x.jsonl", GOOD.encode("utf-16"), "x.jsonl is UTF-16 text; save it as UTF-8"),
@@ -237,40 +228,32 @@ def test_latin_1_names_the_line(tmp_path):
     ],
 )
 def test_bad_file_is_named(tmp_path, name, content, message):
-    with pytest.raises(InputError, match=message):
-        read_preferences(write(tmp_path, name, content))
+    refused(message, read_preferences, write(tmp_path, name, content))
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_missing_file_folder_and_empty_parquet(tmp_path):
-    with pytest.raises(InputError, match="nowhere does not exist; check the name"):
-        read_preferences(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="is a folder; name a file in it"):
-        read_ratings(tmp_path)
+    refused("nowhere does not exist; check the name", read_preferences, tmp_path / "nowhere")
+    refused("is a folder; name a file in it", read_ratings, tmp_path)
     pl.DataFrame({"a": [[1]], "b": [[1]], "winner": ["a"]}).clear().write_parquet(tmp_path / "x.parquet")
-    with pytest.raises(InputError, match="is empty; expected one judgement a row"):
-        read_preferences(tmp_path / "x.parquet")
+    refused("is empty; expected one judgement a row", read_preferences, tmp_path / "x.parquet")
     pl.DataFrame({"a": [[1]], "x": [1]}).write_parquet(tmp_path / "y.parquet")
-    with pytest.raises(InputError, match=r"y.parquet: no 'b' .*found a, x"):
-        read_preferences(tmp_path / "y.parquet")
+    refused(r"y.parquet: no 'b' .*found a, x", read_preferences, tmp_path / "y.parquet")
 
 
 def test_one_bad_line_in_100_000(tmp_path):
     lines = [GOOD] * 100_000
     lines[76_542] = line(a=[3, 2, "Fair"]) + "\n"
-    with pytest.raises(InputError, match=r"line 76543: a holds the grade name 'Fair'; pass scale="):
-        read_preferences(write(tmp_path, "x.jsonl", "".join(lines)))
+    path = write(tmp_path, "x.jsonl", "".join(lines))
+    refused(r"line 76543: a holds the grade name 'Fair'; pass scale=", read_preferences, path)
 
 
 def test_skip_bad_leaves_nothing_half_written(tmp_path):
     path = write(tmp_path, "x.jsonl", "nonsense\n" + GOOD)
     only_bad = write(tmp_path, "y.jsonl", "nonsense\n" * 5)
-    with pytest.raises(InputError, match=r"y.jsonl: no good line; line 1: not valid JSON"):
-        read_preferences(only_bad, skip_bad=tmp_path / "bad")
-    with pytest.raises(InputError, match="would replace the log itself"):
-        read_preferences(path, skip_bad=path)
-    with pytest.raises(InputError, match="does not exist; make it first"):
-        read_preferences(path, skip_bad=tmp_path / "no" / "bad")
+    refused(r"y.jsonl: no good line; line 1: not valid JSON", read_preferences, only_bad, skip_bad=tmp_path / "bad")
+    refused("would replace the log itself", read_preferences, path, skip_bad=path)
+    refused("does not exist; make it first", read_preferences, path, skip_bad=tmp_path / "no" / "bad")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["x.jsonl", "y.jsonl"]
     good = write(tmp_path, "good.jsonl", GOOD)
     assert read_preferences(good, skip_bad=tmp_path / "bad").dropped == {}
@@ -283,8 +266,7 @@ def test_skip_bad_leaves_nothing_half_written(tmp_path):
 def test_skipped_parquet_rows_are_json_lines(tmp_path):
     frame = pl.DataFrame({"left": [[1, 2], [1, 9]], "right": [[2, 1], [1, 0]], "label": ["a", "b"], "x": ["é", "y"]})
     frame.write_parquet(tmp_path / "x.parquet")
-    with pytest.raises(InputError, match=r"x.parquet, row 2: a holds the grade 9"):
-        read_preferences(tmp_path / "x.parquet", 3)
+    refused(r"x.parquet, row 2: a holds the grade 9", read_preferences, tmp_path / "x.parquet", 3)
     assert len(read_preferences(tmp_path / "x.parquet", 3, skip_bad=tmp_path / "bad.jsonl")) == 1
     assert read_preferences(tmp_path / "bad.jsonl").other.tolist() == [[1, 9]]
 
@@ -324,16 +306,13 @@ def test_unknown_grades_and_scale(tmp_path):
     ],
 )
 def test_bad_options(tmp_path, options, message):
-    with pytest.raises(InputError, match=message):
-        read_preferences(write(tmp_path, "x.jsonl", GOOD), **options)
+    refused(message, read_preferences, write(tmp_path, "x.jsonl", GOOD), **options)
 
 
 def test_depth_and_padding(tmp_path):
     path = write(tmp_path, "x.jsonl", line(a=[1], b=[1, 2, 3]) + "\n" + line(a=[1, 2], b=[3]))
-    with pytest.raises(InputError, match="line 1: b has 3 grades, expected 1; pass pad=True"):
-        read_preferences(path)
-    with pytest.raises(InputError, match="line 1: a has 1 grade, expected 2; pass pad=True"):
-        read_preferences(path, depth=2)
+    refused("line 1: b has 3 grades, expected 1; pass pad=True", read_preferences, path)
+    refused("line 1: a has 1 grade, expected 2; pass pad=True", read_preferences, path, depth=2)
     assert read_preferences(path, pad=True).preferred.tolist() == [[1, -1, -1], [1, 2, -1]]
     assert read_preferences(path, pad=True, depth=2).other.tolist() == [[1, 2], [3, -1]]
     assert read_preferences(path, pad=True, depth=5).depth == 5
@@ -354,9 +333,7 @@ def test_the_kind_of_a_tie_stays_in_the_log(tmp_path):
         {"a": [1, 1], "b": [1, 0], "winner": "tie", "tie": "both good"},
         {"a": [0, 0], "b": [0, 1], "winner": "tie", "tie": "both bad"},
     ]
-    path = tmp_path / "log.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    log = read_preferences(path)
+    log = read_preferences(write(tmp_path, "log.jsonl", "\n".join(map(json.dumps, lines))))
     assert log.tie_kind.tolist() == ["", "both good", "both bad"] and log.tie.tolist() == [False, True, True]
     assert log[log.tie_kind == "both bad"].tie_kind.tolist() == ["both bad"]
     for name in ("again.jsonl", "again.parquet"):

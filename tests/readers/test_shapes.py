@@ -12,6 +12,7 @@ import dcglearn as dl
 from dcglearn.foundation.validation import InputError
 from dcglearn.parts.open_log import opened_log
 from dcglearn.readers.roles import wide_columns
+from tests.makers import refused
 from tests.readers.log_files import columns, write
 
 A = [[2, 1, 0], [1, 0, 0], [1, 1, 1]]
@@ -44,34 +45,34 @@ def long(start=1, seed=None):
     return "\n".join(["query,side,position,grade,winner", *lines]) + "\n"
 
 
-OBJECTS = [{"a": a, "b": b, "winner": w} for a, b, w in zip(A, B, ("a", "b", "tie"), strict=True)]
+ROWS = list(zip(A, B, ("a", "b", "tie"), strict=True))
+OBJECTS = [{"a": a, "b": b, "winner": w} for a, b, w in ROWS]
 LIKERT = table(["3", "-1", "0"])
 OWN = "Left is better=a,Right, clearly=b,Same=tie"
 
 SHAPES = {
-    "native JSON lines": ("x.jsonl", "\n".join(map(json.dumps, OBJECTS)), {}),
-    "JSON array": ("x.json", json.dumps(OBJECTS, indent=1), {}),
-    "left / right / same": ("x.csv", table(["left", "right", "same"], "left,right,preferred"), {}),
-    "A / B / Tie": ("x.csv", table(["A", "B", "Tie"]), {}),
-    "draw or equal": ("x.csv", table(["LEFT", "Right", "draw"]), {}),
-    "exactly 1 and 2, 0 a tie": ("x.csv", table(["1", "2", "0"]), {}),
+    "native JSON lines": ("x.jsonl", "\n".join(map(json.dumps, OBJECTS))),
+    "JSON array": ("x.json", json.dumps(OBJECTS, indent=1)),
+    "left / right / same": ("x.csv", table(["left", "right", "same"], "left,right,preferred")),
+    "A / B / Tie": ("x.csv", table(["A", "B", "Tie"])),
+    "draw or equal": ("x.csv", table(["LEFT", "Right", "draw"])),
+    "exactly 1 and 2, 0 a tie": ("x.csv", table(["1", "2", "0"])),
     "numbers in JSON": (
         "x.jsonl",
         "\n".join(json.dumps({**o, "winner": w}) for o, w in zip(OBJECTS, (1, 2, 0), strict=True)),
-        {},
     ),
     "own words": ("x.tsv", table(["Left is better", "Right, clearly", "Same"], separator="\t"), {"winner_words": OWN}),
     "Likert -3..3": ("x.csv", LIKERT, {"positive": "a"}),
     "Likert, positive is b": ("x.csv", table(["-3", "1", "0"]), {"positive": "b"}),
-    "semicolons": ("x.csv", table(["a", "b", "tie"], separator=";"), {}),
-    "semicolons, lists with commas": ("x.csv", table(["a", "b", "tie"], separator=";", mark=","), {}),
-    "Excel's sep=;": ("x.csv", "sep=;\r\n" + table(["a", "b", "tie"], separator=";").replace("\n", "\r\n"), {}),
-    "pipes": ("x.txt", table(["a", "b", "tie"], separator="|"), {}),
-    "tabs in .csv": ("x.csv", table(["a", "b", "tie"], separator="\t", mark="|"), {}),
-    "wide left_1": ("x.csv", wide(["left_{}", "right_{}"]), {}),
-    "wide A1, semicolons, gzip": ("x.csv.gz", gzip.compress(wide(["A{}", "B{}"], separator=";").encode()), {}),
-    "wide Grade a 01": ("x.csv", wide(["Grade a 0{}", "Grade b 0{}"]), {}),
-    "wide from 0": ("x.csv", wide(["left.{}", "right.{}"], first=0), {}),
+    "semicolons": ("x.csv", table(["a", "b", "tie"], separator=";")),
+    "semicolons, lists with commas": ("x.csv", table(["a", "b", "tie"], separator=";", mark=",")),
+    "Excel's sep=;": ("x.csv", "sep=;\r\n" + table(["a", "b", "tie"], separator=";").replace("\n", "\r\n")),
+    "pipes": ("x.txt", table(["a", "b", "tie"], separator="|")),
+    "tabs in .csv": ("x.csv", table(["a", "b", "tie"], separator="\t", mark="|")),
+    "wide left_1": ("x.csv", wide(["left_{}", "right_{}"])),
+    "wide A1, semicolons, gzip": ("x.csv.gz", gzip.compress(wide(["A{}", "B{}"], separator=";").encode())),
+    "wide Grade a 01": ("x.csv", wide(["Grade a 0{}", "Grade b 0{}"])),
+    "wide from 0": ("x.csv", wide(["left.{}", "right.{}"], first=0)),
     "wide words": (
         "x.csv",
         wide(["l{}", "r{}"], lists=[[[SCALE[g] for g in x] for x in side] for side in (A, B)]),
@@ -83,27 +84,22 @@ SHAPES = {
             json.dumps({**{f"a{i}": g for i, g in enumerate(a)}, **{f"b{i}": g for i, g in enumerate(b)}, "winner": w})
             for a, b, w in zip(A, B, ("a", "b", "tie"), strict=True)
         ),
-        {},
     ),
-    "long": ("x.csv", long(), {}),
-    "long, positions from 0, rows in any order": ("x.csv", long(0, seed=0), {}),
-    "long JSON array": (
-        "x.json",
-        json.dumps(pl.read_csv(long().encode()).to_dicts()),
-        {},
-    ),
-    "Windows line ends and byte-order mark": ("x.csv", "\ufeff" + table(["a", "b", "tie"]).replace("\n", "\r\n"), {}),
+    "long": ("x.csv", long()),
+    "long, positions from 0, rows in any order": ("x.csv", long(0, seed=0)),
+    "long JSON array": ("x.json", json.dumps(pl.read_csv(long().encode()).to_dicts())),
+    "Windows line ends and byte-order mark": ("x.csv", "\ufeff" + table(["a", "b", "tie"]).replace("\n", "\r\n")),
 }
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_shape_is_read(tmp_path, shape):
-    name, text, options = SHAPES[shape]
-    log = dl.read_preferences(write(tmp_path, name, text), **options)
+    name, text, *options = SHAPES[shape]
+    log = dl.read_preferences(write(tmp_path, name, text), **dict(*options))
     assert sorted_pairs(log) == sorted_pairs(LOG)
     assert log.n_grades == 3
     assert len(log.recognised.winners.words) == 3
-    if "positive" in options:
+    if "Likert" in shape:
         assert log.strength.tolist() == [3, 1, 1]
     if shape.startswith("long"):
         assert sorted(log.query) == ["q0", "q1", "q2"]
@@ -175,24 +171,19 @@ REFUSED = {
     ),
     "another side": (long().replace("q0,left,1", "q0,middle,1"), "side is 'middle' on line 2; use a or left"),
     "a position that is no number": (long().replace("left,1,", "left,top,", 1), "line 2: position is 'top'"),
-    "ratings": ('{"list": [1, 2], "rating": 3}\n', r"these are rated lists: .*dl.read_ratings", {}, "x.jsonl"),
+    "ratings": ('{"list": [1, 2], "rating": 3}\n', r"these are rated lists: .*dl.read_ratings"),
     "an Excel workbook": (b"PK\x03\x04" + b"0" * 40, r"is an Excel workbook or .*; save the sheet as CSV"),
     "one column": ("a:b:winner\n1:2:a\n", "separate the columns by commas, semicolons or tabs"),
-    "a key of a wide list twice": (
-        '{"a1": 1, "a1": 2, "b1": 1, "winner": "a"}',
-        "the key 'a1' occurs twice",
-        {},
-        "x.jsonl",
-    ),
+    "a key of a wide list twice": ('{"a1": 1, "a1": 2, "b1": 1, "winner": "a"}', "the key 'a1' occurs twice"),
 }
-"""A text, the message that refuses it, options, and the name of the file."""
+"""A text, the message that refuses it, and options."""
 
 
 @pytest.mark.parametrize("shape", REFUSED)
 def test_a_shape_is_refused(tmp_path, shape):
-    text, message, options, name = (*REFUSED[shape], *({}, "x.csv")[len(REFUSED[shape]) - 2 :])
-    with pytest.raises(InputError, match=message):
-        dl.read_preferences(write(tmp_path, name, text), **options)
+    text, message, *options = REFUSED[shape]
+    name = "x.jsonl" if text[:1] == "{" else "x.csv"
+    refused(message, dl.read_preferences, write(tmp_path, name, text), **dict(*options))
 
 
 def test_bad_rows_of_a_long_table_are_set_aside_and_can_be_corrected(tmp_path):
@@ -240,8 +231,7 @@ def test_rated_lists_in_tables(tmp_path):
 )
 def test_columns_of_a_wide_list(names, marks, expected):
     if expected is None:
-        with pytest.raises(InputError, match="position 3 is missing"):
-            wide_columns(names, marks)
+        refused("position 3 is missing", wide_columns, names, marks)
     else:
         assert list(wide_columns(names, marks)) == expected
 
@@ -253,14 +243,7 @@ RECORDS = {
     "tuples": [tuple(o.values()) for o in OBJECTS],
     "named tuples": [Judged(*o.values()) for o in OBJECTS],
     "arrays": [{**o, "a": np.array(o["a"]), "b": tuple(o["b"])} for o in OBJECTS],
-    "wide": [
-        {
-            **{f"l{i}": g for i, g in enumerate(o["a"])},
-            **{f"r{i}": g for i, g in enumerate(o["b"])},
-            "label": o["winner"],
-        }
-        for o in OBJECTS
-    ],
+    "wide": [dict(zip(["l0", "l1", "l2", "r0", "r1", "r2", "label"], [*a, *b, w], strict=True)) for a, b, w in ROWS],
 }
 
 
@@ -284,9 +267,7 @@ def frames():
     pandas = pytest.importorskip("pandas")
     native = pl.DataFrame(OBJECTS)
     wide_rows = pl.DataFrame(RECORDS["wide"])
-    missing = pandas.DataFrame(
-        {**wide_rows.to_dict(as_series=False), "query": ["q", None, "r"], "weight": [1, np.nan, 2]}
-    )
+    missing = pandas.DataFrame(RECORDS["wide"]).assign(query=["q", None, "r"], weight=[1, np.nan, 2])
     return {
         "polars": native,
         "polars, lazy": native.lazy(),
@@ -317,30 +298,21 @@ def test_frames_are_read_everywhere():
 
 def test_frames_with_bad_rows_are_refused():
     pandas = pytest.importorskip("pandas")
-    bad = pandas.DataFrame(
-        {"left_1": [1, 2], "left_2": [np.nan, 1], "right_1": [0, 1], "right_2": [np.nan, 1], "winner": [1, 2]}
-    )
-    with pytest.raises(InputError, match="data frame, row 2: a has 2 grades, expected 1 as on row 1"):
-        dl.Preferences.from_frame(bad)
+    names = ["left_1", "left_2", "right_1", "right_2", "winner"]
+    bad = pandas.DataFrame([[1, np.nan, 0, np.nan, 1], [2, 1, 1, 1, 2]], columns=names)
+    refused("data frame, row 2: a has 2 grades, expected 1 as on row 1", dl.Preferences.from_frame, bad)
     assert dl.Preferences.from_frame(bad, pad=True).preferred.tolist() == [[1, -1], [1, 1]]
-    with pytest.raises(InputError, match="data frame: no 'a'"):
-        dl.read_preferences(bad[["winner"]])
-    with pytest.raises(InputError, match="the data frame is empty"):
-        dl.read_preferences(bad[:0])
-    with pytest.raises(InputError, match="two columns called left_1"):
-        dl.read_preferences(bad.rename(columns={"left_2": "left_1"}))
-    with pytest.raises(InputError, match="cannot be read"):
-        dl.read_preferences(bad.assign(winner=["a", 2]))
-    with pytest.raises(InputError, match=r"a int is not a log: give a path, a data frame"):
-        dl.read_preferences(3)
-    with pytest.raises(InputError, match=r"table or a list of records.*Preferences.from_frame"):
-        dl.Preferences(bad)
-    with pytest.raises(InputError, match="records, record 2: winner is 'x'"):
-        dl.Preferences.from_records([*OBJECTS[:1], {**OBJECTS[1], "winner": "x"}])
-    with pytest.raises(InputError, match=r"record 1 has 4 values for the names a, b, winner; name them by columns="):
-        dl.Preferences.from_records([(*RECORDS["tuples"][0], 1)])
-    with pytest.raises(InputError, match=r"the lists have different lengths.*from_records"):
-        dl.Preferences([([1, 2], [1])])
+    refused("data frame: no 'a'", dl.read_preferences, bad[["winner"]])
+    refused("the data frame is empty", dl.read_preferences, bad[:0])
+    refused("two columns called left_1", dl.read_preferences, bad.rename(columns={"left_2": "left_1"}))
+    refused("cannot be read", dl.read_preferences, bad.assign(winner=["a", 2]))
+    refused(r"a int is not a log: give a path, a data frame", dl.read_preferences, 3)
+    refused(r"table or a list of records.*Preferences.from_frame", dl.Preferences, bad)
+    from_records = dl.Preferences.from_records
+    refused("records, record 2: winner is 'x'", from_records, [OBJECTS[0], {**OBJECTS[1], "winner": "x"}])
+    message = "record 1 has 4 values for the names a, b, winner; name them by columns="
+    refused(message, from_records, [(*RECORDS["tuples"][0], 1)])
+    refused(r"the lists have different lengths.*from_records", dl.Preferences, [([1, 2], [1])])
 
 
 def test_tuples_may_be_named_and_words_be_grades():
@@ -354,35 +326,24 @@ def test_tuples_may_be_named_and_words_be_grades():
 
 def test_rated_arrays(tmp_path):
     lists, ratings = np.array([[2, 1], [0, 1], [2, 2]]), np.array([4.5, 2, 4.5])
-    expected = dl.read_ratings(
-        write(
-            tmp_path,
-            "x.jsonl",
-            "".join(
-                json.dumps({"list": x, "rating": r}) + "\n"
-                for x, r in zip(lists.tolist(), ratings.tolist(), strict=True)
-            ),
-        )
-    )
+    rows = list(zip(lists.tolist(), ratings.tolist(), strict=True))
+    text = "".join(json.dumps({"list": grades, "rating": rating}) + "\n" for grades, rating in rows)
+    expected = dl.read_ratings(write(tmp_path, "x.jsonl", text))
     for log in (
         dl.Preferences.from_ratings(lists, ratings),
         dl.Preferences.from_ratings(lists.astype(float), ratings.tolist()),
         dl.Preferences.from_ratings([tuple(x) for x in lists], pl.Series(ratings)),
         dl.Preferences.from_ratings([[SCALE[g] for g in x] for x in lists], ratings, scale=SCALE),
-        dl.read_ratings(list(zip(lists.tolist(), ratings.tolist(), strict=True))),
+        dl.read_ratings(rows),
         dl.read_ratings(pl.DataFrame({"list": lists.tolist(), "rating": ratings})),
     ):
         assert columns(log) | {"names": None} == columns(expected)
     grouped = dl.Preferences.from_ratings([[2], [0, 1], [2, 2]], ratings, group=[1, 1, 2], weight=[2, 1, 1], pad=True)
     assert (grouped.preferred.tolist(), grouped.rater.tolist(), grouped.weight.tolist()) == ([[2, -1]], ["1"], [2.0])
-    with pytest.raises(InputError, match="list has 3, rating has 2 entries; give one entry for each list"):
-        dl.Preferences.from_ratings(lists, ratings[:2])
-    with pytest.raises(InputError, match="at least two lists"):
-        dl.Preferences.from_ratings([], [])
-    with pytest.raises(InputError, match=r"row 1: list holds the grade name 'Good'; pass scale="):
-        dl.Preferences.from_ratings([["Good"], ["Poor"]], [1, 2])
-    with pytest.raises(InputError, match="every rating is 1, so no list is preferred"):
-        dl.Preferences.from_ratings(lists, [1, 1, 1])
+    refused("list has 3, rating has 2 entries; give one", dl.Preferences.from_ratings, lists, ratings[:2])
+    refused("at least two lists", dl.Preferences.from_ratings, [], [])
+    refused("list holds the grade name 'Good'; pass sc", dl.Preferences.from_ratings, [["Good"], ["Poor"]], [1, 2])
+    refused("every rating is 1, so no list is preferred", dl.Preferences.from_ratings, lists, [1, 1, 1])
 
 
 def test_there_and_back():
@@ -397,24 +358,15 @@ def test_real_judgements_are_the_same_in_every_shape(shared, tmp_path):
     raw = pl.read_ndjson(shared / "urbano_music" / "side_by_side.jsonl").select("query", "a", "b", "winner")
     expected = dl.Preferences.from_frame(raw)
     assert len(expected) == 4115
-    cells = [
-        pl.col(side).list.get(i).alias(f"{name} {i + 1}")
-        for side, name in (("a", "Left"), ("b", "Right"))
-        for i in range(expected.depth)
-    ]
+    sides, places = (("a", "Left"), ("b", "Right")), range(expected.depth)
+    cells = [pl.col(side).list.get(i).alias(f"{name} {i + 1}") for side, name in sides for i in places]
     words = {"a": "Left is better", "b": "Right is better", "tie": "Same"}
     raw.select("query", *cells, pl.col("winner").replace(words)).write_csv(tmp_path / "wide.csv", separator=";")
     wide_log = dl.read_preferences(tmp_path / "wide.csv", winner_words={word: code for code, word in words.items()})
     assert columns(wide_log) == columns(expected)
-    sides = [
-        raw.with_row_index("pair").select(
-            "pair", "query", pl.lit(side).alias("side"), grade=pl.col(side), winner="winner"
-        )
-        for side in "ab"
-    ]
+    pairs = raw.with_row_index("pair")
+    sides = [pairs.select("pair", "query", "winner", side=pl.lit(side), grade=pl.col(side)) for side in "ab"]
     rows = pl.concat(sides).explode("grade")
-    rows = rows.with_columns((pl.int_range(pl.len()).over("pair", "side") + 1).alias("rank")).sample(
-        fraction=1, shuffle=True, seed=0
-    )
-    rows.write_csv(tmp_path / "long.csv")
+    rows = rows.with_columns(rank=pl.int_range(pl.len()).over("pair", "side") + 1)
+    rows.sample(fraction=1, shuffle=True, seed=0).write_csv(tmp_path / "long.csv")
     assert sorted_pairs(dl.read_preferences(tmp_path / "long.csv")) == sorted_pairs(expected)
