@@ -12,10 +12,10 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.foundation.cluster import ClusterLost, check_versions
-from dcglearn.foundation.validation import InputError
 from dcglearn.readers.preferences import Preferences
 from tests.clusters import cluster_of, forked_workers
-from tests.makers import TRUTH, random_log
+from tests.makers import TRUTH, random_log, refused
+from tests.parts.makers import rich_log
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")
@@ -31,16 +31,6 @@ def cluster():
 def client(cluster):
     with distributed.Client(cluster) as client:
         yield client
-
-
-def rich_log(n: int, **more: object) -> Preferences:
-    rng = np.random.default_rng(5)
-    columns = {
-        "weight": rng.exponential(1, n),
-        "tie": rng.random(n) < 0.1,
-        "rater": rng.choice(["ann", "bob", "cy"], n),
-    }
-    return random_log(n, "unknown", noise=0.15, **columns, **more)
 
 
 def assert_same(one, other):
@@ -76,7 +66,7 @@ def test_every_variant_is_the_local_one(client, settings):
     ("loss", "n"), [("robust", 33_000), ("logistic", 3000), ("sigmoid", 3000), ("squared_hinge", 33_000)]
 )
 def test_gains_and_discounts_are_the_local_ones(client, loss, n):
-    log = rich_log(n, strength=np.random.default_rng(0).integers(1, 4, n))
+    log = rich_log(n)
     local = dl.DCGLearner(loss=loss).fit(log)
     with dl.DaskLog(log, client, partitions=4) as spread:
         far = dl.DCGLearner(loss=loss).fit(spread)
@@ -170,12 +160,11 @@ def save(folder, **logs):
 def test_partitions_that_do_not_go_together_are_named(client, tmp_path):
     ten, eight = random_log(10), random_log(10)
     save(tmp_path, a=ten, b=Preferences(eight.preferred[:, :8], eight.other[:, :8]))
-    with pytest.raises(InputError, match=r"b\.parquet holds lists of 8 positions, .*a\.parquet of 10"):
-        dl.DaskLog(tmp_path, client, partitions=2)
-    with pytest.raises(InputError, match=r"b\.parquet holds lists of 8 positions, .*a\.parquet of 10"):
-        dl.UtilityLearner().fit(tmp_path, engine=client)
-    with pytest.raises(InputError, match=r"a\.parquet, row 1: a holds the grade 4, outside -1\.\.2"):
-        dl.UtilityLearner(n_grades=3).fit(tmp_path / "a.parquet", engine=client)
+    message = r"b\.parquet holds lists of 8 positions, .*a\.parquet of 10"
+    refused(message, dl.DaskLog, tmp_path, client, partitions=2)
+    refused(message, dl.UtilityLearner().fit, tmp_path, engine=client)
+    message = r"a\.parquet, row 1: a holds the grade 4, outside -1\.\.2"
+    refused(message, dl.UtilityLearner(n_grades=3).fit, tmp_path / "a.parquet", engine=client)
 
 
 def test_a_damaged_file_is_named(client, tmp_path):
@@ -183,55 +172,35 @@ def test_a_damaged_file_is_named(client, tmp_path):
     content = bytearray((tmp_path / "bad.parquet").read_bytes())
     content[10 : len(content) // 2] = os.urandom(len(content) // 2 - 10)
     (tmp_path / "bad.parquet").write_bytes(content)
-    with pytest.raises(InputError, match=r"bad\.parquet: damaged in the rows from 1 on"):
-        dl.UtilityLearner().fit(tmp_path, engine=client)
+    refused(r"bad\.parquet: damaged in the rows from 1 on", dl.UtilityLearner().fit, tmp_path, engine=client)
     (tmp_path / "bad.parquet").write_bytes(content[:-20])
-    with pytest.raises(InputError, match=r"bad\.parquet: not a Parquet file, or a truncated one"):
-        dl.UtilityLearner().fit(tmp_path, engine=client)
+    refused(r"bad\.parquet: not a Parquet file, or a truncated one", dl.UtilityLearner().fit, tmp_path, engine=client)
 
 
 def test_workers_without_the_package_or_with_another_version_are_refused(client, monkeypatch):
     monkeypatch.setattr("dcglearn.foundation.cluster.__version__", "0.0.1")
-    with pytest.raises(
-        InputError, match=r"worker tcp://.* has dcglearn 0\.1\.0, this process 0\.0\.1: install the same"
-    ):
-        check_versions(client)
+    refused(r"worker tcp://.* has dcglearn 0\.1\.0, this process 0\.0\.1: install the same", check_versions, client)
     monkeypatch.undo()
-    with (
-        cluster_of(1) as bare,
-        distributed.Client(bare) as other,
-    ):
+    with cluster_of(1) as bare, distributed.Client(bare) as other:
         # What Python itself does when a module cannot be found.
         other.run(exec, "import sys; sys.modules['dcglearn'] = None")
-        with pytest.raises(InputError, match=r"lacks a package .*install dcglearn"):
-            dl.UtilityLearner().fit(random_log(10), engine=other)
+        refused(r"lacks a package .*install dcglearn", dl.UtilityLearner().fit, random_log(10), engine=other)
 
 
-@pytest.mark.parametrize(
-    ("engine", "words"),
-    [
-        (0, "is not a Dask client"),
-        (True, "is not a Dask client"),
-        (2.5, "is not a Dask client"),
-        ("tcp://127.0.0.1:1", "no Dask scheduler"),
-    ],
-)
-def test_engines_that_are_none_are_refused(engine, words, monkeypatch):
+def test_engines_that_are_none_are_refused(monkeypatch):
     monkeypatch.setattr("dcglearn.foundation.cluster.CONNECT", 0.5)
-    with pytest.raises(InputError, match=words):
-        dl.UtilityLearner().fit(random_log(10), engine=engine)
+    for engine in (0, True, 2.5):
+        refused("is not a Dask client", dl.UtilityLearner().fit, random_log(10), engine=engine)
+    refused("no Dask scheduler", dl.UtilityLearner().fit, random_log(10), engine="tcp://127.0.0.1:1")
 
 
 def test_logs_that_cannot_be_spread_are_refused(client):
     log = Preferences.from_documents([["x", "y"]], [["y", "x"]])
-    with pytest.raises(InputError, match="leave engine= out"):
-        dl.UtilityLearner().fit(log, engine=client)
-    with pytest.raises(InputError, match='solver="cvxpy" needs the whole log'):
-        dl.UtilityLearner(solver="cvxpy").fit(random_log(10), engine=client)
-    with pytest.raises(InputError, match="nothing to learn from"):
-        dl.UtilityLearner().fit(Preferences([[1, 0]], [[1, 0]]), engine=client)
-    with pytest.raises(InputError, match="more than 7 distinct strengths"):
-        dl.DCGLearner().fit(random_log(50, strength=np.arange(1.0, 51)), engine=client)
+    refused("leave engine= out", dl.UtilityLearner().fit, log, engine=client)
+    refused('solver="cvxpy" needs the whole log', dl.UtilityLearner(solver="cvxpy").fit, random_log(10), engine=client)
+    refused("nothing to learn from", dl.UtilityLearner().fit, Preferences([[1, 0]], [[1, 0]]), engine=client)
+    strong = random_log(50, strength=np.arange(1.0, 51))
+    refused("more than 7 distinct strengths", dl.DCGLearner().fit, strong, engine=client)
 
 
 def test_a_cluster_without_workers_is_waited_for_and_then_given_up(monkeypatch):

@@ -11,14 +11,14 @@ import polars as pl
 import pytest
 
 import dcglearn as dl
-from dcglearn.foundation.validation import InputError
 from dcglearn.parts import parquet_log
 from dcglearn.parts.parquet_log import ParquetLog, n_bytes
 from dcglearn.parts.parquet_pieces import pieces
 from dcglearn.parts.parts import SKETCH, Sketch, sketch_of
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
-from tests.makers import TRUTH, random_log
+from tests.makers import TRUTH, random_log, refused
+from tests.parts.makers import rich_log
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -27,17 +27,6 @@ pq = pytest.importorskip("pyarrow.parquet")
 @pytest.fixture
 def small_chunks(monkeypatch):
     monkeypatch.setattr(parquet_log, "CHUNK", 700)
-
-
-def rich_log(n: int, seed: int = 0) -> Preferences:
-    rng = np.random.default_rng(seed)
-    columns = {
-        "weight": rng.exponential(1, n),
-        "tie": rng.random(n) < 0.1,
-        "rater": rng.choice(["ann", "bob", "cy"], n),
-        "strength": rng.integers(1, 4, n),
-    }
-    return random_log(n, "unknown", seed=seed, noise=0.15, **columns)
 
 
 def saved(log: Preferences, folder, n_files: int = 3):
@@ -129,49 +118,38 @@ def test_amounts_of_memory(text, size):
 
 @pytest.mark.parametrize("text", ["", "lots", "-1GB", "0", "nan", "infGB"])
 def test_amounts_that_are_none_are_refused(text):
-    with pytest.raises(InputError, match="such as 2GB"):
-        n_bytes(text)
+    refused("such as 2GB", n_bytes, text)
 
 
 def test_bad_input_is_named(tmp_path):
     log = random_log(100)
-    with pytest.raises(InputError, match=r"is a folder, and no file in it matches .*\.parquet"):
-        dl.UtilityLearner().fit(tmp_path)
-    with pytest.raises(InputError, match="does not exist, and no file matches it as a pattern"):
-        dl.UtilityLearner().fit(f"{tmp_path}/*.parquet")
+    refused(r"is a folder, and no file in it matches .*\.parquet", dl.UtilityLearner().fit, tmp_path)
+    refused("does not exist, and no file matches it as a pattern", dl.UtilityLearner().fit, f"{tmp_path}/*.parquet")
     saved(log, tmp_path)
     bad = log.to_polars().with_columns(winner=pl.Series([*["a"] * 57, "c", *["a"] * 42]))
     bad.write_parquet(tmp_path / "3.parquet")
-    with pytest.raises(InputError, match=r"3\.parquet, row 58: winner"):
-        dl.UtilityLearner().fit(tmp_path)
+    refused(r"3\.parquet, row 58: winner", dl.UtilityLearner().fit, tmp_path)
     Preferences(log.preferred[:, :7], log.other[:, :7]).save(tmp_path / "3.parquet")
-    with pytest.raises(InputError, match=r"3\.parquet holds lists of 7 positions, the part before of 10"):
-        ParquetLog([tmp_path / "0.parquet", tmp_path / "3.parquet"])
+    both = [tmp_path / "0.parquet", tmp_path / "3.parquet"]
+    refused(r"3\.parquet holds lists of 7 positions, the part before of 10", ParquetLog, both)
     assert len(ParquetLog(tmp_path, depth=7)) > 0
     (tmp_path / "3.parquet").write_text("a,b,winner\n")
-    with pytest.raises(InputError, match=r"3\.parquet: not a Parquet file"):
-        dl.UtilityLearner().fit(tmp_path)
+    refused(r"3\.parquet: not a Parquet file", dl.UtilityLearner().fit, tmp_path)
     log.to_polars().drop("winner").write_parquet(tmp_path / "3.parquet")
-    with pytest.raises(InputError, match=r"3\.parquet: no 'winner'"):
-        dl.UtilityLearner().fit(tmp_path)
+    refused(r"3\.parquet: no 'winner'", dl.UtilityLearner().fit, tmp_path)
     log.to_polars().clear().write_parquet(tmp_path / "3.parquet")
     assert len(ParquetLog(tmp_path)) == 100  # a file without a row is no harm
-    with pytest.raises(InputError, match="holds no row"):
-        ParquetLog(tmp_path / "3.parquet")
-    with pytest.raises(InputError, match="pad of a log in many parts needs a depth"):
-        ParquetLog(tmp_path, pad=True)
-    with pytest.raises(InputError, match="memory= bounds the reading"):
-        dl.UtilityLearner().fit(log, memory="1GB")
-    with pytest.raises(InputError, match='solver="cvxpy" needs the whole log'):
-        dl.UtilityLearner(solver="cvxpy").fit(tmp_path)
+    refused("holds no row", ParquetLog, tmp_path / "3.parquet")
+    refused("pad of a log in many parts needs a depth", ParquetLog, tmp_path, pad=True)
+    refused("memory= bounds the reading", dl.UtilityLearner().fit, log, memory="1GB")
+    refused('solver="cvxpy" needs the whole log', dl.UtilityLearner(solver="cvxpy").fit, tmp_path)
 
 
 @pytest.mark.posix
 def test_a_full_disk_is_told_before_and_during_the_reading(tmp_path, monkeypatch):
     saved(random_log(20_000), tmp_path)
     monkeypatch.setattr(parquet_log.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000}))
-    with pytest.raises(InputError, match=r"the codes take .* GB and 1e-06 GB are free"):
-        ParquetLog(tmp_path, memory=1)
+    refused(r"the codes take .* GB and 1e-06 GB are free", ParquetLog, tmp_path, memory=1)
     code = f"""
         import resource, signal
         from dcglearn.parts.parquet_log import ParquetLog
@@ -201,10 +179,8 @@ def test_codes_on_disk_leave_nothing_behind_and_take_little_memory(tmp_path):
 def test_a_log_written_in_chunks_is_that_log(tmp_path):
     dl.simulate.write_log(tmp_path / "a.parquet", TRUTH, 2500, chunk=1000, tie_below=0.3, n_raters=4)
     log = dl.read_preferences(tmp_path / "a.parquet")
-    assert len(log) == 2500
+    assert (len(log), len(set(log.rater)), log.agreement(TRUTH).precision) == (2500, 4, 1)
     assert log.tie.sum() > 0
-    assert len(set(log.rater)) == 4
-    assert log.agreement(TRUTH).precision == 1
     dl.simulate.write_log(tmp_path / "b.parquet", TRUTH, 2500, chunk=1000, tie_below=0.3, n_raters=4)
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
     assert pq.ParquetFile(tmp_path / "a.parquet").metadata.num_row_groups == 3
@@ -222,20 +198,12 @@ def test_what_was_read_and_where_it_is_kept_is_logged(tmp_path, caplog):
     ]
 
 
-@pytest.mark.parametrize(
-    "analyse",
-    [
-        dl.rater_agreement,
-        dl.bootstrap_bands,
-        dl.ridge_path,
-        dl.choose_C,
-        dl.noise_ceiling,
-        lambda log: dl.compare_learners(log, log),
-    ],
-)
+WHOLE = [dl.rater_agreement, dl.bootstrap_bands, dl.ridge_path, dl.choose_C, dl.noise_ceiling]
+
+
+@pytest.mark.parametrize("analyse", [*WHOLE, lambda log: dl.compare_learners(log, log)])
 def test_what_needs_the_whole_log_refuses_paths_and_parts_by_the_remedy(tmp_path, analyse):
     random_log(10).save(tmp_path / "log.parquet")
     with dl.ParquetLog(tmp_path) as stored:
         for log in (stored, tmp_path, str(tmp_path / "log.parquet")):
-            with pytest.raises(InputError, match=r"needs the whole log in memory.*give what read_preferences returns"):
-                analyse(log)
+            refused(r"needs the whole log in memory.*give what read_preferences returns", analyse, log)
