@@ -9,11 +9,10 @@ from matplotlib.figure import Figure
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.report import learn_report
 from dcglearn.estimators.utility_learner import UtilityLearner
-from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import dcg_figure, learned_figure, plot_discounts, plot_gains, plot_weights, save_figure
 from dcglearn.readers.preferences import Preferences
-from tests.makers import TRUTH, random_log
+from tests.makers import TRUTH, random_log, refused
 
 POOL = np.array(list(itertools.product(range(2), repeat=5)))
 
@@ -36,8 +35,7 @@ def test_gains_and_discounts_are_drawn_to_one_scale():
 def test_metrics_of_different_sizes_share_axes():
     figure = dcg_figure({"deep": DCG.standard(3, 20), "flat": DCG([1, 1, 1, 1, 1], [1])})
     assert len(figure.axes) == 2
-    with pytest.raises(InputError, match="no DCG"):
-        dcg_figure({})
+    refused("no DCG", dcg_figure, {})
 
 
 def test_weights_keep_the_sign_apart():
@@ -76,10 +74,8 @@ def test_files_are_pictures(tmp_path, suffix, magic):
     figure = learned_figure(UtilityLearner().fit(random_log(50)).factor(), {"classic": DCG.standard(5, 10)})
     save_figure(figure, path)
     assert path.read_bytes().startswith(magic)
-    with pytest.raises(InputError, match="exists"):
-        save_figure(figure, path, force=False)
+    refused("exists", save_figure, figure, path, force=False)
 
 
 def test_other_formats_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"\.png, \.pdf or \.svg"):
-        save_figure(Figure(), tmp_path / "learned.jpeg")
+    refused(r"\.png, \.pdf or \.svg", save_figure, Figure(), tmp_path / "learned.jpeg")
