@@ -79,9 +79,8 @@ def workers_of(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_on_pages(page, workplace):
     code = "\n".join(blocks(page, "python"))
-    for peer in re.findall(
-        r"^>>> import (lightgbm|ir_measures|torch|distributed|pyarrow|duckdb)", code, flags=re.MULTILINE
-    ):
+    peers = r"^>>> import (lightgbm|ir_measures|torch|distributed|pyarrow|duckdb)"
+    for peer in re.findall(peers, code, flags=re.MULTILINE):
         pytest.importorskip(peer)
     parsed = doctest.DocTestParser().get_doctest(code, {}, page.name, str(page), 0)
     with workers_of(page):
@@ -139,21 +138,11 @@ def test_commands_on_pages_run_and_print_what_is_shown(page, shell):
             assert same_but_for_rounding(shown, printed), f"paste the new output into {page.name}:\n{printed}"
 
 
-def test_the_first_pages_show_output():
-    for page, needed in {
-        "README.md": 1,
-        "docs/tutorials/dcg_by_lunch.md": 1,
-        "docs/tutorials/thirty_judgements.md": 1,
-    }.items():
-        assert sum(bool(shown) for _, shown in OUTPUT.findall((ROOT / page).read_text())) >= needed
-
-
-def test_the_readme_is_short():
-    assert len((ROOT / "README.md").read_text().split()) <= 900
-
-
-def test_the_readme_begins_with_the_demo():
-    assert "make demo" in (ROOT / "README.md").read_text()[:600]
+def test_the_first_pages_show_output_and_the_readme_is_short_and_begins_with_the_demo():
+    for page in ("README.md", "docs/tutorials/dcg_by_lunch.md", "docs/tutorials/thirty_judgements.md"):
+        assert any(shown for _, shown in OUTPUT.findall((ROOT / page).read_text()))
+    text = (ROOT / "README.md").read_text()
+    assert len(text.split()) <= 900 and "make demo" in text[:600]
 
 
 def test_links_lead_somewhere():
@@ -189,17 +178,11 @@ def test_make_targets_do_their_own_set_up():
     ["margin_qp", "scaling", "losses", "coherence", "evaluate", "reading", "letor", "trees", "out_of_core", "cluster"],
 )
 def test_benchmarks_run(script):
-    needed = {
-        "margin_qp": ["piqp"],
-        "out_of_core": ["pyarrow", "distributed"],
-        "cluster": ["lightgbm", "distributed"],
-        "trees": ["lightgbm"],
-    }
-    for peer in needed.get(script, []):
+    clusters = {"out_of_core": "pyarrow distributed", "cluster": "lightgbm distributed"}
+    for peer in {"margin_qp": "piqp", "trees": "lightgbm", **clusters}.get(script, "").split():
         pytest.importorskip(peer, reason="benchmarks need the extras `bench` and `dask`")
-    done = subprocess.run(
-        [sys.executable, ROOT / "benchmarks" / f"{script}.py", "--quick"], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, ROOT / "benchmarks" / f"{script}.py", "--quick"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

@@ -75,7 +75,4 @@ def test_files_are_pictures(tmp_path, suffix, magic):
     save_figure(figure, path)
     assert path.read_bytes().startswith(magic)
     refused("exists", save_figure, figure, path, force=False)
-
-
-def test_other_formats_are_refused(tmp_path):
-    refused(r"\.png, \.pdf or \.svg", save_figure, Figure(), tmp_path / "learned.jpeg")
+    refused(r"\.png, \.pdf or \.svg", save_figure, figure, tmp_path / "learned.jpeg")

@@ -82,6 +82,8 @@ def test_bad_tables_of_runs(tmp_path):
     refused("no run", read_runs, [])
     named = read_runs([rows(SCORES, "score"), rows(SCORES, "score")])
     assert [run.name for run in named] == ["run 1", "run 2"]
+    (run,) = read_runs(Run(rows(SCORES, "score", ("query", "document")), "mine"))
+    assert run.name == "mine"
 
 
 @st.composite
@@ -277,11 +279,6 @@ class TestOnTheCommandLine:
             assert mark in dcglearn(*arguments, "--format", form)[1]
         assert dcglearn(*arguments, "--correction", "some")[0] == 2
         assert dcglearn(*arguments, "--baseline", "nobody")[0] == 2
-
-
-def test_runs_keep_their_names():
-    (run,) = read_runs(Run(rows(SCORES, "score", ("query", "document")), "mine"))
-    assert run.name == "mine"
 
 
 @pytest.mark.filterwarnings("ignore::dcglearn.metric.scales.ScaleWarning")  # the top grade does not occur

@@ -14,12 +14,9 @@ from tests.makers import refused
 SATURATION = ListUtility([0, 0.4, 1], [1, 0.5], stops=[0, 0.2, 0.9])
 
 
-def test_names_of_targets():
+def test_names_of_targets_and_the_nearest_of_an_unknown_one():
     for word, name in (("ir_measures", "ir-measures"), ("SQL", "sql"), ("sklearn", "scikit-learn")):
         assert target_of(word) == name
-
-
-def test_unknown_targets_name_the_nearest():
     for word, near in (("quepit", "quepid"), ("trec", "trec-eval"), ("light_gbm", "lightgbm")):
         refused(f"nearest is {near}", target_of, word)
     refused(r"'xyz'; the targets are quepid, sql", target_of, "xyz")
@@ -27,7 +24,7 @@ def test_unknown_targets_name_the_nearest():
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_target_refuses_what_is_no_dcg_by_name(target, tmp_path):
+def test_every_target_refuses_what_is_no_dcg_or_has_a_worthless_best_grade(target, tmp_path):
     SATURATION.save(tmp_path / "sat.json")
     for metric, name in ((SATURATION, "ListUtility"), (tmp_path / "sat.json", "sat.json")):
         refused(rf"{target} can hold only a DCG.*{name}.*'saturation'", exports.exported, metric, "sat.json", target)
@@ -36,10 +33,6 @@ def test_every_target_refuses_what_is_no_dcg_by_name(target, tmp_path):
     refused("is a Utility", exports.exported, Utility([[0, 1.0], [0, 2]]), "w.json", target)
     summed = ListUtility([0, 0.5, 1], DCG.standard(3, 3).discounts)
     assert exports.exported(summed, "dcg.json", target) == exports.exported(summed.dcg, "dcg.json", target)
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_every_target_refuses_a_best_grade_worth_nothing(target):
     refused("worst grade first", exports.exported, DCG([0, 1, 0], [1.0]), "dcg.json", target)
 
 

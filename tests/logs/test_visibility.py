@@ -41,8 +41,6 @@ class TestWhatTheLogCanSee:
         visible = random_log(15, "permutations").visible()
         assert (visible.structural_rank, visible.rank, visible.missing) == (36, 15, 21)
         assert "15 of the 36 directions" in visible.sentences[-1]
-
-    def test_just_enough_pairs(self):
         assert random_log(36, "permutations").visible().rank == 36
 
     def test_unseen_grades_are_named(self):

@@ -67,9 +67,6 @@ def test_the_36_textbook_dcgs():
     np.testing.assert_allclose(found["linear-sqrt"].discounts, np.arange(1, 11) ** -0.5)
     np.testing.assert_allclose(found["linear-reciprocal"].discounts, 1 / np.arange(1, 11))
     assert "binary2-log2" not in textbook_dcgs(2, 10)
-
-
-def test_letor_counts_the_first_two_alike():
     np.testing.assert_allclose(DCG.standard(3, 4, discount="letor").discounts, [1, 1, 1 / np.log2(3), 0.5])
 
 
@@ -77,11 +74,6 @@ def test_letor_counts_the_first_two_alike():
 def test_names_that_mean_nothing_are_refused(name):
     with pytest.raises(InputError):
         DCG.from_name(name, 5)
-
-
-def test_names_give_the_metric_at_the_depth():
-    assert DCG.from_name("exponential-log2@7", 5) == DCG.standard(5, 7)
-    assert DCG.from_name("linear-rbp0.65@2", 3).discounts[1] == pytest.approx(0.65**2)
 
 
 def test_parse_takes_a_file_or_a_name(tmp_path, monkeypatch):
@@ -94,6 +86,8 @@ def test_parse_takes_a_file_or_a_name(tmp_path, monkeypatch):
     assert DCG.parse("linear-sqrt@7", 3, 4) == DCG.standard(3, 7, "linear", "sqrt")
     assert DCG.parse("nDCG@4", 3) == DCG.parse("dcg", 3, 4) == DCG.standard(3, 4, "linear", "log2")
     assert DCG.parse("linear-flat", 3, 4) == DCG.standard(3, 4, "linear", "flat")  # a folder is not a file
+    assert DCG.from_name("exponential-log2@7", 5) == DCG.standard(5, 7)
+    assert DCG.from_name("linear-rbp0.65@2", 3).discounts[1] == pytest.approx(0.65**2)
 
 
 @pytest.mark.parametrize(
@@ -153,6 +147,7 @@ def test_save_and_load(tmp_path):
         assert type(metric).load(path) == metric
         refused(r"exists; choose another name, or --force", metric.save, path, force=False)
     assert [item.name for item in tmp_path.iterdir()] == ["metric.json"]
+    refused(r"nothing\.json does not exist; check the name", DCG.load, tmp_path / "nothing.json")
 
 
 GOOD = TRUTH.to_dict()
@@ -184,10 +179,6 @@ def test_damaged_files_are_refused_by_name(name, tmp_path):
     path.write_text(DAMAGED[name], encoding="latin-1")
     reason = {"later version": "upgrade dcglearn", "binary": "not UTF-8"}.get(name, "")
     refused(rf"damaged\.json.*{reason}", DCG.load, path)
-
-
-def test_a_missing_file_is_named(tmp_path):
-    refused(r"nothing\.json does not exist; check the name", DCG.load, tmp_path / "nothing.json")
 
 
 @pytest.mark.parametrize(

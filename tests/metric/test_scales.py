@@ -20,12 +20,10 @@ class TestNames:
         assert MetricName.of("nDCG@5").at(3) == "nDCG@5" and MetricName.of("ndcg").at(3) == "ndcg@3"
         assert MetricName.of("linear-log2").deep(7) == 7 and MetricName.of("linear-log2@2").deep(7) == 2
 
-    def test_an_evaluation_tells_the_depth(self):
+    def test_an_evaluation_tells_the_depth_and_takes_names_and_files_under_other_names(self, tmp_path):
         found = evaluate(RUN, JUDGED, ["exponential-log2", "nDCG", "linear-log2@2"])
         assert found.metrics == ("exponential-log2@3", "nDCG@3", "linear-log2@2")
         np.testing.assert_array_equal(found.values[:, 1], evaluate(RUN, JUDGED, "nDCG@3").values[:, 0])
-
-    def test_an_evaluation_takes_names_and_files_under_other_names(self, tmp_path):
         DCG([0, 1, 3], [1.0]).save(tmp_path / "three.json")
         found = evaluate(RUN, JUDGED, {"usual": "exponential-log2", "mine": tmp_path / "three.json"})
         assert found.metrics == ("usual", "mine") and found.values[0, 1, 0] == pytest.approx(1 / 3)

@@ -45,9 +45,6 @@ def test_ground_truths_are_those_of_equation_2():
         np.testing.assert_array_equal(truth.gains, gains)
         np.testing.assert_allclose(truth.discounts, 1 / np.log(ranks + 1), rtol=1e-15)
     assert sim.ground_truth("D2", n_grades=3, depth=4).utility.weights.shape == (4, 3)
-
-
-def test_the_paper_list_is_the_papers():
     assert [grade + 1 for grade in sim.PAPER_LIST] == [5, 5, 4, 4, 3, 3, 2, 2, 1, 1]
 
 
@@ -61,6 +58,9 @@ def test_permutations_preserve_the_multiset(grades, n, seed):
     assert lists.dtype == np.int8
     np.testing.assert_array_equal(np.sort(lists, axis=1), np.tile(np.sort(grades), (n, 1)))
     np.testing.assert_array_equal(sim.permutations(grades, n, 1, seed), lists[:, :1])
+    rankings = sim.permuted_documents(7, n, seed=seed)
+    assert (rankings.shape, rankings.dtype) == ((n, 7), np.int8)
+    np.testing.assert_array_equal(np.sort(rankings, axis=1), np.tile(np.arange(7), (n, 1)))
 
 
 def test_permutations_are_uniform():
@@ -91,12 +91,6 @@ def test_partial_overlap_redraws_no_more_than_it_was_told(n_replaced, seed):
 def test_partial_overlap_redraws_every_position_alike():
     lists = sim.partial_overlap([0, 0, 0, 0], 40_000, 1, 2, seed=0)
     np.testing.assert_allclose((lists == 1).mean(axis=0), 1 / 8, atol=0.01)
-
-
-def test_permuted_documents_are_rankings():
-    rankings = sim.permuted_documents(7, 50, seed=3)
-    assert (rankings.shape, rankings.dtype) == ((50, 7), np.int8)
-    np.testing.assert_array_equal(np.sort(rankings, axis=1), np.tile(np.arange(7), (50, 1)))
 
 
 @pytest.mark.parametrize("truth", [sim.ground_truth("D1", 4, 5), sim.ground_truth("D2", 4, 5)])
@@ -136,6 +130,8 @@ def test_the_judge_keeps_the_order_of_the_pairs():
     first, second = sim.free_lists(5, 10, 200, seed=0), sim.free_lists(5, 10, 200, seed=1)
     log = sim.judge(D1, first, second, n_flips=40, seed=2)
     np.testing.assert_array_equal(as_sets(log), as_sets(Preferences(np.stack([first, second], axis=1))))
+    log = sim.judge(D1, [[0, -1]], [[4, -1]], n_grades=7)
+    assert (log.preferred.tolist(), log.n_grades) == ([[4, -1]], 7)
 
 
 @QUICK
@@ -198,9 +194,6 @@ def test_raters_err_at_their_own_rates():
         assert 1 - agreement.precision == pytest.approx(rate, abs=0.02 if rate == 0.3 else 0)
     both = sim.judge(D1, first, second, rater=rater, rater_error=rates, flip_rate=0.2, seed=2).decided
     assert 1 - both[both.rater == "hasty"].agreement(D1).precision == pytest.approx(0.3 * 0.8 + 0.7 * 0.2, abs=0.02)
-
-
-def test_rater_labels_may_be_numbers():
     log = sim.judge(D1, [[4], [4]], [[0], [0]], rater=[1, 2], rater_error={1: 0, 2: 1, 3: 0.5})
     assert log.preferred.tolist() == [[4], [0]]
 
@@ -226,11 +219,6 @@ def test_exact_ties_are_ties_whatever_the_rounding():
         assert log.tie is not None
         assert log.tie.all()
         np.testing.assert_array_equal(log.preferred, first)
-
-
-def test_unknown_grades_and_another_scale_reach_the_log():
-    log = sim.judge(D1, [[0, -1]], [[4, -1]], n_grades=7)
-    assert (log.preferred.tolist(), log.n_grades) == ([[4, -1]], 7)
 
 
 # Noise in grades
@@ -281,16 +269,12 @@ def test_more_noisy_grades_contain_fewer():
 
 
 @pytest.mark.parametrize("make", [sim.preference_pairs, sim.ungraded_pairs])
-def test_same_seed_same_bytes(make):
+def test_same_seed_same_bytes_and_a_generator_moves_on(make):
     options = {"n_raters": 3, "n_queries": 4, "flip_rate": 0.1, "temperature": 0.5, "tie_below": 0.3, "n_flips": 3}
     options["rater_error"] = {"rater 1": 0, "rater 2": 0.1, "rater 3": 0.2}
     one, two, other = (as_bytes(make(D2, 100, seed=seed, **options)) for seed in (5, np.random.default_rng(5), 6))
     assert one == two
     assert one != other
-
-
-@pytest.mark.parametrize("make", [sim.preference_pairs, sim.ungraded_pairs])
-def test_a_generator_moves_on(make):
     rng = np.random.default_rng(0)
     assert as_bytes(make(D1, 50, seed=rng)) != as_bytes(make(D1, 50, seed=rng))
 
@@ -338,11 +322,8 @@ def test_lists_are_as_deep_as_the_truth_and_their_grades_allow(lists, depth, exp
 def test_the_log_sees_what_the_theory_says(lists, rank):
     seen = sim.preference_pairs(D1, 2_000, lists=lists, seed=0, n_flips=200).visible()
     assert (seen.rank, seen.structural_rank) == (rank, rank)
-
-
-def test_partial_overlap_shows_what_permutations_hide():
     first, second = (sim.partial_overlap(sim.PAPER_LIST, 2_000, 1, 5, seed) for seed in (0, 1))
-    assert sim.judge(D1, first, second).visible().rank == 40
+    assert sim.judge(D1, first, second).visible().rank == 40  # partial overlap shows what permutations hide
 
 
 # Without grades
@@ -356,6 +337,8 @@ def test_ungraded_logs_are_judged_by_the_hidden_grades():
     assert (truth.score(grades[log.preferred]) > truth.score(grades[log.other])).all()
     assert log.agreement(Utility(truth.utility.weights[:, grades])).precision == 1
     assert log.visible().rank == 25
+    many = sim.ungraded_pairs(sim.ground_truth("D1", depth=3), 5, np.arange(120) % 5, seed=0)
+    assert many.documents == tuple(f"d{i:03}" for i in range(120))
 
 
 def test_ungraded_logs_take_the_judges_options():
@@ -367,12 +350,6 @@ def test_ungraded_logs_take_the_judges_options():
     near = np.abs(D1.score(grades[log.preferred]) - D1.score(grades[log.other])) <= 0.2
     np.testing.assert_array_equal(log.tie, near)
     assert set(log.rater.tolist()) == {"rater 1", "rater 2"}
-
-
-def test_documents_keep_their_order_beyond_a_hundred():
-    truth = sim.ground_truth("D1", depth=3)
-    log = sim.ungraded_pairs(truth, 5, np.arange(120) % 5, seed=0)
-    assert log.documents == tuple(f"d{i:03}" for i in range(120))
 
 
 # What is refused

@@ -62,9 +62,8 @@ def made_up(claim, targets, noise=0.0):
 
 def settings(rows):
     """Return one list of (column, value) for each setting that rows select."""
-    return product(
-        *([(name, v) for v in (value if isinstance(value, tuple) else (value,))] for name, value in rows.items())
-    )
+    values = {name: value if isinstance(value, tuple) else (value,) for name, value in rows.items()}
+    return product(*([(name, value) for value in several] for name, several in values.items()))
 
 
 def targets(claim):
@@ -257,18 +256,18 @@ class TestPictures:
     def test_a_leaderboard_is_drawn_from_judgements_and_runs(self, tmp_path):
         from simulations import leaderboard
 
-        topics, systems = range(8), ("good", "middling", "bad")
+        topics = range(8)
         grades = {f"d{i}": i % 4 for i in range(12)}
         qrels = [f"{t} 0 {doc} {grade}" for t in topics for doc, grade in grades.items()]
         (tmp_path / "qrels").write_text("\n".join(qrels))
         rng = np.random.default_rng(0)
-        runs = [
-            f"{t} Q0 {doc} 1 {grade + spread * rng.normal():.4f} {name}"
-            for name, spread in zip(systems, (0.5, 2.0, 5.0), strict=True)
-            for t in topics
+        systems = (("good", 0.5), ("middling", 2.0), ("bad", 5.0))
+        rows = [
+            (t, doc, grade + s * rng.normal(), name)
+            for (name, s), t in product(systems, topics)
             for doc, grade in grades.items()
         ]
-        (tmp_path / "runs").write_text("\n".join(runs))
+        (tmp_path / "runs").write_text("".join(f"{t} Q0 {doc} 1 {score:.4f} {name}\n" for t, doc, score, name in rows))
         leaderboard.main([str(tmp_path / "qrels"), str(tmp_path / "runs"), "--every", "1", "--folder", str(tmp_path)])
         assert all((tmp_path / name).stat().st_size > 1000 for name in ("leaderboard.png", "systems.png"))
 

@@ -245,9 +245,8 @@ def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
     rng = np.random.default_rng(0)
     lists = rng.integers(0, 3, (60, 4))
     ratings = (lists @ [4, 3, 2, 1]) // 3
-    lines = [
-        json.dumps({"list": row.tolist(), "rating": int(rating)}) for row, rating in zip(lists, ratings, strict=True)
-    ]
+    rated = zip(lists.tolist(), ratings.tolist(), strict=True)
+    lines = [json.dumps({"list": grades, "rating": rating}) for grades, rating in rated]
     (tmp_path / "mine.jsonl").write_text("\n".join(lines))
     out = tmp_path / "table.csv"
     real_logs.main([str(tmp_path / "mine.jsonl"), "nowhere.jsonl", "--splits", "2", "-o", str(out)])
