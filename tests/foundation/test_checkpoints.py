@@ -8,6 +8,7 @@ import pytest
 from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_checkpoint
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
+from tests.makers import refused
 
 HEAD = f"dcglearn checkpoint 1 of dcglearn {__version__}\n".encode()
 
@@ -24,10 +25,7 @@ def test_parts_come_back_until_one_is_cut_short(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            b"dcglearn checkpoint 4 of dcglearn 4.5.6\n{}\n",
-            "written by dcglearn 4.5.6 (checkpoint format 4; this version",
-        ),
+        (b"dcglearn checkpoint 4 of dcglearn 4.5.6\n{}\n", "by dcglearn 4.5.6 (checkpoint format 4; this version"),
         (HEAD, "is not a dcglearn checkpoint, or is damaged"),
         (HEAD + b"{}\n", "is not a dcglearn checkpoint, or is damaged"),
         (b"", "is not a dcglearn checkpoint, or is damaged"),
@@ -49,8 +47,7 @@ def test_other_files_are_refused(tmp_path, content, message):
 
 @pytest.mark.parametrize("name", ["none", "a\0b"])
 def test_no_file_to_resume_from(tmp_path, name):
-    with pytest.raises(InputError, match=r"no checkpoint to resume from .*start without resume"):
-        read_checkpoint(tmp_path / name, {})
+    refused(r"no checkpoint to resume from .*start without resume", read_checkpoint, tmp_path / name, {})
 
 
 def test_any_damage_is_refused_or_costs_only_the_parts_behind_it(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 from dcglearn.foundation import disk
 from dcglearn.foundation.files import refuse_overwriting, refuse_unwritable, written_beside
 from dcglearn.foundation.validation import InputError
+from tests.makers import refused
 
 
 def write(path, text: str = "new", **how) -> None:
@@ -36,8 +37,7 @@ def test_a_link_stays_a_link(folder):
         write(name)
         assert Path(name).is_symlink()
     assert Path("real/dcg.json").read_text() == Path("real/none").read_text() == "new"
-    with pytest.raises(InputError, match="link exists; choose another name, or --force"):
-        write("link", force=False)
+    refused("link exists; choose another name, or --force", write, "link", force=False)
 
 
 @pytest.mark.posix
@@ -67,8 +67,7 @@ def test_devices_and_pipes_are_written_to(folder):
     assert read == ["new"]
     assert stat.S_ISFIFO(Path("pipe").stat().st_mode)
     if Path("/dev/full").exists():
-        with pytest.raises(InputError, match=r"/dev/full: not written .*[Nn]o space"):
-            write("/dev/full")
+        refused(r"/dev/full: not written .*[Nn]o space", write, "/dev/full")
 
 
 def test_what_cannot_be_written_is_known_before(folder):
@@ -79,8 +78,7 @@ def test_what_cannot_be_written_is_known_before(folder):
         ("none/x", "the folder none does not exist"),
         ("locked", "is a folder"),
     ):
-        with pytest.raises(InputError, match=message):
-            refuse_unwritable(path, force=True)
+        refused(message, refuse_unwritable, path, force=True)
     name = "é" * 120 + ".json"  # 245 bytes, of at most 255
     refuse_unwritable(name, force=False)
     write(name, force=False)
@@ -93,8 +91,7 @@ def test_no_room_is_known_before(folder, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(InputError, match=r"x: cannot write there .*No space"):
-        refuse_unwritable("x", force=True)
+    refused(r"x: cannot write there .*No space", refuse_unwritable, "x", force=True)
     assert not names()
 
 
@@ -112,8 +109,7 @@ def test_an_input_is_no_output(folder):
         ("logs/part.parquet", ["logs"]),
         ("logs/part.parquet", ["logs/*.parquet"]),
     ):
-        with pytest.raises(InputError, match="is an input of this command; name another"):
-            refuse_overwriting([output], read)
+        refused("is an input of this command; name another", refuse_overwriting, [output], read)
     refuse_overwriting(["dcg.json", "none", "/dev/null"], ["log.jsonl", "logs", "exponential-log2", "-"])
 
 
@@ -141,8 +137,7 @@ def test_an_error_leaves_the_old_file(folder, monkeypatch):
     for name in ("synced", "renamed"):
         with monkeypatch.context() as patch:
             patch.setattr(disk, name, fails)
-            with pytest.raises(InputError, match=r"x: not written .Input/output error.; nothing was changed"):
-                write("x")
+            refused(r"x: not written .Input/output error.; nothing was changed", write, "x")
     assert names() == ["x"]
     assert Path("x").read_text() == "old"
 
@@ -152,10 +147,8 @@ def test_an_error_of_polars_names_the_file(folder):
 
     Path("x.parquet").write_text("old")
     error = pl.exceptions.ComputeError("underlying IO error: No space left on device")
-    with (
-        pytest.raises(InputError, match=r"x\.parquet: not written .*No space.*; nothing was changed"),
-        written_beside("x.parquet"),
-    ):
+    message = r"x\.parquet: not written .*No space.*; nothing was changed"
+    with pytest.raises(InputError, match=message), written_beside("x.parquet"):
         raise error
     assert names() == ["x.parquet"]
     assert Path("x.parquet").read_text() == "old"

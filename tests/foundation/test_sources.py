@@ -13,6 +13,7 @@ from dcglearn.foundation import files, memory, sources
 from dcglearn.foundation.files import read_bytes, read_within
 from dcglearn.foundation.sources import content, decompressed, parquet_rows, zstd_bound
 from dcglearn.foundation.validation import InputError
+from tests.makers import refused
 
 TEXT = b"".join(b"line %d of a text\n" % i for i in range(20_000))
 
@@ -39,22 +40,19 @@ def test_data_are_inflated(pack):
 def test_bomb_is_refused_before_it_is_inflated(pack, small_machine):
     packed = pack(b"\0" * 30_000_000)
     assert len(packed) < 100_000
-    with pytest.raises(InputError, match=r"inflates from .* half of the memory that is free; .*--memory"):
-        decompressed("log.gz", packed)
+    refused(r"inflates from .* half of the memory that is free; .*--memory", decompressed, "log.gz", packed)
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstd])
 def test_damaged_data_are_refused(pack):
     packed = pack(TEXT)
     for damaged in (packed[:-5], packed[: len(packed) // 2], packed + b"more", packed[:20] + b"\xff\xfe" + packed[22:]):
-        with pytest.raises(InputError, match="cannot be decompressed"):
-            decompressed("log", damaged)
+        refused("cannot be decompressed", decompressed, "log", damaged)
 
 
 @pytest.mark.parametrize("inner", [gzip.compress, lzma.compress, zlib.compress, zstd])
 def test_data_compressed_twice_are_refused(inner):
-    with pytest.raises(InputError, match="compressed twice, or by zlib"):
-        decompressed("log", gzip.compress(inner(TEXT)))
+    refused("compressed twice, or by zlib", decompressed, "log", gzip.compress(inner(TEXT)))
 
 
 def test_zstd_bound_is_above_what_comes_out_and_near_it():
@@ -88,15 +86,13 @@ def test_files_and_streams_larger_than_half_the_memory_are_refused(tmp_path, sma
     with path.open("wb") as file:
         file.truncate(1 << 30)
     for read in (lambda: read_bytes(path), lambda: read_within(io.BytesIO(TEXT * 2), "standard input")):
-        with pytest.raises(InputError, match="half of the memory that is free; split it"):
-            read()
+        refused("half of the memory that is free; split it", read)
 
 
 @pytest.mark.posix
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
 def test_devices_are_refused(device):
-    with pytest.raises(InputError, match="is a device, not a file or a pipe"):
-        read_bytes(device)
+    refused("is a device, not a file or a pipe", read_bytes, device)
 
 
 @pytest.mark.posix
@@ -108,8 +104,7 @@ def test_named_pipe_is_read_and_given_up_without_a_writer(tmp_path, monkeypatch)
     assert read_bytes(pipe) == TEXT
     writer.join()
     monkeypatch.setattr(files, "PIPE_WAIT", 0.05)
-    with pytest.raises(InputError, match="no program wrote to this pipe"):
-        read_bytes(pipe)
+    refused("no program wrote to this pipe", read_bytes, pipe)
 
 
 def test_limits_of_a_container_count(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from dcglearn.joins.join_judgements import join_judgements, preferences_from_run
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
-from tests.makers import SHARED
+from tests.makers import SHARED, refused
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq1 0 d3 1\nq2 0 d1 0\nq2 0 7 2\nq2 0 d9 -2\n"
 LINES = [
@@ -91,8 +91,7 @@ def test_tables_records_frames_and_lists_beside_grades(files, tmp_path):
     ],
 )
 def test_a_line_that_cannot_be_joined_is_named(files, line, message):
-    with pytest.raises(InputError, match=message):
-        join_judgements(*files([*LINES[:2], LINES[2] | line]))
+    refused(message, join_judgements, *files([*LINES[:2], LINES[2] | line]))
 
 
 def test_queries_and_pairs_without_judgements_are_left_out_and_counted(files):
@@ -115,13 +114,11 @@ def test_wrong_settings_are_refused(files):
         ({"missing": "zero"}, "give one of error, skip"),
         ({"n_grades": 2}, "grade 2 lies outside 0..1; raise n_grades=2"),
     ):
-        with pytest.raises(InputError, match=message):
-            join_judgements(*files(), **setting)
+        refused(message, join_judgements, *files(), **setting)
 
 
 def test_names_of_documents_where_grades_are_expected_point_to_the_judgements(files):
-    with pytest.raises(InputError, match=r"a holds 'd1', which is no grade; .*dl.join_judgements"):
-        read_preferences(files()[0])
+    refused(r"a holds 'd1', which is no grade; .*dl.join_judgements", read_preferences, files()[0])
 
 
 RUNS = {
@@ -148,15 +145,11 @@ def test_verdicts_that_do_not_fit_the_runs_are_named(files, tmp_path):
     sides = (RUNS["old"], RUNS["new"], qrels)
     table = tmp_path / "verdicts.csv"
     table.write_text("query,winner\nq1,a\nq3,b\n")
-    with pytest.raises(InputError, match=r"verdicts.csv, line 3: the query 'q3' is not in the run"):
-        preferences_from_runs(*sides, table)
+    refused(r"verdicts.csv, line 3: the query 'q3' is not in the run", preferences_from_runs, *sides, table)
     table.write_text("query,winner\nq1,best\n")
-    with pytest.raises(InputError, match="line 2: winner is 'best'"):
-        preferences_from_runs(*sides, table)
-    with pytest.raises(InputError, match="the first run holds 2 systems"):
-        preferences_from_runs(RUNS, RUNS["new"], qrels, {"q1": "a"})
-    with pytest.raises(InputError, match="ties='average': give docno-desc or stable"):
-        preferences_from_runs(*sides, {"q1": "a"}, ties="average")
+    refused("line 2: winner is 'best'", preferences_from_runs, *sides, table)
+    refused("the first run holds 2 systems", preferences_from_runs, RUNS, RUNS["new"], qrels, {"q1": "a"})
+    refused("ties='average': give docno-desc or stable", preferences_from_runs, *sides, {"q1": "a"}, ties="average")
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="needs the side-by-side judgements of music beside the project")

@@ -12,10 +12,9 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.foundation import disk
-from dcglearn.foundation.validation import InputError
 from dcglearn.learning.checkpoint import Checkpoint
 from dcglearn.logs.pair_sums import PairSums
-from tests.makers import random_log
+from tests.makers import random_log, refused
 
 KILLED_FIT = """
     import os, signal, sys
@@ -75,11 +74,9 @@ def a_checkpoint(path, n: int = 4):
 def replayed(path, n: int) -> int:
     with Checkpoint(path, {"pairs": 3}, resume=True) as kept:
         for i in range(n):
-            sums = kept.answer(
-                ("sums", np.array([i])), PairSums, lambda i=i: PairSums(i, 1.0, np.full((2, 2), i), np.zeros((0, 0)))
-            )
-            assert sums.loss == i
-            assert (sums.moment == i).all()
+            asked = PairSums(i, 1.0, np.full((2, 2), i), np.zeros((0, 0)))
+            sums = kept.answer(("sums", np.array([i])), PairSums, lambda asked=asked: asked)
+            assert sums.loss == i and (sums.moment == i).all()
         return kept.n_replayed
 
 
@@ -139,8 +136,7 @@ def test_a_full_disk_is_told_with_the_file_and_the_fit_resumes(tmp_path, monkeyp
 
     with monkeypatch.context() as patch:
         patch.setattr(disk, "appended", full)
-        with pytest.raises(InputError, match=r"fit\.checkpoint: not written .No space left.*resume from it"):
-            replayed(file, 4)
+        refused(r"fit\.checkpoint: not written .No space left.*resume from it", replayed, file, 4)
     assert written == [7]
     assert replayed(file, 4) == 3
     assert replayed(file, 4) == 4
@@ -150,25 +146,16 @@ def test_checkpoints_of_other_fits_are_refused(tmp_path):
     log = random_log(500, noise=0.1)
     file = tmp_path / "fit.checkpoint"
     dl.UtilityLearner().fit(log, checkpoint=file)
-    with pytest.raises(InputError, match="exists; resume from it"):
-        dl.UtilityLearner().fit(log, checkpoint=file)
-    with pytest.raises(InputError, match=r"another training: its C is 1\.0, now it is 2\.0"):
-        dl.UtilityLearner(C=2.0).fit(log, checkpoint=file, resume=True)
-    with pytest.raises(InputError, match="another training: its contents"):
-        dl.UtilityLearner().fit(random_log(500, seed=1), checkpoint=file, resume=True)
-    with pytest.raises(InputError, match="another training: its learner"):
-        dl.DCGLearner().fit(log, checkpoint=file, resume=True)
-    with pytest.raises(InputError, match="no checkpoint to resume from"):
-        dl.UtilityLearner().fit(log, checkpoint=tmp_path / "none", resume=True)
-    with pytest.raises(InputError, match="is a folder; name a file in it for the checkpoint"):
-        dl.UtilityLearner().fit(log, checkpoint=tmp_path)
-    with pytest.raises(InputError, match="give checkpoint=FILE"):
-        dl.UtilityLearner().fit(log, resume=True)
+    refused("exists; resume from it", dl.UtilityLearner().fit, log, checkpoint=file)
+    again = {"checkpoint": file, "resume": True}
+    refused(r"another training: its C is 1\.0, now it is 2\.0", dl.UtilityLearner(C=2.0).fit, log, **again)
+    refused("another training: its contents", dl.UtilityLearner().fit, random_log(500, seed=1), **again)
+    refused("another training: its learner", dl.DCGLearner().fit, log, checkpoint=file, resume=True)
+    refused("no checkpoint to resume from", dl.UtilityLearner().fit, log, checkpoint=tmp_path / "none", resume=True)
+    refused("is a folder; name a file in it for the checkpoint", dl.UtilityLearner().fit, log, checkpoint=tmp_path)
+    refused("give checkpoint=FILE", dl.UtilityLearner().fit, log, resume=True)
     (tmp_path / "text").write_text("something else")
-    with pytest.raises(InputError, match="not a dcglearn checkpoint"):
-        dl.UtilityLearner().fit(log, checkpoint=tmp_path / "text", resume=True)
-    with (
-        Checkpoint(a_checkpoint(tmp_path / "asked"), {"pairs": 3}, resume=True) as kept,
-        pytest.raises(InputError, match="pass 1 of that fit asked something else"),
-    ):
-        kept.answer(("sums", np.array([5])), PairSums, lambda: None)
+    refused("not a dcglearn checkpoint", dl.UtilityLearner().fit, log, checkpoint=tmp_path / "text", resume=True)
+    with Checkpoint(a_checkpoint(tmp_path / "asked"), {"pairs": 3}, resume=True) as kept:
+        other = ("sums", np.array([5]))
+        refused("pass 1 of that fit asked something else", kept.answer, other, PairSums, lambda: None)

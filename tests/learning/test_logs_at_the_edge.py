@@ -8,12 +8,11 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.foundation.validation import InputError
 from dcglearn.learning.direct_fit import Model, family, log_curves
 from dcglearn.learning.direct_search import fit
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.readers.preferences import Preferences
-from tests.makers import random_log
+from tests.makers import random_log, refused
 
 
 def is_a_dcg(dcg):
@@ -60,5 +59,4 @@ def test_an_objective_that_is_not_finite_is_refused():
     judged = Judgements(log.preferred, log.other, one.astype(np.int8), np.zeros(1, np.int32), one)
     model = Model(10, 5)
     starts = [model.starts(np.array([np.concatenate(log_curves(*curves)) for curves in family(5, 10)]))]
-    with pytest.raises(InputError, match="not finite at any start"):
-        fit(model, judged, np.inf, starts)
+    refused("not finite at any start", fit, model, judged, np.inf, starts)

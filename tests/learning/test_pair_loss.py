@@ -31,11 +31,8 @@ INDEX = np.zeros(1, np.int32)
 
 def probabilities(z, thresholds, error):
     """Chances of a tie (column 0), of each strength for the first list, and of each for the second; rows sum to 1."""
-    n_levels = len(thresholds) - 2
-    ahead = np.stack([expit(z - thresholds[j]) - expit(z - thresholds[j + 1]) for j in range(1, n_levels + 1)], axis=1)
-    behind = np.stack(
-        [expit(-z - thresholds[j]) - expit(-z - thresholds[j + 1]) for j in range(1, n_levels + 1)], axis=1
-    )
+    low, high = thresholds[1:-1], thresholds[2:]
+    ahead, behind = (expit(side[:, None] - low) - expit(side[:, None] - high) for side in (z, -z))
     tie = (expit(z + thresholds[1]) - expit(z - thresholds[1]))[:, None]
     error = error[:, None]
     return np.hstack([tie, (1 - error) * ahead + error * behind, (1 - error) * behind + error * ahead])
@@ -59,20 +56,12 @@ def twin(judged, weights, thresholds, errors, kind):
 def problems(draw):
     depth, n_grades, n_levels = draw(st.integers(1, 5)), draw(st.integers(1, 5)), draw(st.integers(1, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    n, n_raters, each, ties = (
-        draw(st.integers(1, 30)),
-        draw(st.integers(1, 3)),
-        draw(st.booleans()),
-        draw(st.booleans()),
-    )
+    n, n_raters = draw(st.integers(1, 30)), draw(st.integers(1, 3))
+    each, ties = draw(st.booleans()), draw(st.booleans())
     lists = rng.integers(-1, n_grades, (2, n, depth)).astype(np.int8)
-    judged = Judgements(
-        lists[0],
-        lists[1],
-        rng.integers(0 if ties else 1, n_levels + 1, n).astype(np.int8),
-        rng.integers(0, n_raters, n if each else 1).astype(np.int32),
-        rng.exponential(1, n if each else 1),
-    )
+    level = rng.integers(0 if ties else 1, n_levels + 1, n).astype(np.int8)
+    rater = rng.integers(0, n_raters, n if each else 1).astype(np.int32)
+    judged = Judgements(*lists, level, rater, rng.exponential(1, n if each else 1))
     first = rng.exponential(1) if ties else 0.0
     thresholds = np.concatenate([[0.0], first + np.cumsum(rng.exponential(1, n_levels)), [np.inf]])
     return judged, rng.normal(0, 1, (depth, n_grades)), thresholds, rng.uniform(0.01, 0.9, n_raters)
@@ -263,10 +252,8 @@ def test_judgements_of_few_lists_have_the_sums_of_the_same_judgements(order, err
     judged, points = few_lists(rng, 500, 20), points_of(rng, 3, error=error)
     listed = ListedJudgements.of(judged)
     plain, by_list = judged.sums(points, LIKELIHOOD, order), listed.sums(points, LIKELIHOOD, order)
-    names = (
-        ["loss"] + ["moment", "errors"] * (order > VALUE) + ["joint", "crossed", "errors_twice"] * (order == CURVATURE)
-    )
-    for name in names:
+    slopes, curvatures = ["moment", "errors"] * (order > VALUE), ["joint", "crossed", "errors_twice"]
+    for name in ["loss", *slopes, *curvatures * (order == CURVATURE)]:
         if error or name not in ("errors", "crossed", "errors_twice"):  # error rates of zero are no variables
             expected = getattr(plain, name)
             np.testing.assert_allclose(getattr(by_list, name), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())

@@ -14,7 +14,7 @@ from dcglearn.learning.direct_fit import Model
 from dcglearn.learning.starts import WarmStart
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
-from tests.makers import random_log
+from tests.makers import random_log, refused
 
 LOG = random_log(300, "free", seed=3, noise=0.1)
 
@@ -105,8 +105,7 @@ def test_a_saved_learner_is_the_learner(of_judges, tmp_path):
             np.testing.assert_array_equal(getattr(loaded.curves_, name), value)
         test = judged(50, seed=9)
         np.testing.assert_array_equal(loaded.decision_function(test), fitted.decision_function(test))
-    with pytest.raises(InputError, match="exists"):
-        of_judges.save(file, force=False)
+    refused("exists", of_judges.save, file, force=False)
 
 
 def change(tmp_path, learner, **values):
@@ -164,8 +163,7 @@ def curves_of(learner, **changes):
     ],
 )
 def test_impossible_starts_are_refused(learner, start, words):
-    with pytest.raises(InputError, match=re.escape(words)):
-        DCGLearner().fit(LOG, start=start(learner))
+    refused(re.escape(words), DCGLearner().fit, LOG, start=start(learner))
 
 
 def test_a_start_of_another_loss_or_number_of_judges_is_refused(learner):
@@ -173,5 +171,4 @@ def test_a_start_of_another_loss_or_number_of_judges_is_refused(learner):
         DCGLearner(loss="logistic").fit(LOG, start=learner)
     with pytest.raises(InputError, match="2 error rates, the log has 3 raters"):
         DCGLearner().fit(judged(100), start=curves_of(learner, errors=np.array([0.1, 0.2])))
-    with pytest.raises(InputError, match="refit='always' is not one of never, if_worse"):
-        DCGLearner().fit(LOG, start=learner, refit="always")
+    refused("refit='always' is not one of never, if_worse", DCGLearner().fit, LOG, start=learner, refit="always")

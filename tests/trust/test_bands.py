@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.foundation.validation import InputError
 from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.bands import bootstrap_bands
-from tests.makers import random_log
+from tests.makers import random_log, refused
 
 
 def test_bands_do_not_depend_on_processes_and_shrink_with_the_log():
@@ -43,5 +42,4 @@ def test_bands_cover_the_truth():
     ("settings", "words"), [({"n_resamples": 1}, "n_resamples"), ({"level": 1.0}, "level"), ({"by": "day"}, "by=")]
 )
 def test_impossible_bands(settings, words):
-    with pytest.raises(InputError, match=words):
-        bootstrap_bands(random_log(60), **settings)
+    refused(words, bootstrap_bands, random_log(60), **settings)

@@ -1,11 +1,9 @@
 """Cross-validation of C and of the prior's strength."""
 
 import numpy as np
-import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.trust.cross_validation import C_GRID, choose_C, ridge_path
-from tests.makers import random_log
+from tests.makers import random_log, refused
 
 
 def test_the_chosen_c_is_small_under_noise_and_repeats():
@@ -15,8 +13,7 @@ def test_the_chosen_c_is_small_under_noise_and_repeats():
     assert chosen.C < 1
     assert len(chosen.mean) == len(C_GRID) == 11
     assert chosen.mean.max() == chosen.mean[np.flatnonzero(chosen.grid == chosen.C)[0]]
-    with pytest.raises(InputError, match="folds"):
-        choose_C(noisy[:3])
+    refused("folds", choose_C, noisy[:3])
 
 
 def test_the_ridge_path_goes_from_the_data_to_straight_curves():

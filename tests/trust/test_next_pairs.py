@@ -6,14 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.foundation.validation import InputError
 from dcglearn.logs.preference_pairs import encode
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences, read_questions
 from dcglearn.simulate import ground_truth, permutations, preference_pairs
 from dcglearn.trust import next_pairs
 from dcglearn.trust.next_pairs import generated_lists, suggest_pairs, values_of
-from tests.makers import PAPER_LIST, random_log
+from tests.makers import PAPER_LIST, random_log, refused
 
 
 def answered(pairs, truth, wrong=False):
@@ -96,10 +95,9 @@ def test_a_fitted_learner_is_not_fitted_again(monkeypatch, tmp_path):
     monkeypatch.setattr(next_pairs, "fit_in_form", None)
     for fitted in (learner, DCGLearner.load(tmp_path / "learner.json")):
         np.testing.assert_array_equal(suggest_pairs(log, pool, 3, fitted).pairs, expected.pairs)
-    with pytest.raises(InputError, match="the learner has 5 grades and 10 positions, log and candidates 7 and 10"):
-        suggest_pairs(log, pool + 2, 3, learner)
-    with pytest.raises(InputError, match="log and candidates 5 and 4"):
-        suggest_pairs(None, pool[:, :, :4], 3, learner)
+    message = "the learner has 5 grades and 10 positions, log and candidates 7 and 10"
+    refused(message, suggest_pairs, log, pool + 2, 3, learner)
+    refused("log and candidates 5 and 4", suggest_pairs, None, pool[:, :, :4], 3, learner)
 
 
 def test_a_batch_does_not_ask_the_same_thing_twice():
@@ -130,26 +128,19 @@ def test_suggested_pairs_are_open_and_comes_from_the_candidates(seed, n):
 
 def test_without_a_log_and_with_a_prior():
     lists = permutations(PAPER_LIST, 30, seed=0)
-    first = suggest_pairs(None, lists, 3)
-    assert len(first) == 3
-    assert (
-        suggest_pairs(None, lists, 3, DCGLearner(prior=ground_truth("D1"))).difference.tolist()
-        != first.difference.tolist()
-    )
+    first, other = (suggest_pairs(None, lists, 3, DCGLearner(prior=prior)) for prior in (None, ground_truth("D1")))
+    assert len(first) == 3 and other.difference.tolist() != first.difference.tolist()
+    assert suggest_pairs(None, lists, 3).difference.tolist() == first.difference.tolist()
 
 
 def test_few_candidates_and_none():
     log = random_log(20, "free")
     with pytest.warns(UserWarning, match="only 1 pair left"):
         assert len(suggest_pairs(log, np.array([[0, 1] * 5, [1, 0] * 5]), 5)) == 1
-    with pytest.raises(InputError, match="nothing is left to ask"):
-        suggest_pairs(log, np.stack([log.other, log.preferred], axis=1), 5)
-    with pytest.raises(InputError, match="3 positions, the log 10"):
-        suggest_pairs(log, [[0, 1, 2], [1, 0, 2]])
-    with pytest.raises(InputError, match="at least two lists"):
-        suggest_pairs(log, [[0] * 10])
-    with pytest.raises(InputError, match="n=0"):
-        suggest_pairs(log, [[0] * 10, [1] * 10], 0)
+    refused("nothing is left to ask", suggest_pairs, log, np.stack([log.other, log.preferred], axis=1), 5)
+    refused("3 positions, the log 10", suggest_pairs, log, [[0, 1, 2], [1, 0, 2]])
+    refused("at least two lists", suggest_pairs, log, [[0] * 10])
+    refused("n=0", suggest_pairs, log, [[0] * 10, [1] * 10], 0)
 
 
 def test_generated_lists_have_the_logs_grades_at_every_position():
@@ -164,5 +155,4 @@ def test_the_file_of_questions_is_read_back(tmp_path):
     questions.save(path)
     np.testing.assert_array_equal(read_questions(path), questions.pairs)
     assert read_preferences(path, 5).dropped == {"open questions": 3}
-    with pytest.raises(InputError, match="--force"):
-        questions.save(path)
+    refused("--force", questions.save, path)

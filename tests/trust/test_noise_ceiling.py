@@ -7,13 +7,12 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, ndtr
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import noise_ceiling as module
 from dcglearn.trust.noise_ceiling import noise_ceiling
 from dcglearn.trust.recurring_lists import RecurringJudgements, RecurringRatings
 from dcglearn.trust.values_of_lists import JudgedLists, RatedLists, Variances, indicators
-from tests.makers import random_log
+from tests.makers import random_log, refused
 
 POOL = np.array(list(itertools.product(range(2), repeat=5)), dtype=np.int8)
 
@@ -182,15 +181,11 @@ def test_copies_of_ratings_are_noticed():
 
 
 def test_without_lists_that_recur_there_is_none():
-    with pytest.raises(InputError, match="no noise ceiling: it takes lists with several judgements"):
-        noise_ceiling(random_log(200))
+    refused("no noise ceiling: it takes lists with several judgements", noise_ceiling, random_log(200))
     few = Preferences.from_ratings(POOL[:6].repeat(30, axis=0), np.tile([0, 1, 2], 60))
-    with pytest.raises(InputError, match="only 6 lists recur, with 180 ratings"):
-        noise_ceiling(few)
-    with pytest.raises(InputError, match="no preference between two different lists"):
-        noise_ceiling(Preferences([[1, 0]], [[0, 1]], tie=[True]))
-    with pytest.raises(InputError, match="fewest=1"):
-        noise_ceiling(random_log(20), fewest=1)
+    refused("only 6 lists recur, with 180 ratings", noise_ceiling, few)
+    refused("no preference between two different lists", noise_ceiling, Preferences([[1, 0]], [[0, 1]], tie=[True]))
+    refused("fewest=1", noise_ceiling, random_log(20), fewest=1)
 
 
 def test_large_logs_and_many_ratings_are_sampled_and_binned(monkeypatch):
@@ -206,11 +201,7 @@ def test_large_logs_and_many_ratings_are_sampled_and_binned(monkeypatch):
 
 def test_weights_count_ratings():
     log, _ = rated_log(np.random.default_rng(7), 300)
-    doubled = Preferences.from_ratings(
-        log.ratings.lists[log.ratings.list], log.ratings.rating, weight=2 * log.ratings.weight
-    )
+    rated = log.ratings.lists[log.ratings.list], log.ratings.rating
+    doubled, uneven = (Preferences.from_ratings(*rated, weight=factor * log.ratings.weight) for factor in (2, 0.7))
     assert noise_ceiling(doubled).n_units == 2 * noise_ceiling(log).n_units
-    uneven = Preferences.from_ratings(
-        log.ratings.lists[log.ratings.list], log.ratings.rating, weight=0.7 * log.ratings.weight
-    )
     assert noise_ceiling(uneven, fewest=2).lower > 0.5
