@@ -42,9 +42,8 @@ class AdaRankRanker(LinearModel):
     patience : int, optional
         With a validation set: stop after this many rounds without a better value on it.
     max_in_a_row : int, optional
-        A feature that was chosen this often in a row is left out of the next round. Without a limit one good feature is
-        often chosen in every round, since ``exp(-E)`` only ranges from ``1/e`` to 1. 3 or 1 suit features that are
-        alike.
+        A feature that was chosen this often in a row is left out of the next round; 3 or 1 suit features that are
+        alike. Without a limit one good feature is often chosen always, since ``exp(-E)`` ranges from ``1/e`` to 1 only.
 
     Attributes
     ----------

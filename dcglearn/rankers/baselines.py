@@ -33,11 +33,9 @@ class RidgeRanker(LinearModel):
         The metric whose gains are predicted, and that of `score`; by default, grades are predicted, and `score` uses
         the textbook DCG.
     l2 : float
-        Weight of the squared coefficients (features in units of their spread within queries) relative to the mean
-        squared error.
+        Weight of the squared coefficients of scaled features, relative to the mean squared error.
     reweighted : bool
-        Whether documents of the worst grade have the same total weight as all others (Chapelle and Wu's baseline). Keep
-        True where most documents are of the worst grade.
+        Whether documents of the worst grade weigh as much as all others together. Keep True where most are of it.
 
     Attributes
     ----------
@@ -190,17 +188,8 @@ def newton(
 ) -> tuple[Floats, float, float, int]:
     """Minimise a 1-strongly convex, piecewise quadratic function by Newton's method with conjugate gradients.
 
-    Parameters
-    ----------
-    evaluate : callable
-        Returns value, gradient and the product with the (generalised) Hessian at v.
-    v : ndarray, shape (d,)
-        The start.
-
-    Returns
-    -------
-    v, objective, gap, steps
-        ``gap`` bounds the relative distance to the optimum: ``|gradient|^2 / 2`` over the objective.
+    `evaluate` returns value, gradient and the product with the (generalised) Hessian at v. Returns v, the objective,
+    the gap ``|gradient|^2 / 2`` over the objective, which bounds the relative distance to the optimum, and the steps.
     """
     from scipy.sparse.linalg import LinearOperator, cg
 

@@ -30,14 +30,8 @@ _NUMBER = re.compile(r"(u?int\d+|float\d*|double|bool(ean)?)(\[pyarrow\])?")
 class FeatureColumns:
     """Names of features, and the categories of those that are not numbers.
 
-    Parameters
-    ----------
-    names : tuple of str
-        A name for each feature.
-    categories : dict of str to list
-        The values of each categorical column; the feature holds the index of the value, or NaN.
-    ordered : tuple of str
-        Categorical columns whose categories have an order: they are split as numbers.
+    `categories` holds the values of each categorical column, whose feature is the index of the value, or NaN; those
+    with an order, which are split as numbers, are named in `ordered`.
     """
 
     names: tuple[str, ...]
@@ -55,13 +49,7 @@ class FeatureColumns:
         return [f"Column_{i}" if not name or names.count(name) > 1 else name for i, name in enumerate(names)]
 
     def index_of(self, name: str) -> int:
-        """Return the index of the feature called `name`.
-
-        Raises
-        ------
-        InputError
-            If there is none.
-        """
+        """Return the index of the feature called `name`, or raise InputError."""
         if name not in self.names:
             raise InputError(f"there is no column {name!r}{nearest(name, self.names)}")
         return self.names.index(name)
@@ -69,12 +57,8 @@ class FeatureColumns:
     def aligned(self, features: Any, columns: FeatureColumns) -> Any:
         """Return features with the columns `columns` in the order and the codes of these columns.
 
-        A category that is not among these becomes NaN, with a warning.
-
-        Raises
-        ------
-        InputError
-            If a column is missing, or there is another one, or one is categorical here and not there.
+        A category that is not among these becomes NaN, with a warning. Raise InputError if a column is missing, or
+        there is another one, or one is categorical here and not there.
         """
         if columns == self:
             return features
@@ -133,10 +117,7 @@ def is_table(features: Any) -> bool:
 def from_frame(frame: Any) -> tuple[Floats, FeatureColumns]:
     """Return the features in a data frame of pandas or polars, shape (n, d) with NaN where missing, and their columns.
 
-    Raises
-    ------
-    InputError
-        If two columns have one name, or a column holds neither numbers nor categories.
+    Raise InputError if two columns have one name, or a column holds neither numbers nor categories.
     """
     names = [str(name) for name in frame.columns]
     twice = [name for name in names if names.count(name) > 1]

@@ -28,18 +28,8 @@ if TYPE_CHECKING:
 class Task:
     """A training of trees, checked.
 
-    Attributes
-    ----------
-    training : Training
-    ranker : BoostedRanker
-        Its parameters, its metric (whose gains the first tree fits), and the linear model whose scores the trees add
-        to, if there is one.
-    weight, by_document : ndarray, shapes (m,) and (n,), optional
-        Weights of queries and of documents.
-    parameters : dict
-        Those of LightGBM, except seed and objective.
-    categorical : list of int
-        Indices of the features that are split by sets of categories.
+    `weight`, shape (m,), and `by_document`, shape (n,), are weights of queries and documents. `parameters` are those of
+    LightGBM, except seed and objective, and `categorical` the indices of features that are split by sets of categories.
     """
 
     training: Training
@@ -88,15 +78,9 @@ class Task:
 
 
 class Slopes:
-    """The slopes and curvatures that each tree is fitted to, tree after tree.
+    """The slopes and curvatures that each tree is fitted to, after `n_grown` trees that exist already.
 
     The first tree fits the gains by least squares, since many objectives are flat where all scores are equal.
-
-    Parameters
-    ----------
-    task : Task
-    n_grown : int
-        Number of trees that exist already.
     """
 
     def __init__(self, task: Task, n_grown: int = 0) -> None:
@@ -195,10 +179,9 @@ def warn_of_too_few(n_grown: int, n_trees: int) -> None:
         )
 
 
-def base_scores(features: Any, base: Floats) -> Floats:
+def base_scores(features: Any, base: Floats) -> Any:
     """Return the scores of a linear model, coefficients and intercept in one array, shape (n,)."""
-    scores: Floats = features @ base[:-1] + base[-1]
-    return scores
+    return features @ base[:-1] + base[-1]
 
 
 _FORKED: list[int] = []

@@ -46,22 +46,18 @@ class LinearRanker(LinearModel):
         Nonlinear conjugate gradients (Chapelle and Wu), limited-memory BFGS, or stochastic gradients over shuffled
         queries (Qin et al.). Keep "cg"; "sgd" suits many random starts.
     annealing : "auto", sequence of float, or None
-        Sharpness at each stage, in increasing order, per unit of the spread of scores within queries. The spread is
-        measured anew at each stage, so rescaling a model or a feature changes nothing. A sharpness of a means
-        ``alpha = a``, SoftRank's ``sigma = 1/a``, and SmoothNDCG's ``sigma = 1/a^2``, and replaces the loss's own.
-        "auto" is 2.5, 5, 10 for smooth metrics and 1 for losses of pairs; keep it, unless the loss's own sharpness is
-        meant, with which None uses the loss, on the scores of the start as they are. Losses without sharpness have one
-        stage.
+        Sharpness at each stage, in increasing order, per unit of the spread of scores within queries, measured anew at
+        each stage. A sharpness of a means ``alpha = a``, SoftRank's ``sigma = 1/a``, and SmoothNDCG's
+        ``sigma = 1/a^2``, and replaces the loss's own. "auto" is 2.5, 5, 10 for smooth metrics and 1 for losses of
+        pairs. None uses the loss's own sharpness, on the scores of the start as they are.
     start : {"ridge", "ranksvm", "random"}, array_like or Ranker
-        Least squares on gains (Chapelle and Wu's), `RankSVMRanker`, a random direction, coefficients of shape (d,), or
-        a fitted linear ranker. Keep "ridge"; take "ranksvm" where most pairs of grades matter alike. Random starts need
-        `n_restarts`, since there are many local maxima.
+        Least squares on gains, `RankSVMRanker`, a random direction, coefficients of shape (d,), or a fitted linear
+        ranker. Keep "ridge"; take "ranksvm" where most pairs of grades matter alike.
     n_restarts : int
-        Number of starts; those after the first are random. The model that is best on the validation set is kept, or
-        that with the best objective if there is none. 20 suit ``start="random"``; a good start needs one.
+        Number of starts; those after the first are random. The model that is best on the validation set (or by the
+        objective, without one) is kept. 20 suit ``start="random"``, since there are many local maxima.
     l2 : float
-        Weight of the squared distance from the start. Try 1 to 100 for some sixty queries, 0.01 to 1 for many; a
-        validation set tells.
+        Weight of the squared distance from the start. Try 1 to 100 for some sixty queries, 0.01 to 1 for many.
     max_iter : int
         Iterations per stage; passes over the queries for ``"sgd"``.
     tol : float

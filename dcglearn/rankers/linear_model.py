@@ -38,9 +38,8 @@ class LinearModel(Ranker):
         """Return the mean normalised DCG over queries that are ranked by scaled coefficients."""
         return float(queries.evaluate(queries.features @ (v / design.spread), self.metric_).mean())
 
-    def _scores(self, features: Any) -> Floats:
-        scores: Floats = features @ self.coef_ + self.intercept_
-        return scores
+    def _scores(self, features: Any) -> Any:
+        return features @ self.coef_ + self.intercept_
 
     def _numbers(self) -> tuple[bytes, dict[str, Any]]:
         buffer = io.BytesIO()

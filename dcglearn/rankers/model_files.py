@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from zipfile import BadZipFile
 
 import numpy as np
@@ -132,8 +132,7 @@ def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[R]], metri
             f"{path} was trained for other gains or discounts, {ranker.metric_!r}; train for this metric, or load the "
             "model without naming one"
         )
-    fitted: R = ranker
-    return fitted
+    return cast("R", ranker)
 
 
 def _checked_content(folder: Path, files: dict[str, str]) -> bytes:

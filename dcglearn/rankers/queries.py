@@ -96,10 +96,9 @@ class Queries:
         features = checked_features(features, missing=self.missing)
         grades = checked_grades(self.grades, features.shape[0], self.n_grades)
         offsets, names = query_offsets(self.qid, len(grades))
+        n_grades = scale_size(self.n_grades, int(grades.max(initial=0)))
         fields = {"features": features, "grades": frozen(grades), "qid": np.repeat(names, np.diff(offsets))}
-        top = int(grades.max(initial=0))
-        fields["columns"] = columns
-        fields |= {"n_grades": scale_size(self.n_grades, top), "offsets": frozen(offsets), "names": frozen(names)}
+        fields |= {"columns": columns, "n_grades": n_grades, "offsets": frozen(offsets), "names": frozen(names)}
         if self.documents is not None and len(self.documents) != len(grades):
             raise InputError(f"{len(self.documents)} document names for {len(grades)} documents")
         for name, value in fields.items():
@@ -107,13 +106,7 @@ class Queries:
 
     @classmethod
     def from_groups(cls, features: Any, grades: ArrayLike, sizes: ArrayLike, **options: Any) -> Queries:
-        """Build from the number of documents of each query, in the order of the rows; queries are named 1, 2, ...
-
-        Examples
-        --------
-        >>> Queries.from_groups([[0.1], [0.9], [0.4]], [0, 2, 1], sizes=[2, 1]).qid
-        array([1, 1, 2])
-        """
+        """Build from the number of documents of each query, in the order of the rows; queries are named 1, 2, ..."""
         labels = np.asarray(grades)
         return cls(features, labels, group_labels(sizes, len(labels)), **options)
 
@@ -245,10 +238,9 @@ def precision_by_query(
     ends = np.asarray(offsets, dtype=np.int64)
     relevant = (ranked > 0).astype(np.float64)
 
-    def total(values: Floats) -> Floats:
+    def total(values: Floats) -> Any:
         """Return the sum of each query, 0 for empty ones."""
-        sums: Floats = np.diff(np.concatenate([[0.0], np.cumsum(values)])[ends])
-        return sums
+        return np.diff(np.concatenate([[0.0], np.cumsum(values)])[ends])
 
     before = np.concatenate([[0.0], np.cumsum(relevant)])
     hits = before[1:] - np.repeat(before[ends[:-1]], np.diff(ends))

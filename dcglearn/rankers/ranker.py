@@ -83,23 +83,22 @@ class Ranker(BaseEstimator):
         Parameters
         ----------
         X : array_like, CSR or data frame, shape (n, d), or Queries
-            Features; `Queries` bring y and qid with them. Names of a data frame's columns are kept. For trees, NaN is a
-            missing value, and columns of categories are split by sets of categories.
+            Features; `Queries` bring y and qid with them. Names of a data frame's columns are kept. Trees take NaN as a
+            missing value, and split columns of categories by sets.
         y, qid : array_like, shape (n,)
             Grades (0 = worst), and the query of each document, the rows of a query together.
         eval_set : Queries, or (X, y, qid), optional
-            Validation set: the stage, the point of the path, the round or the number of trees that is best on it is
-            used. `RidgeRanker`, `RankSVMRanker` and `PairwiseRanker` take none.
+            Validation set: the stage, point, round or number of trees that is best on it is used. `RidgeRanker`,
+            `RankSVMRanker` and `PairwiseRanker` take none.
         **options
             `LinearRanker` and `BoostedRanker` take ``checkpoint=FILE``, to which the state is written after each stage
-            or every ``checkpoint_every=50`` trees (after which LightGBM's random choices begin anew, with a seed of
-            their own), and ``resume=True``, to continue from it to the model of a training without interruption.
-            Trees take ``query_weight``, shape (m,), the weight of each query's value in the mean that is maximised, and
-            ``sample_weight``, shape (n,), the weight of each document's slope and curvature, as in LightGBM; the two
-            differ where documents of one query have different weights, such as unsure grades.
-            `DaskBoostedRanker` takes ``engine``, a ``distributed.Client``, the address of a scheduler, or the number of
-            processes to start on this machine (2 by default). Its X and `eval_set` may be a path, pattern, folder or
-            sequence of paths of learning-to-rank files, whose features ``sparse=True`` keeps as CSR.
+            or every ``checkpoint_every=50`` trees (LightGBM's random choices then begin anew, with a seed of their
+            own), and ``resume=True``, to continue from it to the model of an uninterrupted training. Trees take
+            ``query_weight``, shape (m,), of each query's value in the mean that is maximised, and ``sample_weight``,
+            shape (n,), of each document's slope and curvature, as in LightGBM. `DaskBoostedRanker` takes ``engine``, a
+            ``distributed.Client``, the address of a scheduler, or the number of local processes to start (2 by
+            default). Its X and `eval_set` may name learning-to-rank files (a path, pattern, folder, or several), whose
+            features ``sparse=True`` keeps as CSR.
 
         Raises
         ------
@@ -160,24 +159,11 @@ class Ranker(BaseEstimator):
                 whole_number(getattr(self, name), name)
 
     def predict(self, X: Any) -> Floats:
-        """Return the score of each document, shape (n,); larger is better.
-
-        Raises
-        ------
-        InputError
-            If X has not the features that the model was trained on.
-        """
+        """Return the score of each document, shape (n,); raise InputError if X has not the features of the training."""
         return self._scores(self._features_of(X))
 
     def score(self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> float:
-        """Return the mean normalised DCG over queries (0 for one without a relevant document).
-
-        Parameters
-        ----------
-        X : array_like or CSR, shape (n, d), or Queries
-            Features; `Queries` bring y and qid with them.
-        y, qid : array_like, shape (n,)
-            Grades and queries.
+        """Return the mean normalised DCG over queries (0 for one without a relevant document); see `fit` for X, y, qid.
 
         Raises
         ------

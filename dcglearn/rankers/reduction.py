@@ -46,8 +46,7 @@ class PairwiseRanker(Ranker):
     n_rounds : int
         The paper's T.
     max_pairs : int
-        Most pairs a round; of more, a random sample is drawn in proportion to their weights. More are slower and
-        steadier.
+        Most pairs a round; of more, a sample is drawn in proportion to their weights. More are slower and steadier.
     seed : int
         Seed of the order of the documents in a pair, and of the sample.
 

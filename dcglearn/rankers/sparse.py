@@ -24,18 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PathPoint:
-    """One model of a regularisation path.
+    """One model of a regularisation path, with the weight `l1` of the penalty (the paper's g).
 
-    Attributes
-    ----------
-    l1 : float
-        Weight of the l1 penalty (the paper's g).
-    n_features : int
-        Number of coefficients that are not 0.
-    train, valid : float
-        Mean normalised DCG; `valid` is None without a validation set.
-    coef : ndarray, shape (d,)
-        In units of the features' spread within queries.
+    `train` and `valid` are mean normalised DCGs (`valid` is None without a validation set), and `coef`, shape (d,), the
+    coefficients in units of the features' spread within queries, `n_features` of them not 0.
     """
 
     l1: float
@@ -70,10 +62,9 @@ class SparseRanker(LinearModel):
     l1 : float or None
         Weight of the penalty; None computes a path of weights.
     tolerance : float
-        Share of the best normalised DCG (on the validation set, else on the training set) that may be lost. 0 keeps the
-        best model, a larger one fewer features.
+        Share of the best normalised DCG (on the validation set, if any) that may be lost; 0 keeps the best model.
     n_points : int
-        Number of points of the path. More find the smallest model more exactly.
+        Points of the path. More find the smallest model more exactly.
     step : float
         Step, in units of one over the largest curvature at the start of a point; the paper's eta, without its unit.
     truncate_every : int
@@ -131,9 +122,7 @@ class SparseRanker(LinearModel):
     def _check_parameters(self) -> None:
         self._check_whole("n_points", "truncate_every", "max_iter")
         for name, most in (("tolerance", 1.0), ("step", 2.0), ("l1", np.inf), ("tol", np.inf)):
-            value = getattr(self, name)
-            if value is None and name == "l1":
-                continue
+            value = 0.0 if name == "l1" and self.l1 is None else getattr(self, name)
             if not (np.isfinite(value) and 0 <= value < most) or (name == "step" and value == 0):
                 raise InputError(f"{name}={value} must be a number from 0 to {most:g} (excluded)")
 

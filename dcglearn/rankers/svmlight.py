@@ -90,8 +90,7 @@ def read_queries(
     names = [name.decode("utf-8", "replace") for name in _DOCUMENT.findall(data)]
     documents = names if len(names) == len(labels) else None
     try:
-        table = features if sparse else features.toarray()
-        return Queries(table, labels, qid, n_grades, documents, missing)
+        return Queries(features if sparse else features.toarray(), labels, qid, n_grades, documents, missing)
     except InputError as error:
         row_named = re.match(r"(?:qid|grades)\[(\d+)\]", str(error))
         line = f", {_line(data, int(row_named[1]))}" if row_named else ""
@@ -101,16 +100,9 @@ def read_queries(
 def read_query_files(
     paths: Any, *, n_features: int | None = None, sparse: bool = False, missing: bool = False
 ) -> Queries:
-    """Read learning-to-rank files as one, in order; for the parameters see `read_queries`.
+    """Read files (a path, pattern, folder, or sequence of these) as one, in order; see `read_queries`.
 
-    Parameters
-    ----------
-    paths : path, pattern, folder, or sequence of these
-
-    Raises
-    ------
-    InputError
-        If there is no such file, one cannot be read, or a query is in two of them.
+    Raise InputError if there is no such file, one cannot be read, or a query is in two of them.
     """
     from scipy.sparse import vstack
 

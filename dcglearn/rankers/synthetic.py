@@ -10,8 +10,6 @@ from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.rankers.queries import Queries
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from dcglearn.foundation.arrays import Floats, Grades, Seed
 
 
@@ -81,7 +79,11 @@ def letor_queries(
     if conflict < 0:
         raise InputError(f"conflict={conflict} must not be negative")
     rng = np.random.default_rng(seed)
-    views, noise, strength, copied = _feature_plan(n_features, n_redundant, rng)
+    informative = n_features - n_redundant
+    views = np.concatenate([np.arange(informative) % 3, np.full(n_redundant, 3)])  # the hidden variable; 3 = none
+    noise = np.concatenate([rng.uniform(1.0, 3.0, informative), np.ones(n_redundant)])
+    strength = rng.uniform(0.5, 1.0, n_features)
+    copied = [(informative + i, int(rng.integers(informative))) for i in range(1, n_redundant, 2)]
     features, grades = [], []
     for size in rng.integers(sizes[0], sizes[1] + 1, size=n_queries):
         hidden, labels = _documents(int(size), n_grades, conflict, rng)
@@ -143,18 +145,6 @@ def nonlinear_queries(
     shares = 0.45 ** np.linspace(1, 4.4, n_grades - 1)
     grades = np.digitize(utility, np.quantile(utility, 1 - shares))
     return Queries.from_groups(x, grades, np.full(n_queries, size), n_grades=n_grades)
-
-
-def _feature_plan(
-    n_features: int, n_redundant: int, rng: np.random.Generator
-) -> tuple[NDArray[np.intp], Floats, Floats, list[tuple[int, int]]]:
-    """Return the hidden variable that each feature views (3 = none), its noise and strength, and (copy, original)."""
-    informative = n_features - n_redundant
-    views = np.concatenate([np.arange(informative) % 3, np.full(n_redundant, 3)])
-    noise = np.concatenate([rng.uniform(1.0, 3.0, informative), np.ones(n_redundant)])
-    strength = rng.uniform(0.5, 1.0, n_features)
-    copied = [(informative + i, int(rng.integers(informative))) for i in range(1, n_redundant, 2)]
-    return views, noise, strength, copied
 
 
 def _documents(size: int, n_grades: int, conflict: float, rng: np.random.Generator) -> tuple[Floats, Grades]:

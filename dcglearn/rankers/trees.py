@@ -23,15 +23,11 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-OWN_NAMES = {
-    "num_iterations": "n_trees",
-    "early_stopping_round": "patience",
-    "objective": "loss",
+OWN_NAMES = {"num_iterations": "n_trees", "early_stopping_round": "patience", "seed": "seed"}
+OWN_NAMES |= {
     "metric": "metric",
-    "seed": "seed",
-    "label_gain": "loss",
     "eval_at": "metric",
-    "init_score": "loss",
+    **dict.fromkeys(("objective", "label_gain", "init_score"), "loss"),
 }
 """LightGBM's parameters, and the names that they have here."""
 
@@ -128,14 +124,7 @@ class BoostedRanker(Ranker):
     """
 
     takes_missing: ClassVar[bool] = True
-    _options: ClassVar[tuple[str, ...]] = (
-        "eval_set",
-        "query_weight",
-        "sample_weight",
-        "checkpoint",
-        "checkpoint_every",
-        "resume",
-    )
+    _options = ("eval_set", "query_weight", "sample_weight", "checkpoint", "checkpoint_every", "resume")
     _default_loss: ClassVar[type[Any] | None] = RegSHFSDCG
     _also_reads: ClassVar[tuple[str, ...]] = ("DaskBoostedRanker",)
     _data_file: ClassVar[str] = "trees.txt"
@@ -251,14 +240,10 @@ class BoostedRanker(Ranker):
     @property
     def feature_importances_(self) -> Floats:
         """Total gain of the splits on each feature, over the trees that are used, shape (d,)."""
-        gains: Floats = self.booster_.feature_importance("gain", iteration=self.n_trees_)
-        return gains
+        return np.asarray(self.booster_.feature_importance("gain", iteration=self.n_trees_))
 
     def important(self, n: int) -> list[tuple[str, float]]:
-        """Return the names of up to `n` features with the largest gains, and the share of each; without names, numbers.
-
-        Features without a name are numbered from 1.
-        """
+        """Return the names of up to `n` features with the largest gains (numbers from 1 without), and their shares."""
         gains = self.feature_importances_
         total = gains.sum()
         names = range(1, len(gains) + 1) if self.columns_ is None else self.columns_.names
