@@ -154,12 +154,9 @@ def _named_by_role(frame: pl.DataFrame, columns: ColumnsByRole) -> pl.DataFrame 
         if isinstance(names, str):
             named.append(pl.col(names).alias(role))
             continue
-        cells = [frame[name] for name in names]
-        if any(cell.null_count() for cell in cells):
-            return None
-        for cell in cells:
+        for cell in (frame[name] for name in names):
             plain = cell.str.contains(_PLAIN_GRADE).all() if cell.dtype == pl.String else cell.dtype.is_integer()
-            if not plain:
+            if not plain or cell.null_count():
                 return None
         named.append(pl.concat_list(pl.col(name).cast(pl.Int64) for name in names).alias(role))
     return frame.select(named)
@@ -207,8 +204,12 @@ def _grades(column: pl.Series, mapping: LogMapping) -> Grades | None:
     return flat.cast(pl.Int8).to_numpy().reshape(-1, length)[:, : mapping.depth]
 
 
+def _is_text(dtype: Any) -> bool:
+    return dtype == pl.String or dtype.is_integer()
+
+
 def _winners(column: pl.Series, mapping: LogMapping) -> Winners | None:
-    if column.dtype != pl.String and not column.dtype.is_integer():
+    if not _is_text(column.dtype):
         return None
     counts = column.value_counts(name="n")
     if len(counts) > MOST_WORDS:
@@ -223,7 +224,7 @@ def _winners(column: pl.Series, mapping: LogMapping) -> Winners | None:
 
 
 def _labels(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
-    if column.dtype != pl.String and not column.dtype.is_integer():
+    if not _is_text(column.dtype):
         return None
     text = column.cast(pl.String).fill_null("")
     if text.str.len_chars().max() > MAX_LABEL or (text == "").all():  # type: ignore[operator]
@@ -234,17 +235,15 @@ def _labels(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
 def _swapped(column: pl.Series, _: LogMapping) -> Floats | None:
     if column.dtype == pl.Boolean:
         return column.cast(pl.Float64).to_numpy()
+    if not _is_text(column.dtype):
+        return None
     codes = column.cast(pl.String).str.to_lowercase().replace_strict(SWAPPED, default=None, return_dtype=pl.Float64)
-    return (
-        None if codes.null_count() or not (column.dtype == pl.String or column.dtype.is_integer()) else codes.to_numpy()
-    )
+    return None if codes.null_count() else codes.to_numpy()
 
 
 def _documents(column: pl.Series, mapping: LogMapping) -> NDArray[Any] | None:
     """Return lists of names as texts joined by tabs, if none is missing, or may be polars' text of another value."""
-    if not isinstance(column.dtype, pl.List) or not (
-        column.dtype.inner == pl.String or column.dtype.inner.is_integer()
-    ):
+    if not isinstance(column.dtype, pl.List) or not _is_text(column.dtype.inner):
         return None
     names = column.cast(pl.List(pl.String))
     flat = flattened(names)
@@ -253,9 +252,7 @@ def _documents(column: pl.Series, mapping: LogMapping) -> NDArray[Any] | None:
 
 
 def _identities(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
-    if column.dtype != pl.String and not column.dtype.is_integer():
-        return None
-    return column.cast(pl.String).fill_null("").to_numpy()
+    return column.cast(pl.String).fill_null("").to_numpy() if _is_text(column.dtype) else None
 
 
 def _counts(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:
@@ -269,11 +266,8 @@ def _numbers(column: pl.Series, *, positive: bool) -> Floats | None:
     if column.dtype != pl.String and not (column.dtype.is_integer() or column.dtype.is_float()):
         return None
     values = column.cast(pl.Float64).fill_null(1.0).to_numpy()
-    return values if np.isfinite(values).all() and not (positive and not _weights(values)) else None
-
-
-def _weights(values: Floats) -> bool:
-    return bool((values > 0).all() and (values <= LARGEST).all())
+    usable = np.isfinite(values).all() and not (positive and ((values <= 0) | (values > LARGEST)).any())
+    return values if usable else None
 
 
 CONVERT = {

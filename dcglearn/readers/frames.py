@@ -59,7 +59,7 @@ def from_arrays(columns: Mapping[str, Any]) -> list[dict[str, Any]] | pl.DataFra
 
     present = {name: values for name, values in columns.items() if values is not None}
     arrays = {
-        name: values if isinstance(values, np.ndarray) and values.dtype != object else _plain(values)
+        name: values if isinstance(values, np.ndarray) and values.dtype != object else as_plain(values)
         for name, values in present.items()
     }
     lengths = {name: len(values) for name, values in arrays.items()}
@@ -104,10 +104,10 @@ def polars_frame(frame: Any) -> pl.DataFrame:
 def _column(series: Any) -> list[Any]:
     """Return the values of a column of pandas in Python's types, None where one is missing."""
     missing = series.isna().tolist()
-    return [None if absent else _plain(value) for value, absent in zip(series.tolist(), missing, strict=True)]
+    return [None if absent else as_plain(value) for value, absent in zip(series.tolist(), missing, strict=True)]
 
 
-def _plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
     """Return arrays, series and tuples as lists, and other values as they are."""
     if hasattr(value, "tolist"):
         return value.tolist()

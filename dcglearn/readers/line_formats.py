@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.files import refuse_constant
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.frames import as_plain
 from dcglearn.readers.roles import as_list, by_role, position_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ SEPARATORS = {",": "commas", ";": "semicolons", "|": "|", "\t": "tabs"}
 class Source(ABC):
     """The lines of a log: iterate over (number, item), then get the values or the raw line of an item.
 
-    `form` says in words what was recognised, `names` the names of the columns (those of the first line of JSON).
+    `form` says in words what was recognised; `names` are those of the columns (of JSON, the keys of the first object).
     """
 
     unit = "line"
@@ -45,11 +46,7 @@ class Source(ABC):
     form = ""
     roles: Mapping[str, Role]
     columns: ColumnsByRole
-
-    @property
-    @abstractmethod
-    def names(self) -> Sequence[str]:
-        """The names of the columns."""
+    names: Sequence[str]
 
     @abstractmethod
     def __iter__(self) -> Iterator[tuple[int, Any]]: ...
@@ -93,18 +90,12 @@ class JsonLines(Objects):
 
     def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
         super().__init__(roles)
-        self.data, self._decode = data, _decoder(roles)
+        self.data, self._decode, self.names = data, _decoder(roles), []
+        with contextlib.suppress(ValueError, RecursionError, AttributeError):  # the first line may be no object
+            self.names = list(json.loads(next(iter(self))[1]).keys())
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return numbered_lines(self.data)
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The keys of the first line, none if it is not an object."""
-        try:
-            return list(json.loads(next(iter(self))[1]).keys())
-        except (ValueError, RecursionError, AttributeError):
-            return []
 
     def record(self, item: bytes) -> dict[str, Any]:
         """Return the values by role."""
@@ -135,20 +126,16 @@ class TextLines(Source):
             self.header_line, self.header = next(lines, (self.header_line, b""))
         with errors_in(f"line {self.header_line}"):
             text = decoded(self.header)
-            self.delimiter = decoded(excel[1]) if excel else _delimiter(text)
-            self._names = [name.strip(BLANK) for name in self._fields(text)]
-            self.columns = by_role(self._names, roles)
+            most_frequent = "\t" if "\t" in text else max(",;|", key=text.count)
+            self.delimiter = decoded(excel[1]) if excel else most_frequent
+            self.names = [name.strip(BLANK) for name in self._fields(text)]
+            self.columns = by_role(self.names, roles)
         self.form = f"text, columns separated by {SEPARATORS[self.delimiter]}"
-        place = {name: i for i, name in reversed(list(enumerate(self._names)))}
+        place = {name: i for i, name in reversed(list(enumerate(self.names)))}
         self._index = {
             role: place[names] if isinstance(names, str) else tuple(place[name] for name in names)
             for role, names in self.columns.items()
         }
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The names in the header."""
-        return self._names
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         return ((number, line) for number, line in numbered_lines(self.data) if number > self.header_line)
@@ -156,15 +143,15 @@ class TextLines(Source):
     def record(self, item: bytes) -> dict[str, Any]:
         """Return the values by role."""
         fields = self._fields(decoded(item))
-        if len(fields) != len(self._names):
+        if len(fields) != len(self.names):
             raise InputError(
-                f"{len(fields)} fields where the header has {len(self._names)}; "
+                f"{len(fields)} fields where the header has {len(self.names)}; "
                 "write lists as 3 2 0, or in quotes where they hold commas"
             )
         return {
             role: from_text(self.roles[role].kind, fields[at])
             if isinstance(at, int)
-            else as_list([from_text("grade", fields[i]) for i in at], [self._names[i] for i in at])
+            else as_list([from_text("grade", fields[i]) for i in at], [self.names[i] for i in at])
             for role, at in self._index.items()
         }
 
@@ -182,13 +169,8 @@ class FrameRows(Source):
     form = "a table"
 
     def __init__(self, frame: pl.DataFrame, roles: Mapping[str, Role], first: int = 1) -> None:
-        self.frame, self.roles, self._first = frame, roles, first
-        self.columns = by_role(frame.columns, roles)
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of the frame's columns."""
-        return self.frame.columns
+        self.frame, self.roles, self._first, self.names = frame, roles, first, frame.columns
+        self.columns = by_role(self.names, roles)
 
     def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
         return enumerate(self.frame.iter_rows(named=True), self._first)
@@ -206,6 +188,8 @@ class Records(Objects):
     def __init__(self, records: Sequence[Any], roles: Mapping[str, Role], form: str = "records") -> None:
         super().__init__(roles)
         self._records, self.form = records, form
+        first = records[0] if records else {}
+        self.names = [str(key) for key in first] if isinstance(first, Mapping) else []
 
     @classmethod
     def of_array(cls, data: bytes, roles: Mapping[str, Role]) -> Records:
@@ -218,12 +202,6 @@ class Records(Objects):
             raise InputError(
                 f"not valid JSON ({error}); expected an array of objects, [{{...}}, {{...}}], or one object a line"
             ) from error
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The keys of the first record, none if it is not a mapping."""
-        first = self._records[0] if self._records else {}
-        return [str(key) for key in first] if isinstance(first, Mapping) else []
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         return enumerate(self._records, 1)
@@ -254,13 +232,8 @@ def _values(
 
 def _plain(value: Any) -> Any:
     """Return a value in the types of JSON: arrays, series and tuples as lists, NumPy's numbers as Python's."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    elif hasattr(value, "to_list"):
-        value = value.to_list()
-    if isinstance(value, list | tuple):
-        return [x.item() if hasattr(x, "item") else x for x in value]
-    return value
+    value = as_plain(value)
+    return [x.item() if hasattr(x, "item") else x for x in value] if isinstance(value, list) else value
 
 
 def _decoder(roles: Mapping[str, Role]) -> Callable[[str], Any]:
@@ -279,11 +252,6 @@ def _decoder(roles: Mapping[str, Role]) -> Callable[[str], Any]:
         return values
 
     return json.JSONDecoder(parse_constant=refuse_constant, object_pairs_hook=once).decode
-
-
-def _delimiter(header: str) -> str:
-    """Return the tab if the header has one, otherwise what occurs most often of comma, semicolon and |."""
-    return "\t" if "\t" in header else max(",;|", key=header.count)
 
 
 def from_text(kind: str, text: str) -> Any:

@@ -11,7 +11,7 @@ from dcglearn.readers.line_formats import INTEGER, Source, shown
 from dcglearn.readers.roles import LONG, recognised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.roles import Role
@@ -64,16 +64,11 @@ class LongTable(Source):
     """
 
     def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
-        self._rows, self.roles = rows, roles
+        self._rows, self.roles, self.names = rows, roles, rows.names
         self.unit, self.header = rows.unit, rows.header
         self.form = f"{rows.form}, a row for each document"
         self._keys = [role for role in rows.roles if role in ("pair", "query", "rater", "list", "group")]
         self._start = 1
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of the table's columns."""
-        return self._rows.names
 
     @property
     def table_roles(self) -> Mapping[str, Role]:
@@ -115,9 +110,10 @@ class LongTable(Source):
             side = "list" if "list" in lists else _side(row.get("side"), f"{self.unit} {number}")
             at = row["position"]
             if at in lists[side]:
+                key = " and ".join(name for name in self._keys if name not in ("pair", "list"))
                 raise InputError(
                     f"position {at} of {side} occurs on {self.unit} {lists[side][at][0]} and {self.unit} {number}; "
-                    f"where {_shown_key(self._keys)} occurs in several judgements, number them in a column "
+                    f"where one {key} occurs in several judgements, number them in a column "
                     f"{'pair' if 'a' in lists else 'list_id'}"
                 )
             lists[side][at] = (number, row.get("grade"))
@@ -146,9 +142,7 @@ class LongTable(Source):
 
 def _position(value: Any) -> int:
     """Return a position, or raise InputError unless it is a whole number from 0."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, str) and INTEGER.fullmatch(value):
+    if (isinstance(value, float) and value.is_integer()) or (isinstance(value, str) and INTEGER.fullmatch(value)):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise InputError(f"position is {shown(value)}; positions count from 1 (or 0) at the top of the list")
@@ -160,7 +154,3 @@ def _side(value: Any, place: str) -> str:
     if side is None:
         raise InputError(f"side is {shown(value)} on {place}; use a or left, b or right")
     return side
-
-
-def _shown_key(keys: Sequence[str]) -> str:
-    return "one " + " and ".join(key for key in keys if key not in ("pair", "list"))
