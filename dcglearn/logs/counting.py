@@ -67,13 +67,7 @@ def verdicts(log: Columns, metric: Metric) -> Grades:
 
 
 def agreement(decided: Columns, metric: Metric) -> Agreement:
-    """Return how far a metric orders pairs with a winner as the log does.
-
-    Raises
-    ------
-    InputError
-        If there is no pair.
-    """
+    """Return how far a metric orders pairs with a winner as the log does; InputError if there is no pair."""
     if not len(decided):
         raise InputError("the log holds no pair with a winner, so there is nothing to agree with")
     violated, tied, respected = np.bincount(verdicts(decided, metric) + 1, decided.weight, minlength=3).tolist()

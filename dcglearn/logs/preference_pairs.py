@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError, frozen, graded_lists, listed, scale_size
-from dcglearn.logs import counting, repeats, splitting
+from dcglearn.foundation.validation import InputError, frozen, graded_lists, listed, pair_values, scale_size
+from dcglearn.logs import counting, repeats
 from dcglearn.logs.columns import COLUMNS, Columns, checked_column, checked_lists
-from dcglearn.logs.unique_rows import count_lists
+from dcglearn.logs.unique_rows import count_lists, list_numbers, packed, pair_numbers, unique_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,8 +126,16 @@ class PreferencePairs(Columns):
         InputError
             If the fraction is not within 0..1, the log lacks the column, or a part would be empty.
         """
-        first, second = splitting.split(self, fraction, seed, by)
-        return self[first], self[second]
+        if not 0 < fraction < 1:
+            raise InputError(f"fraction={fraction} must lie between 0 and 1, both excluded")
+        first, second = self.clusters(by)
+        n = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
+        chosen = np.zeros(n, dtype=bool)
+        chosen[np.random.default_rng(seed).permutation(n)[: round(fraction * n)]] = True
+        parts = self[chosen[first] & chosen[second]], self[~chosen[first] & ~chosen[second]]
+        if not all(map(len, parts)):
+            raise InputError(f"a split of {n} {by or 'pair'}(s) at {fraction} leaves one side empty")
+        return parts
 
     def folds(self, n_folds: int, seed: Seed = None, by: str | None = None) -> list[tuple[Self, Self]]:
         """Return the (train, held out) logs of a cross-validation.
@@ -146,7 +154,13 @@ class PreferencePairs(Columns):
         InputError
             If there are fewer pairs (or raters, queries) than folds.
         """
-        fold = splitting.folds(self, n_folds, seed, by)
+        if by == "list":
+            raise InputError('folds by "list" would drop most pairs; use split(by="list")')
+        numbers = self.clusters(by)[0]
+        n = int(numbers.max(initial=-1)) + 1
+        if not 2 <= n_folds <= n:
+            raise InputError(f"{n_folds} folds of {n} {by or 'pair'}(s): ask for 2 to {n}")
+        fold = np.random.default_rng(seed).permutation(n)[numbers] % n_folds
         return [(self[fold != i], self[fold == i]) for i in range(n_folds)]
 
     def clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -154,7 +168,21 @@ class PreferencePairs(Columns):
 
         The two arrays differ for ``by="list"`` only. Raises InputError if `by` is unknown, or the log lacks the column.
         """
-        return splitting.clusters(self, by)
+        if by in ("list", "pair"):
+            first, second = list_numbers(self.preferred, self.other)
+            if by == "list":
+                return first, second
+            numbers = pair_numbers(first, second)
+        elif by in ("rater", "query"):
+            labels = getattr(self, by)
+            if labels is None:
+                raise InputError(f"the log has no {by}; split it by pair, or read a log with that column")
+            numbers = np.unique(labels, return_inverse=True)[1]
+        elif by is None:
+            numbers = np.arange(len(self))
+        else:
+            raise InputError(f"by={by!r} is not one of pair, rater, query, list, None")
+        return numbers, numbers
 
     def rescaled(self, n_grades: int) -> Self:
         """Return the log on a scale of `n_grades`, its arrays shared.
@@ -172,14 +200,24 @@ class PreferencePairs(Columns):
 
         Pairs are identical if lists, tie, strength and margin are; raters and queries are dropped.
         """
-        return splitting.merged(self)
+        values = [x for x in (self.tie, self.strength, self.margin) if x is not None]
+        keys = [packed(self.preferred), packed(self.other), *(x.astype(np.float64).view(np.int64) for x in values)]
+        _, index, number = unique_rows(np.column_stack(keys))
+        order = np.argsort(index)
+        weight = np.bincount(number, self.weight)
+        none = dict.fromkeys(COLUMNS.keys() - {"tie", "strength", "margin"})
+        return self[index[order]].changed(**{**none, "weight": weight[order].astype(np.float64), "rated": None})
 
     def reweighted(self, weight: ArrayLike) -> Self:
         """Return the log with other weights, shape (n,); pairs of weight 0 are left out.
 
         Raises InputError if a weight is negative or not finite, or all are 0.
         """
-        return splitting.reweighted(self, weight)
+        weights = pair_values(weight, "weight", len(self))
+        if (weights < 0).any() or not weights.any():
+            raise InputError("weights must be at least 0, and not all 0")
+        kept = np.flatnonzero(weights)
+        return self[kept].changed(weight=weights[kept])
 
     def reconciled(self, inconsistent: str) -> Self:
         """Return the log with the contradictory verdicts that one rater gave on a pair shown both ways put right.

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.splitting import AnyLog
+from dcglearn.logs.columns import Columns
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, unique_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats, Integers
-    from dcglearn.logs.columns import Columns
+
+AnyLog = TypeVar("AnyLog", bound=Columns)
 
 INCONSISTENT = ("keep", "half", "tie")
 """What two verdicts that one rater gave on a pair shown both ways count where they differ."""
@@ -83,10 +84,7 @@ def shown_both_ways(log: Columns) -> ShownBothWays:
 
 
 def reconciled(log: AnyLog, inconsistent: str) -> AnyLog:
-    """Return the log with the contradictory verdicts of pairs shown both ways at half weight, or as ties.
-
-    Raises InputError if `inconsistent` is unknown, or the log does not say how pairs were shown.
-    """
+    """Return the log with contradictory verdicts put right; see `Preferences.reconciled`."""
     if inconsistent not in INCONSISTENT:
         raise InputError(f"inconsistent={inconsistent!r}: give one of {', '.join(INCONSISTENT)}")
     if inconsistent == "keep":
