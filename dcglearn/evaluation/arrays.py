@@ -53,8 +53,8 @@ def evaluate_arrays(
     normalise, empty
         As in `evaluate`.
     ties : {"average", "stable"}
-        Documents with equal scores share their positions, as in scikit-learn, or keep the order of the row. Take
-        "stable" if the rows are in the order that users saw.
+        Documents with equal scores share their positions, as in scikit-learn, or keep the order of the row ("stable"),
+        if that is the order that users saw.
 
     Raises
     ------
@@ -170,9 +170,8 @@ def _grade_shares(
 ) -> None:
     """Write the share of each grade at each of the first positions, and the count of each grade, of some queries.
 
-    Documents with equal scores share their positions: each stands at each of them with the same probability. `scores`
-    and `grades` (-1 = no document) have shape (Q, N). The zeros of `shares`, shape (Q, K, L), and `counts`, shape (Q,
-    L), are written to for the queries from `start` to `stop`.
+    Documents with equal scores stand at each of their positions with the same probability. `scores` and `grades` (-1 =
+    no document) have shape (Q, N); the zeros of `shares`, (Q, K, L), and `counts`, (Q, L), are written to.
     """
     heap = np.empty(depth)
     places = np.empty(depth, dtype=np.int64)

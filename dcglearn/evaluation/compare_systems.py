@@ -56,9 +56,9 @@ class SystemComparison:
     `frame` has one row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``, ``difference`` (of means),
     ``low`` and ``high`` (bootstrap interval of the difference, with confidence `level`), ``p_t`` (paired t-test),
     ``p_permutation`` (sign permutations), ``p_corrected`` (the latter after `correction` for the number of rows). Where
-    the measure is a preference between two runs, ``mean`` is null and ``difference`` the mean preference for the run.
-    `samples` has ``n_topics`` (paired differences), ``n_shared`` (topics that both runs have) and ``spread`` (standard
-    deviation of the differences) of each row.
+    the measure compares two runs, ``mean`` is null and ``difference`` the mean preference for the run. `samples` has
+    ``n_topics`` (paired differences), ``n_shared`` (topics that both runs have) and ``spread`` (their standard
+    deviation) of each row.
     """
 
     frame: pl.DataFrame
@@ -71,9 +71,8 @@ class SystemComparison:
         """Decide whether the runs are good enough to replace the baseline.
 
         A run is "worse" if the upper limit of its interval is below `min_difference`, "not worse" if the lower limit is
-        above it, else "undecided". The interval is two-sided with the comparison's `level`. Each rule looks at one of
-        its limits, so each decision is one-sided: at a true difference of `min_difference` it is wrong with a
-        probability of ``(1 - level) / 2``.
+        above it, else "undecided". Each rule looks at one limit of the interval, so at a true difference of
+        `min_difference` its decision is wrong with a probability of ``(1 - level) / 2``.
 
         Parameters
         ----------
@@ -151,17 +150,16 @@ def compare_systems(
     runs, judgements, metrics, **settings
         See `evaluate`; two systems or more. Beside metrics, the names ``RPP``, ``invRPP``, ``dcgRPP``,
         ``lexi-precision`` and ``lexi-recall`` compare the ranks of relevant documents without gains: their difference
-        is the mean preference for the run over the baseline, from -1 to 1, see `recall_paired_preference`,
-        `lexi_precision` and `lexi_recall`. RPP is averaged over the grades above 0 that occur, each standing for the
-        documents of at least this grade and weighing as many as there are; for the others all of these are relevant.
+        is the mean preference for the run over the baseline, from -1 to 1, see `recall_paired_preference` and
+        `lexi_precision`. RPP is averaged over the grades above 0 that occur, each standing for the documents of at
+        least this grade and weighing as many as there are; for the others all of these are relevant.
     baseline : str, optional
         The run with which the others are compared; the first by default. Name the system in use.
     level : float
         Confidence level of the bootstrap intervals (percentiles of means of resampled queries).
     correction : {"holm", "bh", "none"}
-        Correction for multiple tests: Holm's (family-wise error rate), Benjamini and Hochberg's (false discovery rate).
-        Holm's suits a decision; "bh" suits a search among many systems, where some false finds do no harm; "none" suits
-        a single comparison planned beforehand.
+        Correction for multiple tests: Holm's (family-wise error rate) suits a decision, Benjamini and Hochberg's (false
+        discovery rate) a search among many systems, "none" a single comparison planned beforehand.
     n_resamples, seed : int
         Number of bootstrap samples, and of sign permutations where there are more than this; the seed of both. 10,000
         give p-values down to 0.0001.

@@ -63,8 +63,7 @@ class Evaluation:
     `values`, shape (R, M, Q), by run, metric and query, is NaN where the run does not have the query; with `missing`
     "zero" such a query counts as 0 in the mean, with "skip" it is left out. `unjudged`, shape (R,), is the share of
     documents that are not judged, among those above the depth of the deepest metric. `residuals`, shape (R, M, Q), is
-    what judging the unjudged documents could still add to a value, NaN for metrics of ir_measures; None unless asked
-    for.
+    what judging them could still add to a value, NaN for metrics of ir_measures; None unless asked for.
     """
 
     values: Floats
@@ -180,37 +179,32 @@ def evaluate(
         The ranked documents and the grades, in any form that `read_runs` and `read_judgements` accept.
     metrics : DCG, ListUtility, file or name, several of these, or a mapping of names to them
         ``nDCG@10`` (linear gain, log2, as in trec_eval) or ``GAIN-DISCOUNT[@K]``; without K, down to the last document
-        ranked or judged, which the result's names tell. ``ERR``, ``RBP(p=0.8)``, ``INST(T=1)`` and others of
-        `textbook_list_metrics`, each with or without ``@K``. Other names (``AP``, ``P@10``) are computed by
-        ir_measures.
+        ranked or judged. ``ERR``, ``RBP(p=0.8)``, ``INST(T=1)`` and others of `textbook_list_metrics`, with or without
+        ``@K``. Other names (``AP``, ``P@10``) are computed by ir_measures.
     normalise : bool
-        Divide by the best value that the query's documents allow (NDCG), for a DCG and a `ListUtility`; else plain.
-        NDCG lets every query count the same; take the plain value if queries with more good documents are to count
-        more.
+        Divide by the best value that the query's documents allow (NDCG), for a DCG and a `ListUtility`, so that every
+        query counts the same; else plain.
     ties : {"docno-desc", "stable", "average"}
         How documents with equal scores are ranked, see `ranked_grades`; with "average" they share the mean of their
         gains at all their positions, as in scikit-learn. Keep the default to agree with trec_eval; take "stable" if the
         file is in the order that users saw, "average" if the order of ties is chance.
     unjudged : {"worst", "best", "drop"} or float
         How a document without a judgement counts: as the worst grade, as the best, with this gain, or not at all
-        (documents below it move up). "worst" and "best" bound the value that judging everything would give. "drop"
-        suits judgements that leave out much of what the runs find.
+        (documents below it move up). "worst" and "best" bound the value that judging everything would give;
+        "drop" suits judgements that leave out much of what the runs find.
     missing : {"zero", "skip"}
         Whether judged queries that a run does not have count as 0 in its mean or are left out. Take "skip" for a run
         that was made for some of the queries only.
     ideal : {"judgements", "list"}
         Documents of the best ranking: all that are judged (followed by unjudged ones if these have a gain), or those in
-        the run's own list. With ``unjudged="best"`` a list may beat the best ranking of the judgements. Take "list" for
-        rankers that order the same candidates.
+        the run's own list, for rankers of the same candidates. With ``unjudged="best"`` a list may beat the former.
     empty : float
         NDCG of a query whose best ranking is worth nothing. Some libraries, such as LightGBM, take 1.
     duplicates : {"error", "first", "last"}
-        What to do with a document that occurs twice for one query. Take "first" for runs that were joined, if the first
-        of two equal documents is the one shown.
+        What to do with a document that occurs twice for one query. "first" suits joined runs, if it is the one shown.
     residuals : bool
-        Also compute what judging the unjudged documents could still add (C/W/L's residual): the sum over the unjudged
-        documents of the discount times what the best grade gains over the worst, divided as the value is. Unjudged
-        documents count as the worst grade then.
+        Also compute what judging the unjudged documents could still add (C/W/L's residual): the sum over them of the
+        discount times what the best grade gains over the worst, divided as the value is.
 
     Raises
     ------

@@ -21,19 +21,10 @@ POWER = 0.8
 class Verdict:
     """What a gate says of one run under one measure.
 
-    Attributes
-    ----------
-    run, baseline, measure : str
-    difference, low, high : float
-        Mean difference from the baseline over topics, and the limits of its interval.
-    verdict : {"worse", "not worse", "undecided"}
-        Worse if `high` is below the margin, not worse if `low` is above it.
-    passed : bool
-        Whether the rule lets the run through.
-    n_topics, n_shared : int
-        Topics that count, and topics that both runs have.
-    detectable : float
-        Distance from the margin, in units of the measure, that these topics detect four times in five.
+    `difference`, `low` and `high` are the mean difference from the baseline over topics and the limits of its interval.
+    `verdict` is "worse" if `high` is below the margin, "not worse" if `low` is above it, else "undecided"; `passed`
+    tells whether the rule lets the run through. `n_topics` count, `n_shared` are in both runs. `detectable` is the
+    distance from the margin, in units of the measure, that these topics detect four times in five.
     """
 
     run: str
@@ -199,16 +190,8 @@ def detectable_difference(spread: float, n_topics: int, level: float, power: flo
     It is ``(z[(1 + level) / 2] + z[power]) * spread / sqrt(n_topics)`` with quantiles z of the normal distribution: the
     sample size formula of a one-sided paired z test at level ``(1 - level) / 2``, solved for the difference.
 
-    Parameters
-    ----------
-    spread : float
-        Standard deviation of the paired differences between topics.
-    n_topics : int
-        Number of topics.
-    level : float
-        Confidence level of the two-sided interval.
-    power : float
-        Probability of the decision.
+    `spread` is the standard deviation of the paired differences between `n_topics` topics, `level` the confidence level
+    of the two-sided interval, and `power` the probability of the decision.
 
     Examples
     --------

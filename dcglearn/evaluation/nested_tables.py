@@ -25,14 +25,13 @@ class _Object(list[tuple[str, Any]]):
 def nested_json(name: str, data: bytes, number: str) -> pl.DataFrame | None:
     """Return the table in a JSON file of nested objects, or None if the file is lines of JSON."""
     first, _, rest = data.strip().partition(b"\n")
-    lines = bool(rest)
-    if lines:
+    if rest:
         try:
             json.loads(first)
         except (ValueError, RecursionError):
-            lines = False  # the first line is part of an object of several lines, or damaged
-    if lines:
-        return None
+            pass  # the first line is part of an object of several lines, or damaged
+        else:
+            return None
     try:
         value = json.loads(data, object_pairs_hook=_Object, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:

@@ -85,8 +85,7 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
 
     With `ties` "docno-desc", documents with equal scores (as float32, which is how trec_eval compares) are ranked in
     descending order of their names, as in trec_eval; with "stable" they keep the order of the file, with "average" they
-    share their positions (see `groups`). The column of ranks is ignored. Raises InputError if run and judgements have
-    no query in common, or `ties` is unknown.
+    share their positions (see `groups`). Raises InputError if run and judgements have no query in common.
     """
     import polars as pl
 

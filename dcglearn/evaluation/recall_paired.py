@@ -90,7 +90,6 @@ def lexi_precision(x: Sequence[float | None], y: Sequence[float | None], form: s
     See Also
     --------
     lexi_recall : The same from the last relevant document.
-    recall_paired_preference : Compare at every level of recall.
     compare_systems : Compare under metrics.
 
     Examples
@@ -108,7 +107,6 @@ def lexi_recall(x: Sequence[float | None], y: Sequence[float | None], form: str 
 
     See Also
     --------
-    lexi_precision : The same from the first relevant document.
     recall_paired_preference : Compare at every level of recall.
 
     Examples
@@ -185,7 +183,8 @@ def companion_of(word: Any) -> str | None:
 class PairedRuns:
     """Runs whose rankings can be compared query by query, each with each.
 
-    `ranked` holds the grades of each run by position, and `counts`, shape (Q, L), the judged documents by grade.
+    `ranked` holds the grades of each run by position, and `counts`, shape (Q, L), the judged documents by grade. Each
+    grade stands for the documents of at least this grade, and weighs as many as there are of them.
     """
 
     names: tuple[str, ...]
@@ -197,13 +196,7 @@ class PairedRuns:
     def of(
         cls, names: Sequence[str], runs: Sequence[Run], judgements: Judgements, ties: str, missing: str
     ) -> PairedRuns:
-        """Join runs with judgements.
-
-        Raises
-        ------
-        InputError
-            If `ties` is "average", which ranks no document, or a run has no judged query.
-        """
+        """Join runs with judgements; raise InputError if `ties` is "average", or a run has no judged query."""
         if ties == "average":
             raise InputError(f'{names[0]} compares ranks: give ties="docno-desc" or "stable"')
         ranked = tuple(ranked_grades(run, judgements, None, ties) for run in runs)
@@ -226,10 +219,7 @@ class PairedRuns:
 
     @staticmethod
     def _of_query(name: str, ours: Any, theirs: Any, counts: Integers) -> float:
-        """Return the preference of a query: over all relevant documents, or the mean over the grades that occur.
-
-        Each grade stands for the documents of at least this grade, and weighs as many as there are of them.
-        """
+        """Return the preference of a query: over all relevant documents, or the mean over grades, see `PairedRuns`."""
         levels = [level for level in range(1, len(counts)) if counts[level]] if name in GRADED else [1]
         total = weights = 0.0
         for level in levels:

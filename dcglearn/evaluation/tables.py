@@ -60,13 +60,11 @@ def read_judgements(
         Tables have columns for query, document and grade, under any of the usual names (``query_id, doc_id,
         relevance``; ``qid, docno, label``; ...); data frames may be polars', pandas', or any with ``columns``;
         dictionaries are ``{query: {document: grade}}``, as in pytrec_eval. Paths ending in .jsonl, .json, .csv, .tsv or
-        .parquet are read as tables, all others as TREC files. Quepid's and OpenSearch's exports and
-        requests of ``_rank_eval`` are recognised.
+        .parquet are read as tables, all others as TREC files; exports of Quepid and OpenSearch are recognised.
     duplicates : {"error", "first", "last"}
         What to do with a document judged twice for one query. Take "last" where later lines correct earlier ones.
     n_grades : int, optional
-        Number of grades of their scale; by default the largest grade plus 1. Give it where the judgements may lack the
-        top grade.
+        Number of grades of their scale; by default the largest grade plus 1. Give it if the top grade may not occur.
 
     Raises
     ------

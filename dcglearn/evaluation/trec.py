@@ -109,9 +109,8 @@ def trec_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "e
     """Read TREC judgements (qrels), one ``query iteration document grade`` per line.
 
     The text may have any white space between columns, also as .gz, .zst and .xz; lines beginning with ``#`` are
-    skipped; the path - is standard input. Raises InputError if a line is malformed or does not have exactly these
-    columns (the message names it), a document is judged twice (and `duplicates` is "error"), or the file cannot be
-    read.
+    skipped; the path - is standard input. Raises InputError if a line does not have exactly these columns (the message
+    names it), a document is judged twice (and `duplicates` is "error"), or the file cannot be read.
     """
     name, data = content(path)
     frame = _table(name, data, JUDGEMENT_COLUMNS, "grade")
@@ -206,7 +205,7 @@ def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str)
         except UnicodeDecodeError as error:
             byte = f"byte {line[error.start]:#x}"
             return InputError(f"{name} line {place}: {byte} is not UTF-8 text; save the file as UTF-8")
-        if len(cells) != len(columns) and not _tag_with_words(line, columns):
+        if len(_tidied(line, columns).split()) != len(columns):
             return InputError(f"{name} line {place}: {len(cells)} columns, expected {len(columns)}: {expected}")
         value = cells[columns.index(number)].decode()
         kind = SCORE if number == "score" else WHOLE
@@ -218,11 +217,6 @@ def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str)
     return InputError(
         f"{name} holds no line of {expected}" if not seen else f"{name} cannot be read as lines of {expected}"
     )
-
-
-def _tag_with_words(line: bytes, columns: Sequence[str]) -> bool:
-    """Return whether a line of a run has tabs between its columns, and words after the tag."""
-    return columns[-1] == "run" and len(_tidied(line, columns).split()) == len(columns)
 
 
 def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicates: Duplicates) -> pl.DataFrame:

@@ -104,8 +104,7 @@ def _gain_of_unjudged(dcg: DCG, unjudged: str | float) -> float:
 def measured(names: Sequence[str], runs: Sequence[Run], judgements: Judgements, queries: Sequence[str]) -> Floats:
     """Return the values of measures with ir_measures' names (``AP``, ``P@10``, ``RR(rel=2)``), shape (R, M, Q).
 
-    Values are NaN where a run does not have one of the judged `queries`. Raises InputError if ir_measures is not
-    installed, or does not know a name.
+    Values are NaN where a run does not have the query. Raises InputError without ir_measures, or for unknown names.
     """
     try:
         import ir_measures

@@ -16,7 +16,7 @@ from dcglearn.joins.joined_lists import Joining, joined_pairs
 from dcglearn.readers.preferences import Preferences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dcglearn.evaluation.tables import JudgementsLike
     from dcglearn.evaluation.trec import Duplicates
@@ -96,20 +96,8 @@ class Impression:
         return self.merged
 
 
-def read_impressions(impressions: Any) -> Iterator[Impression]:
-    """Yield the impressions in a file of JSON lines, or in a sequence of dictionaries, checked.
-
-    Raises InputError that names the line, the value and the remedy.
-    """
-    for place, record in _records(impressions):
-        if not isinstance(record, dict):
-            raise InputError(
-                f"{place}: a {type(record).__name__}, expected an object with a, b, teams or merged, clicks"
-            )
-        yield _impression(place, record)
-
-
-def _records(impressions: Any) -> Iterable[tuple[str, Any]]:
+def _records(impressions: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the impressions in a file of JSON lines, or in a sequence of dictionaries, with their places."""
     if not is_path(impressions):
         yield from ((f"impression {number}", record) for number, record in enumerate(impressions, 1))
         return
@@ -122,7 +110,9 @@ def _records(impressions: Any) -> Iterable[tuple[str, Any]]:
                 raise InputError(f"{name}, line {number}: not valid JSON ({error}); one object a line") from error
 
 
-def _impression(place: str, record: Mapping[str, Any]) -> Impression:
+def _impression(place: str, record: Any) -> Impression:
+    if not isinstance(record, dict):
+        raise InputError(f"{place}: a {type(record).__name__}, expected an object with a, b, teams or merged, clicks")
     lists = {name: _list(place, record, name) for name in ("a", "b", "merged", "teams", "clicks")}
     for name in ("a", "b", "clicks"):
         if lists[name] is None:
@@ -188,16 +178,14 @@ def preferences_from_interleaving(
     ----------
     impressions : path or sequence of dict
         JSON lines, an impression a line; or the dictionaries.
-    judgements : Judgements, path, data frame or dict, optional
-        The grades of the documents, as in `read_judgements`.
+    judgements, duplicates
+        As in `read_judgements`.
     method : {"team-draft", "balanced"}
         How the rankings were interleaved. A click on a position of team drafting is credited to its team (Radlinski et
         al. 2008); in balanced interleaving, the clicks on the top k of each ranking are compared, where k is the depth
         at which the first of them has the lowest click (Joachims 2002).
     depth, unjudged, missing, n_grades
         As in `join_judgements`.
-    duplicates : {"error", "first", "last"}
-        What to do with a document judged twice for one query.
 
     Returns
     -------
@@ -259,7 +247,8 @@ def _credited(impressions: Any, method: str) -> tuple[dict[tuple[Any, ...], floa
         raise InputError(f"method={method!r}: give one of {', '.join(METHODS)}")
     pairs: dict[tuple[Any, ...], float] = {}
     silent = uncredited = 0.0
-    for impression in read_impressions(impressions):
+    for place, record in _records(impressions):
+        impression = _impression(place, record)
         ahead, behind = impression.credits(method)
         if not impression.clicks:
             silent += impression.weight

@@ -171,14 +171,9 @@ def preferences_from_runs(
     depth : int
         K: how many documents of each run count. Take as many as the judges saw.
     unjudged, missing, n_grades, duplicates
-        As in `join_judgements`.
+        As in `join_judgements`, as are `dropped` and `counted` of the log, which has a pair a verdict.
     ties : {"docno-desc", "stable"}
         How documents with equal scores are ranked, as in `evaluate`.
-
-    Returns
-    -------
-    Preferences
-        A pair a verdict; `dropped` and `counted` as in `join_judgements`.
 
     Raises
     ------
@@ -188,7 +183,6 @@ def preferences_from_runs(
     See Also
     --------
     join_judgements : Lists of documents instead of runs.
-    read_runs : Read the runs.
 
     Examples
     --------

@@ -28,20 +28,7 @@ MISSING = ("error", "skip")
 
 @dataclass(frozen=True)
 class Joining:
-    """How lists of documents become lists of grades.
-
-    Parameters
-    ----------
-    depth : int, optional
-        K; longer lists are cut. By default as many as the longest list has.
-    unjudged : {"worst", "best", "drop", "unknown"} or int
-        What a document without a judgement counts as: the worst grade, the best, nothing at all (documents below it
-        move up), a position without a known grade, or this grade.
-    missing : {"error", "skip"}
-        Whether a query without judgements is an error, or its pairs are left out and counted.
-    n_grades : int, optional
-        L; the largest grade of the judgements plus 1 by default.
-    """
+    """How lists of documents become lists of grades; for `depth`, `unjudged` and the others see `join_judgements`."""
 
     depth: int | None = None
     unjudged: str | int = "worst"

@@ -109,10 +109,7 @@ class Candidates:
 def distinct(pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[str, str] | None = None) -> Candidates:
     """Return the pairs that tell something, each once; pairs of equal grades and repeated ones are counted.
 
-    Raises
-    ------
-    InputError
-        If none is left.
+    Raises InputError if none is left.
     """
     kept: dict[str, Pair] = {}
     equal = repeated = 0
@@ -142,22 +139,12 @@ def read_candidates(
     scale: Sequence[str] | None = None,
     mapping: MappingLike = None,
 ) -> Candidates:
-    """Read pairs that could be judged.
+    """Read pairs that could be judged; parameters are those of `read_preferences`.
 
     A line of JSON is ``{"query": "q1", "intent": "...", "a": [3, 0], "b": [2, 1], "items_a": [{"title": "...",
     "snippet": "...", "url": "https://..."}, ...], "items_b": [...]}``; only `a` and `b` are required. Parquet has such
-    columns; CSV and TSV have grades and queries only.
-
-    Parameters
-    ----------
-    path, n_grades, depth, scale, mapping
-        As in `read_preferences`; items are cut to `depth` too.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is larger than `MOST_BYTES`, or a line is bad: items of another length than the
-        grades, say. The message names file, line and value.
+    columns; CSV and TSV have grades and queries only. Raises InputError, naming file, line and value, if the file
+    cannot be read, is larger than `MOST_BYTES`, or a line is bad: items of another length than the grades, say.
     """
     if str(path) == "-":
         raise InputError("candidates are read from a file, so that a restart finds them again; name one")
@@ -200,10 +187,7 @@ def _extras(path: str | os.PathLike[str], n_items: int, depth: int | None) -> li
 def checked_items(items: Any, role: str, n_items: int, depth: int | None = None) -> tuple[Item, ...] | None:
     """Return a list's items by position, in the fields of `TEXT_LIMITS`; None where there are none.
 
-    Raises
-    ------
-    InputError
-        If they are not as many as the grades, or not objects of short texts.
+    Raises InputError if they are not as many as the grades, or not objects of short texts.
     """
     if items is None:
         return None

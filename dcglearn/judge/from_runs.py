@@ -57,10 +57,8 @@ def candidates_from_runs(
         Without it, lists are shown as grades.
     topics : path, optional
         Texts of the queries, a line each: name, tab, text.
-    depth : int
-        K; shorter lists end in positions without a grade.
-    n_grades : int, optional
-        L where it is larger than that of the judgements.
+    depth, n_grades : int, optional
+        K (shorter lists end in positions without a grade), and L where it is larger than that of the judgements.
     unjudged : {"worst", "best", "drop"}
         The grade of documents that nobody has judged; "drop" leaves them out of both lists.
 

@@ -60,15 +60,7 @@ class Access:
 
 
 class Guard:
-    """ASGI middleware that refuses foreign hosts and origins, requests without the token, and bodies that are not JSON.
-
-    Parameters
-    ----------
-    app : ASGI application
-        What answers the requests that pass.
-    access : Access
-        Who may ask.
-    """
+    """ASGI middleware: refuses foreign hosts and origins, requests without the token, and bodies that are not JSON."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access

@@ -52,10 +52,7 @@ class Place:
 def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
     """Answer until interrupted; `say` is called with lines for the person who started the server.
 
-    Raises
-    ------
-    InputError
-        If no port is free, or the host is not this machine's.
+    Raises InputError if no port is free, or the host is not this machine's.
     """
     import uvicorn
 
@@ -84,13 +81,7 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
 
 
 def listen(place: Place) -> socket.socket:
-    """Return a socket that listens on the port of a place, or on the next free one.
-
-    Raises
-    ------
-    InputError
-        If none of `MOST_PORTS` is free, or the host is not this machine's.
-    """
+    """Return a socket that listens on the port of a place, or on the next free one; for errors see `serve`."""
     try:
         family, _, _, _, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
     except OSError as error:

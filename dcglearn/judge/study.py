@@ -91,19 +91,8 @@ class Refused(Exception):
 class Study:
     """Candidates, rules, and the log of what was said; safe to call from several threads.
 
-    Parameters
-    ----------
-    candidates : Candidates
-        What could be judged.
-    log : path
-        The log of verdicts; an existing one is continued.
-    rules : Rules, optional
-        How the study is run.
-
-    Raises
-    ------
-    InputError
-        If the log is not one of this page, or holds lists of another depth or scale.
+    An existing log of verdicts is continued. Raises InputError if it is not one of this page, or its lists are of
+    another depth or scale.
     """
 
     def __init__(self, candidates: Candidates, log: str | os.PathLike[str], rules: Rules | None = None) -> None:
@@ -164,10 +153,7 @@ class Study:
     def save(self, rater: str, tab: str, answers: Sequence[Any]) -> tuple[list[str], list[dict[str, str]]]:
         """Write answers to the log; return the ids that are saved, and those that have no meaning, with reasons.
 
-        Raises
-        ------
-        NotSaved
-            If nothing could be written.
+        Raises NotSaved if nothing could be written.
         """
         with self._lock:
             self._refreshed()

@@ -32,26 +32,11 @@ class NotSaved(Exception):
 
 
 class VerdictLog:
-    """An open log of verdicts, which no other server can open.
+    """An open log of verdicts as JSON lines, which no other server can open; made if it does not exist.
 
-    Parameters
-    ----------
-    path : path
-        JSON lines; made if it does not exist.
-
-    Attributes
-    ----------
-    verdicts : dict of str to dict
-        Every line by its id, in order, without repeated ones.
-    changes : int
-        How often the log was changed by another program since it was opened.
-    cut_short : Path or None
-        Where the end of a line that a crash had cut short was put.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written, another server has it open, or a line is none of `FIELDS`.
+    `verdicts` holds every line by its id, in order, without repeated ones; `changes` counts how often another program
+    has changed the log; `cut_short` is the file with the end of a line that a crash had cut short, or None. Raises
+    InputError if the file cannot be written, another server has it open, or a line is none of `FIELDS`.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -70,10 +55,7 @@ class VerdictLog:
     def append(self, verdicts: Sequence[Verdict]) -> None:
         """Write verdicts, in the fields of `FIELDS`, and return when they are on the disk.
 
-        Raises
-        ------
-        NotSaved
-            If nothing of them was written: the disk is full, say, or another program has left a bad line in the log.
+        Raises NotSaved if nothing was written: the disk is full, or another program has left a bad line in the log.
         """
         self.refresh()
         lines = b"".join(_line(verdict) for verdict in verdicts)
@@ -93,10 +75,7 @@ class VerdictLog:
     def refresh(self) -> bool:
         """Read the log again if another program has changed it; return whether one has.
 
-        Raises
-        ------
-        NotSaved
-            If it can no longer be read; what was read before stays.
+        Raises NotSaved if it can no longer be read; what was read before stays.
         """
         try:
             now = _state(self.path.stat())

@@ -46,7 +46,8 @@ class ListUtility(NormalisedMetric):
     discounts : array_like, shape (K,)
         Discount of each position, top first; at least 0, never rising.
     stops : array_like, shape (L,), optional
-        Stop probability ``s`` of each grade, from 0 to 1; 0 by default.
+        Stop probability ``s`` of each grade, from 0 to 1; 0 by default. They suit users who stop at a good result,
+        `best` those to whom the best one counts most.
     best : float
         Share ``x`` of the best result, from 0 to 1. It is 0 where `stops` are given.
     grade_names, notes
