@@ -43,9 +43,6 @@ LINE_STYLES = (
 )
 """Okabe and Ito's colour-blind safe colours, each with a marker and a dash for print in black and white."""
 
-SHARES_HEIGHT = 2.4
-"""Height of the panel of held-out shares, in inches."""
-
 PRINT_STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -63,12 +60,7 @@ PRINT_STYLE: dict[Any, Any] = {
 def plot_gains(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
     """Draw gains against grades, one line for each DCG, scaled so that the worst grade is 0 and the best 1.
 
-    Parameters
-    ----------
-    dcgs : mapping of str to DCG
-        Legend entries and metrics.
-    axes : Axes
-        Where to draw; returned.
+    `dcgs` maps legend entries to metrics; the axes are returned.
     """
     longest = max(dcgs.values(), key=lambda dcg: dcg.n_grades)
     for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
@@ -81,10 +73,7 @@ def plot_gains(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
 
 
 def plot_discounts(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
-    """Draw discounts against positions, one line for each DCG, scaled so that its largest is 1.
-
-    Parameters are as in `plot_gains`.
-    """
+    """Draw discounts against positions, one line a DCG, scaled so that its largest is 1; see `plot_gains`."""
     for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
         largest = np.abs(dcg.discounts).max()
         axes.plot(np.arange(1, dcg.depth + 1), dcg.discounts / (largest or 1.0), label=name, **style)
@@ -96,16 +85,10 @@ def plot_discounts(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
 
 
 def plot_weights(weights: Floats, axes: Axes, *, limit: float | None = None, title: str = "") -> Any:
-    """Draw a heat map of utility weights: positions from top to bottom, grades from worst to best.
+    """Draw a heat map of utility weights, shape (K, L): positions from top to bottom, grades from worst to best.
 
-    Parameters
-    ----------
-    weights : ndarray, shape (K, L)
-        NaN is drawn white.
-    axes, title : Axes, str
-        Where to draw, and its title. The image is returned, for a colour bar.
-    limit : float, optional
-        The colour scale runs from -limit to limit; by default the largest weight in size.
+    The colour scale runs from -limit to limit, by default the largest weight in size; NaN is drawn white. The image is
+    returned, for a colour bar.
     """
     limit = limit or float(np.nanmax(np.abs(weights))) or 1.0
     image = axes.imshow(weights, cmap="PuOr_r", vmin=-limit, vmax=limit, aspect="auto")
@@ -181,8 +164,8 @@ def add_shares(figure: Figure, comparison: Comparison) -> None:
     """Add a panel with `plot_shares` below the panels of a figure, which becomes taller."""
     with _print_style():
         width, height = figure.get_size_inches()
-        figure.set_size_inches(width, height + SHARES_HEIGHT)
-        grid = figure.add_gridspec(2, 1, height_ratios=[height, SHARES_HEIGHT])
+        figure.set_size_inches(width, height + 2.4)
+        grid = figure.add_gridspec(2, 1, height_ratios=[height, 2.4])
         places = [axes.get_subplotspec() for axes in figure.axes]
         outer = {place.get_gridspec() for place in places if place is not None}
         inners = {old: grid[0].subgridspec(*old.get_geometry()) for old in outer}  # one each: panels share a layout
@@ -196,16 +179,9 @@ def add_shares(figure: Figure, comparison: Comparison) -> None:
 def banded_figure(
     dcg: DCG, others: Mapping[str, DCG] | None = None, bands: tuple[Floats, Floats] | None = None
 ) -> Figure:
-    """Return a figure of a learned DCG with its bands, beside other metrics.
+    """Return a figure of a learned DCG (gains from 0 to 1, first discount 1) with its bands, beside other metrics.
 
-    Parameters
-    ----------
-    dcg : DCG
-        Gains from 0 to 1, first discount 1.
-    others : mapping of str to DCG, optional
-        Legend entries and metrics.
-    bands : (ndarray, ndarray), optional
-        Lower and upper ends, shapes (2, L) and (2, K), on the same scale.
+    `bands` holds the lower and upper ends of gains and discounts, shapes (2, L) and (2, K), on the same scale.
     """
     figure = dcg_figure({"learned": dcg, **(others or {})})
     with _print_style():

@@ -64,7 +64,8 @@ def test_docstrings(module):
     for peer in PEERS.get(module, ()):
         pytest.importorskip(peer)
     found = importlib.import_module(f"dcglearn.{module}")
-    assert doctest.testmod(found, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
+    options = {"extraglobs": {"dl": dcglearn}, "optionflags": doctest.NORMALIZE_WHITESPACE}
+    assert doctest.testmod(found, **options).failed == 0
 
 
 def test_package_docstring():

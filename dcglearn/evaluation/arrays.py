@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from dcglearn.metric.dcg import DCGLike
 
 
-DEEP = 8
-"""Rows less than this many times as long as the deepest metric are sorted whole; longer ones only at the top."""
-
 BLOCK = 1 << 24
 """Maximum entries of the query x position x grade table, 8 bytes each."""
 
@@ -123,7 +120,7 @@ def _values_and_counts(scores: Floats, grades: Grades, metrics: Sequence[DCG]) -
         for grade in range(n_grades):
             counts[start:stop, grade] = (grades[start:stop] == grade).sum(axis=1)
 
-    if depth * DEEP > width:
+    if 8 * depth > width:  # longer rows are sorted only at the top
         _in_parts(sort, scores)
         return values, counts
     weights = [dcg.utility.weights[:depth].ravel() for dcg in metrics]

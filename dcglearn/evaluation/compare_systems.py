@@ -36,9 +36,6 @@ CORRECTIONS = ("holm", "bh", "none")
 MAX_RESAMPLES = 10_000_000
 """Most bootstrap samples and permutations."""
 
-MAX_DRAWN = 1 << 25
-"""Most values of bootstrap samples, or of permutations, that are drawn at once."""
-
 COLUMNS = ("run", "baseline", "measure", "mean", "difference", "low", "high", "p_t", "p_permutation", "p_corrected")
 
 
@@ -290,7 +287,7 @@ def interval_of_mean(differences: Floats, level: float, n_resamples: int, seed: 
 
 
 def _draws(differences: Floats, n_resamples: int, seed: int) -> dict[str, Any]:
-    batch = max(1, MAX_DRAWN // len(differences))
+    batch = max(1, (1 << 25) // len(differences))  # samples drawn at once
     return {"n_resamples": n_resamples, "batch": batch, "rng": np.random.default_rng(seed)}
 
 

@@ -52,9 +52,6 @@ UNJUDGED = ("worst", "best", "drop")
 
 _LOG = logging.getLogger(__name__)
 
-MANY_POSITIONS = 10_000
-"""Depth from which on a metric is cut to the longest list."""
-
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
@@ -246,7 +243,7 @@ def evaluate(
     queries, counts = judged_counts(judged, n_grades)
     normalised = normalise and ideal == "judgements"
     ideals = {m: judged_ideal(dcg, counts, unjudged) for m, dcg in dcgs.items()} if normalised else {}
-    if depth > MANY_POSITIONS:  # no list is so long
+    if depth > 10_000:  # no list is so long
         depth = min(depth, max(_longest(system.frame) for system in systems))
     values = np.empty((len(systems), len(by_name), len(queries)))
     share_unjudged = np.empty(len(systems))

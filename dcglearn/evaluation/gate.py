@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 RULES = ("harm", "non-inferior")
-POWER = 0.8
-"""Probability with which the smallest detectable difference is detected."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +66,8 @@ class Gate:
 
     def _sentence(self, row: Verdict) -> str:
         interval = f"{100 * self.level:g}% interval {row.low:+.4f} to {row.high:+.4f}"
-        sentence = f"{row.run}: {row.verdict} than {row.baseline} under {row.measure}"
-        if row.verdict == "undecided":
-            sentence = f"{row.run}: undecided against {row.baseline} under {row.measure}"
+        relation = "undecided against" if row.verdict == "undecided" else f"{row.verdict} than"
+        sentence = f"{row.run}: {relation} {row.baseline} under {row.measure}"
         return one_line(f"{sentence} (difference {row.difference:+.4f}, {interval}, margin {self._margin})")
 
     @property
@@ -164,7 +161,8 @@ def gated(frame: pl.DataFrame, samples: pl.DataFrame, level: float, min_differen
                 f"the runs {row['run']} and {row['baseline']} have no judged topic in common; check the files",
                 see="names",
             )
-        verdict = _verdict(row["low"], row["high"], min_difference)
+        clear = "not worse" if row["low"] > min_difference else "undecided"
+        verdict = "worse" if row["high"] < min_difference else clear
         verdicts.append(
             Verdict(
                 **{name: row[name] for name in ("run", "baseline", "measure", "difference", "low", "high")},
@@ -178,13 +176,7 @@ def gated(frame: pl.DataFrame, samples: pl.DataFrame, level: float, min_differen
     return Gate(tuple(verdicts), float(min_difference), rule, level)
 
 
-def _verdict(low: float, high: float, margin: float) -> str:
-    if high < margin:
-        return "worse"
-    return "not worse" if low > margin else "undecided"
-
-
-def detectable_difference(spread: float, n_topics: int, level: float, power: float = POWER) -> float:
+def detectable_difference(spread: float, n_topics: int, level: float, power: float = 0.8) -> float:
     """Return the distance from the margin at which a gate decides with a given power.
 
     It is ``(z[(1 + level) / 2] + z[power]) * spread / sqrt(n_topics)`` with quantiles z of the normal distribution: the

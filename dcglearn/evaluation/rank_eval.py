@@ -78,7 +78,6 @@ def read_rank_eval(path: str | os.PathLike[str]) -> RankEval:
     >>> import json
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> import dcglearn as dl
     >>> hits = [{"hit": {"_id": "d1"}, "rating": 2}, {"hit": {"_id": "d2"}, "rating": None}]
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "saved.json")

@@ -42,9 +42,6 @@ RUN = {
 }
 """The columns of judgements and of runs; of several with one role, the first of these names counts."""
 
-LEAST_GRADE = -(2**31)
-"""Smallest grade of a table; grades below 0 count as 0."""
-
 TEXTS = ("String", "Categorical", "Enum", "Null")
 """Types of a table's column that can hold identifiers, beside integers."""
 
@@ -78,7 +75,6 @@ def read_judgements(
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> dl.read_judgements({"q1": {"a": 2, "b": 0}}, n_grades=5).n_grades
     5
     """
@@ -124,7 +120,6 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> [run.name for run in dl.read_runs({"old": {"q": {"a": 1.0}}, "new": {"q": {"b": 1.0}}})]
     ['old', 'new']
     """
@@ -187,7 +182,7 @@ def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> Judge
 
     columns = _columns(frame, name, JUDGEMENT)
     grade = columns["grade"]
-    wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < LEAST_GRADE)
+    wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < -(2**31))
     if wrong.any():
         row = int(wrong.arg_true()[0])
         raise InputError(f"{name} row {row + 1}: grade {grade[row]:g} is not a whole number up to {MAX_GRADES - 1}")

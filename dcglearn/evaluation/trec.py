@@ -50,7 +50,6 @@ class Judgements:
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> judged = dl.read_judgements({"q1": {"a": 2, "b": 0}})
     >>> judged.frame["grade"].to_list(), judged.n_grades
     ([2, 0], 3)
@@ -91,7 +90,6 @@ class Run:
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> [run] = dl.read_runs({"mine": {"q1": {"a": 1.5, "b": 2.5}}})
     >>> run.name, run.frame["document"].to_list()
     ('mine', ['a', 'b'])

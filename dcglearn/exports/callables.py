@@ -48,7 +48,6 @@ def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables
     Examples
     --------
     >>> import numpy as np
-    >>> import dcglearn as dl
     >>> objective, metric = dl.exports.lightgbm_callables(dl.DCG.standard(3, 5))
     >>> class Sets:                                   # what lightgbm.Dataset gives to its callables
     ...     get_label = staticmethod(lambda: np.array([2, 0, 1]))
@@ -72,7 +71,6 @@ def xgboost_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> objective, metric = dl.exports.xgboost_callables(dl.DCG.standard(3, 5))
     >>> callable(objective), callable(metric)
     (True, True)
@@ -126,7 +124,6 @@ def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
     --------
     >>> import numpy as np
     >>> from sklearn.base import BaseEstimator, RegressorMixin
-    >>> import dcglearn as dl
     >>> class Oracle(RegressorMixin, BaseEstimator):
     ...     def predict(self, X):
     ...         return X
@@ -164,7 +161,6 @@ def ir_measure(dcg: DCGLike, name: str = "DCGlearned", *, normalise: bool = True
     Examples
     --------
     >>> import ir_measures
-    >>> import dcglearn as dl
     >>> measure = dl.exports.ir_measure(dl.DCG.standard(3, 5), "Example")
     >>> ir_measures.calc_aggregate([measure], {"q": {"a": 2, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}})[measure]
     1.0

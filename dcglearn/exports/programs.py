@@ -165,9 +165,8 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
 
     Examples
     --------
-    >>> from dcglearn.metric.dcg import DCG
     >>> names = {}
-    >>> exec(to_python(DCG([0, 0.5, 3], [1, 0.6])), names)
+    >>> exec(to_python(dl.DCG([0, 0.5, 3], [1, 0.6])), names)
     >>> round(names["ndcg"]({"a": 2.0, "b": 1.0}, {"a": 1, "b": 2}), 4)
     0.697
     """
@@ -186,8 +185,7 @@ def to_quepid(dcg: DCGLike, name: str = "the metric") -> str:
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> print(to_quepid(DCG([0, 0.5, 3], [1, 0.6])).splitlines()[6].strip())
+    >>> print(to_quepid(dl.DCG([0, 0.5, 3], [1, 0.6])).splitlines()[6].strip())
     var gains = [0.0, 0.5, 3.0];
     """
     metric = _carried(dcg, "quepid")
@@ -213,8 +211,7 @@ def to_sql(dcg: DCGLike, name: str = "the metric") -> str:
 
     Examples
     --------
-    >>> from dcglearn.metric.dcg import DCG
-    >>> print(to_sql(DCG([0, 0.5, 3], [1, 0.6])).splitlines()[19].strip())
+    >>> print(to_sql(dl.DCG([0, 0.5, 3], [1, 0.6])).splitlines()[19].strip())
     CASE grade WHEN 0 THEN 0e0 WHEN 1 THEN 0.5e0 WHEN 2 THEN 3e0 END AS gain
     """
     metric = _carried(dcg, "sql")

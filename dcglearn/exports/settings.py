@@ -26,7 +26,6 @@ def is_log2(dcg: DCG) -> bool:
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> dl.exports.is_log2(dl.DCG.standard(3, 5)), dl.exports.is_log2(dl.DCG([0, 1], [1, 0.9, 0.1]))
     (True, False)
     """
@@ -85,7 +84,6 @@ def integer_gains(dcg: DCGLike, scale: int | None = None) -> list[int]:
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> dl.exports.integer_gains(dl.DCG([0, 0.5, 1], [1, 0.5]))
     [0, 500, 1000]
     """
@@ -124,7 +122,6 @@ def to_trec_eval(dcg: DCGLike, scale: int | None = None, *, lossy: bool = False)
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> print(dl.exports.to_trec_eval(dl.DCG.standard(3, 5)))
     {'relevance_of_grade': {0: 0, 1: 1, 2: 3}, 'measure': 'ndcg_cut.5', 'ranx': 'ndcg@5'}
     """
@@ -150,7 +147,6 @@ def to_lightgbm(dcg: DCGLike, *, lossy: bool = False) -> dict[str, Any]:
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> dl.exports.to_lightgbm(dl.DCG.standard(3, 5))
     {'label_gain': [0.0, 1.0, 3.0], 'eval_at': [5], 'lambdarank_truncation_level': 5}
     """
@@ -175,7 +171,6 @@ def cwl_continuation(dcg: DCGLike) -> list[float]:
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> dl.exports.cwl_continuation(dl.DCG([0, 1], [1, 0.5, 0.25]))
     [0.5, 0.5, 0.0]
     """
@@ -199,7 +194,6 @@ def cwl_gains(dcg: DCGLike) -> list[float]:
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> dl.exports.cwl_gains(dl.DCG([0, 1, 4], [1, 0.5]))
     [0.0, 0.25, 1.0]
     """

@@ -104,7 +104,6 @@ def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False, scale: in
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> print(dl.exports.exported(dl.DCG.standard(3, 5), "dcg.json", "sql").text[:2])
     --
     """

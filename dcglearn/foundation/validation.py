@@ -59,7 +59,6 @@ class InputError(ValueError):
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> try:
     ...     dl.DCG(gains=[0, 1], discounts=[1, float("nan")])
     ... except dl.InputError as problem:

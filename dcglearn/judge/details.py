@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from dcglearn.learning.fits import DirectFit
     from dcglearn.readers.preferences import Preferences
 
-HELD_OUT = 5
-"""One pair in this many is held out of the learning curve's fits."""
-
 FEWEST_HELD_OUT = 5
 """With fewer held-out verdicts there is no learning curve."""
 
@@ -30,8 +27,8 @@ INTERVAL_LEVEL = 0.95
 def learning_curve(log: Preferences) -> list[dict[str, Any]]:
     """Return the share of held-out verdicts respected by what was learned from the first n others.
 
-    The same pairs are held out whatever n, by a digest of their grades and query, so the curve does not jump as the log
-    grows. Each point has n, the share, and Wilson's interval.
+    The same fifth of the pairs is held out whatever n, by a digest of their grades and query, so the curve does not
+    jump as the log grows. Each point has n, the share, and Wilson's interval.
     """
     from dcglearn.learning.fit_direct import fit_direct
     from dcglearn.learning.fits import DirectDescription
@@ -93,4 +90,4 @@ def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any
 def _is_held_out(log: Preferences, i: int) -> bool:
     sides = sorted([log.preferred[i].tobytes(), log.other[i].tobytes()])
     query = b"" if log.query is None else str(log.query[i]).encode()
-    return hashlib.sha256(b"\0".join([query, *sides])).digest()[0] % HELD_OUT == 0
+    return hashlib.sha256(b"\0".join([query, *sides])).digest()[0] % 5 == 0

@@ -65,7 +65,6 @@ def identifiable_similarity(
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> dcg = dl.DCG.standard(3, 2)
     >>> visible = dl.Preferences([[2, 0], [1, 2]], [[0, 2], [2, 0]]).visible()
     >>> round(dl.identifiable_similarity(dcg, dl.DCG(dcg.gains, 2 * dcg.discounts), visible), 6)

@@ -195,7 +195,6 @@ def write_folds(folds: Sequence[Fold], folder: str | os.PathLike[str]) -> None:
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> import dcglearn as dl
     >>> folds = dl.letor_folds(dl.simulate.letor_queries(n_queries=10, n_features=3, sizes=(5, 9), seed=0))
     >>> with TemporaryDirectory() as folder:
     ...     dl.write_folds(folds, f"{folder}/folds")

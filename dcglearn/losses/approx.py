@@ -98,8 +98,7 @@ class ApproxNDCG(SoftRankObjective):
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> value, gradient = ApproxNDCG(DCG.standard(3, 10), alpha=5.0)([0.3, 0.1, 0.2], [0, 2, 1])
+    >>> value, gradient = ApproxNDCG(dl.DCG.standard(3, 10), alpha=5.0)([0.3, 0.1, 0.2], [0, 2, 1])
     >>> round(value, 4), gradient.round(3)
     (0.647, array([-0.177,  0.19 , -0.013]))
     """
@@ -135,8 +134,7 @@ class SDCG(ApproxNDCG):
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> dcg = DCG.standard(3, 2)
+    >>> dcg = dl.DCG.standard(3, 2)
     >>> round(SDCG(dcg, alpha=50.0)([0.3, 0.1, 0.2], [0, 2, 1])[0], 4)
     0.1956
     """

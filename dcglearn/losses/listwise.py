@@ -30,8 +30,7 @@ class Regression(Objective):
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> value, gradient = Regression(DCG.standard(3, 10, "linear"))([0.5, 0.0], [2, 0])
+    >>> value, gradient = Regression(dl.DCG.standard(3, 10, "linear"))([0.5, 0.0], [2, 0])
     >>> value, gradient
     (-0.125, array([ 0.5, -0. ]))
     """

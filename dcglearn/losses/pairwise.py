@@ -130,8 +130,7 @@ class LambdaRank(WholeRankObjective):
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> value, gradient = LambdaRank(DCG.standard(3, 10))([0.3, 0.1, 0.2], [0, 2, 1])
+    >>> value, gradient = LambdaRank(dl.DCG.standard(3, 10))([0.3, 0.1, 0.2], [0, 2, 1])
     >>> round(value, 4), gradient.round(3)
     (-0.4591, array([-0.281,  0.265,  0.016]))
     """
@@ -181,8 +180,7 @@ class RSRank(LambdaRank):
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> value, gradient = RSRank(DCG.standard(3, 10))([0.3, 0.1, 0.2], [0, 2, 1])
+    >>> value, gradient = RSRank(dl.DCG.standard(3, 10))([0.3, 0.1, 0.2], [0, 2, 1])
     >>> round(value, 4), gradient.round(3)
     (-0.8051, array([-1.215,  1.15 ,  0.065]))
     """

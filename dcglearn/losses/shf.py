@@ -67,8 +67,7 @@ class SHFSDCG(SoftRankObjective):
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> value, gradient = SHFSDCG(DCG.standard(3, 10), alpha=5.0)([0.3, 0.1, 0.2], [0, 2, 1])
+    >>> value, gradient = SHFSDCG(dl.DCG.standard(3, 10), alpha=5.0)([0.3, 0.1, 0.2], [0, 2, 1])
     >>> bool(gradient[0] < 0 < gradient[1])
     True
     """
@@ -155,8 +154,7 @@ class RegSHFSDCG(SHFSDCG):
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> loss = RegSHFSDCG(DCG.standard(3, 10))
+    >>> loss = RegSHFSDCG(dl.DCG.standard(3, 10))
     >>> [round(loss.at(m, 250).tau, 6) for m in (1, 125, 130, 250)]
     [0.999999, 0.5, 0.364224, 1e-06]
     """

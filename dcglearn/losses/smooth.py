@@ -57,8 +57,7 @@ class SmoothNDCG(WholeRankObjective):
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> value, gradient = SmoothNDCG(DCG.standard(3, 10), sigma=0.01)([0.3, 0.1, 0.2], [0, 2, 1])
+    >>> value, gradient = SmoothNDCG(dl.DCG.standard(3, 10), sigma=0.01)([0.3, 0.1, 0.2], [0, 2, 1])
     >>> round(value, 4), gradient.round(3)
     (0.6292, array([-0.339,  0.488, -0.149]))
     """

@@ -47,8 +47,7 @@ class SoftRankNDCG(WholeRankObjective):
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> value, gradient = SoftRankNDCG(DCG.standard(3, 10), sigma=0.1)([0.3, 0.1, 0.2], [0, 2, 1])
+    >>> value, gradient = SoftRankNDCG(dl.DCG.standard(3, 10), sigma=0.1)([0.3, 0.1, 0.2], [0, 2, 1])
     >>> round(value, 4), gradient.round(3)
     (0.637, array([-0.35 ,  0.319,  0.031]))
     """

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 MOST_STATES = 500_000
 """Maximum number of states of the dynamic programme."""
 
-AT_ONCE = 1 << 22
-"""Maximum number of values (states times queries) held at a time."""
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListUtility(NormalisedMetric):
@@ -250,7 +247,7 @@ def _best_by_counts(gains: Floats, discounts: Floats, stops: Floats, counts: Int
             f"{MOST_STATES:,} that are searched: give the metric a smaller depth, or do not normalise"
         )
     states, following = _states(depth, len(used))
-    size = max(AT_ONCE // n_states, 1)
+    size = max((1 << 22) // n_states, 1)  # queries whose values are held at a time
     parts = np.split(distinct[:, used], range(size, len(distinct), size))
     values = [_values(gains[used], discounts, 1 - stops[used], states, following, part) for part in parts]
     best: Floats = np.concatenate(values)[query.ravel()]

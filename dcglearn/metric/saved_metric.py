@@ -18,10 +18,6 @@ SCHEMA_VERSION = 1
 """Version of the file format; others are refused."""
 
 
-LIST_UTILITY = "dcglearn.list_utility"
-"""The format of `ListUtility`, which is told apart from a DCG in messages."""
-
-
 class SavedMetric:
     """A metric whose class names its kind and its arrays in `_kind` and `_arrays`."""
 
@@ -113,7 +109,8 @@ def check_format(values: dict[str, Any], kinds: Sequence[str], version: int) -> 
     """Raise InputError unless a file's "format" is of one of the kinds, and its "version" the one that is read."""
     kind, written = values.get("format"), values.get("version")
     if kind not in [f"dcglearn.{name}" for name in kinds]:
-        why = "; it is no sum of gains times discounts, as what is asked for needs" if kind == LIST_UTILITY else ""
+        is_list = kind == "dcglearn.list_utility"
+        why = "; it is no sum of gains times discounts, as what is asked for needs" if is_list else ""
         expected = " or ".join(f'"dcglearn.{name}"' for name in kinds)
         raise InputError(f'"format" is {kind!r}, expected {expected}{why}')
     if type(written) is not int or written != version:

@@ -31,7 +31,6 @@ class ScaleWarning(UserWarning):
     Examples
     --------
     >>> import warnings
-    >>> import dcglearn as dl
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always", dl.ScaleWarning)
     ...     values = dl.evaluate({"q": {"a": 1.0}}, {"q": {"a": 2}}, dl.DCG.standard(5, 3))

@@ -175,8 +175,7 @@ def coherence(
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> linear, exponential = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
+    >>> linear, exponential = dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "exponential")
     >>> verdict = coherence(linear, exponential, grades=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0])
     >>> verdict.coherent, round(verdict.regret, 4)
     (False, 0.337)
@@ -324,8 +323,7 @@ def regret_curve(
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> linear, exponential = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
+    >>> linear, exponential = dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "exponential")
     >>> curve = regret_curve(linear, exponential, [4, 4, 3, 3, 2, 2, 1, 1, 0, 0], margins=[0.05, 0.1, 0.2])
     >>> curve.regret.round(4)
     array([0.2804, 0.2265, 0.1328])

@@ -43,10 +43,9 @@ def is_compatible(a: DCGLike, b: DCGLike) -> bool:
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> is_compatible(DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential"))
+    >>> is_compatible(dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "exponential"))
     True
-    >>> is_compatible(DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "binary2"))
+    >>> is_compatible(dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "binary2"))
     False
     """
     a, b = _dcgs(a, b)
@@ -89,10 +88,9 @@ def two_grade_theorem(a: DCGLike, b: DCGLike) -> Theorem:
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> print(two_grade_theorem(DCG([0, 1], [1, 0.5]), DCG([1, 4], [2, 1])))
+    >>> print(two_grade_theorem(dl.DCG([0, 1], [1, 0.5]), dl.DCG([1, 4], [2, 1])))
     coherent: two grades, gains that rise in both, discounts that are the same up to a factor
-    >>> print(two_grade_theorem(DCG.standard(2, 3, "linear", "log2"), DCG.standard(2, 3, "linear", "reciprocal")))
+    >>> print(two_grade_theorem(dl.DCG.standard(2, 3, "linear", "log2"), dl.DCG.standard(2, 3, "linear", "reciprocal")))
     the theorem does not apply: the discounts differ, so that more at the top may outweigh one below in one alone
     """
     a, b = _dcgs(a, b)
@@ -132,8 +130,7 @@ def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Gr
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> optimal_rankings(DCG([0, 1, 3], [1, 0.5, 0.5]), [0, 1, 2])
+    >>> optimal_rankings(dl.DCG([0, 1, 3], [1, 0.5, 0.5]), [0, 1, 2])
     array([[2, 1, 0],
            [2, 0, 1]], dtype=int8)
     """
@@ -193,9 +190,8 @@ def flip_points(
     The counter-example of Zhou et al. 2008, section 4: three documents with gains 2, 3 and 1/2 to a power, and two
     rankings down to position 2. The order of the gains is the same for all powers, that of the rankings reverses.
 
-    >>> from dcglearn import DCG
     >>> def powers(e):
-    ...     return lambda t: DCG([0.5**t, 2.0**t, 3.0**t], [1 + e, 1 - e])
+    ...     return lambda t: dl.DCG([0.5**t, 2.0**t, 3.0**t], [1 + e, 1 - e])
     >>> [float(flip_points(powers(e), [1, 0], [0, 2], 0.5, 10)[-1].round(3)) for e in (0.3, 0.5, 0.9)]
     [1.343, 2.668, 7.262]
     """

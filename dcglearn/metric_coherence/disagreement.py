@@ -34,10 +34,6 @@ if TYPE_CHECKING:
     from dcglearn.metric_coherence.rankings import Metric
 
 
-SAMPLED_LISTS = 5000
-"""Rankings drawn for a matrix of metrics when there are too many to enumerate."""
-
-
 @dataclass(frozen=True)
 class Disagreement:
     """How two metrics order pairs of different rankings; prints as a sentence and a table.
@@ -115,8 +111,7 @@ def disagreement(
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> linear, exponential = DCG.standard(5, 10, "linear"), DCG.standard(5, 10, "exponential")
+    >>> linear, exponential = dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "exponential")
     >>> round(disagreement(linear, exponential, grades=[4, 4, 3, 3, 2, 2, 1, 1, 0, 0]).share, 5)
     0.09989
     """
@@ -262,7 +257,7 @@ def disagreement_matrix(
         enumeration = rankings.enumerated(list(kept.values()))
         values, weight = enumeration.values, enumeration.weight
     else:
-        lists, weight = rankings.sample(SAMPLED_LISTS, np.random.default_rng(seed)), None
+        lists, weight = rankings.sample(5000, np.random.default_rng(seed)), None
         values = np.stack([list_values(table, lists) for table in kept.values()])
     share = np.zeros((len(kept), len(kept)))
     pairs = [(i, j) for i in range(len(kept)) for j in range(i)]

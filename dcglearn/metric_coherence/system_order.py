@@ -171,7 +171,6 @@ def system_order(
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> judged = {"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"a": 0, "b": 2, "c": 1}}
     >>> old, new = {"q1": {"b": 2.0, "a": 1.0}, "q2": {"b": 1.0}}, {"q1": {"a": 2.0, "c": 1.0}, "q2": {"c": 1.0}}
     >>> order = dl.system_order({"old": old, "new": new}, judged, ["linear-log2", "exponential-log2"], n_resamples=100)

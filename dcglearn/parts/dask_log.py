@@ -116,7 +116,6 @@ class DaskLog(PartedLog):
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> with dl.DaskLog("logs/*.parquet", engine=4) as log:  # doctest: +SKIP
     ...     utility = dl.UtilityLearner().fit(log).utility_
     """

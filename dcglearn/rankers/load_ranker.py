@@ -36,7 +36,6 @@ def load_ranker(path: str | os.PathLike[str], metric: DCG | None = None) -> Rank
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> import dcglearn as dl
     >>> queries = dl.simulate.letor_queries(n_queries=10, sizes=(10, 20), seed=0)
     >>> ranker = dl.RidgeRanker(dl.DCG.standard(3, 10)).fit(queries)
     >>> with TemporaryDirectory() as folder:

@@ -176,8 +176,7 @@ def ndcg_by_query(
 
     Examples
     --------
-    >>> from dcglearn import DCG
-    >>> dcg = DCG([0, 1, 3], [1, 0.5])
+    >>> dcg = dl.DCG([0, 1, 3], [1, 0.5])
     >>> ndcg_by_query(dcg, [0.2, 0.7, 0.1, 0.3], [0, 2, 1, 0], [0, 3, 4]).round(3)
     array([0.857, 0.   ])
     """

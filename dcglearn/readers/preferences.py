@@ -96,7 +96,6 @@ class Preferences(PreferencePairs):
 
         Examples
         --------
-        >>> import dcglearn as dl
         >>> log = dl.Preferences.from_documents([["d3", "d1", "d2"]], [["d1", "d2", "d3"]])
         >>> log.documents, log.preferred.tolist()
         (('d1', 'd2', 'd3'), [[2, 0, 1]])
@@ -157,7 +156,6 @@ class Preferences(PreferencePairs):
 
         Examples
         --------
-        >>> import dcglearn as dl
         >>> log = dl.Preferences.from_ratings([[2, 1, 0], [0, 1, 2], [1, 1, 0]], [5, 2, 3])
         >>> len(log), log.preferred[0].tolist()
         (3, [1, 1, 0])
@@ -179,7 +177,6 @@ class Preferences(PreferencePairs):
         >>> import polars as pl
         >>> frame = pl.DataFrame({"left_1": [2, 0], "left_2": [1, 2], "right_1": [0, 1], "right_2": [1, 1],
         ...                       "preferred": ["left", "same"]})
-        >>> import dcglearn as dl
         >>> log = dl.Preferences.from_frame(frame)
         >>> log, log.preferred.tolist()
         (Preferences(2 pairs, 1 tie, depth 2, 3 grades), [[2, 1], [0, 2]])
@@ -213,7 +210,6 @@ class Preferences(PreferencePairs):
         Examples
         --------
         >>> judged = [(["Good", "Bad"], ["Bad", "Fair"], "a"), (["Fair"], ["Good", "Fair"], "b")]
-        >>> import dcglearn as dl
         >>> log = dl.Preferences.from_records(judged, scale=["Bad", "Fair", "Good"], pad=True)
         >>> log.preferred.tolist(), log.other.tolist()
         ([[2, 0], [2, 1]], [[0, 1], [1, -1]])

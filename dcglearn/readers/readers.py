@@ -110,7 +110,6 @@ def read_preferences(
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> lines = [{"a": [2, 0], "b": [0, 1], "winner": "a"}, {"a": [1, 0], "b": [0, 2], "winner": "b"}]
     >>> log = dl.read_preferences(lines)                      # or a path, such as "log.jsonl", or a data frame
     >>> log
@@ -169,7 +168,6 @@ def read_ratings(
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> log = dl.read_ratings([([2, 0], 5), ([0, 2], 3), ([0, 0], 3)])
     >>> log.preferred.tolist(), log.other.tolist()
     ([[2, 0], [2, 0]], [[0, 0], [0, 2]])
@@ -217,7 +215,6 @@ def read_questions(
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> import dcglearn as dl
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "candidates.jsonl")
     ...     _ = path.write_text('{"a": [2, 0], "b": [0, 1]}')

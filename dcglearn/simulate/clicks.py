@@ -40,7 +40,6 @@ class ClickModel:
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> users = dl.simulate.ClickModel(attraction=[0.1, 0.5, 0.9], examination=[1.0, 0.6, 0.4])
     >>> len(users.examination)
     3

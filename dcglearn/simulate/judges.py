@@ -33,9 +33,6 @@ LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")
 _LABELS = {"rater": "n_raters", "query": "n_queries"}
 """The labels of a pair, and the parameter that gives the number of different ones."""
 
-_MAX_TIES_IN_A_ROW = 20_000
-"""Number of exactly tied pairs, drawn in a row, after which drawing stops with an error."""
-
 
 def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
     """Return a ground truth of Zhou et al. 2008 (section 6.1, eq. 2, where grades and positions count from 1).
@@ -246,7 +243,6 @@ def write_log(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> import dcglearn as dl
     >>> with TemporaryDirectory() as folder:
     ...     dl.simulate.write_log(f"{folder}/log.jsonl", dl.simulate.ground_truth("D1"), 20, seed=0)
     ...     len(dl.read_preferences(f"{folder}/log.jsonl"))
@@ -344,7 +340,7 @@ def _decided_pairs(draw: Callable[[int], TwoLists], difference: Callable[[Grades
     drawn: list[TwoLists] = []
     missing, tied_in_a_row = whole_number(n, "n"), 0
     while missing > 0:
-        if tied_in_a_row >= _MAX_TIES_IN_A_ROW:
+        if tied_in_a_row >= 20_000:
             raise InputError(
                 f"{tied_in_a_row} pairs drawn in a row are exactly tied: the truth does not tell such lists apart; "
                 "give grades with different gains, or a truth whose gains and discounts vary"

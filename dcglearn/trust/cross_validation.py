@@ -97,7 +97,6 @@ def choose_C(  # noqa: N802 - the parameter is called C
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, lists="free", flip_rate=0.1, seed=0)
     >>> chosen = dl.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0)
     >>> chosen.C in (0.01, 1.0)
@@ -194,7 +193,6 @@ def ridge_path(
 
     Examples
     --------
-    >>> import dcglearn as dl
     >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, lists="free", flip_rate=0.1, seed=0)
     >>> path = dl.ridge_path(log, grid=[0.1, 10.0], folds=2)
     >>> path.ridge.tolist(), path.mean.shape
