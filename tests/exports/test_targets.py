@@ -71,9 +71,8 @@ class TestOnTheCommandLine:
         assert (status, out) == (0, "") and "wrote: scorer.js" in err
         assert (files / "scorer.js").read_text() == exports.to_quepid("dcg.json", "dcg.json")
         assert dcglearn("export", "dcg.json", "--to", "python")[1] == exports.to_python("dcg.json", "dcg.json")
-        assert dcglearn("export", "linear-log2@3", "--to", "sql")[1] == exports.to_sql(
-            DCG.standard(5, 3, "linear"), "linear-log2@3"
-        )
+        textbook = exports.to_sql(DCG.standard(5, 3, "linear"), "linear-log2@3")
+        assert dcglearn("export", "linear-log2@3", "--to", "sql")[1] == textbook
         assert dcglearn("export", "dcg.json", "--to", "sql", "-o", "dcg.json")[0] == 2
 
     @pytest.mark.parametrize("metric", ["dcg.json", "nDCG@10", "linear-reciprocal@3", "linear-log2@9 --n-grades 3"])

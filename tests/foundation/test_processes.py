@@ -75,12 +75,11 @@ def faulty(number: int) -> int:
     return number
 
 
-def parent(folder: Path, **how) -> subprocess.Popen:
+def parent(folder: Path) -> subprocess.Popen:
     script = folder / "parent.py"
     script.write_text(PARENT)
-    return subprocess.Popen(
-        [sys.executable, script], stdout=subprocess.PIPE, text=True, start_new_session=True, cwd=folder, **how
-    )
+    how = {"stdout": subprocess.PIPE, "text": True, "start_new_session": True, "cwd": folder}
+    return subprocess.Popen([sys.executable, script], **how)
 
 
 def gone(process: int, seconds: float) -> bool:

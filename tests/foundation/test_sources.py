@@ -112,8 +112,8 @@ def test_limits_of_a_container_count(tmp_path, monkeypatch):
     (tmp_path / "memory.current").write_text("3000000\n")
     monkeypatch.setattr(memory, "CGROUP", tmp_path)
     assert memory.available() == 2_000_000
-    with pytest.raises(InputError, match=r"a table needs 0.1 GB of memory, and 0.0 GB are free; cut it"):
-        memory.refuse_beyond_memory(1e8, "a table", "cut it")
+    message = r"a table needs 0.1 GB of memory, and 0.0 GB are free; cut it"
+    refused(message, memory.refuse_beyond_memory, 1e8, "a table", "cut it")
     (tmp_path / "memory.max").write_text("max\n")
     assert memory.available() > 2_000_000
     assert sources.suffix_of("Run.CSV.xz") == ".csv"

@@ -158,10 +158,9 @@ def table(results: list[tuple[int, str, str, str]]) -> str:
         row = [counts[name, kind] for kind in OUTCOMES]
         rows.append([name, *map(str, row), str(sum(row))])
     first, *widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        f"{row[0]:<{first}}" + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths, strict=True))
-        for row in rows
-    ]
+    lines = []
+    for name, *cells in rows:
+        lines.append(f"{name:<{first}}" + "".join(f"  {c:>{n}}" for c, n in zip(cells, widths, strict=True)))
     faults = [f"\nfile {n}, {name}, {kind}: {words}" for n, name, kind, words in results if kind in FAULTS]
     return "\n".join([*lines, *faults])
 

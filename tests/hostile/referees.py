@@ -230,9 +230,7 @@ def metric(data: bytes) -> tuple:
         raise Refused
     lists = [value.get("gains"), value.get("discounts")]
     for numbers in lists:
-        if not isinstance(numbers, list) or any(
-            isinstance(x, bool) or not isinstance(x, (int, float)) for x in numbers
-        ):
+        if not isinstance(numbers, list) or any(type(x) not in (int, float) for x in numbers):
             raise Refused
     try:
         return tuple(tuple(map(float, numbers)) for numbers in lists)

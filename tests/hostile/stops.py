@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import importlib
 import json
 import os
@@ -29,11 +30,12 @@ import traceback
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dcglearn as dl
 from dcglearn.cli import main
 from dcglearn.foundation import disk, files
+from tests.makers import write_trec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,14 +94,12 @@ def make_inputs(folder: Path) -> None:
     truth = dl.simulate.ground_truth("D1")
     dl.simulate.preference_pairs(truth, 60, lists="free", n_flips=5, seed=0).save(folder / "log.jsonl")
     queries = dl.simulate.letor_queries(9, n_features=4, sizes=(5, 9), seed=0)
-    dump_svmlight_file(
-        queries.features, queries.grades, str(folder / "train.svm"), zero_based=False, query_id=queries.qid
-    )
+    columns = (queries.features, queries.grades, str(folder / "train.svm"))
+    dump_svmlight_file(*columns, zero_based=False, query_id=queries.qid)
     dl.write_folds(dl.letor_folds(queries, 3), folder / "folds")
     dl.DCG([0, 0.5, 6], [1, 0.9, 0.5], grade_names=("a", "b", "c")).save(folder / "metric.json")
-    rows = [(q, d, (q + d) % 3, (q * d) % 7) for q in range(5) for d in range(6)]
-    (folder / "qrels.txt").write_text("".join(f"{q} 0 D{d} {grade}\n" for q, d, grade, _ in rows))
-    (folder / "run.txt").write_text("".join(f"{q} Q0 D{d} 1 {score} x\n" for q, d, _, score in rows))
+    run = {q: {f"D{d}": (q * d) % 7 for d in range(6)} for q in range(5)}
+    write_trec(folder, {q: {f"D{d}": (q + d) % 3 for d in range(6)} for q in range(5)}, {"run": run})
 
 
 def forked(work: Callable[[], int | None], folder: Path, killed_after: float | None = None) -> tuple[int, str]:
@@ -235,12 +235,18 @@ class Harness:
         return {output.name: output.read_bytes()} if output.exists() else {}
 
     def trial(
-        self, target: Target, kind: str, run: Callable[[Path], tuple[int, str]], expected: tuple[int, ...]
+        self,
+        target: Target,
+        kind: str,
+        expected: tuple[int, ...],
+        before: Callable[[], None] = lambda: None,
+        **how: Any,
     ) -> None:
-        """Run a target once, disturbed; check what is left; run it again."""
+        """Run a target once, disturbed by what is done before or in `how` it runs; check what is left; run it again."""
         place = Path(tempfile.mkdtemp(dir=self.folder))
         shutil.copytree(self.place(target, "before"), place, dirs_exist_ok=True)
-        status, words = run(place)
+        run = how.pop("run", forked)
+        status, words = run(command(self.first(target), before), place, **how)
         self.counts[kind] += 1
         if status not in expected:
             self.fail(target, kind, f"status {status}: {words}")
@@ -284,23 +290,11 @@ class Harness:
         n_steps = self.n_steps[target.name]
         most = min(n_steps, -(-2 * times // 3))
         for n in sorted(self.rng.sample(range(1, n_steps + 1), most)):
-            torn = self.rng.random() < 0.5
-
-            def run(place: Path, n: int = n, torn: bool = torn) -> tuple[int, str]:
-                return forked(command(self.first(target), lambda: stop_at(n, torn)), place)
-
-            self.trial(target, "kills at an operation", run, (-signal.SIGKILL,))
+            stop = functools.partial(stop_at, n, torn=self.rng.random() < 0.5)
+            self.trial(target, "kills at an operation", (-signal.SIGKILL,), stop)
         for _ in range(times - most):
-            self.kill_at_random(target)
-
-    def kill_at_random(self, target: Target) -> None:
-        """Kill a target at a random moment."""
-        after = self.rng.uniform(0, 1.1 * self.seconds[target.name])
-
-        def run(place: Path) -> tuple[int, str]:
-            return forked(command(self.first(target)), place, killed_after=max(after, 1e-3))
-
-        self.trial(target, "kills at a random moment", run, (-signal.SIGKILL, 0))
+            after = max(1e-3, self.rng.uniform(0, 1.1 * self.seconds[target.name]))
+            self.trial(target, "kills at a random moment", (-signal.SIGKILL, 0), killed_after=after)
 
     def limit_size(self, target: Target) -> None:
         """Run a target with a limit of the size of files; without the test before work, it is found in the middle."""
@@ -311,23 +305,20 @@ class Harness:
             files.ROOM = room
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
 
-        def run(place: Path) -> tuple[int, str]:
-            return forked(command(self.first(target), limited), place)
-
-        self.trial(target, "limits of size", run, (0, 1, 2))
+        self.trial(target, "limits of size", (0, 1, 2), limited)
 
     def fill_disk(self, target: Target) -> None:
         """Run a target on a small disk with little room."""
         room = self.rng.choice([files.ROOM, 0])
 
-        def run(place: Path) -> tuple[int, str]:
+        def run(work: Callable[[], None], place: Path) -> tuple[int, str]:
             with small_disk(place, self.rng) as small:
-                ended = forked(command(self.first(target), lambda: setattr(files, "ROOM", room)), small)
+                ended = forked(work, small)
                 (small / "filling").unlink()
                 shutil.copytree(small, place, dirs_exist_ok=True)
             return ended
 
-        self.trial(target, "small disks", run, (0, 1, 2))
+        self.trial(target, "small disks", (0, 1, 2), lambda: setattr(files, "ROOM", room), run=run)
 
 
 @contextlib.contextmanager

@@ -114,9 +114,8 @@ def test_expected_clicks_of_a_user_who_stops():
 
 def test_the_top_of_a_known_dcg_is_learned_from_clicks():
     attraction, examination = np.array([0.05, 0.3, 0.9]), 1 / np.log2(np.arange(8) + 2)
-    log = preferences_from_interleaving(
-        *click_log(ClickModel(attraction, examination), 2500, spread=3.0, seed=1), depth=4
-    )
+    clicks = click_log(ClickModel(attraction, examination), 2500, spread=3.0, seed=1)
+    log = preferences_from_interleaving(*clicks, depth=4)
     dcg = DCGLearner(n_starts=1).fit(log).dcg_
     assert dcg.gains[1] == pytest.approx(0.25 / 0.85, abs=0.12)
     assert np.abs(dcg.discounts - examination[:4]).max() < 0.2

@@ -207,8 +207,7 @@ def test_an_open_page_waits_for_a_dead_server(serve, context):
     page.keyboard.press("f")
     wait_until_saved(page)
     server.kill()
-    page.keyboard.press("j")
-    page.keyboard.press("g")
+    press(page, "j", "g")
     page.wait_for_function("() => document.querySelector('#saved').textContent.startsWith('2 not saved yet')")
     picture(page, "not_saved")
     server.start()
@@ -238,10 +237,7 @@ def test_a_full_disk_is_shown_and_the_outbox_kept(serve, context):
 
 def test_two_raters_at_once(serve, browser):
     server = serve("--redundancy", 1)
-    pages = []
-    for name in ("ann", "bob"):
-        context = browser.new_context()
-        pages.append(enter(context, server, name))
+    pages = [enter(browser.new_context(), server, name) for name in ("ann", "bob")]
     for _ in range(8):
         for page in pages:
             give(page, "f")
@@ -282,6 +278,11 @@ def test_reload_back_double_click_and_two_tabs(serve, context):
     wait_until_saved(other)
     assert len(read_after(server)) == 2
     assert page.errors == other.errors == []
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
 
 
 def read_after(server):
@@ -340,10 +341,8 @@ def test_a_narrow_screen_and_the_dark(serve, browser):
     page = enter(context, serve())
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert min(page.query_selector(side).bounding_box()["width"] for side in ("#left", "#right")) > 130
-    for button in page.query_selector_all("#verdicts button"):
-        box = button.bounding_box()
-        assert box["height"] >= 40
-        assert box["y"] + box["height"] <= 800
+    for box in (button.bounding_box() for button in page.query_selector_all("#verdicts button")):
+        assert box["height"] >= 40 and box["y"] + box["height"] <= 800
     before = shown(page)
     page.tap("button[data-choice=right]")
     wait_for_next(page, before)
@@ -357,16 +356,11 @@ def test_help_note_and_strengths_by_keyboard(serve, context):
     page.keyboard.press("?")
     page.wait_for_selector("#help[open]")
     picture(page, "keys")
-    page.keyboard.press("f")  # gives no verdict while a dialog is open
-    page.keyboard.press("Escape")
-    page.keyboard.press("n")
+    press(page, "f", "Escape", "n")  # the first gives no verdict while a dialog is open
     page.keyboard.type("fj: why")
-    page.keyboard.press("Escape")
-    page.keyboard.press("f")
-    page.keyboard.press("Escape")
+    press(page, "Escape", "f", "Escape")
     before = shown(page)
-    page.keyboard.press("j")
-    page.keyboard.press("2")
+    press(page, "j", "2")
     wait_for_next(page, before)
     wait_until_saved(page)
     (line,) = lines(server.log)

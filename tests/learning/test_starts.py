@@ -167,8 +167,8 @@ def test_impossible_starts_are_refused(learner, start, words):
 
 
 def test_a_start_of_another_loss_or_number_of_judges_is_refused(learner):
-    with pytest.raises(InputError, match='was fitted with loss="robust", this fit has loss="logistic"'):
-        DCGLearner(loss="logistic").fit(LOG, start=learner)
-    with pytest.raises(InputError, match="2 error rates, the log has 3 raters"):
-        DCGLearner().fit(judged(100), start=curves_of(learner, errors=np.array([0.1, 0.2])))
+    message = 'was fitted with loss="robust", this fit has loss="logistic"'
+    refused(message, DCGLearner(loss="logistic").fit, LOG, start=learner)
+    two = curves_of(learner, errors=np.array([0.1, 0.2]))
+    refused("2 error rates, the log has 3 raters", DCGLearner().fit, judged(100), start=two)
     refused("refit='always' is not one of never, if_worse", DCGLearner().fit, LOG, start=learner, refit="always")

@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.letor.candidates import Setting
 from dcglearn.letor.folds import find_folds, letor_folds, read_fold
 from dcglearn.letor.measures import MEASURES, Convention
@@ -20,6 +20,7 @@ from dcglearn.letor.methods import METHODS
 from dcglearn.letor.protocol import letor_experiment
 from dcglearn.rankers.synthetic import letor_queries
 from tests.letor.makers import small
+from tests.makers import refused
 
 QUICK = ["ridge", "RankSVM", "AdaRank.MAP"]
 
@@ -131,20 +132,18 @@ class TestRuns:
             ({"version": 2}, r'not a result of this version, which reads 1 .*"version" 2'),
         ):
             file.write_text(json.dumps(values | change))
-            with pytest.raises(InputError, match=rf"ridge.json: .*{message}.*; remove it"):
-                letor_experiment(folder, ["ridge"], grid="quick", output=tmp_path / "out", resume=True)
+            again = {"grid": "quick", "output": tmp_path / "out", "resume": True}
+            refused(rf"ridge.json: .*{message}.*; remove it", letor_experiment, folder, ["ridge"], **again)
 
     def test_results_of_other_data_are_refused(self, folder, tmp_path):
         out = tmp_path / "out"
-        letor_experiment(folder, ["ridge"], grid="quick", output=out)
-        with pytest.raises(InputError, match="holds 5 results; keep them with --resume"):
-            letor_experiment(folder, ["ridge"], grid="quick", output=out)
+        run = partial(letor_experiment, folder, ["ridge"], grid="quick", output=out)
+        run()
+        refused("holds 5 results; keep them with --resume", run)
         for changed in ({"metric": "standard"}, {"seed": 1}, {"grid": "default"}):
-            with pytest.raises(InputError, match="is of other data or settings"):
-                letor_experiment(folder, ["ridge"], **{"grid": "quick", **changed}, output=out, resume=True)
+            refused("is of other data or settings", run, **changed, resume=True)
         (out / "Fold1" / "ridge.json").write_text('{"format": "dcglearn.letor"}')
-        with pytest.raises(InputError, match=r"ridge.json: .*remove it to train again"):
-            letor_experiment(folder, ["ridge"], grid="quick", output=out, resume=True)
+        refused(r"ridge.json: .*remove it to train again", run, resume=True)
 
     def test_a_query_without_relevant_documents_counts_as_the_convention_says(self, folder):
         place = folder / "Fold1" / "test.txt"

@@ -61,9 +61,8 @@ def two_metrics(draw):
 
 
 def usable(metrics, documents):
-    rankings = Rankings(
-        *metrics[0].shape, None if documents is None else tuple(np.bincount(documents, minlength=metrics[0].shape[1]))
-    )
+    counts = None if documents is None else tuple(np.bincount(documents, minlength=metrics[0].shape[1]))
+    rankings = Rankings(*metrics[0].shape, counts)
     return all(rankings.scaled(w) is not None for w in metrics)
 
 

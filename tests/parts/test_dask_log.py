@@ -83,9 +83,8 @@ def test_a_larger_scale_and_open_questions_reach_the_cluster(client, tmp_path, c
     caplog.set_level(logging.INFO, logger="dcglearn.parts.dask_log")
     log = random_log(50)
     with dl.DaskLog(log, client, n_grades=7) as spread:
-        assert [record.getMessage() for record in caplog.records] == [
-            f"pairs: 50, parts: 1, on the cluster {client.scheduler.address}"
-        ]
+        said = [record.getMessage() for record in caplog.records]
+        assert said == [f"pairs: 50, parts: 1, on the cluster {client.scheduler.address}"]
         assert (spread.n_grades, dl.UtilityLearner().fit(spread).utility_.n_grades) == (7, 7)
     log.save(tmp_path / "a.parquet")
     log.to_polars().with_columns(winner=pl.lit("open")).write_parquet(tmp_path / "b.parquet")

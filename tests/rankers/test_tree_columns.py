@@ -66,9 +66,8 @@ def test_a_missing_value_is_a_value_of_its_own(of_frame):
 
 
 def test_categories_are_split_by_sets(of_frame):
-    assert (
-        " num_cat=0" not in of_frame.booster_.model_to_string() and "num_cat=1" in of_frame.booster_.model_to_string()
-    )
+    text = of_frame.booster_.model_to_string()
+    assert " num_cat=0" not in text and "num_cat=1" in text
     by_code = fitted(categorical_feature=[2]).fit(codes(FRAME), GRADES, QID)
     np.testing.assert_array_equal(by_code.predict(codes(TEST[0])), fitted().fit(FRAME, GRADES, QID).predict(TEST[0]))
     as_numbers = fitted().fit(codes(FRAME), GRADES, QID)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from dcglearn.foundation.validation import InputError
 from dcglearn.losses import SHFSDCG
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
@@ -49,17 +48,12 @@ class TestTreesWithAStart:
         whole = self.ranker(start).fit(train, eval_set=vali, checkpoint_every=10)
         whole.save(tmp_path / "model")
         assert np.array_equal(load_ranker(tmp_path / "model").predict(vali), whole.predict(vali))
-        part = self.ranker(start, n_trees=25)
-        part.fit(train, eval_set=vali, checkpoint=tmp_path / "state", checkpoint_every=10)
-        assert len(part.validation_) == 25
-        again = self.ranker(start).fit(
-            train, eval_set=vali, checkpoint=tmp_path / "state", checkpoint_every=10, resume=True
-        )
+        how = {"eval_set": vali, "checkpoint": tmp_path / "state", "checkpoint_every": 10}
+        assert len(self.ranker(start, n_trees=25).fit(train, **how).validation_) == 25
+        again = self.ranker(start).fit(train, **how, resume=True)
         assert np.array_equal(again.predict(vali), whole.predict(vali))
-        with pytest.raises(InputError, match="of another training: its start is"):
-            self.ranker(RankSVMRanker().fit(train)).fit(
-                train, eval_set=vali, checkpoint=tmp_path / "state", checkpoint_every=10, resume=True
-            )
+        other = self.ranker(RankSVMRanker().fit(train))
+        refused("of another training: its start is", other.fit, train, **how, resume=True)
 
     def test_a_start_of_other_features(self):
         refused(r"start has shape \(2,\); expected a finite coefficient a feature", self.ranker([1.0, 2.0]).fit, tiny())

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import dcglearn as dl
-from dcglearn.foundation.validation import InputError
 from dcglearn.parts.open_log import opened_log
 from dcglearn.readers.roles import wide_columns
 from tests.makers import refused
@@ -212,8 +211,8 @@ def test_rated_lists_in_tables(tmp_path):
     for name, text in zip(("x.csv", "y.csv", "z.json"), texts, strict=True):
         log = dl.read_ratings(write(tmp_path, name, text))
         assert (log.preferred.tolist(), log.other.tolist()) == ([[2, 1]], [[0, 1]])
-    with pytest.raises(InputError, match="these are pairs with a winner: leave --ratings out"):
-        dl.read_ratings(write(tmp_path, "p.csv", table(["a", "b", "tie"])))
+    pairs = write(tmp_path, "p.csv", table(["a", "b", "tie"]))
+    refused("these are pairs with a winner: leave --ratings out", dl.read_ratings, pairs)
 
 
 @pytest.mark.parametrize(

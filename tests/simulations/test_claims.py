@@ -11,8 +11,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import dcglearn as dl
-
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
@@ -31,6 +29,7 @@ from simulations.claims import (  # noqa: E402
     verdict,
 )
 from simulations.findings import FINDINGS  # noqa: E402
+from tests.makers import refused  # noqa: E402
 
 
 @cache
@@ -112,8 +111,7 @@ class TestRule:
 
     @pytest.mark.parametrize("values", [[1.0], [1.0, np.nan], [1.0, np.inf]])
     def test_values_without_an_interval_are_refused(self, values):
-        with pytest.raises(dl.InputError, match="finite value in each of at least two repeats"):
-            interval(values)
+        refused("finite value in each of at least two repeats", interval, values)
 
     def test_differences_are_paired_by_repeat_in_any_order(self):
         rows = [(r, kind, 10.0 * r + (kind == "a") * r) for r in (2, 0, 1) for kind in "ba"]
@@ -125,12 +123,10 @@ class TestRule:
 
     def test_claims_that_cannot_fail_and_conditions_without_a_test_are_refused(self):
         table = pl.DataFrame({"repeat": [0, 1], "x": [0.0, 1.0]})
-        with pytest.raises(dl.InputError, match="no mean could contradict"):
-            Claim(table, "ours", "here", "x is a number", "x", {})
-        with pytest.raises(dl.InputError, match="needs words"):
-            Claim(table, "ours", "here", "x is positive", "x", {}, low=0.0, condition="if the sun shines")
-        with pytest.raises(dl.InputError, match="needs words"):
-            Claim(table, "ours", "here", "x is positive", "x", {}, low=0.0, otherwise=({}, None))
+        claimed = (table, "ours", "here", "x is positive", "x", {})
+        refused("no mean could contradict", Claim, *claimed)
+        refused("needs words", Claim, *claimed, low=0.0, condition="if the sun shines")
+        refused("needs words", Claim, *claimed, low=0.0, otherwise=({}, None))
 
 
 class TestEveryRow:
@@ -274,9 +270,8 @@ class TestPictures:
 
 def test_the_readme_shows_the_figures_of_the_claims_page():
     root = Path(__file__).parents[2]
-    rows = re.findall(
-        r"^\| beats .* \| ([-+][.\d]+) \(.*\) \| (.+) \|$", (root / "README.md").read_text(), re.MULTILINE
-    )
+    row = r"^\| beats .* \| ([-+][.\d]+) \(.*\) \| (.+) \|$"
+    rows = re.findall(row, (root / "README.md").read_text(), re.MULTILINE)
     page = (root / "docs" / "claims.md").read_text()
     claims = re.findall(r"`DCGLearner` beats .*\[(-?[.\d]+) \(.*\*\*(.+)\*\*", page)
     known = {(round(float(mean), 3), verdict) for mean, verdict in claims}

@@ -22,10 +22,10 @@ import simulations.__main__  # noqa: E402
 from simulations import run  # noqa: E402
 from simulations.claims import HOLDS  # noqa: E402
 from tests.clusters import cluster_of  # noqa: E402
+from tests.makers import refused  # noqa: E402
 
-PROGRAMS = sorted(
-    path.stem for kind in ("figure", "study", "theory", "train") for path in (ROOT / "simulations").glob(f"{kind}_*.py")
-)
+FOLDER, KINDS = ROOT / "simulations", ("figure", "study", "theory", "train")
+PROGRAMS = sorted(path.stem for kind in KINDS for path in FOLDER.glob(f"{kind}_*.py"))
 OF_TREES = {"study_p_trees_against_lambdarank", "train_transition", "train_trees"}
 FINE = {
     *("figure_09", "study_e_pairs_needed", "study_j_position_test", "study_k_bands", "study_q_gate"),
@@ -228,8 +228,7 @@ def test_real_queries_come_from_the_folder_of_the_environment(tmp_path, monkeypa
     data = importlib.import_module("simulations.ranking_data")
     data.lambdarank.cache_clear()
     monkeypatch.setenv("DCGLEARN_LAMBDARANK", str(tmp_path))
-    with pytest.raises(dl.InputError, match="no file with train, vali or test"):
-        data.lambdarank()
+    refused("no file with train, vali or test", data.lambdarank)
     for name, queries in (("train", (1, 2, 3)), ("vali", (4,)), ("test", (5,))):
         lines = [f"{i % 2} qid:{query} 1:0.{i} 2:0.5" for query in queries for i in (1, 2)]
         (tmp_path / f"{name}.txt").write_text("\n".join(lines) + "\n")
@@ -345,8 +344,8 @@ def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(t
 
 def test_pictures_are_drawn_again_from_the_table(tmp_path, monkeypatch, figure_09):
     module, made = figure_09
-    with pytest.raises(dl.InputError, match=r"figure_09\.csv does not exist; run without --redraw"):
-        run.produce(module, options(tmp_path, "--redraw"))
+    message = r"figure_09\.csv does not exist; run without --redraw"
+    refused(message, run.produce, module, options(tmp_path, "--redraw"))
     folder = shutil.copytree(made, tmp_path / "folder")
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     (folder / "figure_09.png").unlink()
@@ -359,8 +358,7 @@ def test_results_of_other_options_are_kept_unless_forced(tmp_path, figure_09):
     module, made = figure_09
     folder = shutil.copytree(made, tmp_path / "folder")
     other = ("--quick", "--repeats", "2", "--seed", "1")
-    with pytest.raises(dl.InputError, match="other options"):
-        run.produce(module, options(folder, *other))
+    refused("other options", run.produce, module, options(folder, *other))
     assert (folder / "figure_09.csv").read_bytes() == (made / "figure_09.csv").read_bytes()
     run.produce(module, options(folder, *other, "--force"))
     assert (folder / "figure_09.csv").read_text().startswith("# seed=1 repeats=2 quick=True\n")
@@ -396,9 +394,8 @@ def test_the_module_runs_as_a_program(tmp_path):
 def test_the_kernels_of_linear_algebra_are_fixed_before_numpy_is_loaded():
     code = "import os, simulations, sys; print('numpy' in sys.modules, os.environ.get('OPENBLAS_CORETYPE'))"
     environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_CORETYPE"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=environment, check=True
-    )
+    call = [sys.executable, "-c", code]
+    done = subprocess.run(call, capture_output=True, text=True, cwd=ROOT, env=environment, check=True)
     expected = "Haswell" if platform.machine() in ("x86_64", "AMD64") else None
     assert done.stdout.split() == ["False", str(expected)]
 
