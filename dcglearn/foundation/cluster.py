@@ -53,6 +53,7 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
     workers have other versions of dcglearn, Python or `packages` than this process.
     """
     try:
+        import dask
         from distributed import Client, LocalCluster
     except ModuleNotFoundError as error:
         raise InputError("engine= needs Dask: pip install 'dcglearn[dask]'") from error
@@ -72,15 +73,11 @@ def connected(engine: Any, closing: contextlib.ExitStack, packages: Sequence[str
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Port .* is already in use")
             closing.enter_context(safe_import_paths())  # until the cluster is closed, since Dask sets it and leaves it
-            with _safe_restarts():
-                cluster = LocalCluster(
-                    n_workers=engine,
-                    threads_per_worker=1,
-                    processes=True,
-                    dashboard_address=None,
-                    memory_limit=0,
-                    security=_keys_of_this_run(),
-                )
+            with dask.config.set(
+                {f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": "1"}
+            ):  # for restarted workers too
+                options = {"n_workers": engine, "threads_per_worker": 1, "processes": True, "memory_limit": 0}
+                cluster = LocalCluster(**options, dashboard_address=None, security=_keys_of_this_run())
             closing.callback(cluster.close)
             client = closing.enter_context(Client(cluster))
             client.run(os.dup2, 2, 1)  # standard output is for the result of this process
@@ -100,13 +97,6 @@ def _keys_of_this_run() -> Any:
         return Security.temporary()
     except ImportError as error:
         raise InputError("workers need the package cryptography: pip install 'dcglearn[dask]'") from error
-
-
-def _safe_restarts() -> Any:
-    """Return a context in which Dask makes nannies that restart workers with `safe_import_paths`."""
-    import dask
-
-    return dask.config.set({f"distributed.nanny.pre-spawn-environ.{SAFE_PATH}": "1"})
 
 
 def check_versions(client: Client, packages: Sequence[str] = ()) -> None:

@@ -39,11 +39,10 @@ PIPE_WAIT = 60.0
 def written_beside(path: str | os.PathLike[str], *, force: bool = True) -> Iterator[Path]:
     """Yield a path beside `path` to write to; it takes the name `path` only if the block succeeds.
 
-    An error, a full disk or an interrupt leaves what was at `path` before, and no partial file; so does a kill, except
-    for a hidden file that the next writer of `path` removes. Links are followed, and a file that is replaced keeps its
-    mode and, where the system allows, its owner. What is no regular file (a device, a pipe) is written to when the
-    block has succeeded. Raise InputError if the folder does not exist or cannot be written, or `path` exists and
-    `force` is false.
+    An error, a full disk, an interrupt or a kill leaves what was at `path` before; a kill leaves a hidden file too,
+    which the next writer of `path` removes. Links are followed, and a file that is replaced keeps its mode and, where
+    the system allows, its owner. A device or a pipe is written to when the block has succeeded. Raise InputError if
+    the folder does not exist or cannot be written, or `path` exists and `force` is false.
     """
     refuse_existing(path, force=force)
     if written_through(path):

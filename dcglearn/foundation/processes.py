@@ -40,10 +40,15 @@ def in_processes(
     is raised here. Raise RuntimeError if a worker dies.
     """
     workers: dict[Any, SpawnProcess] = {}
+    context = multiprocessing.get_context("spawn")  # since a fork of a process whose threads hold locks hangs
     try:
         with _interrupts_later(), safe_import_paths():
             for _ in range(n):
-                _start(workers)
+                here, there = context.Pipe()
+                process = context.Process(target=_work, args=(there,), daemon=True)
+                process.start()
+                workers[here] = process
+                there.close()
         results = _results(function, items, workers)
         yield from _sorted(results) if in_order else (result for _, result in results)
     finally:
@@ -83,16 +88,6 @@ def _interrupts_later() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _start(workers: dict[Any, SpawnProcess]) -> None:
-    # Spawned, since a fork of a process whose threads hold locks hangs.
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_work, args=(there,), daemon=True)
-    process.start()
-    workers[here] = process
-    there.close()
 
 
 def _results(

@@ -15,7 +15,6 @@ from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
     from typing import Any
 
     import polars as pl
@@ -76,20 +75,15 @@ class _TooLongError(Exception):
     """Data inflate to more bytes than are allowed."""
 
 
-def _from_gzip(data: bytes, most: int) -> bytes:
-    return _members(data, most, lambda: zlib.decompressobj(wbits=31), b"\x1f\x8b")
-
-
-def _from_xz(data: bytes, most: int) -> bytes:
-    return _members(data, most, lambda: lzma.LZMADecompressor(memlimit=max(most, 1 << 27)), b"\xfd7zXZ\x00")
-
-
-def _members(data: bytes, most: int, new: Callable[[], Any], magic: bytes) -> bytes:
-    """Return the members of a compressed file, one after the other, with zeros between and after them."""
+def _members(data: bytes, most: int) -> bytes:
+    """Return the members of a gzip or xz file, one after the other, with zeros between and after them."""
     parts: list[bytes] = []
     size = 0
+    magic = next(magic for magic in (_GZIP, _XZ) if data.startswith(magic))
     while data:
-        member = new()
+        member: Any = (
+            zlib.decompressobj(wbits=31) if magic == _GZIP else lzma.LZMADecompressor(memlimit=max(most, 1 << 27))
+        )
         parts.append(member.decompress(data, most + 1 - size))
         size += len(parts[-1])
         if size > most:
@@ -119,7 +113,8 @@ def _from_zstd(data: bytes, most: int) -> bytes:
     return "\n".join(lines["line"].fill_null("")).encode()
 
 
-_OPENERS = {b"\x1f\x8b": _from_gzip, b"\xfd7zXZ\x00": _from_xz, b"\x28\xb5\x2f\xfd": _from_zstd}
+_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+_OPENERS = {_GZIP: _members, _XZ: _members, b"\x28\xb5\x2f\xfd": _from_zstd}
 
 
 def zstd_bound(data: bytes) -> int:

@@ -52,9 +52,8 @@ def threads() -> int:
 def free_threads() -> int:
     """Return how many threads an OpenMP library should use: one per processor that is free now, at least one.
 
-    ``OMP_NUM_THREADS``, if set, is returned as it is. Otherwise affinity and the limits of a container count, and the
-    processors that other processes keep busy are left out: threads that wait for each other actively lose more time
-    than they save as soon as one of them has to share its processor.
+    ``OMP_NUM_THREADS``, if set, is returned. Otherwise affinity and the limits of a container count, and processors
+    that others keep busy are left out: threads that wait actively lose time as soon as one shares its processor.
     """
     chosen = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if chosen.isdigit() and int(chosen) > 0:

@@ -47,9 +47,8 @@ class InputError(ValueError):
     Parameters
     ----------
     message : str
-        The message.
     see : str, optional
-        Anchor on the page of errors that tells more than a message can; the message ends with it.
+        Anchor on the page of errors, with which the message ends.
     option : str, optional
         The option of ``dcglearn convert`` that reads the input, with its value; the command line adds the whole line.
 

@@ -32,12 +32,9 @@ SUMMARY = ("NDCG@1", "NDCG@3", "NDCG@5", "NDCG@10")
 class Convention:
     """How rankings are measured: by a DCG of at most 10 positions.
 
-    `counts_empty` tells whether a query without a relevant document (a grade above 0) counts as 0, or is left out of
-    every mean.
-
     ``letor``: gain ``2^g - 1``, discount 1 at ranks 1 and 2, then ``1 / log2(rank)``; a query without a relevant
-    document scores 0 and counts (Eval-Score-3.0 of LETOR). ``standard``: discount ``1 / log2(rank + 1)``, and such a
-    query is left out. Any other DCG counts such queries as 0. In all conventions, documents of grade 1 or better are
+    document scores 0 and counts, `counts_empty` (Eval-Score-3.0 of LETOR), as with any other DCG. ``standard``:
+    discount ``1 / log2(rank + 1)``, and such a query is left out of every mean. Documents of grade 1 or better are
     relevant for precision, and documents of equal score keep the order of the file, as with LETOR's stable sort.
     """
 
@@ -70,8 +67,6 @@ class Convention:
     def measures(self, queries: Queries, scores: ArrayLike) -> Floats:
         """Return the measures of each query, shape (m, 21), columns as in `MEASURES`; NaN if a query does not count.
 
-        Examples
-        --------
         >>> from dcglearn import Queries
         >>> queries = Queries([[0.0]] * 3, [0, 2, 1], qid=[1, 1, 1])
         >>> values = Convention.named("letor", 3).measures(queries, [3, 2, 1])

@@ -192,23 +192,12 @@ PAPER_GRIDS: dict[str, Callable[[Setting], Iterator[Candidate]]] = {
 
 
 def method_named(name: str) -> Method:
-    """Return a method by its name; case, blanks and punctuation do not matter.
+    """Return a method by its name, or raise InputError; case, blanks and punctuation do not matter.
 
-    Raises
-    ------
-    InputError
-        If there is no method of that name.
-
-    Examples
-    --------
     >>> method_named("adarank-ndcg").source
     'Xu and Li 2007'
     """
-
-    def plain(text: str) -> str:
-        return "".join(letter for letter in text.lower() if letter.isalnum())
-
-    for key, method in METHODS.items():
-        if plain(key) == plain(name):
-            return method
-    raise InputError(f"method {name!r} is none of {', '.join(METHODS)}")
+    plain, *others = ("".join(filter(str.isalnum, text.lower())) for text in (name, *METHODS))
+    if plain not in others:
+        raise InputError(f"method {name!r} is none of {', '.join(METHODS)}")
+    return _TABLE[others.index(plain)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,16 +57,13 @@ class LetorResult:
     @cached_property
     def by_fold(self) -> Floats:
         """Mean over the test queries that count, shape (methods, folds, 21)."""
-        means = {
-            (trial.method, trial.fold): self.convention.means(trial.measures[self.choice]) for trial in self.trials
-        }
+        means = {(t.method, t.fold): self.convention.means(t.measures[self.choice]) for t in self.trials}
         return np.array([[means[method, fold] for fold in self.folds] for method in self.methods])
 
     @property
     def means(self) -> Floats:
         """Mean of the folds' means, as LETOR defines it, shape (methods, 21)."""
-        means: Floats = self.by_fold.mean(axis=1)
-        return means
+        return np.asarray(self.by_fold.mean(axis=1))
 
     @property
     def queries(self) -> list[str]:
@@ -79,17 +77,8 @@ class LetorResult:
     def tests(self, baseline: str | None = None, measures: Sequence[str] = ("NDCG@10",)) -> SystemComparison:
         """Return paired tests over all test queries against one method, corrected by Holm for their number.
 
-        Parameters
-        ----------
-        baseline : str, optional
-            ``ridge`` if it is among the methods, else the first method.
-        measures : sequence of str
-            Some of `MEASURES`.
-
-        Raises
-        ------
-        InputError
-            If there are fewer than two methods, or `baseline` is none of them.
+        By default the baseline is ``ridge`` if it is among the methods, else the first; `measures` are some of
+        `MEASURES`. Raise InputError if there are fewer than two methods, or `baseline` is none of them.
         """
         if baseline is None:
             baseline = "ridge" if "ridge" in self.methods else self.methods[0]
@@ -107,16 +96,9 @@ class LetorResult:
         import polars as pl
 
         table = np.concatenate([self.by_fold, self.means[:, None]], axis=1)
-        folds = (*self.folds, "mean")
-        n = len(MEASURES)
-        return pl.DataFrame(
-            {
-                "method": np.repeat(self.methods, len(folds) * n),
-                "fold": np.tile(np.repeat(folds, n), len(self.methods)),
-                "measure": np.tile(MEASURES, len(self.methods) * len(folds)),
-                "value": table.ravel(),
-            }
-        )
+        labels = product(self.methods, (*self.folds, "mean"), MEASURES)
+        rows = [(*label, value) for label, value in zip(labels, table.ravel().tolist(), strict=True)]
+        return pl.DataFrame(rows, ["method", "fold", "measure", "value"], orient="row")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the table, the tests and the chosen candidates, as plain Python values."""
@@ -126,10 +108,7 @@ class LetorResult:
             "choice": self.choice,
             "folds": list(self.folds),
             "n_queries": len(self.queries),
-            "methods": {
-                method: dict(zip(MEASURES, row.tolist(), strict=True))
-                for method, row in zip(self.methods, self.means, strict=True)
-            },
+            "methods": {m: {measure: self.mean(m, measure) for measure in MEASURES} for m in self.methods},
             "published": {method: PUBLISHED[method] for method in self.methods if method in PUBLISHED},
             "by_fold": frame.filter(frame["fold"] != "mean").to_dicts(),
             "chosen": [
@@ -142,16 +121,13 @@ class LetorResult:
 
     def rows(self) -> list[list[str]]:
         """Return the cells of the table, the head first: each method, and below it its published row, if any."""
-        head = ["method", *SHOWN, "mean of NDCG"]
-        return [head, *(row for method in self.methods for row in self._rows_of(method))]
-
-    def _rows_of(self, method: str) -> list[list[str]]:
-        own = {measure: self.mean(method, measure) for measure in SHOWN}
-        rows = [[method, *_cells(own), f"{np.mean([own[measure] for measure in SUMMARY]):.4f}"]]
-        published = PUBLISHED.get(method) if self.published else None
-        if published is not None:
-            ahead = np.mean([own[measure] - published[measure] for measure in SUMMARY if measure in published])
-            rows.append(["  published", *_cells(published), f"ours {ahead:+.4f}"])
+        rows = [["method", *SHOWN, "mean of NDCG"]]
+        for method in self.methods:
+            own = {measure: self.mean(method, measure) for measure in SHOWN}
+            rows.append([method, *_cells(own), f"{np.mean([own[measure] for measure in SUMMARY]):.4f}"])
+            if self.published and (published := PUBLISHED.get(method)) is not None:
+                ahead = np.mean([own[measure] - published[measure] for measure in SUMMARY if measure in published])
+                rows.append(["  published", *_cells(published), f"ours {ahead:+.4f}"])
         return rows
 
     def to_markdown(self) -> str:

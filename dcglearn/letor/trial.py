@@ -108,11 +108,9 @@ def fingerprint_of(data: str, method: str, convention: Convention, grid: str, se
 def run_trial(fold: Fold, name: str, convention: Convention, grid: str, seed: int, fingerprint: str = "") -> Trial:
     """Train a method's grid on a fold, choose on its validation queries, measure on its test queries.
 
-    Candidates are ranked by validation NDCG@10, or by MAP if the method aims at MAP; NDCG@1 of some twenty queries is
-    mostly noise. The best of many candidates is a noisy choice too, so there are two choices: ``best`` is the best
-    candidate, and ``blend`` the mean of the scores of all candidates within one standard error of the best (the error
-    of the mean difference over queries), each in units of its spread within validation queries. Test queries are used
-    for the final measures alone.
+    Candidates are ranked by validation NDCG@10, or by MAP if the method aims at MAP. There are two choices, since the
+    best of many candidates is a noisy one: ``best``, and ``blend``, the mean of the scores of all `within_error` of it,
+    each in units of its spread within validation queries. Test queries serve the final measures alone.
     """
     method = method_named(name)
     started = time.process_time()
@@ -149,8 +147,6 @@ def within_error(values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     `values` has shape (candidates, queries), NaN for queries that do not count. The error is that of the mean
     difference to the best over queries, so queries that are hard for all candidates do not enlarge it.
 
-    Examples
-    --------
     >>> within_error(np.array([[0.5, 0.7, 0.6], [0.6, 0.5, 0.6], [0.2, 0.4, 0.3]]))[1]
     array([ True,  True, False])
     """

@@ -47,12 +47,10 @@ def descent(
 
     Parameters
     ----------
-    objective : Objective
-    scores, grades, offsets, weight
+    objective, scores, grades, offsets, weight
         As in a call of the objective.
     follow : {"lambdas", "gradient"}
-        The direction: the objective's `lambdas` with their curvature, or its gradient with a curvature in proportion to
-        the gradient's size.
+        The objective's `lambdas` and their curvature, or its gradient with a curvature in proportion to its size.
     curvature : {"diagonal", "constant"}
         Each document's own curvature, or the objective's sharpness for all (Friedman 2001).
     total : callable, optional
@@ -61,11 +59,6 @@ def descent(
     Returns
     -------
     slope, curvature : ndarray, shapes (n,)
-
-    Raises
-    ------
-    InputError
-        If `follow` or `curvature` is none of these words.
     """
     check_words(follow, curvature)
     if follow == "lambdas":

@@ -26,13 +26,7 @@ SWAP_COST = 16.0
 
 
 def depth_of(k: int | str | None, dcg: DCG) -> float:
-    """Return the last rank that counts: the DCG's own depth for "depth", k itself, or infinity for None.
-
-    Raises
-    ------
-    InputError
-        If k is none of these.
-    """
+    """Return the last rank that counts: the DCG's own depth for "depth", k itself, or infinity for None."""
     if k is None:
         return np.inf
     if k == "depth":
@@ -98,23 +92,14 @@ class DCGObjective(Objective):
         raise NotImplementedError
 
     def _swap_lambdas(self, batch: Batch, step: int) -> tuple[Floats, Floats]:
-        """Return the lambdas and their curvature, see `Objective.lambdas`.
-
-        Parameters
-        ----------
-        batch : Batch
-        step : int
-            The slope of a pair's comparison: a constant of `swap_kernel`.
-        """
+        """Return `Objective.lambdas`; `step`, the slope of a pair's comparison, is a constant of `swap_kernel`."""
         classes, n_classes = self._classes
         gains, discounts = self.dcg.gains[batch.grades], self.swap_discounts(batch.longest)
         arrays = batch.scores, classes[batch.grades], n_classes, gains, batch.offsets, discounts
         how = self.per_score, step, self.normalise, self._factors(batch, np.ones(batch.n_queries))
         out = np.empty(len(batch.scores)), np.empty(len(batch.scores))
-        n_chunks = min(n_chunks_of(SWAP_COST * batch.n_pairs()), batch.n_queries)
-        in_chunks(
-            lambda _, first, last: swap_kernel.lambdas(*arrays, *how, first, last, *out), batch.n_queries, n_chunks
-        )
+        n, n_chunks = batch.n_queries, min(n_chunks_of(SWAP_COST * batch.n_pairs()), batch.n_queries)
+        in_chunks(lambda _, first, last: swap_kernel.lambdas(*arrays, *how, first, last, *out), n, n_chunks)
         weight = np.repeat(batch.weight, batch.sizes)
         return weight * out[0], weight * out[1]
 

@@ -23,16 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Batch:
-    """The checked arguments of a call: the documents of all queries, one query after the other.
-
-    Attributes
-    ----------
-    scores : ndarray of float64, shape (n,)
-    grades : ndarray of int64, shape (n,)
-    offsets : ndarray of int64, shape (n_queries + 1,)
-        Query q holds documents ``offsets[q]:offsets[q + 1]``.
-    weight : ndarray of float64, shape (n_queries,)
-    """
+    """The checked arguments of a call: documents, shape (n,), by query, whose weights have shape (n_queries,)."""
 
     scores: Floats
     grades: Integers
@@ -139,20 +130,12 @@ class Objective:
         All other objectives return their gradient; its curvature is its size times the sharpness, the second derivative
         in `Regression`.
 
-        Parameters
-        ----------
-        scores, grades, offsets, weight
-            As in a call.
+        Arguments and errors are those of a call.
 
         Returns
         -------
         direction, curvature : ndarray, shapes (n,)
             `direction` points to higher values; `curvature` is not negative.
-
-        Raises
-        ------
-        InputError
-            As in a call.
         """
         batch = check(scores, grades, self._top_grade, offsets, weight)
         if len(batch.scores) == 0:
@@ -160,36 +143,20 @@ class Objective:
         return self._on(batch)._lambdas(batch)
 
     def at(self, iteration: int, total: int) -> Self:
-        """Return the objective of iteration 1..total: this one, unless it is scheduled.
-
-        Raises
-        ------
-        InputError
-            If the iteration lies outside 1..total.
-        """
+        """Return the objective of iteration 1..total (else raise InputError): this one, unless it is scheduled."""
         if not 1 <= iteration <= total:
             raise InputError(f"iteration={iteration} lies outside 1..total={total}")
         return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, as scikit-learn's estimators do; ``loss__alpha`` of a ranker is one of them.
-
-        Parameters
-        ----------
-        deep : bool
-            Has no effect: no parameter has parameters of its own.
-        """
+        """Return the parameters by name, as scikit-learn's estimators do; `deep` has no effect."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     def set_params(self, **params: Any) -> Self:
         """Change parameters, as scikit-learn's estimators do, and return the objective.
 
-        An objective is frozen otherwise: use `dataclasses.replace` to keep one that other rankers hold.
-
-        Raises
-        ------
-        InputError
-            If there is no such parameter, or a value is out of its range; the objective is then as it was.
+        An objective is frozen otherwise: use `dataclasses.replace` to keep one that other rankers hold. Raise
+        InputError, and leave the objective as it was, if there is no such parameter, or a value is out of its range.
 
         Examples
         --------
@@ -209,17 +176,7 @@ class Objective:
     def count_empty(self, grades: ArrayLike, offsets: ArrayLike | None = None) -> int:
         """Return the number of empty queries: those without a positive ideal DCG, or without a relevant document.
 
-        Normalised, such a query adds 0 to the value and has no gradient.
-
-        Parameters
-        ----------
-        grades, offsets
-            As in a call.
-
-        Raises
-        ------
-        InputError
-            As in a call.
+        Normalised, such a query adds 0 to the value and has no gradient. Arguments and errors are those of a call.
         """
         y = np.asarray(grades)
         batch = check(np.zeros(y.shape), y, self._top_grade, offsets, None)
@@ -240,8 +197,7 @@ class Objective:
         if self.sharpness is None:
             return self
         value = getattr(self, self.sharpness) * scale**self.sharpness_power
-        changes: dict[str, Any] = {self.sharpness: value}
-        return replace(self, **changes)  # type: ignore[type-var]
+        return replace(self, **{self.sharpness: value})  # type: ignore[type-var]
 
     @property
     def per_score(self) -> float:

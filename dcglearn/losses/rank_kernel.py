@@ -67,18 +67,9 @@ def unsorted(order: Integers, values: Floats) -> Floats:
 
 
 class SoftRanks:
-    """Soft ranks within segments of sorted scores, and their vector-Jacobian product.
+    """Soft ranks of scores f, shape (n,), that fall within each segment, and their vector-Jacobian product.
 
-    Parameters
-    ----------
-    f : ndarray, shape (n,)
-        Scores, falling within each segment.
-    segments : ndarray of int64, shape (m + 1,)
-        Ends of the segments.
-    alpha : float
-        Sharpness, per unit of score.
-    n_chunks : int
-        Chunks to compute in.
+    `segments` are the ends, shape (m + 1,); `alpha` is the sharpness, per unit of score.
     """
 
     def __init__(self, f: Floats, segments: Integers, alpha: float, n_chunks: int) -> None:

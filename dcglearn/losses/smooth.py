@@ -72,13 +72,11 @@ class SmoothNDCG(WholeRankObjective):
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         discounts, factor = self._discounts(batch.longest), self._factors(batch, batch.weight)
-        return _at_soft_positions(
-            batch,
-            self.dcg.gains[batch.grades],
-            self.sigma,
-            len(discounts),
-            lambda _, mean, slope: smooth_kernel.dcg_of_means(batch.offsets, discounts, factor, mean, slope),
-        )
+
+        def metric(_: Floats, mean: Floats, slope: Floats) -> float:
+            return smooth_kernel.dcg_of_means(batch.offsets, discounts, factor, mean, slope)
+
+        return _at_soft_positions(batch, self.dcg.gains[batch.grades], self.sigma, len(discounts), metric)
 
 
 @dataclass(frozen=True)
@@ -139,14 +137,12 @@ class SmoothAP(Objective):
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         if self.form == "direct":
             return self._evaluate_direct(batch)
+
+        def metric(gain: Floats, mean: Floats, slope: Floats) -> float:
+            return smooth_kernel.precision_of_means(batch.offsets, gain, batch.weight, mean, slope)
+
         relevant = (batch.grades >= self.min_grade).astype(np.float64)
-        return _at_soft_positions(
-            batch,
-            relevant,
-            self.sigma,
-            batch.longest,
-            lambda gain, mean, slope: smooth_kernel.precision_of_means(batch.offsets, gain, batch.weight, mean, slope),
-        )
+        return _at_soft_positions(batch, relevant, self.sigma, batch.longest, metric)
 
     def _evaluate_direct(self, batch: Batch) -> tuple[float, Floats]:
         n_chunks = n_chunks_of(batch.n_pairs())
@@ -166,8 +162,7 @@ def _at_soft_positions(
 ) -> tuple[float, Floats]:
     """Return a metric of the mean gains of soft positions, and its gradient.
 
-    ``metric(gain, mean, slope)`` takes the gains of the sorted documents and the mean gain of each position, returns
-    its value, and fills its derivative with respect to each mean.
+    ``metric(gain, mean, slope)`` takes the gains of sorted documents and the means, and fills its derivative in these.
     """
     n = len(batch.scores)
     n_chunks = n_chunks_of(16 * batch.n_pairs(depth))
