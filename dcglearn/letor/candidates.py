@@ -20,10 +20,7 @@ CHOICES: tuple[str, ...] = get_args(Choice)
 
 @dataclass(frozen=True)
 class Candidate:
-    """One point of a grid: its settings as shown in results, and a ranker that is not fitted.
-
-    `validated` tells whether training itself uses the validation set (to stop early).
-    """
+    """A point of a grid: settings as shown, an unfitted ranker, and whether its training uses the validation set."""
 
     label: str
     ranker: Any

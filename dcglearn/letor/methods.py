@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Method:
-    """A method of training, with the paper (`source`) that proposes it.
+    """A method of training, of the paper `source`; `grid` yields the candidates for a `Setting`.
 
-    `aim` is the measure that it is trained for and that validation uses; `grid` yields the candidates for a `Setting`;
-    `cost` is its rough time relative to other methods, of which the longest begin first.
+    `aim` is the measure of training and validation, `cost` the rough time relative to others: the longest begin first.
     """
 
     name: str

@@ -107,11 +107,10 @@ def letor_experiment(
         ``letor``, ``standard``, ``GAIN-DISCOUNT[@K]``, or a DCG's file: the metric of training, validation and test,
         see `Convention`.
     grid : {"default", "quick", "papers"}
-        Candidates: regularised ones from good starts; a few of these; or the papers' own, for the papers that state
-        them. Begin with "quick".
+        Candidates: regularised ones from good starts; a few of these; or the papers' own, where they state them.
     choice : {"blend", "best"}
-        Which result is shown: of the mean scores of all candidates within one standard error of the best on the
-        validation file, or of the best candidate. "best" is what published rows show.
+        Show the result of the mean scores of all candidates within one standard error of the best on the validation
+        file, or of the best candidate, as published rows do.
     output : path, optional
         Folder to write each trial to as it ends, and the tables.
     resume : bool

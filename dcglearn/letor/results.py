@@ -35,8 +35,7 @@ SHOWN = (*SUMMARY, "MAP")
 class LetorResult:
     """Results of each method on the test queries of each fold; prints as a table.
 
-    `trials` holds one trial of each fold and method, `choice` tells which result is shown (see `letor_experiment`), and
-    `published` whether published rows are shown below one's own.
+    `choice` tells which result is shown (see `letor_experiment`), `published` whether published rows are shown too.
     """
 
     trials: tuple[Trial, ...]

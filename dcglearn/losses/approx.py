@@ -70,18 +70,15 @@ class ApproxNDCG(SoftRankObjective):
         The metric, textbook or learned.
     alpha : float
         Sharpness of the ranks ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))``, per unit of score. 10 suits scores
-        whose spread is about 1. A larger one follows the metric more closely, but leaves more flat regions in which a
-        training stops; `LinearRanker` sets it by stages.
+        whose spread is about 1; a larger one follows the metric more closely, but stops a training in flat regions.
     k : int, "depth" or None
         Ranks that count: those of the DCG, the first k, or all (for training).
     beta : float
-        Sharpness of the truncation at k, per rank. Keep 1 to train, since documents below k then keep a slope; 100
-        follows NDCG at k closely.
+        Sharpness of the truncation at k, per rank. 1 lets documents below k keep a slope; 100 follows NDCG at k.
     shift : float
         Added to k in the truncation. With 0, as Wu et al. print it, rank k has half of its weight, however large beta.
     normalise : bool
-        Whether each query is divided by its ideal value; a query whose ideal is not positive then counts 0. Keep True
-        to let each query count the same.
+        Whether each query is divided by its ideal value; a query whose ideal is not positive then counts 0.
 
     See Also
     --------
@@ -153,8 +150,7 @@ class ApproxAP(Objective):
     alpha : float
         Sharpness of the ranks r, per unit of score. 10 suits scores whose spread is about 1.
     beta : float
-        Sharpness of the comparison of two ranks, per rank. 100 follows the metric more closely than 10, and changes
-        little in training.
+        Sharpness of the comparison of two ranks, per rank; 100 follows the metric more closely.
     min_grade : int
         The lowest grade that is relevant. Take 2 or more where grade 1 means "hardly relevant".
 

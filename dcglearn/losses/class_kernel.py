@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Classes:
-    """Documents sorted by query, class and falling score.
+    """Documents sorted by query, class and falling score: index in the batch and score f, shape (n,).
 
-    `order` is the index of each in the batch, `f` its score, shape (n,). `segments` are the ends of the classes of each
-    query, worst class first, shape (n_queries * n_classes + 1,). `tops` and `bottoms` are the largest and the smallest
-    score of each class, 0 for an empty class.
+    `segments` are the ends of each query's classes, worst first, shape (n_queries * n_classes + 1,); `tops` and
+    `bottoms` the largest and the smallest score of each class, 0 for an empty one.
     """
 
     order: Integers

@@ -80,8 +80,7 @@ class DCGObjective(Objective):
     def swap_discounts(self, longest: int) -> Floats:
         """Return the discounts at ranks 1..longest by which `lambdas` weighs a swap, shape (longest,).
 
-        The order of expected gains is best under every discount, so all pairs teach it. Discounts that are nearly flat,
-        or nearly all at the first rank, would leave most pairs without a weight: half of the weight is that of log2.
+        Half is that of log2, since discounts nearly flat, or nearly all at the first rank, leave pairs without weight.
         """
         own = self._tailed(longest)
         textbook = np.abs(own).max(initial=0.0) / np.log2(np.arange(2.0, longest + 2))

@@ -57,9 +57,7 @@ class ListNet(Objective):
     Parameters
     ----------
     dcg : DCG, file or name, optional
-        The targets are its gains, rescaled linearly to the range 0..L-1 of its L grades (with linear gains: the
-        paper's). Without it, the targets are the grades. Take your DCG to let its gains say how much better a document
-        is.
+        The targets are its gains, rescaled linearly to the range 0..L-1 of its L grades; without it, the grades.
 
     See Also
     --------

@@ -31,8 +31,7 @@ class RankHinge(Objective):
     margin : float
         1 suits scores whose spread is about 1; `LinearRanker` keeps to that unit.
     normalise : bool
-        Whether each query's sum is divided by its number of pairs. Keep True to let each query count the same, False
-        each pair.
+        Whether each query counts the same (its sum is divided by its number of pairs), or each pair.
 
     See Also
     --------
@@ -114,8 +113,7 @@ class LambdaRank(WholeRankObjective):
     alpha : float
         Steepness, per unit of score. 1 suits most scores: a ranker finds the scale that fits.
     k, normalise
-        As in `ApproxNDCG`. A pair with neither document among the positions that count has weight 0: fewer look at the
-        top alone, and more learn from every pair.
+        As in `ApproxNDCG`. A pair with neither document among the positions that count has weight 0.
 
     See Also
     --------

@@ -47,8 +47,7 @@ class SHFSDCG(SoftRankObjective):
         As in `ApproxNDCG`.
     annealed : bool
         Whether the truncation is at s instead of k: the largest rank of the k most relevant documents (of equally
-        relevant ones, those scored higher). It narrows as these rise. s is a constant in the gradient. Keep True in
-        training: relevant documents then have a slope wherever they are.
+        relevant ones, those scored higher), a constant in the gradient. Relevant documents then always have a slope.
     shift : float
         Added to k (or s) in the truncation; with 0, as in the paper, that rank has half of its weight.
 
@@ -60,10 +59,9 @@ class SHFSDCG(SoftRankObjective):
     Notes
     -----
     Wu et al. 2009, equations 12-17, with ``A(x) = 1/2 - (alpha/4) x`` for x < 0 (with the printed sign, A would be
-    negative and not smooth). Documents compare by gain, so that grades of equal gain are equal. Ranks of documents in
-    the wrong order grow without bound: the value tends to the DCG only where all pairs of documents of different gain
-    are in order, and does not estimate it elsewhere. s is taken from these ranks, because ranks of the sort would
-    truncate the very documents that have to rise.
+    negative and not smooth). Documents compare by gain. Ranks of documents in the wrong order grow without bound: the
+    value estimates the DCG only where all pairs of documents of different gain are in order. s is taken from these
+    ranks, because ranks of the sort would truncate the very documents that have to rise.
 
     Examples
     --------
@@ -132,9 +130,8 @@ class RegSHFSDCG(SHFSDCG):
     dcg, k, alpha, beta, annealed, shift, normalise
         As in `SHFSDCG`.
     tau : float
-        Share of the regression, from 0 to 1. `at` sets it to ``1 / (1 + exp(gamma (m - M/2)))`` at iteration m of M,
-        with gamma such that it begins at 0.999999. Set it only to evaluate the loss at one point of a training; rankers
-        set it themselves.
+        Share of the regression, from 0 to 1, which rankers set themselves: `at` sets ``1 / (1 + exp(gamma (m - M/2)))``
+        at iteration m of M, with gamma such that it begins at 0.999999.
 
     See Also
     --------

@@ -36,11 +36,10 @@ class SmoothNDCG(WholeRankObjective):
     dcg : DCG, file or name
         The metric; its discounts act as they are, also where they rise or are negative.
     sigma : float
-        The ``s`` of the formula, in squared units of score. 1 suits scores whose spread is about 1; `LinearRanker`
-        lowers it by stages. A small one is close to the metric and has more local maxima.
+        The ``s`` of the formula, in squared units of score. 1 suits scores whose spread is about 1; a smaller one is
+        closer to the metric and has more local maxima.
     k : int, "depth" or None
         Positions that count: those of the DCG, the first k, or all, past the DCG's with the tail of `SmoothDiscount`.
-        Fewer are faster: the time grows with them.
     normalise : bool
         Whether each query is divided by its ideal value.
 
@@ -105,8 +104,7 @@ class SmoothAP(Objective):
     Notes
     -----
     Chapelle and Wu 2010, section 4.2. In the direct form (their equation 9) a document's comparison with itself
-    counts 1; as printed it counts 1/2, so that a perfect list with one relevant document would score 1/2. A query
-    without a relevant document counts 0.
+    counts 1 (as printed 1/2, by which a perfect list would not score 1). A query without a relevant document counts 0.
 
     Examples
     --------

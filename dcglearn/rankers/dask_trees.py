@@ -136,9 +136,8 @@ class DaskBoostedRanker(BoostedRanker):
         data = {"X": [part.features for part in parts], "y": [part.grades for part in parts]}
         data["group"] = [part.sizes for part in parts]
         if task.by_document is not None:
-            data["sample_weight"] = [
-                task.by_document[np.repeat(chosen, task.training.queries.sizes)] for chosen in mine
-            ]
+            sizes = task.training.queries.sizes
+            data["sample_weight"] = [task.by_document[np.repeat(chosen, sizes)] for chosen in mine]
         if self.base_ is not None:
             data["init_score"] = [task.base_scores(part) for part in parts]
         return {name: own.placed(pieces) for name, pieces in data.items()}

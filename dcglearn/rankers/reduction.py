@@ -62,9 +62,8 @@ class PairwiseRanker(Ranker):
 
     Notes
     -----
-    Sun, Qin, Tao and Wang 2009, procedures 1 and 2. The label of a pair and the decision on it do not fit together
-    there. Here ``1`` means that the first document ranks before the second, and a document's position is 1 + the number
-    of documents that beat it. The first round's positions are those of a ridge regression on gains.
+    Sun, Qin, Tao and Wang 2009, procedures 1 and 2, where label and decision do not fit together: here ``1`` means that
+    the first document ranks before the second. The first round's positions are those of a ridge regression on gains.
 
     Examples
     --------

@@ -39,8 +39,7 @@ def read_queries(
     path : path
         Svmlight text, also .gz, .xz and .zst. Names of documents are read from LETOR's comments if every line has one.
     groups : path, optional
-        A file with the number of documents of each query, one a line, for data without qid; by default LightGBM's
-        ``NAME.query`` beside the data.
+        Numbers of documents of each query, one a line, for data without qid; by default ``NAME.query`` beside the data.
     n_grades, n_features : int, optional
         L and d; by default the largest in the file.
     zero_based : bool

@@ -31,20 +31,16 @@ def letor_queries(
     A document has three hidden variables, and every feature is a noisy view of one of them, or noise:
 
     - *topic* makes it relevant at all (a grade above 0);
-    - *depth* makes a relevant document excellent. It is as frequent in documents off the topic, which it does not make
-      relevant, so a ranker for the best grade also ranks documents high that are not relevant;
+    - *depth* makes a relevant document excellent, and is as frequent in documents off the topic, which stay irrelevant;
     - *echo* is large for a few documents of a query whose grade is 1: they are safe choices for the first positions.
 
-    So the best linear ranker depends on the gains (does the best grade count for more?) and on the discounts (do the
-    first positions count for more?), and `conflict` says how much.
+    So the best linear ranker depends on gains and discounts, and `conflict` says how much.
 
     Parameters
     ----------
     n_queries : int
-        Number of queries.
     n_features : int
-        Number of features, scaled to 0..1 within the query as LETOR's are. A third of those that are not redundant
-        views each hidden variable.
+        Scaled to 0..1 within the query as LETOR's are. A third of those not redundant views each hidden variable.
     n_redundant : int
         Number of features that are noise or near copies of others, in turn.
     n_grades : int

@@ -52,8 +52,7 @@ class BoostedRanker(Ranker):
     Parameters
     ----------
     loss : loss, optional
-        Higher is better; ``RegSHFSDCG`` of the textbook DCG by default. The schedule of a loss, if any, is by tree.
-        Give it the DCG that you care about; which of the smooth losses matters less.
+        ``RegSHFSDCG`` of the textbook DCG by default. The DCG matters more than which of the smooth losses it is.
     n_trees : int
         Number of trees. Give many, with a validation set and `patience`.
     learning_rate : float
@@ -61,17 +60,14 @@ class BoostedRanker(Ranker):
     num_leaves : int
         Most leaves of a tree. Take 7 or so for some hundred queries.
     follow : {"lambdas", "gradient"}
-        Target of the trees: LambdaMART's lambdas, which weigh each pair of documents by the change of the DCG if the
-        two are swapped (`Objective.lambdas`), or the loss's gradient. Keep "lambdas", unless there are fewer than
-        about a hundred queries, whose noise they learn.
+        Target of the trees: LambdaMART's lambdas (`Objective.lambdas`), or the loss's gradient. Keep "lambdas", unless
+        there are fewer than about a hundred queries, whose noise they learn.
     curvature : {"diagonal", "constant"}
-        Divisor of the target in a leaf: each document's own curvature, or one number (Friedman 2001). Keep "diagonal";
-        "constant" with the gradient is the papers' boosting.
+        Divisor of the target in a leaf: each document's own curvature, or one number (Friedman 2001), as in the papers.
     metric : DCG, file or name, optional
         The metric of `score` and of the validation set; by default the DCG of the loss.
     patience : int, optional
-        With a validation set: stop after this many trees without a better value; by default all trees grow. 50 is the
-        command line's.
+        With a validation set: stop after this many trees without a better value; by default all grow.
     seed : int
         Same seed, same model, with any number of threads.
     start : array_like, shape (d,), or fitted linear ranker, optional
@@ -110,8 +106,7 @@ class BoostedRanker(Ranker):
     Notes
     -----
     Wu et al. 2009. The first tree fits gains by least squares, since many losses are flat where all scores are equal.
-    LightGBM's own ``ndcg`` and ``lambdarank`` are not used: their gains are global to the process, and their discounts
-    are log2. Queries may have any number of documents.
+    LightGBM's own ``ndcg`` and ``lambdarank`` are not used: their discounts are log2.
 
     Examples
     --------
