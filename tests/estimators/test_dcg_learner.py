@@ -129,7 +129,8 @@ def test_newtons_method_ends_no_higher_than_its_referee(seed):
     start = model.starts(np.concatenate(log_curves(*family(5, 10)[5]))[None])
     bounds = list(zip(*model.bounds, strict=True))
     options = {"maxiter": 5000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-9, "maxcor": 20}
-    referee = minimize(model.objective, start[0], (judged, 1.0), "L-BFGS-B", True, bounds=bounds, options=options)
+    objective = DirectObjective(model, judged, 1.0).with_gradient
+    referee = minimize(objective, start[0], (), "L-BFGS-B", True, bounds=bounds, options=options)
     found = warm_fit(model, judged, 1.0, start)
     assert found.converged and found.objective <= referee.fun * (1 + 1e-8)
     _, gradient = DirectObjective(model, judged, 1.0).with_gradient(found.theta)
