@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -26,11 +27,8 @@ def nested_json(name: str, data: bytes, number: str) -> pl.DataFrame | None:
     """Return the table in a JSON file of nested objects, or None if the file is lines of JSON."""
     first, _, rest = data.strip().partition(b"\n")
     if rest:
-        try:
+        with contextlib.suppress(ValueError, RecursionError):  # then the first line is part of an object, or damaged
             json.loads(first)
-        except (ValueError, RecursionError):
-            pass  # the first line is part of an object of several lines, or damaged
-        else:
             return None
     try:
         value = json.loads(data, object_pairs_hook=_Object, parse_constant=refuse_constant)

@@ -139,6 +139,7 @@ def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> pl.Da
         data = data.replace(b"\r\n", b"\n")
     first = data[: data.find(b"\n") + 1] or data
     tabs = first.count(b"\t") == len(columns) - 1
+    schema = {column: {"score": pl.Float64, "grade": pl.Int64}.get(column, pl.String) for column in columns}
     for tidy in (False, True):
         if tidy:
             separator, text = " ", _tidied(data, columns)
@@ -147,10 +148,13 @@ def _table(name: str, data: bytes, columns: Sequence[str], number: str) -> pl.Da
         else:
             separator, text = "\t" if tabs else " ", data
         try:
-            frame = _parsed(text, columns, number, separator, None if tidy else "#")
+            # Polars refuses a line with too many columns only if it reads them all.
+            how: Any = {"separator": separator, "quote_char": None, "comment_prefix": None if tidy else "#"}
+            frame = pl.read_csv(text, has_header=False, schema=schema, **how)
         except (pl.exceptions.PolarsError, OSError):  # OSError: Polars takes it for compressed data
             continue
-        if _whole(frame, number):
+        lacking = any(frame[column].null_count() for column in columns)
+        if len(frame) and not lacking and not (number == "score" and frame[number].is_nan().any()):
             return frame.select(column for column in columns if column in ("query", "document", "run", number))
     raise _first_bad_line(name, data, columns, number)
 
@@ -166,27 +170,6 @@ def _tidied(data: bytes, columns: Sequence[str]) -> bytes:
         data = re.sub(rb"(?m)^((?:[^\s]+\t){%d}[^\s]+)[ ][^\t\n]*$" % cells, rb"\1", data)
     data = re.sub(rb"[ \t\r\f\v]*\n\s*", b"\n", data.strip())
     return re.sub(rb"[ \t\r\f\v]+", b" ", data)
-
-
-def _parsed(data: bytes, columns: Sequence[str], number: str, separator: str, comment: str | None) -> pl.DataFrame:
-    """Return all columns: Polars refuses a line with too many only if it reads them all."""
-    import polars as pl
-
-    kinds = {"score": pl.Float64, "grade": pl.Int64}
-    return pl.read_csv(
-        data,
-        has_header=False,
-        separator=separator,
-        quote_char=None,
-        comment_prefix=comment,
-        schema={column: kinds[number] if column == number else pl.String for column in columns},
-    )
-
-
-def _whole(frame: pl.DataFrame, number: str) -> bool:
-    """Return whether no line lacks a column, and no score is NaN."""
-    empty = any(frame[name].null_count() for name in frame.columns)
-    return len(frame) > 0 and not empty and not (number == "score" and bool(frame[number].is_nan().any()))
 
 
 def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str) -> InputError:
