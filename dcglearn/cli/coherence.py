@@ -16,6 +16,7 @@ from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED, metric_or_name
 from dcglearn.metric.scales import warn_of_scale
 from dcglearn.metric.textbook import is_metric_file
+from dcglearn.plots import slope_figure, witness_figure
 
 if TYPE_CHECKING:
     from dcglearn.metric_coherence.coherence import Coherence, Witness
@@ -71,15 +72,11 @@ def coherence(
     with quiet_solver():
         verdict = proved(first, second, documents, margin, time_limit=time_limit, names=names)
     often = disagreement(first, second, documents, names=names)
-    if as_json:
-        typer.echo(json.dumps(_coherence_json(verdict, often.share, often.exact), allow_nan=False))
-    else:
-        typer.echo(f"{verdict}\n\n{often}")
+    values = _coherence_json(verdict, often.share, often.exact)
+    typer.echo(json.dumps(values, allow_nan=False) if as_json else f"{verdict}\n\n{often}")
     if plot is not None and verdict.witness is None and verdict.witness_reverse is None:
         typer.echo(f"not written: {plot} (there is no disagreement to draw)", err=True)
-    elif plot is not None:
-        from dcglearn.plots import witness_figure
-
+    else:
         write_figure(lambda: witness_figure(verdict), plot, force=force)
     if exit_code:
         raise typer.Exit({True: 0, False: 1, None: 3}[verdict.coherent])
@@ -145,14 +142,8 @@ def systems(
         preferences = None if log is None else read_preferences(log, mapping=read)
     with scale.watched():
         order = system_order(all_runs, judged, metrics, log=preferences, ties=ties, n_resamples=resamples, seed=seed)
-    if as_json:
-        typer.echo(json.dumps(order.to_dict(), allow_nan=False))
-    else:
-        typer.echo(str(order))
-    if plot is not None:
-        from dcglearn.plots import slope_figure
-
-        write_figure(lambda: slope_figure(order), plot, force=force)
+    typer.echo(json.dumps(order.to_dict(), allow_nan=False) if as_json else str(order))
+    write_figure(lambda: slope_figure(order), plot, force=force)
 
 
 def _numbers(text: str) -> list[int]:

@@ -20,6 +20,7 @@ from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.validation import InputError
+from dcglearn.plots import forest_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -245,10 +246,7 @@ def compare(
         write_text(_comparison_text(comparison, decision, form), output, force=force)
     if decision is not None and (output is not None or form not in ("table", "markdown")):
         typer.echo(str(decision), err=True)
-    if plot is not None:
-        from dcglearn.plots import forest_figure
-
-        write_figure(lambda: forest_figure(comparison), plot, force=force)
+    write_figure(lambda: forest_figure(comparison), plot, force=force)
     gate.end(decision, force=force)
 
 

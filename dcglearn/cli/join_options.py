@@ -55,13 +55,7 @@ class JoinOptions:
         return [path for path in (self.qrels, self.run_a, self.run_b) if path is not None]
 
     def joined(self, log: str, mapping: LogMapping, skip_bad: Path | None) -> Preferences:
-        """Return the log in a file, joined with the judgements.
-
-        Raises
-        ------
-        InputError
-            If options contradict each other, or a file is bad.
-        """
+        """Return the log in a file, joined with the judgements; InputError if options contradict each other."""
         from dcglearn.joins.interleaving import preferences_from_interleaving
         from dcglearn.joins.join_judgements import join_judgements, preferences_from_runs
 

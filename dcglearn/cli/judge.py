@@ -58,13 +58,7 @@ class CandidateOptions:
     ] = "worst"
 
     def candidates(self, file: str | None, mapping: LogMapping) -> Candidates:
-        """Return the pairs of a file or of two runs.
-
-        Raises
-        ------
-        InputError
-            If neither is given, or both; or a file is bad.
-        """
+        """Return the pairs of a file or of two runs; raise InputError if neither is given, or both."""
         if (file is None) == (self.runs is None):
             raise InputError("give a file of CANDIDATES, or --runs OLD NEW --qrels QRELS")
         if file is not None:

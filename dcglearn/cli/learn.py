@@ -63,8 +63,7 @@ class OutputOptions:
         written = [f"wrote: {path}" for path in self.files if path != self.plot]
         err = self.reports_to_stderr
         typer.echo("\n".join([report.findings() if said else str(report), "", *written]).rstrip(), err=err)
-        if self.plot is not None:
-            write_figure(report.figure, self.plot, force=self.force, err=err)
+        write_figure(report.figure, self.plot, force=self.force, err=err)
 
 
 @examples(

@@ -40,26 +40,14 @@ class LogOptions(Reading):
     ] = None
 
     def in_parts(self, cluster: Cluster) -> bool:
-        """Return whether the log is to be learned from in parts.
-
-        Raises
-        ------
-        InputError
-            If a limit of memory is given for a cluster.
-        """
+        """Return whether the log is to be learned from in parts; InputError if a cluster is to limit its memory."""
         if self.memory is not None and cluster.engine is not None:
             raise InputError("--memory is for this process alone: give it, or --workers")
         several = len(self.log) > 1 or Path(self.log[0]).is_dir() or not _is_there(self.log[0])
         return several or self.memory is not None or cluster.engine is not None
 
     def refuse_in_parts(self, **options: Any) -> None:
-        """Refuse options, by name and whether they are given, that need the whole log in memory.
-
-        Raises
-        ------
-        InputError
-            Naming the first.
-        """
+        """Raise InputError for the first option given, by name and value, that needs the whole log in memory."""
         for name, value in {"ratings": self.ratings, **options}.items():
             if value:
                 option = f"--{name.replace('_', '-')}"

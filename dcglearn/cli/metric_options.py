@@ -44,10 +44,7 @@ class ScaleOptions:
     def mapped(self, files: Mapping[str, Metric]) -> dict[str, Metric]:
         """Return the metrics of files on the scale of the data; those with as many grades as the map stay.
 
-        Raises
-        ------
-        InputError
-            If the map cannot be read, does not fit, or no metric has another scale than the map.
+        Raises InputError if the map cannot be read, does not fit, or no metric has another scale than the map.
         """
         if self.map_grades is None:
             return dict(files)
@@ -142,10 +139,7 @@ def metric_on(word: str, n_grades: int, depth: int, scale: ScaleOptions, *, beyo
 def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
     """Return the DCGs named, by name; names have the files' number of grades (5 without a file) and largest depth.
 
-    Raises
-    ------
-    InputError
-        As `read_metric`; also if no metric says how deep a name without @K is.
+    Raises InputError as `read_metric`, and if no metric says how deep a name without @K is.
     """
     parsed = {name: metric_or_name(name) for name in names}
     size = n_grades or max((dcg.n_grades for dcg in parsed.values() if isinstance(dcg, DCG)), default=5)

@@ -12,7 +12,7 @@ import typer
 from dcglearn.cli.command import first_option, input_option, model_option, output_option, scale_option
 from dcglearn.foundation.files import refuse_overwriting, refuse_unwritable, written_beside, written_through
 from dcglearn.foundation.validation import InputError
-from dcglearn.plots import refuse_format
+from dcglearn.plots import refuse_format, save_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -109,10 +109,10 @@ def write_log(frame: pl.DataFrame, output: Path | None, contents: str, *, force:
     typer.echo(f"wrote: {output} ({contents})", err=True)
 
 
-def write_figure(draw: Callable[[], Figure], plot: Path, *, force: bool, err: bool = True) -> None:
-    """Draw a figure, save it and say so, as the last step of a command: if it fails, the results are there."""
-    from dcglearn.plots import save_figure
-
+def write_figure(draw: Callable[[], Figure], plot: Path | None, *, force: bool, err: bool = True) -> None:
+    """Draw a figure if one is asked for, save it and say so, as a command's last step: the results are written then."""
+    if plot is None:
+        return
     try:
         save_figure(draw(), plot, force=force)
     except InputError as error:

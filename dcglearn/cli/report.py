@@ -187,12 +187,7 @@ def learn_report(
     """Learn a DCG from a log, measure it on held-out pairs, and return the report.
 
     A log in parts can be learned from, not measured. The DCG is learned from the whole log, whatever is held out;
-    `resources` are of that fit.
-
-    Raises
-    ------
-    InputError
-        If the log cannot be learned from, or cannot be split.
+    `resources` are of that fit. Raises InputError if the log cannot be learned from, or cannot be split.
     """
     began = time.perf_counter()
     description, unit = options.description(log), trust.unit(log)
@@ -258,13 +253,8 @@ def _direct_lines(learner: DirectFit) -> list[str]:
     if worst and worst[0][1] > 2 * learner.error_rate:
         lines.append("raters who err most: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))
     notes = [f"  - {note}" for note in learner.dcg.notes]
-    return [
-        *lines,
-        *(["", "what the log cannot tell:", *notes] if notes else []),
-        *_form_lines(learner),
-        "",
-        learner.dcg.table(),
-    ]
+    lines += ["", "what the log cannot tell:", *notes] if notes else []
+    return [*lines, *_form_lines(learner), "", learner.dcg.table()]
 
 
 def _beyond(learner: DirectFit | QPFit) -> ListUtility | None:

@@ -10,6 +10,7 @@ import typer
 from dcglearn.cli.command import examples
 from dcglearn.cli.metric_options import load_metrics
 from dcglearn.cli.options import AsJson, Force, Grades, Plot, check_outputs, write_figure
+from dcglearn.plots import dcg_figure
 
 
 @examples(
@@ -32,7 +33,4 @@ def show(
         else:
             notes = [f"- {note}" for note in dcg.notes]
             typer.echo("\n".join([name, dcg.table(), *notes, ""]))
-    if plot is not None:
-        from dcglearn.plots import dcg_figure
-
-        write_figure(lambda: dcg_figure(dcgs), plot, force=force)
+    write_figure(lambda: dcg_figure(dcgs), plot, force=force)
