@@ -30,8 +30,7 @@ class PairLearner(BaseEstimator):
         check_is_fitted(self)
         metric = self.fit_.metric
         log = as_preferences(X, metric.n_grades)
-        difference: Floats = metric.score(log.preferred) - metric.score(log.other)
-        return difference
+        return metric.score(log.preferred) - metric.score(log.other)
 
     def predict(self, X: Preferences | ArrayLike) -> Grades:
         """Return 1 where the first list of a pair is better, -1 where the second is, 0 for a tie; shape (n,)."""

@@ -65,7 +65,7 @@ def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any
 
     The interval of the second system's share of queries is Wilson's.
     """
-    from scipy.stats import binomtest
+    from scipy.special import bdtr
 
     from dcglearn.raters.rater_agreement import wilson
 
@@ -83,7 +83,7 @@ def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any
         "queries": [behind, ahead],
         "tied_queries": len(by_query) - n,
         "share": None if not n else [share.value, share.low, share.high],
-        "p_value": None if not n else float(binomtest(ahead, n).pvalue),
+        "p_value": None if not n else min(2 * float(bdtr(min(ahead, behind), n, 0.5)), 1.0),
     }
 
 

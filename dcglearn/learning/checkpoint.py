@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import io
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from dcglearn.parts.open_log import Log
     from dcglearn.parts.parts import PartedLog
     from dcglearn.readers.preferences import Preferences
-
 
 _DIGEST = 16
 """Bytes of the digest of a question, which stands before its answer."""
@@ -69,10 +69,6 @@ class Checkpoint:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
-
-    def pairs(self, source: Any) -> KeptPairs:
-        """Return a source of pairs (`margin_qp.PairSource`, or judgements) whose sums are kept here."""
-        return KeptPairs(source, self)
 
     def answer(self, question: tuple[Any, ...], kind: type, ask: Callable[[], Any]) -> Any:
         """Return the kept answer to a question, or ask and keep the answer.
@@ -124,7 +120,7 @@ class Resources:
             yield lambda source: source
             return
         with Checkpoint(self.checkpoint, identity(), resume=self.resume) as checkpoint:
-            yield checkpoint.pairs
+            yield partial(KeptPairs, checkpoint=checkpoint)
 
 
 ALONE = Resources()
@@ -147,14 +143,12 @@ class KeptPairs:
     def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at W."""
         question = ("sums", weights, curvature)
-        sums: PairSums = self.checkpoint.answer(question, PairSums, lambda: self.source.evaluate(weights, curvature))
-        return sums
+        return self.checkpoint.answer(question, PairSums, lambda: self.source.evaluate(weights, curvature))
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points; see `Judgements.sums`."""
         question = ("losses", *points.arrays, kind, order)
-        sums: LossSums = self.checkpoint.answer(question, LossSums, lambda: self.source.sums(points, kind, order))
-        return sums
+        return self.checkpoint.answer(question, LossSums, lambda: self.source.sums(points, kind, order))
 
 
 def _digest(question: tuple[Any, ...]) -> bytes:

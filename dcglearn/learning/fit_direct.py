@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.direct_search import Fit
     from dcglearn.learning.pair_loss import JudgementSource
-    from dcglearn.learning.verdicts import Verdicts
     from dcglearn.logs.visibility import Visibility
     from dcglearn.parts.open_log import Log
     from dcglearn.readers.preferences import Preferences
@@ -134,8 +133,19 @@ def fit_dcg(
     n_raters = len(verdicts.raters) if loss == "robust" else 1
     judgements = verdicts.judgements(one_rater=n_raters == 1)
     prior = description.prior_of(log.n_grades, log.depth)
-    shape, judges = (log.depth, log.n_grades), (loss == "robust", n_raters)
-    model = _model(shape, verdicts, judges, float(description.ridge), prior)
+    model = Model(
+        depth=log.depth,
+        n_grades=log.n_grades,
+        kind=verdicts.kind,
+        with_errors=loss == "robust",
+        n_raters=n_raters,
+        n_levels=verdicts.n_levels,
+        ties=verdicts.has_ties,
+        ridge=float(description.ridge),
+        centre=log_sharpness(verdicts.sample(4096), prior),
+        target=None if prior is None else log_curves(prior.gains, prior.discounts),
+        margins=verdicts.margins,
+    )
     total = judgements.total_weight
     if total < LEAST_WEIGHT:
         raise InputError(
@@ -172,7 +182,7 @@ def fit_dcg(
         visible=visible,
         unconverged="" if result.converged else _unconverged(result.n_iter),
     )
-    cautions = *_few(n_effective, model.n_grades - 2 + model.depth), *_contrary(fitted.rater_error)
+    cautions = _cautions(n_effective, model.n_grades - 2 + model.depth, fitted.rater_error)
     _LOG.log(
         logging.INFO if warm is None else logging.DEBUG,  # a bootstrap has hundreds of warm fits
         "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements",
@@ -182,27 +192,6 @@ def fit_dcg(
         model, judgements, n_effective / total, result.theta, result.objective, known_starts(model), **search
     )
     return replace(fitted, cautions=cautions), origin
-
-
-def _model(
-    shape: tuple[int, int], verdicts: Verdicts, judges: tuple[bool, int], ridge: float, prior: DCG | None
-) -> Model:
-    """Return the model of a log of this shape, (K, L); `judges` tells whether they err, and their number."""
-    depth, n_grades = shape
-    with_errors, n_raters = judges
-    return Model(
-        depth=depth,
-        n_grades=n_grades,
-        kind=verdicts.kind,
-        with_errors=with_errors,
-        n_raters=n_raters,
-        n_levels=verdicts.n_levels,
-        ties=verdicts.has_ties,
-        ridge=ridge,
-        centre=log_sharpness(verdicts.sample(4096), prior),
-        target=None if prior is None else log_curves(prior.gains, prior.discounts),
-        margins=verdicts.margins,
-    )
 
 
 def in_form(dcg: DirectFit, form: str, result: Fit, *, warm: bool) -> DirectFit:
@@ -233,23 +222,20 @@ def _notes(visible: Visibility) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _few(n_effective: float, n_free: int) -> list[str]:
-    """Return the caution of a log that counts for fewer judgements than there are gains and discounts to learn."""
-    caution = (
-        f"the log counts for {n_effective:g} independent judgements, fewer than the {n_free} gains and discounts to "
-        f"learn: what it does not show is set by the prior {pointer('too-few')}"
-    )
-    return [caution] if n_effective < n_free else []
-
-
-def _contrary(rater_error: Mapping[str, float]) -> list[str]:
-    """Return the caution of raters who name the wrong list more often than not."""
-    names = ", ".join(name for name, error in rater_error.items() if error > 0.5)
-    caution = (
-        f"raters who contradict the others more often than not: {names}; their verdicts are counted reversed: check "
-        f"whether they mistook the sides {pointer('contrary-raters')}"
-    )
-    return [caution] if names else []
+def _cautions(n_effective: float, n_free: int, rater_error: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the cautions of fewer judgements than gains and discounts, and of raters who contradict the others."""
+    cautions = []
+    if n_effective < n_free:
+        cautions.append(
+            f"the log counts for {n_effective:g} independent judgements, fewer than the {n_free} gains and discounts "
+            f"to learn: what it does not show is set by the prior {pointer('too-few')}"
+        )
+    if names := ", ".join(name for name, error in rater_error.items() if error > 0.5):
+        cautions.append(
+            f"raters who contradict the others more often than not: {names}; their verdicts are counted reversed: "
+            f"check whether they mistook the sides {pointer('contrary-raters')}"
+        )
+    return tuple(cautions)
 
 
 def _unconverged(n_iter: int) -> str:

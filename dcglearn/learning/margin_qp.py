@@ -139,7 +139,7 @@ def solve(
         "cut the lists (depth=, convert --depth), or use fewer grades",
     )
     try:
-        return _solved(pairs, shape, C, monotone=monotone, start=start, tol=tol, max_iter=max_iter)
+        return _solved(pairs, shape, C, start, monotone=monotone, tol=tol, max_iter=max_iter)
     except (np.linalg.LinAlgError, FloatingPointError) as error:
         raise InputError(
             f"C={C:g} and weights that sum to {pairs.total_weight:g} are too large together: the QP is singular in "
@@ -147,29 +147,19 @@ def solve(
         ) from error
 
 
-def _solved(
-    pairs: PairSource,
-    shape: tuple[int, int],
-    C: float,
-    *,
-    monotone: bool,
-    start: Floats | None,
-    tol: float,
-    max_iter: int,
-) -> Solution:
+def _solved(pairs: PairSource, shape: tuple[int, int], C: float, start: Floats | None, **options: Any) -> Solution:
     step = len(pairs) // SUBSAMPLE
     curvature = None
     if start is None and step >= 4:
         sample = pairs.every(step)
         share = pairs.total_weight / sample.total_weight
-        guess = newton(sample.evaluate, shape, C * share, monotone=monotone, tol=1e-6, max_iter=max_iter)
+        guess = newton(sample.evaluate, shape, C * share, **{**options, "tol": 1e-6})
         start, curvature = guess.weights, None if guess.curvature is None else share * guess.curvature
-    options: dict[str, Any] = {"monotone": monotone, "tol": tol, "max_iter": max_iter}
     solution = newton(pairs.evaluate, shape, C, start=start, curvature=curvature, **options)
     if solution.converged or C <= SMALL:
         return solution
     # For a huge C on a log without noise, steps far from the solution become ever smaller: start from a smaller C.
-    nearby = _solved(pairs, shape, C / 10, start=start, **options)
+    nearby = _solved(pairs, shape, C / 10, start, **options)
     return newton(pairs.evaluate, shape, C, start=nearby.weights, **options)
 
 

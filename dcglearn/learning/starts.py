@@ -137,9 +137,10 @@ class WarmStart:
         if model.with_errors:
             logits = self._logits(self.curves.errors, raters if model.n_raters > 1 else ())
             theta[error], theta[each_rater] = logits[0], logits[1:]
-        logs = _threshold_logs(self.curves.thresholds, model.ties)
-        if len(logs) == thresholds.stop - thresholds.start:
-            theta[thresholds] = logs
+        rises = np.diff(self.curves.thresholds[:-1])[0 if model.ties else 1 :]
+        if len(rises) == thresholds.stop - thresholds.start:
+            with np.errstate(divide="ignore"):
+                theta[thresholds] = np.log(rises)
         return [np.clip(theta, *model.bounds)]
 
     def _logits(self, errors: Floats, raters: Sequence[str]) -> Floats:
@@ -174,14 +175,6 @@ def _logs_of(gains: Floats, discounts: Floats) -> tuple[Floats, Floats]:
     if (discounts > 0).all():
         delta = -np.diff(np.log(discounts))
     return alpha, delta
-
-
-def _threshold_logs(thresholds: Floats, ties: bool) -> Floats:
-    """Return the logs of the steps between thresholds; the first threshold is a parameter where there are ties."""
-    rises = np.diff(thresholds[:-1])
-    with np.errstate(divide="ignore"):
-        logs: Floats = np.log(rises if ties else rises[1:])
-    return logs
 
 
 def cold_starts(model: Model, verdicts: Verdicts, prior: DCG | None) -> list[Floats]:

@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _InParts:
-    """Pairs or judgements in parts.
-
-    Attributes
-    ----------
-    parts : Parts
-        Their parts are of class `kind`.
-    sizes : ndarray, shape (n parts, 2)
-        Number of pairs and total weight of each part.
-    """
+    """Pairs or judgements in parts of class `kind`; `sizes`, shape (n parts, 2), are lengths and total weights."""
 
     kind: ClassVar[type[Pairs | Judgements]]
     parts: Parts
@@ -64,8 +56,7 @@ class PairParts(_InParts):
 
     def evaluate(self, weights: Floats, curvature: bool = True) -> PairSums:
         """Return the sums over the pairs at W, shape (K, L)."""
-        sums: PairSums = self.parts.total(Pairs.evaluate, weights, curvature)
-        return sums
+        return self.parts.total(Pairs.evaluate, weights, curvature)
 
 
 @dataclass(frozen=True)
@@ -76,8 +67,7 @@ class JudgementParts(_InParts):
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points; see `Judgements.sums`."""
-        sums: LossSums = self.parts.total(Judgements.sums, points, kind, order)
-        return sums
+        return self.parts.total(Judgements.sums, points, kind, order)
 
 
 def _column(arrays: Sequence[Any], parts: Sequence[Any]) -> Any:

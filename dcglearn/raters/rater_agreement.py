@@ -40,17 +40,13 @@ class RaterSummary:
         The name; ``all`` for a log that names no rater.
     judgements, ties : int
         Number of verdicts, and how many of them are ties.
-    error : Estimate
-        How often the rater names the wrong list of a clear pair.
-    bias : Estimate
-        Position bias: by how much the log-odds favour the list shown first, whatever the pair; 0 = none.
+    error, bias : Estimate
+        How often the rater names the wrong list of a clear pair, and by how much the log-odds favour the list shown
+        first, whatever the pair.
     first : Estimate
-        Share of the verdicts with a winner that name the list shown first. Without bias it is near 1/2 where sides were
-        drawn at random.
-    both_ways : int
-        Number of pairs judged both ways round.
-    consistency : Estimate
-        Share of these on which all verdicts of the rater agree.
+        Share of the decided verdicts that name the list shown first; near 1/2 where sides were drawn, without bias.
+    both_ways, consistency : int, Estimate
+        Number of pairs judged both ways round, and the share of these on which all verdicts of the rater agree.
     """
 
     rater: str
@@ -74,10 +70,8 @@ class RaterAgreement:
         of preference are further ordered values), each with an interval from bootstrap samples of units.
     n_units : int
         Number of units that at least two raters judged.
-    both_ways : int
-        Number of pairs that one rater judged both ways round.
-    consistency : Estimate
-        Share of these on which the rater's verdicts agree.
+    both_ways, consistency : int, Estimate
+        Number of pairs that one rater judged both ways round, and the share of these on which the verdicts agree.
     raters : tuple of RaterSummary
         By name.
     level : float
@@ -94,8 +88,7 @@ class RaterAgreement:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, None for what is not known."""
-        values: dict[str, Any] = _without_nan(asdict(self))
-        return values
+        return _without_nan(asdict(self))
 
     def __str__(self) -> str:
         lines = [
@@ -107,9 +100,8 @@ class RaterAgreement:
                 f"shown both ways: {self.both_ways:,} pairs, the same verdict on a share of {self.consistency}"
             )
         width = max(len("rater"), *(len(rater.rater) for rater in self.raters))
-        columns = ("error", "bias", "first", "consistency")
-        shown = [name for name in columns if any(not np.isnan(getattr(r, name).value) for r in self.raters)]
         titles = {"error": "error", "bias": "position bias", "first": "names first", "consistency": "consistent"}
+        shown = [name for name in titles if any(not np.isnan(getattr(r, name).value) for r in self.raters)]
         head = f"{'rater':<{width}}  {'verdicts':>8}  {'ties':>6}" + "".join(f"  {titles[name]:>23}" for name in shown)
         rows = [
             f"{r.rater:<{width}}  {r.judgements:>8,}  {r.ties:>6,}"
@@ -183,15 +175,14 @@ def rater_agreement(
     once = slice(None) if log.rater is None else np.sort(unique_rows(np.column_stack([rater, of.number]))[1])
     unit, value = of.number[once], of.value[once]
     repeated = shown_both_ways(log)
+    estimates = _estimates(log, rater, len(names), learner, errors, level)
     return RaterAgreement(
         nominal=krippendorff_alpha(unit, np.sign(value), level=level, seed=seed),
         ordinal=krippendorff_alpha(unit, value, ordinal=True, level=level, seed=seed),
         n_units=int((np.bincount(unit) > 1).sum()),
         both_ways=len(repeated.same),
         consistency=wilson(int(repeated.same.sum()), len(repeated.same), level),
-        raters=_summaries(
-            log, names, rater, repeated, _estimates(log, rater, len(names), learner, errors, level), level
-        ),
+        raters=_summaries(log, names, rater, repeated, estimates, level),
         level=level,
     )
 
@@ -217,10 +208,8 @@ def _estimates(
     tie = np.zeros(len(log), bool) if log.tie is None else log.tie
     kept = np.ones(len(log), bool) if fit.tie_threshold > 0 else ~tie
     weight = np.ones(len(log)) if log.weight is None else log.weight
-    observations = Observations.of(
-        z[kept], fit.tie_threshold, tie[kept], way[kept], weight[kept], rater[kept], n_raters
-    )
-    fitted = fitted_raters(observations, level)
+    columns = (column[kept] for column in (tie, way, weight, rater))
+    fitted = fitted_raters(Observations.of(z[kept], fit.tie_threshold, *columns, n_raters), level)
     biases = fitted.bias if log.swapped is not None else np.full((n_raters, 3), np.nan)
     return [(Estimate(*e), Estimate(*b)) for e, b in zip(fitted.error.tolist(), biases.tolist(), strict=True)]
 

@@ -9,7 +9,7 @@ The position bias b multiplies the odds of the list shown first by ``exp(b)`` (D
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
@@ -54,19 +54,9 @@ class Observations:
     n_raters: int
 
     @classmethod
-    def of(
-        cls,
-        z: Floats,
-        threshold: float,
-        tie: NDArray[np.bool_],
-        way: Floats,
-        weight: Floats,
-        rater: NDArray[np.intp],
-        n_raters: int,
-    ) -> Observations:
-        """Return the observations of pairs of utility differences z."""
-        ahead, tied, behind = np.ascontiguousarray(chances(z, float(threshold), np.zeros(len(z))).T)
-        return cls(ahead, tied, behind, tie, way, weight, rater, n_raters)
+    def of(cls, z: Floats, threshold: float, *judged: Any) -> Observations:
+        """Return the observations of pairs of utility differences z; `judged` are the fields from `tie` on."""
+        return cls(*np.ascontiguousarray(chances(z, float(threshold), np.zeros(len(z))).T), *judged)
 
     def likelihood(self, errors: Floats, biases: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the log likelihood of every rater, its slope and its curvature in the bias, shape (R,) each."""
@@ -123,9 +113,8 @@ def fitted_raters(observations: Observations, level: float) -> FittedRaters:
     ends = np.stack([within.argmax(axis=0), len(FINE) - 1 - within[::-1].argmax(axis=0)])
     rates = np.where(ends == 0, 0.0, np.where(ends == len(FINE) - 1, 1.0, expit(FINE[ends])))
     errors = expit(FINE[best])
-    biases = observations.best_biases(errors, paths[np.abs(LOGITS[:, None] - FINE[best]).argmin(axis=0), np.arange(n)])[
-        0
-    ]
+    near = paths[np.abs(LOGITS[:, None] - FINE[best]).argmin(axis=0), np.arange(n)]
+    biases, _ = observations.best_biases(errors, near)
     half = quantile * _standard_errors(observations, FINE[best], biases)
     error, bias = np.column_stack([errors, *rates]), np.column_stack([biases, biases - half, biases + half])
     silent = np.bincount(observations.rater, minlength=n) == 0
@@ -141,5 +130,4 @@ def _standard_errors(observations: Observations, logits: Floats, biases: Floats)
     of_logit = np.maximum(-(high[0] - 2 * middle[0] + low[0]) / h**2, 0.0)
     mixed = -(high[1] - low[1]) / (2 * h)
     information = of_bias - np.where(of_logit > 1e-6, mixed**2 / np.maximum(of_logit, 1e-6), 0.0)
-    errors: Floats = 1 / np.sqrt(np.maximum(information, 1 / BIAS_SPREAD**2))
-    return errors
+    return 1 / np.sqrt(np.maximum(information, 1 / BIAS_SPREAD**2))

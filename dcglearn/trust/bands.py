@@ -23,8 +23,6 @@ from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.resampling import resampled_weights, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
-
     from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.fits import DirectLearner
     from dcglearn.metric.dcg import DCG
@@ -75,8 +73,7 @@ class Bands:
         return self._band(np.zeros((len(self.gains), 0)) if self.further is None else self.further)
 
     def _band(self, samples: Floats) -> Floats:
-        ends: Floats = np.percentile(samples, (100 * self.tail, 100 - 100 * self.tail), axis=0)
-        return ends
+        return np.percentile(samples, (100 * self.tail, 100 - 100 * self.tail), axis=0)
 
     @property
     def tail(self) -> float:
@@ -200,7 +197,12 @@ def bootstrap_bands(
     description = replace(whole.description, form=whole.form)
     of_sample = partial(_resampled, log, description, whole if beyond else whole.dcg)
     samples = resampled_weights(log, unit, n_resamples, seed)
-    with closing(_mapped(of_sample, samples, jobs, engine)) as results:
+    results: Any
+    if engine is not None:
+        results = over_cluster(of_sample, samples, engine)
+    else:
+        results = (of_sample(weight) for weight in samples) if jobs == 1 else in_processes(of_sample, samples, jobs)
+    with closing(results):
         learned = [metric for metric in counted(results, n_resamples, "bootstrap") if metric is not None]
     _LOG.info("%d bootstrap samples by %s, %d of them left out", n_resamples, unit, n_resamples - len(learned))
     if len(learned) < 2:
@@ -226,14 +228,3 @@ def _resampled(
         return fit_direct(log.reweighted(weight), description, start).metric
     except InputError:
         return None
-
-
-def _mapped(
-    of_sample: Any, samples: Iterable[Floats], jobs: int, engine: Any
-) -> Generator[DCG | ListUtility | None, None, None]:
-    if engine is not None:
-        yield from over_cluster(of_sample, samples, engine)
-    elif jobs == 1:
-        yield from map(of_sample, samples)
-    else:
-        yield from in_processes(of_sample, samples, jobs)

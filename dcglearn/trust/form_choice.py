@@ -66,7 +66,8 @@ def fit_in_form(
         fitted, dcg = fit_dcg(in_memory, description, warm, refit=refit)
         fits = {form: dcg.with_form(form) for form in FORMS[1:]}
         gains = {form: dcg.objective - result.objective for form, result in fits.items()}
-        scores = with_gains(cross_validated_forms(description, in_memory), gains)
+        scores = cross_validated_forms(description, in_memory)
+        scores = {form: replace(score, gain=gains.get(form, 0.0)) for form, score in scores.items()}
         best = candidate(scores)
         if best != "dcg":
             p = p_value(gains[best], list(fits), dcg, in_memory[in_memory.differing])
@@ -74,11 +75,6 @@ def fit_in_form(
     form = form_of(scores)
     chosen = fitted if form == "dcg" else in_form(fitted, form, fits[form], warm=False)
     return replace(chosen, form_scores=scores)
-
-
-def with_gains(scores: Mapping[str, FormScore], gains: Mapping[str, float]) -> dict[str, FormScore]:
-    """Return the scores with the gains of the forms."""
-    return {form: replace(score, gain=gains.get(form, 0.0)) for form, score in scores.items()}
 
 
 def candidate(scores: Mapping[str, FormScore]) -> str:
@@ -131,16 +127,16 @@ def cross_validated_forms(description: DirectDescription, log: Preferences, seed
     rng, n_folds, repeats = np.random.default_rng(seed), *((2, HALVINGS) if unit == "list" else (FOLDS, 1))
     folds = [fold for _ in range(repeats) for fold in divided((first, second), n_folds, rng, across=False)]
     for train, test in counted(folds, len(folds), "forms"):
-        held_out = log[test]
-        for i, fit in enumerate(_fitted(description, log[train])):
+        part, held_out = log[train], log[test]
+        dcg = fit_direct(part, replace(description, form="dcg", n_grades=log.n_grades))
+        fits = [dcg, *(fit_direct(part, replace(dcg.description, form=form), dcg) for form in FORMS[1:])]
+        for i, fit in enumerate(fits):
             sums[0, i, test] += _log_likelihoods(fit, held_out)
             sums[1, i, test] += 0.5 * (1 + held_out.verdicts(fit.metric))
         times[test] += 1
     at = np.flatnonzero(times)
-    (log_likelihood, share), weight = (
-        sums[..., at] / times[at],
-        np.ones(len(at)) if log.weight is None else log.weight[at],
-    )
+    log_likelihood, share = sums[..., at] / times[at]
+    weight = np.ones(len(at)) if log.weight is None else log.weight[at]
     decided = weight if log.tie is None else weight * ~log.tie[at]
     shares = share @ decided / max(float(decided.sum()), 1e-300)
     clusters = first[at], second[at]
@@ -148,12 +144,6 @@ def cross_validated_forms(description: DirectDescription, log: Preferences, seed
     leads, lead_errors = mean_and_error(log_likelihood - log_likelihood[0], weight, clusters)
     numbers = np.transpose([means, errors, shares, leads, lead_errors]).tolist()
     return {form: FormScore(*row) for form, row in zip(FORMS, numbers, strict=True)}
-
-
-def _fitted(description: DirectDescription, train: Preferences) -> list[DirectFit]:
-    """Return the fits of all forms."""
-    dcg = fit_direct(train, replace(description, form="dcg", n_grades=train.n_grades))
-    return [dcg, *(fit_direct(train, replace(dcg.description, form=form), dcg) for form in FORMS[1:])]
 
 
 def _log_likelihoods(fit: DirectFit, log: Preferences) -> Floats:

@@ -125,22 +125,14 @@ class LackOfFit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values."""
-        return {
-            "parts": [{**vars(part), "shown": part.shown} for part in self.parts],
-            "sentences": list(self.sentences),
-            "form": self.form,
-            "utility": None if self.utility is None else self.utility.to_dict(),
-            "ceiling": None if self.ceiling is None else self.ceiling.to_dict(),
-            "n_pairs": self.n_pairs,
-            "by": self.by,
-        }
+        parts = [{**vars(part), "shown": part.shown} for part in self.parts]
+        of = {key: None if (x := getattr(self, key)) is None else x.to_dict() for key in ("utility", "ceiling")}
+        return {**vars(self), "parts": parts, "sentences": list(self.sentences), **of}
 
     def __str__(self) -> str:
         lines = [f"{self.n_pairs:,} pairs of the log, held out by {self.by}"]
-        recur = ""
-        if self.ceiling is not None:
-            recur = "recur"
-            lines.append(f"recur: {self.ceiling.about}")
+        recur = "" if self.ceiling is None else "recur"
+        lines += [] if self.ceiling is None else [f"recur: {self.ceiling.about}"]
         columns = f"{'ahead of the DCG':<18}log likelihood, ahead of the DCG"
         lines.append(f"   share  {recur:<6}  {'learned without the pair':<40}{columns}")
         lines += map(str, self.parts)
@@ -209,9 +201,9 @@ def lack_of_fit(
     unit = unit_of(pairs) if by is None else by
     description = DirectDescription.of(learner)
     with stage("lack of fit"):
-        held_out, whole = _held_out(pairs, unit, description, seed)
-        ceiling, no_ceiling = ceiling_of(pairs[held_out.rows], seed)
-        parts = _parts(held_out, pairs[held_out.rows], unit, ceiling)
+        rows, values, whole = _held_out(pairs, unit, description, seed)
+        ceiling, no_ceiling = ceiling_of(pairs[rows], seed)
+        parts = _parts(values, pairs[rows], unit, ceiling)
         form = max(
             (form for form in FORM_NAMES if _part(parts, form).shown),
             key=lambda form: _part(parts, form).ahead,
@@ -223,24 +215,16 @@ def lack_of_fit(
             if utility.form == "dcg":  # the whole log's fit uses nothing of the form
                 form = utility = None
     sentences = [*_sentences(parts, form, utility, ceiling), *([no_ceiling] if no_ceiling else [])]
-    return LackOfFit(tuple(parts), tuple(sentences), form, utility, ceiling, len(held_out.rows), unit)
-
-
-@dataclass(frozen=True, eq=False)
-class _HeldOut:
-    """M utilities on n held-out pairs: how far each respects them and the log probability that it gives to them.
-
-    `values` has the shape (2, M, n); `rows`, shape (n,), are the pairs' rows in the log.
-    """
-
-    values: Floats
-    rows: NDArray[np.intp]
+    return LackOfFit(tuple(parts), tuple(sentences), form, utility, ceiling, len(rows), unit)
 
 
 def _held_out(
     log: Preferences, unit: str, description: DirectDescription, seed: int
-) -> tuple[_HeldOut, dict[str, DirectFit]]:
-    """Return the utilities learned without the units of the pairs that they are held out for, and the whole log's."""
+) -> tuple[NDArray[np.intp], Floats, dict[str, DirectFit]]:
+    """Return the held-out rows, what M utilities learned without their units say of them, and the whole log's fits.
+
+    The values are those of `held_out_values`, shape (2, M, n).
+    """
     rng = np.random.default_rng(seed)
     folds = [fold for i in range(N_PARTITIONS) for fold in folds_of(log, unit, N_PARTITIONS * seed + i)]
     whole = _fits(sampled(log, rng), description)
@@ -253,7 +237,7 @@ def _held_out(
         sums[..., test] += np.stack([held_out_values(metric, sample, held_out) for metric in metrics], axis=1)
         times[test] += 1
     rows = np.flatnonzero(times)
-    return _HeldOut(sums[..., rows] / times[rows], rows), whole
+    return rows, sums[..., rows] / times[rows], whole
 
 
 def _fits(
@@ -267,9 +251,9 @@ def _fits(
     return fits
 
 
-def _parts(held_out: _HeldOut, log: Preferences, unit: str, ceiling: NoiseCeiling | None) -> list[Part]:
+def _parts(values: Floats, log: Preferences, unit: str, ceiling: NoiseCeiling | None) -> list[Part]:
     """Return the parts; the first utility is the DCG. `log` holds the held-out pairs."""
-    values, weight = held_out.values, np.ones(len(log)) if log.weight is None else log.weight
+    weight = np.ones(len(log)) if log.weight is None else log.weight
     means = values @ weight / weight.sum()
     leads, errors = mean_and_error(values - values[:, :1], weight, log.clusters(unit))
     numbers = [*means, leads[0], errors[0], leads[1], errors[1]]
@@ -292,14 +276,10 @@ def _sentences(
     sentences = []
     if ceiling is not None and dcg.covered_share is not None:
         left = ceiling.share - dcg.covered_share
+        gap = f"{100 * left:.1f} points are left" if ceiling.interval[0] > dcg.covered_share else "no gap beyond error"
         sentences.append(
             f"where lists recur, the learned DCG respects {dcg.covered_share:.1%} of the preferences, and any function "
-            f"of the grades at most about {ceiling.share:.1%}: "
-            + (
-                f"{100 * left:.1f} points are left"
-                if ceiling.interval[0] > dcg.covered_share
-                else "no gap beyond error"
-            )
+            f"of the grades at most about {ceiling.share:.1%}: {gap}"
         )
     if free.shown:
         sentences.append(

@@ -280,15 +280,13 @@ def _greedy(rows: NDArray[np.float32], information: Floats, weights: Floats, n: 
 
 def _variances(rows: NDArray[np.float32], inverse: Any) -> Floats:
     """Return ``d' H^-1 d`` of each row."""
-    variances: Floats = np.einsum("ij,ij->i", rows @ inverse.astype(np.float32), rows)
-    return variances
+    return np.einsum("ij,ij->i", rows @ inverse.astype(np.float32), rows)
 
 
 def _values(variance: Floats, difference: Floats) -> Floats:
     """Return the uncertainty of differences over their size."""
     near = difference + NEAR * max(float(np.sqrt(np.mean(difference**2))), 1e-12)
-    values: Floats = np.sqrt(np.maximum(variance, 0.0)) / near
-    return values
+    return np.sqrt(np.maximum(variance, 0.0)) / near
 
 
 def _differences(pairs: Grades, n_grades: int) -> NDArray[np.float32]:

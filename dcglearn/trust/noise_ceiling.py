@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats
     from dcglearn.logs.counting import Metric
 
-OF_PAIRS = ("pairs", "rows")
-"""Attributes of a ceiling with an entry for each pair."""
-
-
 PARTITIONS, FOR_PARTITIONS = 8, 2000
 """Largest number of random divisions into folds; there are as many as this number of ratings or judgements allows."""
 
@@ -103,7 +99,7 @@ class NoiseCeiling:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, without those of each pair."""
-        values = {name: value for name, value in vars(self).items() if name not in OF_PAIRS}
+        values = {name: value for name, value in vars(self).items() if name not in ("pairs", "rows")}
         return {**values, "interval": list(self.interval), "level": LEVEL}
 
     def __str__(self) -> str:
@@ -260,14 +256,10 @@ def _slope(difference: Floats, variance: Floats, weight: Floats, typical: float,
     weight = weight * (n / weight.sum())
 
     def loss(log_slope: float) -> float:
-        prior = (log_slope - np.log(typical)) ** 2 / (2 * SLOPE_SPREAD**2)
-        return float(prior + weight @ _losses(np.exp(log_slope), difference, variance))
+        prior, slope = (log_slope - np.log(typical)) ** 2 / (2 * SLOPE_SPREAD**2), np.exp(log_slope)
+        losses = np.logaddexp(0, -slope * difference / np.sqrt(1 + np.pi * slope**2 * variance / 8))
+        return float(prior + weight @ losses)
 
     best = float(minimize_scalar(loss, bounds=np.log(typical) + np.array([-3.0, 3.0]), method="bounded").x)
     curvature = (loss(best + STEP) - 2 * loss(best) + loss(best - STEP)) / STEP**2
     return float(np.exp(best)), 1 / max(curvature, 1 / SLOPE_SPREAD**2) ** 0.5
-
-
-def _losses(slope: float, difference: Floats, variance: Floats) -> Floats:
-    """Return minus the log probability of preferences for what is better by a difference with this variance."""
-    return np.logaddexp(0, -slope * difference / np.sqrt(1 + np.pi * slope**2 * variance / 8))

@@ -133,15 +133,9 @@ def free_utility(log: Preferences) -> Utility:
     log = log[log.differing].decided
     with one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        judgements = _judgements(log, _effective_share(log))
-        shape = (log.n_grades - 1, log.depth)
-
-        def cost(flat: Floats) -> tuple[float, Floats]:
-            value, slope = _cost(judgements, flat.reshape(shape))
-            return value, slope.ravel()
-
-        free = _minimised(cost, np.full(shape, 1e-2).ravel()).x
-    return Utility(weights_of_increments(free.reshape(shape)), log.grade_names)
+        start = np.full((log.n_grades - 1, log.depth), 1e-2)
+        free = _free_fit(_judgements(log, _effective_share(log)), start).x
+    return Utility(weights_of_increments(free.reshape(start.shape)), log.grade_names)
 
 
 def _degrees_of_freedom(log: Preferences) -> int:
@@ -191,22 +185,28 @@ def _cost(judgements: Judgements, increments: Floats) -> tuple[float, Floats]:
     return float(sums.loss) + 0.5 * SHRINK * float(np.vdot(increments, increments)), slope
 
 
+def _free_fit(judgements: Judgements, start: Floats) -> Any:
+    """Return the minimum over B, from a start of shape (L - 1, K)."""
+
+    def cost(flat: Floats) -> tuple[float, Floats]:
+        value, slope = _cost(judgements, flat.reshape(start.shape))
+        return value, slope.ravel()
+
+    return _minimised(cost, start.ravel())
+
+
 def _likelihood_ratio(
     judgements: Judgements, n_grades: int, start: tuple[Floats, Floats] | None
 ) -> tuple[float, tuple[Floats, Floats], Floats]:
     """Return the likelihood ratio statistic, the product form (a, b) and the free B."""
     shape = (n_grades - 1, judgements.first.shape[1])
 
-    def cost_of_free(flat: Floats) -> tuple[float, Floats]:
-        value, slope = _cost(judgements, flat.reshape(shape))
-        return value, slope.ravel()
-
     def cost_of_product(both: Floats) -> tuple[float, Floats]:
         a, b = both[: shape[0]], both[shape[0] :]
         value, slope = _cost(judgements, np.outer(a, b))
         return value, np.concatenate([slope @ b, a @ slope])
 
-    free = _minimised(cost_of_free, np.full(shape, 1e-2).ravel())
+    free = _free_fit(judgements, np.full(shape, 1e-2))
     left, size, right = np.linalg.svd(free.x.reshape(shape))
     root = np.sqrt(size[0])
     starts = [np.concatenate([root * np.abs(left[:, 0]), root * np.abs(right[0])])]
@@ -215,7 +215,7 @@ def _likelihood_ratio(
     product = min((_minimised(cost_of_product, x) for x in starts), key=lambda end: float(end.fun))
     a, b = product.x[: shape[0]], product.x[shape[0] :]
     if free.fun > product.fun - 1e-6 * abs(product.fun):  # the free model includes the product form
-        again = _minimised(cost_of_free, np.outer(a, b).ravel())
+        again = _free_fit(judgements, np.outer(a, b))
         free = again if again.fun < free.fun else free
     return 2 * max(float(product.fun - free.fun), 0.0), (a, b), free.x.reshape(shape)
 

@@ -227,7 +227,9 @@ class JudgedLists:
         mean = np.zeros(n_lists) if start is None else start
         for _ in range(STEPS):
             wrong = expit(mean[self.worse] - mean[self.better])
-            slope = self._sums(weight * wrong, -weight * wrong)
+            slope = np.bincount(self.better, weight * wrong, n_lists) + np.bincount(
+                self.worse, -weight * wrong, n_lists
+            )
             curvature = self._curvature(weight * wrong * (1 - wrong))
             # The Newton step (K^-1 + H)^-1 (H m + g) without the inverse of K: K (I + H K)^-1.
             system = np.eye(n_lists) + curvature @ prior
@@ -241,11 +243,6 @@ class JudgedLists:
         log_likelihood = -float(weight @ np.logaddexp(0, -difference))
         evidence = float(log_likelihood - 0.5 * penalty - 0.5 * np.linalg.slogdet(system)[1])
         return ListValues(mean, (covariance + covariance.T) / 2), evidence
-
-    def _sums(self, of_better: Floats, of_worse: Floats) -> Floats:
-        n = len(self.indicators)
-        both = np.bincount(self.better, of_better, n) + np.bincount(self.worse, of_worse, n)
-        return both.astype(np.float64)
 
     def _curvature(self, weight: Floats) -> Floats:
         """Return the Hessian of the pairs' loss, shape (L, L)."""
