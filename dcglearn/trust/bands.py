@@ -40,11 +40,10 @@ class Bands:
     """Bootstrap bands of gains and discounts; prints as a table of parameters.
 
     `dcg` is learned from the whole log (gains from 0 to 1, first discount 1), `gains`, shape (B, L), and `discounts`,
-    shape (B, K), from each bootstrap sample, on the same scale. In a form beyond the DCG, `utility` is learned from the
-    whole log, `dcg` has its gains and discounts, and `further` holds the stop probabilities, shape (B, L), or the share
-    of the best result, shape (B, 1), from each sample. `level` is the share of the samples within a band, `by` the unit
-    that was drawn with replacement, `n_units` their number in the log, and `failed` the number of samples left out
-    because nothing could be learned from them.
+    shape (B, K), from each bootstrap sample. In a form beyond the DCG, `utility` is learned from the whole log, `dcg`
+    has its gains and discounts, and `further` holds the stop probabilities, shape (B, L), or the share of the best
+    result, shape (B, 1). `level` is the share of the samples within a band, `by` the unit that was drawn, `n_units`
+    their number in the log, and `failed` the number of samples from which nothing could be learned.
     """
 
     dcg: DCG
@@ -144,11 +143,10 @@ def bootstrap_bands(
         Unit to draw with replacement; by default the independent one: raters, else queries, else lists where they
         recur, else pairs.
     n_resamples : int
-        Number of samples; each fit starts from the solution on the whole log. More make the ends of the bands steadier;
-        take 1,000 for a level of 0.99.
+        Number of samples; more make the ends of the bands steadier. Take 1,000 for a level of 0.99.
     level : float
         Share of the samples within a band. In simulations, 90% bands of a DCG covered the truth in 95% of noisy logs
-        and 86% of clean ones. Bands of saturation cover it far more rarely, see Notes.
+        and 86% of clean ones; see Notes for saturation.
     seed, jobs
         Seed, number of processes (the bands do not depend on it).
     engine : distributed.Client, str or int, optional
@@ -169,14 +167,11 @@ def bootstrap_bands(
     -----
     Percentile bands of the nonparametric bootstrap. The percentiles are moved outwards by ``sqrt(n / (n - p))`` for n
     units and p parameters, since a sample of n varies less than its source (Hesterberg 2015, section 4.1.3, where
-    p = 1). On permutations of one multiset the data do not determine the level of the discounts (see the DCG's notes):
-    there the band shows the prior's choice.
+    p = 1). On permutations of one multiset the band of the discounts' level shows the prior's choice.
 
     On logs of 1,000 judgements, 90% bands covered the truth in 87% with ``form="best"``, but in 57% with
-    ``form="saturation"``: discounts come out too flat and stop probabilities too high, together with judges who are too
-    sharp, and a bootstrap does not correct that. In part the log cannot tell: a stop probability common to all grades
-    is the same as a discount that falls by a constant factor, so that only the ratios of the grades' ``1 - s`` are the
-    log's.
+    ``form="saturation"``, where discounts come out too flat and stop probabilities too high. In part the log cannot
+    tell them apart: a stop probability common to all grades is a discount that falls by a constant factor.
 
     Examples
     --------

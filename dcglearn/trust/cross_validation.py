@@ -78,8 +78,7 @@ def choose_C(  # noqa: N802 - the parameter is called C
     folds : int
         Number of folds. Take more for logs of a few dozen pairs.
     by : {"pair", "rater", "query"}, optional
-        What to keep in one fold; by default all judgements of the same two lists. Take "rater" or "query" if the metric
-        is meant for raters or queries that are not in the log.
+        What to keep in one fold: judgements of the same two lists, or of a rater or query if the metric is for others.
     seed : int or Generator, optional
         Same seed, same folds.
     engine : distributed.Client, str or int, optional
@@ -111,9 +110,9 @@ def choose_C(  # noqa: N802 - the parameter is called C
     rows = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
     shares = np.stack(list(counted(rows, folds, "choosing C")))
     mean, error = shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(folds)
-    chosen = ChosenC(C=float(values[int(np.argmax(mean))]), grid=values, mean=mean, error=error)
-    _LOG.info("C=%g chosen of %d in %d folds by %s", chosen.C, len(values), folds, by)
-    return chosen
+    C = float(values[int(np.argmax(mean))])
+    _LOG.info("C=%g chosen of %d in %d folds by %s", C, len(values), folds, by)
+    return ChosenC(C, values, mean, error)
 
 
 def _c_path(description: QPDescription, values: Floats, fold: tuple[Preferences, Preferences]) -> Floats:
@@ -208,12 +207,8 @@ def ridge_path(
         description = replace(description, form=fit_in_form(log, description).form)
     logs = [log, *(train for train, _ in splits)]
     whole, *paths = (_ridge_path(train, description, values) for train in counted(logs, len(logs), "ridges"))
-    shares = np.array(
-        [
-            [held_out.agreement(metric).share for metric in path]
-            for path, (_, held_out) in zip(paths, splits, strict=True)
-        ]
-    )
+    pairs = zip(paths, splits, strict=True)
+    shares = np.array([[held_out.agreement(metric).share for metric in path] for path, (_, held_out) in pairs])
     further = [parameters_of(metric, description.form) for metric in whole if isinstance(metric, ListUtility)]
     return RidgePath(
         ridge=values,

@@ -1,9 +1,8 @@
 """The choice of a form: what a list is worth as a DCG, with saturation, or with a share of its best result.
 
-The form that fits best is compared with the DCG in two ways. Its gain must be larger than on nearly all logs simulated
-from the fitted DCG, see `form_test`, which finds other forms in fewer judgements than held-out likelihoods do. And its
-log likelihood on held-out judgements must not be lower than that of the DCG by more than a standard error, since a real
-log may contradict both.
+The gain of the form that fits best must be larger than on nearly all logs simulated from the fitted DCG, see
+`form_test`. And its log likelihood on held-out judgements must not be lower than that of the DCG by more than a
+standard error, since a real log may contradict both.
 """
 
 from __future__ import annotations
@@ -108,12 +107,7 @@ def cross_validated_forms(description: DirectDescription, log: Preferences, seed
     """Return the score of every form.
 
     Raters or queries are held out whole where the log has enough of them; else lists, where each is in many judgements;
-    else pairs of lists. Standard errors are robust to the dependence of judgements that share one of these.
-
-    Raises
-    ------
-    InputError
-        If there are too few judgements to hold any out.
+    else pairs of lists. Raise InputError if there are too few judgements to hold any out.
     """
     unit = unit_of(log, fewest=FEWEST_HELD_OUT, per_list=2)
     first, second = log.clusters(unit)

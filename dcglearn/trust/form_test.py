@@ -1,9 +1,8 @@
 """A test whether users go by more than a DCG: how much better another form fits, against logs of the fitted DCG.
 
-The gain of a form is by how much its objective, loss and prior, is lower than that of the DCG. Forms contain the DCG
-and have more parameters, so gains are positive on logs of a DCG too. How large they are there is found by a parametric
-bootstrap (Efron and Tibshirani 1993, section 16.4): logs are drawn from the fitted DCG and its judges, on the log's own
-pairs of lists, and fitted in the same way.
+The gain of a form is by how much its objective, loss and prior, is lower than that of the DCG. Gains are positive on
+logs of a DCG too, since forms contain it. A parametric bootstrap (Efron and Tibshirani 1993, section 16.4) tells how
+large they are: logs are drawn from the fitted DCG and its judges, on the log's own pairs of lists, and fitted.
 """
 
 from __future__ import annotations
@@ -47,10 +46,9 @@ MOST_SCORES = 200
 class LogsOfDCG:
     """Logs on the same pairs of lists as a log, as a fitted DCG and its judges would have them.
 
-    A verdict on a list is its DCG plus noise with a Gumbel distribution, so that differences have the logistic noise of
-    the model; and it is mistaken for its opposite as often as makes the error rate of a pair the fitted one. With the
-    chance `shared` noise and mistake are those of the list, the same wherever it recurs, so that pairs which share a
-    list depend on each other. Where no list recurs, this is the model of independent judgements.
+    A verdict on a list is its DCG plus Gumbel noise, so that differences have the logistic noise of the model; it is
+    mistaken for its opposite as often as gives the fitted error rate of a pair. With the chance `shared` noise and
+    mistake are the list's, the same wherever it recurs, so that pairs which share a list depend on each other.
 
     Attributes
     ----------

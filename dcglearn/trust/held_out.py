@@ -90,12 +90,10 @@ class Comparison:
         Number of decided pairs.
     by : str
         Unit that the bootstrap drew.
-    ceiling : NoiseCeiling or None
-        Noise ceiling of the held-out pairs; None where too few lists recur.
+    ceiling, no_ceiling : NoiseCeiling or None, str
+        Noise ceiling of the held-out pairs, or why there is none.
     reached : float or None
         Share of the ceiling's pairs that the learned metric respects.
-    no_ceiling : str
-        Why there is no ceiling.
     lack_of_fit : LackOfFit or None
         Where the learned DCG is shown to be below the ceiling, what a DCG cannot express of the whole log.
     """
@@ -125,18 +123,13 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """Whether the learned metric is better than the one used now, in words.
-
-        First of all it says so if the best textbook DCG is as good: if the interval of the difference reaches 0; and if
-        any other metric of the table is better.
-        """
+        """Whether the learned metric is better than the others, the one used now last, in words."""
         row, best = self[self.current], self[self.textbook]
         others = [other for other in self.rows[1:] if other.high < 0 and other not in (row, best)]
+        first = ""
         if others:
             ahead = min(others, key=lambda other: other.difference)
             first = f"{ahead.name} is ahead of {self.learned} on held-out pairs ({_difference(ahead)}); "
-        else:
-            first = ""
         if row.low > 0:
             how = f"{self.learned} orders held-out pairs better than {self.current}"
         elif row.high < 0:
@@ -239,10 +232,8 @@ def compare_learners(
     Returns
     -------
     Comparison
-        Rows for the learned list utility where the learner has another form, the learned DCG, the QP's factors, the
-        QP's utility, the textbook DCG that is best on the training part, the metric used now, and ERR, RBP, INST, BPM,
-        the best grade and the best grade then its position (see `textbook_list_metrics`), with the parameters that are
-        best on the training part.
+        Rows for the learned list utility (in another form), the learned DCG, the QP's factors and utility, the textbook
+        DCG that is best in training, the metric used now, and the `textbook_list_metrics` that are best in training.
 
     Raises
     ------
@@ -292,9 +283,8 @@ def compare_dcg(
     unit = unit_of(held_out) if by is None else by
     textbook = {f"{name}@{train.depth}": dcg for name, dcg in textbook_dcgs(train.n_grades, train.depth).items()}
     current_name, current_dcg = _current(current, train)
-    best = max(
-        counted(textbook, len(textbook), "textbook DCGs"), key=lambda name: train.agreement(textbook[name]).share
-    )
+    names = counted(textbook, len(textbook), "textbook DCGs")
+    best = max(names, key=lambda name: train.agreement(textbook[name]).share)
     if C == "auto":
         enough = len(train.merged()) >= FEWEST_FOR_C
         C = choose_C(train, QPDescription(tol=ROUGH), seed=seed).C if enough else 1.0

@@ -1,7 +1,6 @@
 """What a DCG cannot express of a log, in parts: from the learned DCG to the noise ceiling, on held-out pairs.
 
-The parts are weights free at each grade and position (a sum still), list utilities in which the results of a list
-interact, and any function of the grades at all.
+The parts are weights free at each grade and position, list utilities, and any function of the grades at all.
 """
 
 from __future__ import annotations
@@ -95,14 +94,10 @@ class LackOfFit:
 
     Attributes
     ----------
-    parts : tuple of Part
-        The DCG, weights free at each grade and position, and the list utilities.
-    sentences : tuple of str
-        What the parts mean.
-    form : str or None
-        The form of `DCGLearner` that closes part of the gap; None where none is shown to.
-    utility : ListUtility or None
-        The list utility of this form, learned from the whole log.
+    parts, sentences : tuple of Part, tuple of str
+        The DCG, weights free at each grade and position, and the list utilities; what they mean.
+    form, utility : str or None, ListUtility or None
+        The form of `DCGLearner` that closes part of the gap, and its fit to the whole log; None where none is shown to.
     ceiling : NoiseCeiling or None
         The noise ceiling of the held-out pairs; None where too few lists recur.
     n_pairs : int
@@ -155,8 +150,7 @@ def lack_of_fit(
     log : Preferences, or array_like of int, shape (n, 2, K)
         The log; ties are left out.
     by : {"pair", "rater", "query", "list"}, optional
-        Unit that is held out, and that standard errors are by; by default the independent one of the log: raters, else
-        queries, else lists where they recur, else pairs.
+        Unit that is held out, and that standard errors are by; by default the independent one (see `unit_of`).
     learner : DCGLearner, optional
         Learner whose settings are used; by default ``DCGLearner()``.
     seed : int
@@ -180,11 +174,10 @@ def lack_of_fit(
 
     Notes
     -----
-    Every utility is learned from four fifths of the units and predicts the pairs of the last fifth, five times. Of
-    lists, which are in many pairs, two quarters at a time are held out, so that every pair is held out once. This is
-    repeated for three random divisions, and a pair's values are means over them. Fits start from that to the whole log,
-    and use at most 4,000 judgements, drawn by weight. All utilities have the same link from utility to probability,
-    ``e + (1 - 2 e) sigma(b d)``, whose two parameters are fitted to the training pairs.
+    Every utility is learned from four fifths of the units and predicts the pairs of the last fifth, five times; of
+    lists, which are in many pairs, two quarters at a time are held out. A pair's values are means over three random
+    divisions. Fits start from that to the whole log, and use at most 4,000 judgements, drawn by weight. The probability
+    of a preference is ``e + (1 - 2 e) sigma(b d)``; e and b are fitted to the training pairs.
 
     Standard errors allow for any dependence of pairs that share a unit; for lists, they are those of dyadic data
     (Aronow, Samii and Assenova 2015). A bootstrap that draws lists, with the same fits, counts what is particular to a

@@ -100,11 +100,9 @@ def suggest_pairs(
     candidates : Preferences, or array_like of int, shape (m, 2, K) or (m, K)
         Pairs that could be shown, or lists any two of which could be shown.
     n : int
-        Number of pairs. Each is chosen as if the pairs before it were answered, so that a batch does not ask the same
-        thing twice. Small batches teach more, since each answer helps to choose the next pair.
+        Number of pairs, each chosen as if those before it were answered. Small batches teach more.
     learner : DCGLearner, optional
-        A fitted learner, whose metric is used as it is; or one whose settings are used to learn from `log`; by default
-        ``DCGLearner()``.
+        A fitted learner, whose metric is used; or one to fit to `log`, by default ``DCGLearner()``.
     n_grades : int, optional
         L where log and candidates may lack the top grade.
     seed : int

@@ -1,7 +1,6 @@
 """The noise ceiling of a log: the largest share of preferences that any function of the two lists' grades can respect.
 
-People who see the same two lists disagree, so no metric respects all of them. Where lists recur, the log itself says
-how often: the best any function can do is to order the lists by what they are worth to people.
+People who see the same two lists disagree, so no metric respects all of them; where lists recur, a log says how often.
 """
 
 from __future__ import annotations
@@ -62,11 +61,9 @@ class NoiseCeiling:
     interval : tuple of float
         Its 90% interval, for the lists of this log.
     lower : float
-        Share respected by the lists' shrunken values, cross-fitted: estimated without the ratings or judgements that it
-        is counted on. A function of the grades reaches it.
+        Share respected by the lists' shrunken values, cross-fitted; a function of the grades reaches it.
     upper : float
-        Share respected by the lists' mean ratings (for pairs, their values with hardly any shrinking), memorised:
-        counted on the same ratings.
+        Share respected by the lists' values with hardly any shrinking, counted on the same ratings or judgements.
     covered : float
         Share of the log's decided pairs, by weight, that lie between lists that recur.
     fewest : int
@@ -129,16 +126,10 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
         The log, or its held-out part. Of a log of rated lists (`read_ratings`, `Preferences.from_ratings`) the ratings
         are used, of others the judged pairs; ties are left out.
     fewest : int, optional
-        How often a list is rated or judged, at least, to count as one that recurs. By default 2. For ratings it is more
-        if rare lists agree with themselves far better than frequent ones, which shows copies of one rating. Give 2 to
-        use all lists.
+        How often a list is rated or judged, at least, to count as one that recurs. By default 2, or more if rare lists
+        agree with themselves far better than frequent ones, which shows copies of one rating.
     seed : int
         Seed of folds and draws.
-
-    Returns
-    -------
-    NoiseCeiling
-        The share, its interval, a lower and an upper value, and how much of the log they speak for.
 
     Raises
     ------
@@ -153,11 +144,10 @@ def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, se
     Notes
     -----
     A list's value is its mean rating (by ranks), or its value in a Bradley-Terry model, shrunken to what a sum over
-    positions and grades says. Folds are over ratings or judgements: each pair of ratings is predicted without the folds
-    of both; if there are few, over several divisions into folds. `share` is `lower` plus what the cross-fitted order
-    loses to the true one, as expected over draws from the posterior of the values of lists, of how far they differ
-    beyond the sum, and of the slope from value to preference, which is fitted to held-out preferences. The interval has
-    the sampling error of ratings around their list (of judgements around their pair of lists) and the spread of draws.
+    positions and grades says. Each pair of ratings is predicted without the folds of both. `share` is `lower` plus what
+    the cross-fitted order loses to the true one, as expected over draws from the posterior of the values of lists and
+    of the slope from value to preference. The interval has the sampling error of ratings around their list (of
+    judgements around their pair of lists) and the spread of draws.
 
     Examples
     --------

@@ -47,11 +47,7 @@ COPIES = 3.0
 
 
 def _folds_of(weight: Floats, rng: np.random.Generator) -> Floats:
-    """Return how much of each weight is in each fold, shape (FOLDS, n).
-
-    A whole number counts ratings or judgements, each of which falls into a fold of its own; any other weight stays
-    together.
-    """
+    """Return how much of each weight is in each fold, shape (FOLDS, n): whole numbers are divided, others not."""
     whole = bool((weight == np.round(weight)).all())
     counts = weight.astype(np.int64) if whole else np.ones(len(weight), dtype=np.int64)
     parts = rng.multinomial(counts, np.full(FOLDS, 1 / FOLDS)).T.astype(np.float64)
@@ -231,8 +227,7 @@ def _ranked(rating: Floats, weight: Floats) -> tuple[NDArray[np.intp], Floats]:
 def _without_copies(counts: RatingCounts) -> int:
     """Return the smallest of `BANDS` from which on rare lists agree with themselves no better than frequent ones.
 
-    In a log drawn with replacement, a rare list's ratings are copies of one rating: they agree, and would be predicted
-    by each other.
+    In a log drawn with replacement, a rare list's ratings are copies of one rating, which predict each other.
     """
     rank, score = _ranked(counts.rating, counts.weight)
     table = np.bincount(counts.list * len(score) + rank, counts.weight, len(counts.lists) * len(score))

@@ -105,12 +105,7 @@ class SegmentTest:
         return "\n".join([*lines, self.sentence])
 
 
-def segment_test(
-    log: Preferences | ArrayLike,
-    by: str = "segment",
-    *,
-    seed: int = 0,
-) -> SegmentTest:
+def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int = 0) -> SegmentTest:
     """Test whether segments of queries or raters need DCGs of their own.
 
     Parameters
@@ -118,15 +113,9 @@ def segment_test(
     log : Preferences
         The log; ties are left out.
     by : {"segment", "rater", "query"}
-        The column whose values are the segments. Take "rater" to ask whether judges differ in taste, a segment of your
-        own to ask whether kinds of queries do.
+        The column whose values are the segments: "rater" asks whether judges differ in taste.
     seed
         As in `lack_of_fit`.
-
-    Returns
-    -------
-    SegmentTest
-        The gain, its error, and a sentence.
 
     Raises
     ------
@@ -141,9 +130,8 @@ def segment_test(
     Notes
     -----
     In each fold, a common DCG is learned from the training pairs, and a DCG for each segment from its own, with the
-    common one as the prior: it departs from it only as far as the segment's pairs ask for. Fits start from that to the
-    whole log, and use at most 4,000 judgements, drawn by weight. A segment of fewer than 20 pairs, or beyond the 30
-    largest, keeps the common DCG. Standard errors are those of `lack_of_fit`.
+    common one as the prior. A segment of fewer than 20 pairs, or beyond the 30 largest, keeps the common DCG. Fits and
+    standard errors are as in `lack_of_fit`.
 
     Examples
     --------

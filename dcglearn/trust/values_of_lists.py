@@ -1,8 +1,7 @@
 """The value of each list that recurs, as a shrunken estimate with its error: from ratings, or from judged pairs.
 
-Both models say that a list is worth what the sum over its grades and positions says, plus something of its own:
-``theta ~ N(X beta, tau^2 I)``. How large the second part is, the log says only roughly, if its lists are few: draws of
-the values of lists are over the likely sizes.
+Both models say that a list is worth the sum over its grades and positions plus something of its own: ``theta ~ N(X
+beta, tau^2 I)``. A log of few lists tells tau only roughly: draws of the values of lists are over its likely sizes.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ SUM_SCALES = (0.5, 2.0)
 
 @dataclass(frozen=True, eq=False)
 class ListValues:
-    """Estimated values of L lists: their means, and their errors.
+    """Estimated values of L lists.
 
-    `mean` has shape (L,), `covariance` (L, L), or (L,) where it is diagonal; `shared`, shape (L, q), adds errors that
-    lists have in common: ``shared shared^T``.
+    `mean` has shape (L,), `covariance` (L, L), or (L,) where it is diagonal; `shared`, shape (L, q), adds the
+    covariance ``shared shared^T`` of errors that lists have in common.
     """
 
     mean: Floats
