@@ -37,27 +37,24 @@ class DCGLearner(PairLearner):
     ----------
     loss : {"auto", "robust", "logistic", "sigmoid", "squared_hinge"}
         "robust" (the meaning of "auto") is a logistic likelihood that also estimates the judges' error rate: near 0 it
-        is "logistic" (Bradley and Terry), near 1/2 it is "sigmoid", a soft count of the violated pairs. So the noise is
-        learned from the log. "squared_hinge" is the paper's loss. Keep "auto"; the others are for comparisons.
+        is "logistic" (Bradley and Terry), near 1/2 it is "sigmoid", a soft count of the violated pairs. "squared_hinge"
+        is the paper's loss. Keep "auto"; the others are for comparisons.
     ridge : float
         Strength of the prior that gains and discounts follow smooth curves; 0 leaves them free. Keep 2, or let
         `ridge_path` choose. For a metric with one large step between grades and a few dozen pairs, 0.1 is better.
     prior : DCG, file or name, optional
-        A metric to shrink to, for logs of a few dozen pairs: bends and slopes are then measured from its own. Take the
-        metric that you use now.
+        A metric to shrink to, for logs of a few dozen pairs. Take the metric that you use now.
     n_starts : int
-        Number of descents from the best of the starts (textbook DCGs, a family of curves, the factored QP, `prior`),
-        for sharp judges who err and again for softer judges who err less. More take longer and can find a lower
-        objective.
+        Number of descents from the best of the starts (textbook DCGs, a family of curves, the factored QP, `prior`).
+        More take longer and can find a lower objective.
     n_grades : int, optional
         L where it is larger than the log's.
     max_iter : int
         Maximum iterations of each descent. Raise it after a ConvergenceWarning.
     form : {"dcg", "saturation", "best", "auto"}
         What a list is worth: the sum of gains times discounts, or a `ListUtility` with stop probabilities, or with a
-        share of the best result, each of which contains DCG. "auto" leaves the DCG only for a form that fits the log
-        better than it fits nearly all logs simulated from the DCG, and predicts held-out judgements no worse.
-        Keep "dcg" unless `lack_of_fit` names another form.
+        share of the best result. "auto" leaves the DCG only for a form that fits the log better than nearly all logs
+        simulated from the DCG, and predicts held-out judgements no worse.
 
     Attributes
     ----------
@@ -71,18 +68,14 @@ class DCGLearner(PairLearner):
         With ``form="auto"`` how well each form fits and predicts; else empty.
     scale_ : float
         Size of a difference of 1 in `dcg_`, in units of the judges' noise.
-    error_rate_ : float
-        How often judges name the wrong list of a clear pair (mean over judges); 0 where it is not estimated.
-    rater_error_ : dict of str to float
-        The same for each rater, where the log names more than one.
+    error_rate_, rater_error_ : float, dict of str to float
+        How often judges name the wrong list of a clear pair; 0 where it is not estimated. By rater, if several.
     tie_threshold_ : float
         Utility difference, in units of the judges' noise, up to which ties are likely; 0 without ties.
     loss_ : str
         The loss used.
-    objective_ : float
-        Loss of `n_effective_` judgements plus prior.
-    n_effective_ : float
-        Number of independent judgements in the log: its weight, but at most its number of distinct lists.
+    objective_, n_effective_ : float
+        Loss of `n_effective_` independent judgements plus prior: the log's weight, but at most its number of lists.
     n_iter_ : int
         Iterations of the last descent.
     warm_ : bool
@@ -181,8 +174,7 @@ class DCGLearner(PairLearner):
             fitted to nearly the same log saves most of the time.
         refit : {"never", "if_worse"}
             With a `start`: "if_worse" tries all starts too if one of them has a lower objective than the warm fit, and
-            keeps the better fit. The objective is not convex, so that a start far from the log's optimum may lead to
-            another one.
+            keeps the better fit. The objective is not convex.
         engine, memory, checkpoint, resume
             As in `UtilityLearner.fit`.
 

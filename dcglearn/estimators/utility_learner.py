@@ -34,11 +34,9 @@ class UtilityLearner(PairLearner):
         `margin` column (its `strength` where there is none); or the difference of the two under that metric. A metric
         that is about right beats 1 if you have one; "hamming" does not.
     monotone : bool
-        Whether a better grade must be worth at least as much (ignored for logs of documents). Turn it off to see
-        whether the log itself shows that better grades are worth more.
+        Whether a better grade must be worth at least as much (ignored for logs of documents).
     solver : {"newton", "cvxpy"}
-        Newton's method on the counts, or the independent slow reference. Take "cvxpy" for `constraints`, or to check a
-        result.
+        Newton's method, or the independent slow reference, for `constraints` or to check a result.
     tie_epsilon : float, optional
         Largest difference that a tie of the log allows; None leaves ties out, counted in `dropped_`.
     constraints : callable, optional

@@ -41,8 +41,7 @@ class Checkpoint:
     """The answers of a fit so far, in a file to which each new one is appended.
 
     With `resume` the file must be a checkpoint of the same `identity` (parameters, and checksum of the log), otherwise
-    it must not exist: else an InputError. An answer cut short, as by a kill in the middle of writing, fails its
-    checksum and is asked for again, with all after it.
+    it must not exist: else an InputError. An answer cut short fails its checksum and is asked for again.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: dict[str, Any], *, resume: bool = False) -> None:

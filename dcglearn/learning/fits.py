@@ -122,9 +122,8 @@ class DirectDescription(Description):
             raise InputError("the log has one grade only, so there is no gain to learn; give n_grades= or more grades")
         prior = self.prior_of(n_grades, depth)
         if prior is not None and (prior.n_grades, prior.depth) != (n_grades, depth):
-            raise InputError(
-                f"prior has {prior.n_grades} grades and {prior.depth} positions, the log has {n_grades} and {depth}"
-            )
+            shape = f"{prior.n_grades} grades and {prior.depth} positions"
+            raise InputError(f"prior has {shape}, the log has {n_grades} and {depth}")
 
 
 @dataclass(frozen=True)
@@ -133,16 +132,13 @@ class FormScore:
 
     Attributes
     ----------
-    log_likelihood, error : float
-        Mean log likelihood of a held-out judgement, and its standard error.
-    share : float
-        Share of the held-out preferences respected.
+    log_likelihood, error, share : float
+        Mean log likelihood of a held-out judgement, its standard error, and the share of preferences respected.
     ahead, ahead_error : float
         The mean log likelihood less that of the DCG, and the standard error of this difference.
-    gain : float
-        By how much the objective of the fit to the whole log is lower than that of the DCG.
-    p_value : float or None
-        How often the gain is at least as large on logs simulated from the fitted DCG; None where this was not asked.
+    gain, p_value : float, float or None
+        By how much the whole log's objective is lower than that of the DCG, and how often, if tested, it is so on logs
+        simulated from the fitted DCG.
     """
 
     log_likelihood: float
@@ -187,9 +183,9 @@ class QPFit:
 class DirectFit:
     """What the direct fit returns: the attributes of a fitted `DCGLearner`.
 
-    `raters` names the judges of ``curves.errors`` (none where the log names a single one), `ties` tells whether the log
-    held ties, `list_utility` is the metric in a form beyond the DCG, else None, and `visible` is None in a fit that was
-    loaded. `cautions` are warnings of the log, `unconverged` that of a descent that stopped too early, or empty.
+    `raters` names the judges of ``curves.errors``, if several, `ties` tells whether the log held ties, `list_utility`
+    is the metric in a form beyond the DCG, and `visible` is None in a fit that was loaded. `cautions` are warnings of
+    the log, `unconverged` that of a descent that stopped too early, or empty.
     """
 
     results: ClassVar = (

@@ -176,10 +176,9 @@ def newton(
 ) -> Solution:
     """Minimise F by a projected semismooth Newton method; see `solve`.
 
-    `evaluate` gives the sums over the pairs at a W. Each step minimises the local quadratic exactly over the monotone
-    cone, then backtracks; since F is piecewise quadratic, the method ends at the exact optimum when the set of pairs
-    with a shortfall stops changing. The curvature, which costs most of a pass, is kept while each step reduces the gap
-    tenfold; the first one may come from a sample.
+    Each step minimises the local quadratic exactly over the monotone cone, then backtracks; the method ends at the
+    exact optimum when the set of pairs with a shortfall stops changing. The curvature, which costs most of a pass, is
+    kept while each step reduces the gap tenfold; the first one may come from a sample.
     """
     weights = np.zeros(shape) if start is None else _monotone(start) if monotone else start.copy()
     sums = evaluate(weights, curvature is None)
@@ -230,11 +229,10 @@ def solve_cvxpy(
     monotone: bool = True,
     constraints: Callable[[Any], list[Any]] | None = None,
 ) -> Solution:
-    """Solve the same QP with cvxpy and Clarabel, slowly and independently, optionally with further constraints.
+    """Solve the same QP with cvxpy and Clarabel, slowly and independently; for the parameters see `solve`.
 
-    `constraints` maps the cvxpy variable W, shape (K, L), to a list of further constraints; with them, the gap is
-    between the solver's own primal and dual values. For the other parameters see `solve`. Raise RuntimeError, with the
-    solver's status, if it does not reach an optimum.
+    `constraints` maps the cvxpy variable W, shape (K, L), to further constraints; with them, the gap is between the
+    solver's own primal and dual values. Raise RuntimeError, with the solver's status, if it reaches no optimum.
     """
     import cvxpy as cp
 
@@ -312,11 +310,9 @@ def _sums_above(array: Floats, axis: int) -> Floats:
 def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
     """Return the x, shape (p,), that minimises ``x'Hx/2 + g'x`` subject to ``x >= lower <= 0``.
 
-    H is positive definite; `lower` is ``-inf`` where there is no bound. The method is block principal pivoting.
-
-    Judice and Pires 1994: all variables of the wrong sign (beyond rounding error) are exchanged at once, while their
-    number falls or for three rounds more. This takes a few rounds but may cycle; then the slower non-negative least
-    squares of Lawson and Hanson, which cannot cycle, takes over.
+    H is positive definite; `lower` is ``-inf`` where there is no bound. Block principal pivoting (Judice and Pires
+    1994) exchanges all variables of the wrong sign (beyond rounding error) at once, while their number falls or for
+    three rounds more. If it cycles, the slower non-negative least squares of Lawson and Hanson takes over.
     """
     free = lower < 0
     size = np.abs(hessian)

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 def similarity(first: Utility | DCG | ArrayLike, second: Utility | DCG | ArrayLike) -> float:
     """Return the paper's similarity, ``cos(T(W), T(W'))`` (Zhou et al. 2008, eq. 3).
 
-    T subtracts the worst grade's weight from each row. It depends on offsets that some logs cannot
-    determine: see `identifiable_similarity`.
+    T subtracts the worst grade's weight from each row.
 
     Raises
     ------

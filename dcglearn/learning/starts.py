@@ -36,8 +36,7 @@ class WarmStart:
     """Gains and discounts to start from, with the judges where they are known.
 
     `name` stands for the start in messages. `curves` is None for a metric without judges; `loss` and `raters` are those
-    of a fit. A fit in a form beyond the DCG has its form, the start of its own curves, and its further parameters in
-    `in_form`.
+    of a fit; `in_form` has the form, the start of its own curves, and its further parameters, if beyond the DCG.
     """
 
     name: str
@@ -52,10 +51,7 @@ class WarmStart:
     def of(cls, start: Any, name: str | None = None) -> WarmStart:
         """Return the start that a direct fit, a learner that holds one, `Curves` or a DCG stands for.
 
-        Raises
-        ------
-        InputError
-            If it is none of these, the learner is not fitted, or a number is impossible.
+        Raise InputError if it is none of these, the learner is not fitted, or a number is impossible.
         """
         if isinstance(start, WarmStart):
             return start
@@ -118,14 +114,9 @@ class WarmStart:
     def parameters(self, model: Model, raters: Sequence[str]) -> list[Floats]:
         """Return the parameters to start from, shape (p,), within the bounds: one vector where the judges are known.
 
-        Gains that fall, discounts that rise and other numbers outside the bounds are moved to the nearest allowed. A
-        judge whom the start does not name starts from the common error rate. Thresholds start afresh where the log has
-        other strengths, or ties that it had not.
-
-        Raises
-        ------
-        InputError
-            If `Curves` hold as many error rates as neither one judge nor the log's.
+        Numbers outside the bounds are moved to the nearest allowed. A judge whom the start does not name starts from
+        the common error rate, thresholds afresh where the log has other strengths or new ties. Raise InputError if
+        `Curves` hold as many error rates as neither one judge nor the log's.
         """
         if self.curves is None:
             metric = np.concatenate(log_curves(self.gains, self.discounts))[None]

@@ -119,14 +119,13 @@ def rater_agreement(
     Parameters
     ----------
     log : Preferences
-        The log. A unit of agreement is what was judged, whichever list was preferred or shown first: the same query and
-        documents (`docs`) or, where the log names no documents, the same query and two lists of grades. A rater who
-        judged a unit several times counts once in alpha, by the first verdict; without raters, each verdict counts as a
-        rater's.
+        The log. A unit of agreement is what was judged, in either order: the same query and documents (`docs`) or,
+        where the log names none, the same query and two lists of grades. A rater who judged a unit several times counts
+        once in alpha, by the first verdict; without raters, each verdict counts as a rater's.
     learner : DCGLearner, optional
         A fitted learner that tells how clear each pair is; by default ``DCGLearner().fit(log)``.
     errors : bool
-        Whether to estimate errors and position biases. False needs no learner, and suits logs too small to learn from.
+        Whether to estimate errors and position biases. False suits logs too small to learn from.
     level, seed
         Level of the intervals; seed of the bootstrap.
 
