@@ -8,6 +8,7 @@ import sys
 import urllib.error
 import urllib.request
 import warnings
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -58,9 +59,8 @@ class Page:
 
 @pytest.fixture
 def study(tmp_path):
-    study = Study(candidates(), tmp_path / "verdicts.jsonl", Rules(seed=0))
-    yield study
-    study.close()
+    with closing(Study(candidates(), tmp_path / "verdicts.jsonl", Rules(seed=0))) as study:
+        yield study
 
 
 def client_of(study, token=TOKEN):
@@ -141,16 +141,14 @@ def test_a_restart_continues(client, study, tmp_path):
     page = Page(client)
     judged = {page.judge()[0]["pair"] for _ in range(5)}
     study.close()
-    again = Study(candidates(), study.log.path)
-    page = Page(client_of(again), tab="later")
-    assert page.progress["judged"] == 5
-    while page.queue:
-        pair, _ = page.judge()
-        assert pair["pair"] not in judged
-        judged.add(pair["pair"])
-    assert judged == set(again.candidates.index)
-    assert "Every pair is judged" in page.done
-    again.close()
+    with closing(Study(candidates(), study.log.path)) as again:
+        page = Page(client_of(again), tab="later")
+        assert page.progress["judged"] == 5
+        while page.queue:
+            pair, _ = page.judge()
+            assert pair["pair"] not in judged
+            judged.add(pair["pair"])
+        assert judged == set(again.candidates.index) and "Every pair is judged" in page.done
 
 
 def test_the_export_is_what_the_command_learns(client, study, dcglearn, tmp_path, learning):
@@ -297,8 +295,8 @@ def test_nothing_but_the_page_is_served(client):
 
 def test_a_log_changed_by_hand_is_noticed_on_the_page(client, study):
     page = Page(client)
-    page.judge()
-    page.judge()
+    for _ in range(2):
+        page.judge()
     first, _ = lines(study.log.path)
     study.log.path.write_text(json.dumps(first) + "\n")
     page.judge()

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -21,27 +22,24 @@ def path(tmp_path):
 
 @pytest.fixture
 def log(path):
-    log = VerdictLog(path)
-    yield log
-    log.close()
+    with closing(VerdictLog(path)) as log:
+        yield log
 
 
 def test_lines_have_all_fields_and_come_back(path, log):
     log.append([verdict(0), verdict(1, winner="tie", tie="both bad", note='a "note" \u2028 ü')])
     assert [list(line) for line in lines(path)] == [list(FIELDS)] * 2
     log.close()
-    again = VerdictLog(path)
-    assert list(again.verdicts) == ["verdict-000000", "verdict-000001"]
-    assert again.verdicts["verdict-000001"]["note"] == 'a "note" \u2028 ü'
-    again.close()
+    with closing(VerdictLog(path)) as again:
+        assert list(again.verdicts) == ["verdict-000000", "verdict-000001"]
+        assert again.verdicts["verdict-000001"]["note"] == 'a "note" \u2028 ü'
 
 
 def test_undone_and_repeated_verdicts_do_not_stand(path):
     undo = verdict(2, winner="open", supersedes="verdict-000000")
     path.write_text("".join(json.dumps(line) + "\n" for line in [verdict(0), verdict(1), undo, verdict(1)]))
-    log = VerdictLog(path)
-    assert [line["id"] for line in log.standing()] == ["verdict-000001"]
-    log.close()
+    with closing(VerdictLog(path)) as log:
+        assert [line["id"] for line in log.standing()] == ["verdict-000001"]
 
 
 def test_a_second_server_is_refused_and_a_dead_one_is_not(path, log):
@@ -56,21 +54,19 @@ def test_a_second_server_is_refused_and_a_dead_one_is_not(path, log):
 def test_a_line_that_a_crash_cut_short_is_set_aside(path, rest):
     whole = json.dumps(verdict(0)).encode() + b"\n"
     path.write_bytes(whole + rest)
-    log = VerdictLog(path)
-    assert path.read_bytes() == whole
-    assert log.cut_short.read_bytes() == rest + b"\n"
-    log.append([verdict(1)])
+    with closing(VerdictLog(path)) as log:
+        assert path.read_bytes() == whole
+        assert log.cut_short.read_bytes() == rest + b"\n"
+        log.append([verdict(1)])
     assert len(lines(path)) == 2
-    log.close()
 
 
 def test_a_last_line_without_its_end_is_kept(path):
     path.write_text(json.dumps(verdict(0)))
-    log = VerdictLog(path)
-    log.append([verdict(1)])
+    with closing(VerdictLog(path)) as log:
+        log.append([verdict(1)])
+        assert log.cut_short is None
     assert [line["id"] for line in lines(path)] == ["verdict-000000", "verdict-000001"]
-    assert log.cut_short is None
-    log.close()
 
 
 def test_a_full_disk_leaves_whole_lines_only(path, log, monkeypatch):
