@@ -107,10 +107,9 @@ class DCGLearner(PairLearner):
 
     Examples
     --------
-    >>> from dcglearn.simulate import ground_truth, preference_pairs
-    >>> truth = ground_truth("D1")
-    >>> learner = DCGLearner().fit(preference_pairs(truth, 100, n_flips=10, seed=0))
-    >>> learner.score(preference_pairs(truth, 2000, seed=1)) > 0.9
+    >>> truth = dl.simulate.ground_truth("D1")
+    >>> learner = DCGLearner().fit(dl.simulate.preference_pairs(truth, 100, n_flips=10, seed=0))
+    >>> learner.score(dl.simulate.preference_pairs(truth, 2000, seed=1)) > 0.9
     True
     """
 

@@ -77,13 +77,12 @@ class UtilityLearner(PairLearner):
 
     Examples
     --------
-    >>> from dcglearn.simulate import ground_truth, preference_pairs
-    >>> truth = ground_truth("D1")
-    >>> log = preference_pairs(truth, 500, seed=0)
+    >>> truth = dl.simulate.ground_truth("D1")
+    >>> log = dl.simulate.preference_pairs(truth, 500, seed=0)
     >>> learner = UtilityLearner(C=1.0).fit(log)
     >>> learner.gap_ < 1e-8
     True
-    >>> learner.score(preference_pairs(truth, 2000, seed=1)) > 0.9
+    >>> learner.score(dl.simulate.preference_pairs(truth, 2000, seed=1)) > 0.9
     True
     """
 

@@ -61,7 +61,6 @@ def evaluate_arrays(
     See Also
     --------
     evaluate : Runs and judgements by name.
-    DCG.ndcg : Lists that are in order already.
 
     Examples
     --------

@@ -218,7 +218,6 @@ def evaluate(
     --------
     compare_systems : Tests of the differences.
     evaluate_arrays : Arrays instead of runs.
-    system_order : Orders of many systems.
 
     Examples
     --------

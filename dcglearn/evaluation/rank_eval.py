@@ -71,7 +71,6 @@ def read_rank_eval(path: str | os.PathLike[str]) -> RankEval:
     See Also
     --------
     evaluate : Evaluate what it returns.
-    read_runs : Read runs from other forms.
 
     Examples
     --------

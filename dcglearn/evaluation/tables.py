@@ -71,7 +71,6 @@ def read_judgements(
     See Also
     --------
     read_runs : Read what systems ranked.
-    evaluate : Takes paths as well.
 
     Examples
     --------
@@ -116,7 +115,6 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
     See Also
     --------
     read_judgements : Read the grades.
-    evaluate : Takes paths as well.
 
     Examples
     --------

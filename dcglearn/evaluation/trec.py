@@ -46,7 +46,6 @@ class Judgements:
     See Also
     --------
     read_judgements : Read them from any supported form.
-    Run : What a system ranked.
 
     Examples
     --------
@@ -86,7 +85,6 @@ class Run:
     See Also
     --------
     read_runs : Read them from any supported form.
-    Judgements : The grades of documents.
 
     Examples
     --------

@@ -32,8 +32,8 @@ TEAMS = ("a", "b")
 class Impression:
     """One interleaved list that was shown: the two rankings, the list or its teams, and the positions clicked.
 
-    `a` and `b` hold grades or names of documents, `merged` names of documents, `teams` ``"a"`` or ``"b"`` for each
-    position shown (None where a position belongs to neither), `clicks` positions from 1.
+    `a` and `b` hold grades or names of documents, `merged` names, `teams` ``"a"``, ``"b"`` or None (neither) for each
+    position shown, `clicks` positions from 1.
     """
 
     place: str
@@ -192,8 +192,7 @@ def preferences_from_interleaving(
     Preferences
         The winner of each impression has more credited clicks, the strength is the difference, and equal numbers are a
         tie. Impressions of the same rankings with the same result are one pair; its weight is their number. `dropped`
-        counts the impressions left out: those without a click, and those whose clicks are all on positions that either
-        ranking can have given.
+        counts those without a click, and those whose clicks are all on positions that either ranking can have given.
 
     Raises
     ------
@@ -203,7 +202,6 @@ def preferences_from_interleaving(
     See Also
     --------
     simulate.click_log : Impressions of simulated users.
-    Preferences : The result.
 
     Examples
     --------

@@ -71,10 +71,8 @@ def join_judgements(
         take "drop" if the judgements leave out much of what was shown.
     missing : {"error", "skip"}
         Whether a query without judgements is an error, or its pairs are left out and counted.
-    n_grades : int, optional
-        L; the largest grade of the judgements plus 1 by default.
-    duplicates : {"error", "first", "last"}
-        What to do with a document judged twice for one query.
+    n_grades, duplicates
+        As in `read_judgements`.
     winner_words, positive, skip_bad, mapping
         As in `read_preferences`.
 

@@ -68,7 +68,7 @@ def looked_up(
 ) -> tuple[Grades, NDArray[np.bool_]]:
     """Return the grades of lists of documents, -1 for unjudged ones, and where there is a document; shape (n, N) each.
 
-    `query`, shape (n,), names the query of each list, and `docs`, shape (n,), its documents, joined by tabs.
+    `query` names the query of each list, and `docs` its documents, joined by tabs, shape (n,) each.
     """
     import polars as pl
 
@@ -108,9 +108,7 @@ def joined_pairs(
     joining: Joining,
     place: Callable[[int], str],
 ) -> JoinedPairs:
-    """Return the grades of both lists of every pair.
-
-    `docs`, shape (n, 2), holds the names of the documents of both lists, joined by tabs.
+    """Return the grades of both lists of every pair, whose documents `docs`, shape (n, 2), names, joined by tabs.
 
     `place` says where a pair stands. Raises InputError if a query has no judgement (unless these are skipped), or no
     document has one.

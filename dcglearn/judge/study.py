@@ -52,8 +52,7 @@ class Rules:
 
     `raters` are the names allowed, empty for any; each pair is asked of `redundancy` raters; `active` is false for
     pairs at random; `balanced` asks all queries about equally often; `strengths` is the number of strengths of
-    preference; `width` is the width of the widest band at which there are enough verdicts; `images` shows pictures;
-    `seed` makes choices repeatable.
+    preference; `width` is that of the widest band at which there are enough verdicts; `images` shows pictures.
     """
 
     raters: tuple[str, ...] = ()
@@ -364,13 +363,10 @@ class Study:
 def as_log(verdicts: Sequence[Verdict], n_grades: int) -> Preferences:
     """Return verdicts with an answer as `read_preferences` returns them, on a scale of `n_grades`."""
     won = [(v["b"], v["a"]) if v["winner"] == "b" else (v["a"], v["b"]) for v in verdicts]
-    columns: dict[str, Any] = {name: [v[name] or "" for v in verdicts] for name in ("rater", "query")}
-    columns["strength"] = [1.0 if v["strength"] is None else v["strength"] for v in verdicts]
-    if all(v["strength"] is None for v in verdicts):
-        del columns["strength"]
-    for name in ("rater", "query"):
-        if not any(columns[name]):
-            del columns[name]
+    labels = {name: [v[name] or "" for v in verdicts] for name in ("rater", "query")}
+    columns: dict[str, Any] = {name: values for name, values in labels.items() if any(values)}
+    if any(v["strength"] is not None for v in verdicts):
+        columns["strength"] = [1.0 if v["strength"] is None else v["strength"] for v in verdicts]
     tie = [v["winner"] == "tie" for v in verdicts]
     if all(v["shown_left"] for v in verdicts):
         columns["swapped"] = [v["shown_left"] != ("b" if v["winner"] == "b" else "a") for v in verdicts]

@@ -159,8 +159,7 @@ def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
 
     Examples
     --------
-    >>> from dcglearn.simulate import letor_queries
-    >>> folds = letor_folds(letor_queries(106, sizes=(5, 9), seed=0))
+    >>> folds = letor_folds(dl.simulate.letor_queries(106, sizes=(5, 9), seed=0))
     >>> [(len(fold.train), len(fold.vali), len(fold.test)) for fold in folds][:2]
     [(64, 21, 21), (63, 21, 22)]
     """

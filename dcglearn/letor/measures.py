@@ -67,8 +67,7 @@ class Convention:
     def measures(self, queries: Queries, scores: ArrayLike) -> Floats:
         """Return the measures of each query, shape (m, 21), columns as in `MEASURES`; NaN if a query does not count.
 
-        >>> from dcglearn import Queries
-        >>> queries = Queries([[0.0]] * 3, [0, 2, 1], qid=[1, 1, 1])
+        >>> queries = dl.Queries([[0.0]] * 3, [0, 2, 1], qid=[1, 1, 1])
         >>> values = Convention.named("letor", 3).measures(queries, [3, 2, 1])
         >>> dict(zip(MEASURES, values[0].round(4).tolist()))["NDCG@3"]
         0.9077

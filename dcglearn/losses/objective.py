@@ -160,8 +160,7 @@ class Objective:
 
         Examples
         --------
-        >>> from dcglearn.losses import ApproxNDCG
-        >>> ApproxNDCG("linear-log2@5").set_params(alpha=3.0).alpha
+        >>> dl.losses.ApproxNDCG("linear-log2@5").set_params(alpha=3.0).alpha
         3.0
         """
         present = self.get_params()

@@ -428,7 +428,6 @@ def textbook_dcgs(n_grades: int, depth: int) -> dict[str, DCG]:
     See Also
     --------
     DCG.standard : One of them.
-    disagreement_matrix : How much they differ.
 
     Examples
     --------

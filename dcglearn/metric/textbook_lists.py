@@ -195,7 +195,6 @@ def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, List
     See Also
     --------
     ListUtility : One of one's own.
-    textbook_dcgs : Sums of gains times discounts.
 
     Examples
     --------

@@ -126,7 +126,6 @@ def optimal_rankings(metric: Metric, grades: ArrayLike, limit: int = 1000) -> Gr
     See Also
     --------
     is_compatible : Whether two metrics have the same.
-    coherence : Compare all rankings.
 
     Examples
     --------

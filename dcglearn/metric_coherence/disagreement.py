@@ -238,8 +238,7 @@ def disagreement_matrix(
 
     Examples
     --------
-    >>> from dcglearn import textbook_dcgs
-    >>> matrix = disagreement_matrix(textbook_dcgs(3, 4), grades=[2, 2, 1, 0])
+    >>> matrix = disagreement_matrix(dl.textbook_dcgs(3, 4), grades=[2, 2, 1, 0])
     >>> matrix.share.shape, bool(matrix.share.max() < 0.5)
     ((30, 30), True)
     """

@@ -66,8 +66,8 @@ class Cone:
 
     `rows`, shape (n, (L - 1) K), holds N(preferred) - N(other) of the pairs that some metric violates, `pairs` these
     pairs, and `weight`, shape (n,), their shares in the weight of all pairs used, which hold the share `used` of the
-    log's weight. `advantage`, shape ((L - 1) K,), is the mean of N(preferred) - N(other) over all pairs used.
-    Violations are relative to ``advantage . B``, since a metric that ties all lists of the log violates nothing.
+    log's weight. `advantage`, shape ((L - 1) K,), is the mean of N(preferred) - N(other) over all pairs used;
+    violations are relative to ``advantage . B``, since a metric that ties all lists violates nothing.
     """
 
     rows: Floats
@@ -130,11 +130,11 @@ class Dominance:
 
     `verdict` names the side ("x", "y") that is at least as good under all of them and better under some, or is "equal",
     or "open" if neither is. `low` and `high` are the least and the largest advantage of x over the allowed metrics, as
-    shares of the span ``sum_k W[k, L-1]``. `deciding` holds the judgements that imply the verdict, the strongest first;
-    it is None without a log or if none is needed. `multipliers`, shape (n,), is the decrease of `low` if each of these
-    judgements were violated by 1. If the verdict is open, x is better under the DCG `for_x` and y under `for_y`; None
-    if none was found. `budget` is the allowed mean violation of the log, as a share of the mean advantage of preferred
-    lists, None without a log; `used` is the share of the log's weight in the pairs used.
+    shares of the span ``sum_k W[k, L-1]``. `deciding` holds the judgements that imply the verdict, the strongest first,
+    and `multipliers`, shape (n,), the decrease of `low` if each were violated by 1; None without a log or if none is
+    needed. If the verdict is open, x is better under the DCG `for_x` and y under `for_y`; None if none was found.
+    `budget` is the allowed mean violation of the log (see `dominance`), `used` the share of the log's weight in the
+    pairs used.
     """
 
     verdict: str

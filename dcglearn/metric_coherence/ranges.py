@@ -25,9 +25,8 @@ class Ranges:
     """Ranges of gains and discounts; prints as a table that names the wide ones.
 
     `gains`, shape (2, L), holds the least and the largest gain of each grade (worst = 0, best = 1), `discounts`, shape
-    (2, K), the same of each position's discount (the first = 1). `violation` is the least mean violation of the log by
-    a utility with increasing gains and decreasing discounts, as a share of the mean advantage of preferred lists;
-    `used` is the share of the log's weight in the pairs used.
+    (2, K), the same of each position's discount (the first = 1). `violation` is the least mean violation of the log, as
+    a share of the mean advantage of preferred lists; `used` is the share of the log's weight in the pairs used.
     """
 
     gains: Floats

@@ -71,8 +71,7 @@ class AdaRankRanker(LinearModel):
 
     Examples
     --------
-    >>> from dcglearn.simulate import letor_queries
-    >>> queries = letor_queries(20, seed=0)
+    >>> queries = dl.simulate.letor_queries(20, seed=0)
     >>> AdaRankRanker(n_rounds=20).fit(queries).score(queries) > 0.4
     True
     """

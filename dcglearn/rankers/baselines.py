@@ -54,8 +54,7 @@ class RidgeRanker(LinearModel):
 
     Examples
     --------
-    >>> from dcglearn.simulate import letor_queries
-    >>> queries = letor_queries(20, seed=0)
+    >>> queries = dl.simulate.letor_queries(20, seed=0)
     >>> RidgeRanker().fit(queries).score(queries) > 0.4
     True
     """
@@ -139,8 +138,7 @@ class RankSVMRanker(LinearModel):
 
     Examples
     --------
-    >>> from dcglearn.simulate import letor_queries
-    >>> RankSVMRanker().fit(letor_queries(20, seed=0)).gap_ < 1e-8
+    >>> RankSVMRanker().fit(dl.simulate.letor_queries(20, seed=0)).gap_ < 1e-8
     True
     """
 

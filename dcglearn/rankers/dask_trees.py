@@ -71,8 +71,7 @@ class DaskBoostedRanker(BoostedRanker):
 
     Examples
     --------
-    >>> from dcglearn import simulate
-    >>> data = simulate.letor_queries(40, seed=0)
+    >>> data = dl.simulate.letor_queries(40, seed=0)
     >>> ranker = DaskBoostedRanker(n_trees=30).fit(data[:30], engine=2)  # doctest: +SKIP
     """
 

@@ -96,12 +96,10 @@ class LinearRanker(LinearModel):
 
     Examples
     --------
-    >>> from dcglearn.simulate import letor_queries
-    >>> from dcglearn.losses import ApproxNDCG
-    >>> queries = letor_queries(40, seed=0)
+    >>> queries = dl.simulate.letor_queries(40, seed=0)
     >>> train, test = queries[:30], queries[30:]
     >>> mine = dl.DCG(gains=[0, 1, 4], discounts=[1, 0.7, 0.5, 0.3, 0.2])
-    >>> ranker = LinearRanker(loss=ApproxNDCG(mine)).fit(train.features, train.grades, train.qid)
+    >>> ranker = LinearRanker(loss=dl.losses.ApproxNDCG(mine)).fit(train.features, train.grades, train.qid)
     >>> 0.4 < ranker.score(test.features, test.grades, test.qid) < 1
     True
     """

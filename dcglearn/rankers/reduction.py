@@ -67,8 +67,7 @@ class PairwiseRanker(Ranker):
 
     Examples
     --------
-    >>> from dcglearn.simulate import letor_queries
-    >>> queries = letor_queries(20, sizes=(20, 40), seed=0)
+    >>> queries = dl.simulate.letor_queries(20, sizes=(20, 40), seed=0)
     >>> ranker = PairwiseRanker(n_rounds=2).fit(queries)
     >>> ranker.score(queries) > 0.4
     True

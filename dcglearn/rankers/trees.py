@@ -110,10 +110,9 @@ class BoostedRanker(Ranker):
 
     Examples
     --------
-    >>> from dcglearn import DCG, RegSHFSDCG, simulate
-    >>> data = simulate.letor_queries(40, seed=0)
-    >>> mine = DCG(gains=[0, 1, 4], discounts=[1, 0.7, 0.5, 0.3, 0.2])
-    >>> ranker = BoostedRanker(RegSHFSDCG(mine), n_trees=30).fit(data[:30])
+    >>> data = dl.simulate.letor_queries(40, seed=0)
+    >>> mine = dl.DCG(gains=[0, 1, 4], discounts=[1, 0.7, 0.5, 0.3, 0.2])
+    >>> ranker = BoostedRanker(dl.RegSHFSDCG(mine), n_trees=30).fit(data[:30])
     >>> 0.3 < ranker.score(data[30:]) < 1
     True
     """

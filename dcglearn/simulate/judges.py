@@ -53,7 +53,6 @@ def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
 
     See Also
     --------
-    DCG.standard : Textbook metrics.
     simulate.preference_pairs : Judgements under it.
 
     Examples
@@ -193,7 +192,6 @@ def preference_pairs(
     See Also
     --------
     simulate.write_log : The same as a file.
-    read_preferences : Real judgements.
 
     Examples
     --------
@@ -282,14 +280,8 @@ def ungraded_pairs(
     """Draw pairs of rankings of the same documents, judge them by hidden grades, and log only the documents.
 
     Zhou et al. 2008, section 8. The `documents` of the log are ``d00``, ``d01``, ..., so that column j of the encoding
-    is document j, and the utility to find is ``discounts[k] * gains[grades[j]]`` at ``[k, j]``.
-
-    Parameters
-    ----------
-    truth, n, seed, n_raters, n_queries, **judge_options
-        As in `preference_pairs`; so are the errors.
-    grades : array_like of int, shape (K,)
-        Hidden grades of the documents 0..K-1.
+    is document j, and the utility to find is ``discounts[k] * gains[grades[j]]`` at ``[k, j]``. `grades`, shape (K,),
+    are the hidden grades of the documents; the other parameters and errors are those of `preference_pairs`.
 
     See Also
     --------

@@ -182,9 +182,8 @@ def optimal_pairs(
 
     Examples
     --------
-    >>> from dcglearn.simulate import ground_truth, judge
     >>> best, other = optimal_pairs([0, 2, 1], n=50, n_grades=3, seed=0)
-    >>> log = judge(ground_truth("D1", n_grades=3, depth=3), best, other)
+    >>> log = dl.simulate.judge(dl.simulate.ground_truth("D1", n_grades=3, depth=3), best, other)
     >>> best[0].tolist(), bool((log.preferred == best).all())
     ([2, 1, 0], True)
     """
@@ -235,11 +234,9 @@ def noisy_grades(
     --------
     The training set of the paper's figure 7, 20 wrong grades in 200 pairs:
 
-    >>> from dcglearn import Preferences
-    >>> from dcglearn.simulate import ground_truth, preference_pairs
-    >>> log = preference_pairs(ground_truth("D1"), 200, seed=0)
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, seed=0)
     >>> pairs = np.stack([log.preferred, log.other], axis=1)
-    >>> noisy = Preferences(noisy_grades(pairs, 20, seed=1), n_grades=5)
+    >>> noisy = dl.Preferences(noisy_grades(pairs, 20, seed=1), n_grades=5)
     >>> int((noisy.preferred != log.preferred).sum() + (noisy.other != log.other).sum())
     20
     """

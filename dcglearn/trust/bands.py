@@ -175,8 +175,7 @@ def bootstrap_bands(
 
     Examples
     --------
-    >>> from dcglearn.simulate import ground_truth, preference_pairs
-    >>> log = preference_pairs(ground_truth("D1"), 200, lists="free", n_flips=20, seed=0)
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, lists="free", n_flips=20, seed=0)
     >>> bands = bootstrap_bands(log, n_resamples=20)
     >>> bool(np.all(bands.gain_band[0] <= bands.gain_band[1]))
     True

@@ -247,8 +247,7 @@ def compare_learners(
 
     Examples
     --------
-    >>> from dcglearn.simulate import ground_truth, preference_pairs
-    >>> log = preference_pairs(ground_truth("D2"), 600, n_flips=60, seed=0)
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D2"), 600, n_flips=60, seed=0)
     >>> comparison = compare_learners(*log.split(0.5, seed=0))
     >>> comparison["learned DCG"].share > comparison["QP utility"].share
     True

@@ -185,8 +185,7 @@ def lack_of_fit(
 
     Examples
     --------
-    >>> from dcglearn.simulate import ground_truth, preference_pairs
-    >>> log = preference_pairs(ground_truth("D1"), 60, lists="free", temperature=0.3, seed=0)
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, lists="free", temperature=0.3, seed=0)
     >>> lack_of_fit(log).form is None
     True
     """

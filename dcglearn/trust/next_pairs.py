@@ -126,9 +126,8 @@ def suggest_pairs(
 
     Examples
     --------
-    >>> from dcglearn.simulate import PAPER_LIST, ground_truth, permutations, preference_pairs
-    >>> log = preference_pairs(ground_truth("D1"), 30, seed=0)
-    >>> lists = permutations(PAPER_LIST, 100, seed=1)
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 30, seed=0)
+    >>> lists = dl.simulate.permutations(dl.simulate.PAPER_LIST, 100, seed=1)
     >>> suggest_pairs(log, lists, 3).pairs.shape
     (3, 2, 10)
     """

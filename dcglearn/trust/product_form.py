@@ -94,8 +94,7 @@ def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199,
 
     Examples
     --------
-    >>> from dcglearn.simulate import ground_truth, preference_pairs
-    >>> log = preference_pairs(ground_truth("D1"), 300, lists="free", temperature=0.5, seed=0)
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 300, lists="free", temperature=0.5, seed=0)
     >>> position_dependence(log, n_resamples=39).p_value > 0.05
     True
     """

@@ -136,8 +136,7 @@ def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int
     Examples
     --------
     >>> import numpy as np
-    >>> from dcglearn.simulate import ground_truth, preference_pairs
-    >>> log = preference_pairs(ground_truth("D1"), 200, lists="free", seed=0)
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, lists="free", seed=0)
     >>> halves = Preferences(log.preferred, log.other, segment=np.repeat(["new", "old"], 100))
     >>> segment_test(halves).found
     False
