@@ -91,9 +91,9 @@ class Fit:
     def utility(self, grade_names: tuple[str, ...] | None, notes: tuple[str, ...]) -> ListUtility:
         """Return the metric, with gains from 0 to 1 and discounts from 1."""
         curves, points = self.curves, self.model.points(self.theta[None])
-        stops = None if points.stops is None else points.stops[0]
-        best = 0.0 if points.best is None else float(points.best[0])
         gains, discounts = curves.gains / curves.gains[-1], curves.discounts / curves.discounts[0]
+        stops = np.zeros(len(gains)) if points.stops is None else points.stops[0]
+        best = 0.0 if points.best is None else float(points.best[0])
         return ListUtility(gains, discounts, stops, best, grade_names, notes)
 
 

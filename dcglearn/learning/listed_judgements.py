@@ -61,8 +61,9 @@ class ListedJudgements(Judgements):
         key = (first * len(self.lists) + second) * (int(level.max()) + 1) + level
         _, at, same = np.unique(key * (int(rater.max()) + 1) + rater, return_index=True, return_inverse=True)
         total = np.bincount(same, weight).astype(np.float64)
-        columns = self.first[at], self.second[at], level[at], rater[at], total
-        return ListedJudgements(*columns, self.lists, self.numbers[:, at])
+        columns: list[Any] = [self.first[at], self.second[at], level[at], rater[at], total]
+        columns += self.lists, self.numbers[:, at]
+        return ListedJudgements(*columns)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points with their derivatives; see `Judgements.sums`.

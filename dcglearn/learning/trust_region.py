@@ -182,7 +182,7 @@ def leave_followers(go: Descents) -> None:
     near = np.abs(go.theta[going, None, :] - go.theta).max(axis=2) < CLOSE
     lowest = np.argmin(np.where(near, go.rank, len(go.theta)), axis=1)
     for i, lower in zip(going, lowest, strict=True):
-        if go.led_from(lower) != i:  # within rounding, a leader can end above one that follows it
+        if go.led_from(int(lower)) != i:  # within rounding, a leader can end above one that follows it
             go.leader[i] = lower
             go.stopped[i] = True
 
@@ -190,7 +190,7 @@ def leave_followers(go: Descents) -> None:
 def _end_with_leaders(go: Descents) -> None:
     """Move the descents that followed others to where these ended; they have converged if these have."""
     followers = np.flatnonzero(~go.leads)
-    leaders = np.array([go.led_from(i) for i in followers], np.intp)
+    leaders = np.array([go.led_from(int(i)) for i in followers], np.intp)
     go.move(followers, go.theta[leaders], go.local[leaders])
     go.converged[followers] = go.converged[leaders]
 
