@@ -29,16 +29,13 @@ def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables
 
     Parameters
     ----------
-    dcg : DCG or file
-        The metric, any gains and discounts.
-    loss : Objective, optional
-        The objective to train against; ``ApproxNDCG(dcg)`` by default.
+    dcg, loss : DCG or file, Objective
+        Any gains and discounts; and the objective to train against, ``ApproxNDCG(dcg)`` by default.
 
     Returns
     -------
-    objective : callable
+    objective, metric : callable
         ``objective(scores, dataset) -> (gradient, hessian)``, as in `BoostedRanker`; LightGBM minimises it.
-    metric : callable
         ``metric(scores, dataset) -> ("NDCG", value, True)``.
 
     See Also

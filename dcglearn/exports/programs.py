@@ -149,10 +149,8 @@ def to_python(dcg: DCGLike, name: str = "the metric") -> str:
 
     Parameters
     ----------
-    dcg : DCG or file
-        Any gains; discounts of 0 or more.
-    name : str
-        What to call the metric in the first line.
+    dcg, name : DCG or file, str
+        Any gains, discounts of 0 or more; and what to call the metric in the first line.
 
     Raises
     ------

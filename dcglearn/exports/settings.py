@@ -106,10 +106,8 @@ def to_trec_eval(dcg: DCGLike, scale: int | None = None, *, lossy: bool = False)
 
     Parameters
     ----------
-    dcg, scale
-        See `integer_gains`.
-    lossy : bool
-        Export the gains without the discounts.
+    dcg, scale, lossy
+        See `integer_gains`; `lossy` exports the gains without the discounts.
 
     Raises
     ------

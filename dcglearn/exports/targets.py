@@ -84,14 +84,10 @@ def exported(dcg: DCG, name: str, target: str, *, lossy: bool = False, scale: in
 
     Parameters
     ----------
-    dcg : DCG
-        The metric.
-    name : str
-        Its file, or its name, by which lines of code load it.
-    target : str
-        See `target_of`.
-    lossy, scale
-        See `to_trec_eval`.
+    dcg, name : DCG, str
+        The metric, and its file or name, by which lines of code load it.
+    target, lossy, scale
+        See `target_of` and `to_trec_eval`.
 
     Raises
     ------

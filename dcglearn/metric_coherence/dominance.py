@@ -206,10 +206,8 @@ def dominance(
     budget : float, optional
         Mean violation of the log that a metric may have, as a share of its mean advantage, ``mean <W, s - s'>`` over
         the log's pairs; by default 1.1 times the least possible. Give a larger one for a noisy log.
-    n_grades : int, optional
-        L, if it is larger than the largest grade + 1.
-    max_pairs : int
-        Maximum number of distinct pairs of the log to use, the heaviest first.
+    n_grades, max_pairs : int
+        L, if larger than the largest grade + 1; number of distinct pairs of the log to use, the heaviest first.
     names : (str, str)
         Names of x and y in print.
 

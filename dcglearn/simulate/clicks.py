@@ -100,10 +100,8 @@ def click_log(
         Number of impressions, and of documents of each query.
     method : {"team-draft", "balanced"}
         How the rankings are interleaved (Radlinski et al. 2008; Joachims 2002).
-    spread : float
-        Standard deviation of the noise of the rankers, in grades.
-    seed : int or Generator, optional
-        Same seed, same log.
+    spread, seed : float, int or Generator
+        Standard deviation of the noise of the rankers, in grades; same seed, same log.
 
     Raises
     ------
@@ -113,7 +111,6 @@ def click_log(
     See Also
     --------
     preferences_from_interleaving : Turn clicks into preferences.
-    simulate.ClickModel : The users.
 
     Examples
     --------

@@ -100,18 +100,16 @@ def judge(
     flip_rate : float
         Flip each decided pair with this probability, 0 to 1/2.
     temperature : float
-        Bradley-Terry noise: the first list wins with probability ``1 / (1 + exp(-difference / temperature))``. In
-        units of the truth's score; 0 = no noise.
+        Bradley-Terry noise, in units of the truth's score: the first list wins with probability
+        ``1 / (1 + exp(-difference / temperature))``.
     tie_below : float
         Pairs whose scores differ by at most this are ties in the log. Exactly tied pairs always are.
     rater, query : array_like of str, shape (n,), optional
         Who judges each pair, and its query; kept in the log.
     rater_error : mapping of rater to float, optional
         Probability, 0 to 1, that this rater flips a pair. Every rater of the pairs must be in it.
-    seed : int or Generator, optional
-        Same seed, same mistakes.
-    n_grades : int, optional
-        The scale of the log; the truth's by default.
+    seed, n_grades
+        Same seed, same mistakes; the scale of the log, the truth's by default.
 
     Raises
     ------

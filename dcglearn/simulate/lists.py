@@ -37,10 +37,8 @@ def permutations(grades: ArrayLike, n: int, depth: int | None = None, seed: Seed
     ----------
     grades : array_like of int, shape (N,)
         The grades of the documents that are ranked.
-    n : int
-        Number of lists.
-    depth : int, optional
-        K, the positions kept; N by default. With K < N the lists differ in their mix of grades.
+    n, depth : int
+        Number of lists, and K, the positions kept (N by default). With K < N they differ in their mix of grades.
     seed : int or Generator, optional
         Same seed, same lists.
 
@@ -210,16 +208,12 @@ def noisy_grades(
     ----------
     lists : array_like of int, shape (n, K), (K,) or (n, 2, K)
         Grades by position. Unknown grades (-1) stay unknown.
-    n_documents : int, optional
-        Number of grades to change, chosen at random over the whole array.
-    rate : float, optional
-        Change each grade with this probability instead. Give one of the two.
+    n_documents, rate : int or float, optional
+        Number of grades to change, chosen at random over the whole array, or the probability of changing each.
     size : int, optional
         Largest difference between the new grade and the old one, unlimited by default; all are equally likely.
-    n_grades : int
-        L, at least 2.
-    seed : int or Generator, optional
-        Same seed, same noise.
+    n_grades, seed
+        L, at least 2; same seed, same noise.
 
     Raises
     ------
