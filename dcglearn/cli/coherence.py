@@ -83,14 +83,10 @@ def coherence(
 
 
 def _coherence_json(verdict: Coherence, share: float, exact: bool) -> dict[str, Any]:
+    proof = ("coherent", "margin", "regret", "regret_reverse", "bound", "bound_reverse")
     return {
         "metrics": list(verdict.names),
-        "coherent": verdict.coherent,
-        "margin": verdict.margin,
-        "regret": verdict.regret,
-        "regret_reverse": verdict.regret_reverse,
-        "bound": verdict.bound,
-        "bound_reverse": verdict.bound_reverse,
+        **{name: getattr(verdict, name) for name in proof},
         "witness": _witness_json(verdict.witness),
         "witness_reverse": _witness_json(verdict.witness_reverse),
         "method": verdict.method,

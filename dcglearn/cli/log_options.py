@@ -68,19 +68,16 @@ class LogOptions(Reading):
             with convert_line(self.log[0]):
                 log = (read_ratings if self.ratings else read_preferences)(self.log[0], mapping=mapping)
             yield log
-        elif cluster.engine is None:
-            from dcglearn.parts.parquet_log import ParquetLog
+            return
+        from dcglearn.parts.open_log import opened_log
 
-            with ParquetLog(self.log, memory=self.memory, mapping=mapping) as stored:
-                yield stored
+        if cluster.engine is not None and len(self.log) == 1 and not _is_parquet(self.log[0]):
+            whole = read_preferences(self.log[0], mapping=mapping)
+            opened = opened_log(whole, engine=cluster.engine)
         else:
-            from dcglearn.parts.dask_log import DaskLog
-
-            parts: Any = self.log
-            if len(self.log) == 1 and not _is_parquet(self.log[0]):
-                parts = read_preferences(self.log[0], mapping=mapping)
-            with DaskLog(parts, cluster.engine, mapping=mapping if parts is self.log else None) as spread:
-                yield spread
+            opened = opened_log(self.log, engine=cluster.engine, memory=self.memory, mapping=mapping)
+        with opened as parts:
+            yield parts
 
 
 def _is_there(path: str) -> bool:

@@ -124,15 +124,8 @@ class Report:
     def _method_dict(self) -> dict[str, Any]:
         learner = self.learner
         if isinstance(learner, DirectFit):
-            return {
-                "method": "dcg",
-                "loss": learner.loss,
-                "error_rate": learner.error_rate,
-                "rater_error": learner.rater_error,
-                "scale": learner.scale,
-                "n_effective": learner.n_effective,
-                **_form_dict(learner),
-            }
+            names = ("loss", "error_rate", "rater_error", "scale", "n_effective")
+            return {"method": "dcg", **{name: getattr(learner, name) for name in names}, **_form_dict(learner)}
         return {
             "method": "qp",
             "C": learner.description.C,

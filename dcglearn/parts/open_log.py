@@ -14,7 +14,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parquet_log import ParquetLog
-from dcglearn.parts.parts import PartedLog
+from dcglearn.parts.parts import PartedLog, differing_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
@@ -22,18 +22,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from dcglearn.readers.mapping import MappingLike
+
     Log: TypeAlias = Preferences | PartedLog | ArrayLike | str | os.PathLike[str]
 
 
 @contextlib.contextmanager
 def opened_log(
-    log: Any, n_grades: int | None = None, *, engine: Any = None, memory: str | int | None = None
+    log: Any,
+    n_grades: int | None = None,
+    *,
+    engine: Any = None,
+    memory: str | int | None = None,
+    mapping: MappingLike = None,
 ) -> Iterator[Preferences | PartedLog]:
     """Open any supported input as a log, and close afterwards what was opened here.
 
     `log` is a Preferences, an array of pairs, a data frame, records, a path or sequence of paths, a PartedLog or a
-    Dask dataframe; `engine` and `memory` are those of `DaskLog` and `ParquetLog`. Raises InputError if the log is none
-    of these, or they do not fit it.
+    Dask dataframe; the rest is as in `DaskLog` and `ParquetLog`. Raises InputError if the log is none of these, or
+    they do not fit it.
     """
     files = is_path(log)
     if memory is not None and (engine is not None or not files):
@@ -48,10 +55,10 @@ def opened_log(
         if engine is None:
             raise InputError("a Dask dataframe needs engine=: a client, a scheduler's address or a number of processes")
         spread = log if files or hasattr(log, "to_delayed") else as_preferences(log)
-        with DaskLog(spread, engine, n_grades=n_grades) as over_cluster:
+        with DaskLog(spread, engine, n_grades=n_grades, mapping=mapping) as over_cluster:
             yield over_cluster
     elif files:
-        with ParquetLog(log, memory=memory, n_grades=n_grades) as stored:
+        with ParquetLog(log, memory=memory, n_grades=n_grades, mapping=mapping) as stored:
             yield stored
     else:
         yield as_preferences(log, n_grades)
@@ -59,7 +66,7 @@ def opened_log(
 
 def without_equal_lists(log: Preferences) -> tuple[Preferences, dict[str, int]]:
     """Return the pairs whose lists differ, and the number of the others; InputError if none with a winner is left."""
-    differing = log if log.differing.all() else log[log.differing]
+    differing = differing_pairs(log)
     n_equal = len(log) - len(differing)
     return differing, _equal_lists(n_equal, len(differing), len(differing) - len(differing.decided))
 

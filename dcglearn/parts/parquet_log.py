@@ -18,7 +18,7 @@ from dcglearn.foundation.progress import bar
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.parts.parquet_pieces import PARQUET, PIECE, batches, mapping_of_parts, opened, pieces
-from dcglearn.parts.parts import PartedLog, checked_scale, facts_of
+from dcglearn.parts.parts import PartedLog, checked_scale, differing_pairs, facts_of
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.roles import PREFERENCE, by_role
 
@@ -124,10 +124,7 @@ class StoredParts:
         return StoredParts(self._store, (*self._functions, function))
 
     def gathered(self, function: Callable[..., Any], *arguments: Any, each: Sequence[Any] | None = None) -> list[Any]:
-        """Return ``function(part, *arguments)`` of every part, in order; `each` holds one last argument a part.
-
-        The function must copy what it keeps of a part.
-        """
+        """Return `Parts.gathered`; the function must copy what it keeps of a part."""
         if each is None:
             return [function(part, *arguments) for part in self]
         return [function(part, *arguments, last) for part, last in zip(self, each, strict=True)]
@@ -159,7 +156,7 @@ class CodeStore:
 
         Raises InputError if some pairs have a margin and some not, naming the part; or if there is no room.
         """
-        log = log if log.differing.all() else log[log.differing]
+        log = differing_pairs(log)
         if not len(log):
             return
         if self.n and ("margin" in self._columns) != (log.margin is not None):
@@ -173,8 +170,11 @@ class CodeStore:
             if values is not None and column not in self._columns:
                 self._columns[column] = self._new_column((), dtype)
                 self._fill(column, self.n)
+            if values is not None and column == "rater":
+                names, number = np.unique(values, return_inverse=True)
+                values = np.array([self._number(name) for name in names], np.int32)[number]
             if values is not None:
-                self._columns[column].append(self._numbered(values) if column == "rater" else values)
+                self._columns[column].append(values)
             elif column in self._columns:
                 self._fill(column, len(log))
         self.n += len(log)
@@ -201,10 +201,6 @@ class CodeStore:
 
     def _number(self, rater: Any) -> int:
         return self.raters.setdefault(str(rater), len(self.raters))
-
-    def _numbered(self, raters: Any) -> Any:
-        names, inverse = np.unique(raters, return_inverse=True)
-        return np.array([self._number(name) for name in names], np.int32)[inverse]
 
 
 class ParquetLog(PartedLog):

@@ -101,11 +101,7 @@ def facts_of(log: Preferences) -> Facts:
 
 
 class PartedLog:
-    """A log of preferences in parts.
-
-    The parts are logs in memory; they may hold pairs of equal lists, which the `facts` of the whole log count in any
-    case.
-    """
+    """A log in parts, which are logs in memory; pairs of equal lists, which they may hold, are counted in `facts`."""
 
     def __init__(self, parts: Parts, facts: Facts, n_grades: int, grade_names: Sequence[str] | None = None) -> None:
         self.parts = parts
@@ -212,11 +208,12 @@ def _gram(log: Preferences, shape: tuple[int, int]) -> Floats:
 
 
 def _mixture_sums(log: Preferences, mixture: Floats) -> PairSums:
-    log = _differing(log)
+    log = differing_pairs(log)
     return mixture_sums(log.preferred, log.other, mixture)
 
 
-def _differing(log: Preferences) -> Preferences:
+def differing_pairs(log: Preferences) -> Preferences:
+    """Return the pairs whose lists differ."""
     return log if log.differing.all() else log[log.differing]
 
 
@@ -239,7 +236,7 @@ class Sketch:
 
 def sketch_of(log: Preferences, decided: bool = False) -> Sketch:
     """Return the sketch of the lists of one part's pairs whose lists differ, or of those with a winner."""
-    log = _differing(log)
+    log = differing_pairs(log)
     log = log.decided if decided else log
     first, second = (Sketch(np.unique(_hashes(packed(lists)))[:SKETCH]) for lists in (log.preferred, log.other))
     return first + second

@@ -58,10 +58,7 @@ def log_frame(table: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, force: bool = True) -> None:
-    """Write a table beside `path` and rename it: Parquet for ``.parquet``, JSON lines otherwise.
-
-    Raise InputError for a suffix of another form, which readers would believe.
-    """
+    """Write a table as `Preferences.save` does; InputError for a suffix that readers would misread."""
     suffix = Path(path).suffix.lower()
     if suffix in OTHER_FORMS:
         raise InputError(f"{path}: logs are written as JSON lines or Parquet, not {suffix}; name it .jsonl or .parquet")

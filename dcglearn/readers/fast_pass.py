@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from dcglearn.foundation.validation import LARGEST
+from dcglearn.foundation.validation import LARGEST, InputError
 from dcglearn.readers.careful_pass import MAX_LABEL, SWAPPED
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, TextLines
@@ -62,15 +61,13 @@ def _plain_json(source: JsonLines) -> pl.DataFrame | None:
     or keys are counted in the bytes. If no value is null, no line lacks a key; then the counts show that none has one
     twice.
     """
+    keys = list(source.names)
     try:
-        first = next(iter(source))[1]
-        keys, values = list(json.loads(first)), source.record(first)
-    except (ValueError, RecursionError, TypeError):
+        values = source.record(next(iter(source))[1])
+    except InputError:
         return None  # the careful pass says what is wrong
-    if b"\\" in source.data:
-        return None
     columns = by_role(keys, source.roles)
-    if "supersedes" in columns:
+    if b"\\" in source.data or "supersedes" in columns:
         return None
     columns.pop("id", None)
     numbers = dict.fromkeys(("number", "positive", "score"), pl.Float64)

@@ -138,14 +138,8 @@ class Preferences(PreferencePairs):
         ----------
         lists : array_like, shape (n, K), or n sequences
             Grades by position; names of grades with `scale`, lists of different lengths with `pad` or `depth`.
-        ratings : array_like, shape (n,)
-            How good each list is, in any unit.
-        group : array_like, shape (n,), optional
-            Lists are compared within their group, such as a user or a query; by default all with all.
-        segment : array_like, shape (n,), optional
-            Kind of the query or of the rater; lists are compared within it too.
-        weight : array_like, shape (n,), optional
-            How many lines each line stands for.
+        ratings, group, weight, segment : array_like, shape (n,)
+            The columns of `read_ratings`: how good each list is, in any unit; what it is compared within; its weight.
         n_grades, depth, pad, scale, equal_groups
             As in `read_ratings`.
 
@@ -168,9 +162,7 @@ class Preferences(PreferencePairs):
 
     @classmethod
     def from_frame(cls, frame: Any, n_grades: int | None = None, **options: Unpack[ReadingOptions]) -> Self:
-        """Build from a table of polars, pandas or any library with Arrow's interchange, a row a judgement.
-
-        Columns, and the other parameters, are those of `read_preferences`.
+        """Build from a table as `read_preferences` does: of polars, pandas or any library with Arrow's interchange.
 
         Examples
         --------
@@ -232,10 +224,7 @@ class Preferences(PreferencePairs):
         return log_frame({"a": self.preferred, "b": self.other, "winner": winner, **table})
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return `to_polars` as a table of pandas, whose lists are Python's.
-
-        Raises InputError if pandas is not installed, or the log is one of documents.
-        """
+        """Return `to_polars` as a table of pandas, whose lists are Python's; InputError without pandas."""
         try:
             import pandas as pd
         except ModuleNotFoundError as error:

@@ -99,8 +99,7 @@ def log_of_table(
 ) -> AnyLog:
     """Return the log in columns by role, the preferred lists first; what does not count is left out and counted.
 
-    `reasons` says which rows of a part of a log do not count (`dcglearn.logs.superseded`), where other parts decide it
-    too.
+    `reasons` are the `reasons_of` the rows, where they are a part of a log and other parts decide it too.
     """
     table = dict(table)
     winner, a, b = table.pop("winner").codes, table.pop("a"), table.pop("b")

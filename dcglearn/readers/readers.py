@@ -73,8 +73,7 @@ def read_preferences(
         K; longer lists are cut. By default all lists must be as long as the first. Cut where users stop reading: each
         position is a discount to learn.
     pad : bool
-        Fill shorter lists with unknown grades, up to `depth` or the longest list. Without it, shorter
-        lists are refused.
+        Fill shorter lists with unknown grades, up to `depth` or the longest list, rather than refuse them.
     scale : sequence of str, optional
         Names of the grades, worst first, for logs that write "Good" rather than 2.
     skip_bad : path, optional
@@ -181,19 +180,15 @@ def preferences_of(
 ) -> Preferences:
     """Return the log in a table that is not empty, a row a judgement, with the columns that `read_preferences` reads.
 
-    Messages call the table `name` and count its rows from `first_row`; a bad row raises InputError. `reasons` says
-    which rows of a part of a log do not count (`dcglearn.logs.superseded`), where other parts decide it too.
+    Messages call it `name` and count rows from `first_row`; a bad row raises InputError. For `reasons` see
+    `log_of_table`.
     """
     with errors_in(name):
         source = FrameRows(plain_types(frame), mapping.roles(PREFERENCE), first_row)
     return log_of_table(Preferences, *columns_of(name, source, mapping), mapping, reasons)
 
 
-def read_questions(
-    path: str | os.PathLike[str],
-    n_grades: int | None = None,
-    **options: Unpack[ReadingOptions],
-) -> Grades:
+def read_questions(path: Any, n_grades: int | None = None, **options: Unpack[ReadingOptions]) -> Grades:
     """Read pairs of lists that could be judged, int8 of shape (n, 2, K); a winner, if any, is ignored.
 
     Parameters
@@ -213,12 +208,7 @@ def read_questions(
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "candidates.jsonl")
-    ...     _ = path.write_text('{"a": [2, 0], "b": [0, 1]}')
-    ...     dl.read_questions(path).tolist()
+    >>> dl.read_questions([{"a": [2, 0], "b": [0, 1]}]).tolist()
     [[[2, 0], [0, 1]]]
     """
     lists = {role: PREFERENCE[role] for role in ("a", "b")}
