@@ -158,9 +158,8 @@ def awaited(client: Client, future: Future) -> Any:
 def watched(client: Client, own: Client, workers: Sequence[str], work: Callable[[], Any]) -> Any:
     """Return ``work()``, which runs in a thread and needs all of these workers (addresses); end its tasks if it fails.
 
-    `client` and `own` are two clients of one scheduler; `work` uses `own`, which is closed if it fails. If a worker is
-    lost, others may wait for it without end in compiled code, so they are restarted. Raises ClusterLost if a worker or
-    the scheduler is lost.
+    `work` uses `own`, a second client of the scheduler, which is closed if it fails. Raise ClusterLost if a worker or
+    the scheduler is lost; workers that may wait for a lost one without end, in compiled code, are restarted.
     """
     pool = ThreadPoolExecutor(1)
     job = pool.submit(work)

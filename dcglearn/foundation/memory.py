@@ -22,10 +22,8 @@ def available() -> int:
 def _limits() -> list[int]:
     """Return what is left of the limits of the container (cgroup v2, v1) and of the address space."""
     left = []
-    for limit, used in (
-        ("memory.max", "memory.current"),
-        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
-    ):
+    old = "memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"
+    for limit, used in (("memory.max", "memory.current"), old):
         with contextlib.suppress(OSError, ValueError):  # no container, or "max"
             left.append(int((CGROUP / limit).read_text()) - int((CGROUP / used).read_text()))
     if sys.platform != "win32":

@@ -49,8 +49,13 @@ def in_processes(
                 process.start()
                 workers[here] = process
                 there.close()
-        results = _results(function, items, workers)
-        yield from _sorted(results) if in_order else (result for _, result in results)
+        early: dict[int, Any] = {}
+        due = 0
+        for index, result in _results(function, items, workers):
+            early[index if in_order else due] = result
+            while due in early:
+                yield early.pop(due)
+                due += 1
     finally:
         for process in workers.values():
             process.kill()
@@ -116,16 +121,6 @@ def _results(
                 raise error
             idle.append(connection)
             yield busy.pop(connection), result
-
-
-def _sorted(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
-    early: dict[int, Any] = {}
-    due = 0
-    for index, result in results:
-        early[index] = result
-        while due in early:
-            yield early.pop(due)
-            due += 1
 
 
 @contextlib.contextmanager

@@ -64,10 +64,7 @@ def coefficients_of(start: Any, n_features: int) -> Floats:
 
 
 class Design:
-    """Features of the training set scaled by their spread within queries, so that units of features change no model.
-
-    A coefficient `v` of the scaled features scores ``(X - mean) @ (v / spread)``.
-    """
+    """Features scaled by their spread within queries: coefficients v of these score ``(X - mean) @ (v / spread)``."""
 
     def __init__(self, queries: Queries) -> None:
         X, self.offsets = queries.features, queries.offsets

@@ -38,8 +38,7 @@ R = TypeVar("R")
 def save_model(ranker: Any, path: str | os.PathLike[str], *, force: bool = True) -> None:
     """Write a fitted ranker into the folder `path`: its numbers in a file named by their checksum, then ``model.json``.
 
-    A kill leaves the old model or the new one, never a mixture: ``model.json`` names its data file, and is replaced by
-    a rename. Raise InputError if the ranker has no file, or the folder cannot be written.
+    A kill leaves the old model or the new one, since ``model.json`` names its data file, and is replaced by a rename.
     """
     kind = type(ranker).__name__
     if not hasattr(ranker, "metric_"):
@@ -78,10 +77,7 @@ def save_model(ranker: Any, path: str | os.PathLike[str], *, force: bool = True)
 
 
 def refuse_folder(target: Path, *, force: bool) -> None:
-    """Raise InputError if a model cannot be written to `target`, or (unless `force`) one is there already.
-
-    What a process left there when it was killed does not count.
-    """
+    """Raise InputError if a model cannot be written to `target`, or (unless `force`) a whole one is there already."""
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist; make it first")
     try:

@@ -249,10 +249,7 @@ def precision_by_query(
 
 
 def checked_features(features: Any, *, missing: bool = False) -> Any:
-    """Return finite float64 features, shape (n, d), dense (read-only) or CSR; an error names row and column.
-
-    With `missing`, features may be NaN.
-    """
+    """Return finite float64 features (or NaN if `missing`), shape (n, d), dense (read-only) or CSR."""
     if hasattr(features, "tocsr"):
         matrix = features.tocsr().astype(np.float64)
         usable = usable_features(matrix.data, missing=missing)
@@ -358,10 +355,7 @@ def group_labels(sizes: ArrayLike, n: int) -> Integers:
 
 
 def balanced(sizes: NDArray[np.integer], n: int) -> NDArray[np.int64]:
-    """Return the share, 0..n - 1, of each item, so that shares are about equal in size, shape (len(sizes),).
-
-    The largest item first, each to the smallest share: sizes of two shares differ by one item at most.
-    """
+    """Return the share, 0..n - 1, of each item, the largest first, each to the smallest share, shape (len(sizes),)."""
     share = np.zeros(len(sizes), dtype=np.int64)
     load = [(0, i) for i in range(n)]
     for item in np.argsort(-sizes, kind="stable").tolist():

@@ -215,10 +215,7 @@ class Ranker(BaseEstimator):
     def _checkpointing(
         self, training: Training, **more: Any
     ) -> tuple[dict[str, Any] | None, Callable[[dict[str, Any]], None] | None]:
-        """Return the state to resume from, and the function that saves one; None each, if there is none.
-
-        A training is resumed if the parameters, the data and `more`, texts and arrays, are equal.
-        """
+        """Return the state to resume from, if parameters, data and `more` are equal, and a function that saves one."""
         path, resume = training.options.get("checkpoint"), training.options.get("resume", False)
         if path is None:
             if resume:
@@ -308,10 +305,7 @@ _QID = (
 
 
 def as_queries(X: Any, y: ArrayLike | None, qid: ArrayLike | None, *, missing: bool = False) -> Queries:
-    """Return X, y and qid as checked `Queries`; X itself if it is `Queries`.
-
-    Missing values and categories are refused unless `missing`.
-    """
+    """Return X, y and qid, or `Queries` X, as `Queries`; refuse missing values and categories unless `missing`."""
     if isinstance(X, Queries):
         if y is not None or qid is not None:
             raise InputError("X is Queries, which have grades and qid: leave y and qid out")

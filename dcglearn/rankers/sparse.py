@@ -181,10 +181,7 @@ def soft_threshold(v: Floats, by: float) -> Floats:
 
 
 def largest_curvature(slope: Any, v: Floats, rounds: int = 12) -> float:
-    """Estimate the largest curvature along any direction at v, by power iteration on differences of the slope.
-
-    The weights of pairs depend on ranks alone, so over a tiny step they are constant.
-    """
+    """Estimate the largest curvature along any direction at v, by power iteration on differences of the slope."""
     here = slope(v)
     direction = np.where(here != 0, here, 1.0)
     size = 0.0
