@@ -35,10 +35,7 @@ _LOCKED_BYTE = (1 << 31) - 2
 
 
 def lock(handle: int) -> None:
-    """Lock an open file until it is closed or its process ends, in any way.
-
-    Raise OSError if another process holds its lock, or the disk has no locks.
-    """
+    """Lock an open file until it is closed or its process ends; raise OSError if another process holds its lock."""
     if sys.platform == "win32":
         before = os.lseek(handle, 0, os.SEEK_CUR)
         os.lseek(handle, _LOCKED_BYTE, os.SEEK_SET)

@@ -126,10 +126,7 @@ def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
 
 
 def refuse_unwritable(path: str | os.PathLike[str], *, force: bool) -> None:
-    """Raise InputError if a file cannot be written to `path` (see `refuse_existing`), or has no room there.
-
-    This writes `ROOM` bytes beside it and removes them, since that alone shows quotas, limits and read-only disks.
-    """
+    """Raise InputError if `ROOM` bytes, written and removed as a trial, cannot be written to `path`."""
     refuse_existing(path, force=force)
     if not written_through(path):
         _try_to_write(Path(path).resolve(), path)
@@ -199,11 +196,7 @@ def most_bytes() -> int:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Return the bytes of a file or of a pipe.
-
-    Raise InputError if it is missing, cannot be read, is a device, is larger than `most_bytes`, or is a pipe that no
-    program writes to.
-    """
+    """Return the bytes of a file of up to `most_bytes` or of a pipe that a program writes to; else raise InputError."""
     try:
         about = Path(path).stat()
         if stat.S_ISFIFO(about.st_mode):

@@ -15,10 +15,7 @@ _PLURAL = re.compile(r"\b(?:(quer)ies|(\w+[a-rt-z])s)\b")
 
 
 def escaped(text: str) -> str:
-    r"""Return the text with its control characters as ``\x1b``, but for tabs and line ends.
-
-    Characters that turn the direction of writing and halves of surrogate pairs count too.
-    """
+    r"""Return the text with its control characters (and surrogates) as ``\x1b``, but for tabs and line ends."""
     return _UNSAFE.sub(_shown, text)
 
 

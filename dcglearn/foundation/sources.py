@@ -48,10 +48,7 @@ def content(path: str | os.PathLike[str], expected: str = "one judgement a line"
 
 
 def decompressed(name: str, data: bytes) -> bytes:
-    """Return decompressed bytes: gzip, xz and zstd are recognised by their first bytes, others stay as they are.
-
-    Raise InputError if the data are truncated or damaged, or inflate to more than `most_bytes`.
-    """
+    """Return the data decompressed from gzip, xz or zstd, if they are; raise InputError beyond `most_bytes`."""
     opener = next((opener for magic, opener in _OPENERS.items() if data.startswith(magic)), None)
     try:
         inside = data if opener is None else opener(data, most_bytes())
@@ -159,10 +156,7 @@ def kind_of(name: str, data: bytes) -> str:
 
 
 def parquet_rows(name: str, data: bytes) -> pl.DataFrame:
-    """Return the table in a Parquet file, with types as in `plain_types`.
-
-    Raise InputError if it is damaged, has no row, or does not fit in memory.
-    """
+    """Return the table in a Parquet file as `plain_types`; raise InputError if it is damaged, empty or beyond the memory."""
     import polars as pl
 
     try:

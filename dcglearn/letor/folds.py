@@ -145,7 +145,7 @@ def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
     ----------
     queries : Queries
     n_folds : int
-        Number of parts, 3 or more; each holds consecutive queries, and their sizes differ by at most one.
+        Number of parts, 3 or more, of consecutive queries; their sizes differ by at most one.
 
     Raises
     ------

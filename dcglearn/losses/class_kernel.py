@@ -57,10 +57,7 @@ class Classes:
 
 @njit(cache=True, nogil=True)
 def by_class(order, offsets, grades, classes, n_classes):
-    """Return the ends of each query's classes, worst class first, and the new position of each document of `order`.
-
-    Shapes (n_queries * n_classes + 1,) and (n,). `classes` holds the class of each grade, shape (L,).
-    """
+    """Return `Classes.segments`, and the new position of each document of `order`; `classes` has shape (L,)."""
     segments, place = np.empty((len(offsets) - 1) * n_classes + 1, np.int64), np.empty(len(order), np.int64)
     filled = np.empty(n_classes, np.int64)
     for q in range(len(offsets) - 1):

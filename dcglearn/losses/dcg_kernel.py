@@ -55,10 +55,7 @@ def _counts(grades, start, stop, n_grades):
 
 @njit(cache=True, nogil=True)
 def over_soft_rank_ideals(grades, offsets, gains, by_gain, sums, weight):
-    """Return each query's weight over its value with the largest gains at the first ranks; 0 unless that is positive.
-
-    `sums` holds the running sums of the discounts.
-    """
+    """Return each query's weight over its value with the largest gains first, or 0; `sums` add up discounts."""
     factors = np.zeros(len(weight))
     for q in range(len(offsets) - 1):
         counts = _counts(grades, offsets[q], offsets[q + 1], len(gains))

@@ -86,10 +86,7 @@ def dcg_of_means(offsets, discounts, factor, mean, slope):
 
 @njit(cache=True, nogil=True)
 def precision_of_means(offsets, gain, weight, mean, slope):
-    """Return the weighted sum over queries of ``1/R sum_j mean_j Prec@j``; fill `slope` with its derivative.
-
-    Prec@j is the average of the means of positions up to j, and R the number of relevant documents, of gain 1.
-    """
+    """Return the weighted sum over queries of ``1/R sum_j mean_j Prec@j`` (see `SmoothAP`); fill its derivative."""
     total = 0.0
     for q in range(len(offsets) - 1):
         start, stop = offsets[q], offsets[q + 1]

@@ -67,8 +67,7 @@ def _row(x, e, gain, discounts, p, m, hinge, logistic, row, curvatures):
 def lambdas(scores, classes, n_classes, gains, offsets, c, alpha, step, damped, factor, first, last, out, curvature):
     """Fill the lambdas of the documents of queries first..last-1, towards higher scores, and their curvature.
 
-    `classes` and `gains` are by document, the discounts `c` by position. If `damped`, the lambdas of a query that sum
-    to S are scaled to log2(1 + S).
+    `c` are discounts by position. If `damped`, the lambdas of a query that sum to S are scaled to log2(1 + S).
     """
     longest = 1
     for q in range(first, last):

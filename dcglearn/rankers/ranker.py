@@ -180,10 +180,7 @@ class Ranker(BaseEstimator):
         metric: DCGLike | None = None,
         **options: Any,
     ) -> Floats:
-        """Return the normalised DCG of each query, shape (m,), by `metric` or the model's own; see `ndcg_by_query`.
-
-        A `metric` may be a DCG, a file, or a name.
-        """
+        """Return the normalised DCG of each query, shape (m,), by `metric` or the model's own; see `ndcg_by_query`."""
         check_is_fitted(self)
         queries = as_queries(X, y, qid, missing=self.takes_missing)
         dcg = self.metric_ if metric is None else read_metric(metric, *scale_of(queries))
