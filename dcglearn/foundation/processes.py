@@ -66,11 +66,7 @@ def in_processes(
 
 @contextlib.contextmanager
 def safe_import_paths() -> Iterator[None]:
-    """Keep the working folder off the import path of the Python processes that are started in this context.
-
-    A child of `multiprocessing` runs ``python -c``, which looks for every module in the working folder first: a file
-    ``random.py`` there would be executed.
-    """
+    """Keep the working folder off the import path of processes started in this context, where ``random.py`` may lie."""
     before = os.environ.get(SAFE_PATH)
     os.environ[SAFE_PATH] = "1"
     try:

@@ -156,7 +156,7 @@ def kind_of(name: str, data: bytes) -> str:
 
 
 def parquet_rows(name: str, data: bytes) -> pl.DataFrame:
-    """Return the table in a Parquet file as `plain_types`; raise InputError if it is damaged, empty or beyond the memory."""
+    """Return the table in a Parquet file as `plain_types`; raise InputError if it is damaged, empty or too large."""
     import polars as pl
 
     try:

@@ -74,10 +74,7 @@ class InputError(ValueError):
 
 
 def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = None) -> Grades:
-    """Check grades by position, shape (n, K) or (K,), and return them as int8: 0 = worst, -1 = no known grade.
-
-    Raise InputError if a grade is not an integer, lies outside -1..n_grades-1, or the lists have different lengths.
-    """
+    """Return grades by position, -1..n_grades-1, shape (n, K) or (K,), checked, as int8: 0 = worst, -1 = unknown."""
     try:
         array = np.asarray(lists)
     except ValueError as error:

@@ -33,10 +33,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What the candidates of one fold share: training queries, the metric to train for, grid and seed.
-
-    The validation queries `vali` choose the penalties of the starts. Without them, and in the quick grid, these are 1.
-    """
+    """What the candidates of one fold share; `vali` chooses the penalties of the starts, 1 without it or if quick."""
 
     train: Queries
     dcg: DCG

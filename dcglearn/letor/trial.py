@@ -34,9 +34,8 @@ FORMAT, VERSION = "dcglearn.letor", 1
 class Trial:
     """The results of a method on the test queries of a fold.
 
-    A saved result is used again only if its `fingerprint`, the digest of data and settings, is the same. `measures` has
-    shape (m, 21) for each of `CHOICES`; columns are `MEASURES`, NaN where a query does not count. `candidates` holds
-    label, value on the validation file, and whether it is blended; best first. `seconds` is processor time.
+    `fingerprint` is the digest of data and settings. `measures` has shape (m, 21) for each of `CHOICES`, NaN where a
+    query does not count. `candidates`, best first, are labels, values on the validation file, and whether blended.
     """
 
     fold: str

@@ -77,8 +77,7 @@ class LinearRanker(LinearModel):
     intercept_ : float
     metric_ : DCG
     history_ : list of dict
-        Of each stage: restart, stage, sharpness, iterations, objective, and normalised DCG on the training and the
-        validation set.
+        Of each stage: restart, stage, sharpness, iterations, objective, normalised DCG on both sets.
     best_ : dict
         Value of the model that was kept, what it is (validation or objective), restart and stage (0 is the start).
 

@@ -1,8 +1,4 @@
-"""Check of LightGBM's text of trees before LightGBM reads it.
-
-LightGBM trusts the text: a child or a feature out of range reads other memory or ends the process, and a circle of
-children never ends.
-"""
+"""Check of the text of trees before LightGBM reads it, which trusts it: it may read other memory, or never end."""
 
 from __future__ import annotations
 
