@@ -58,13 +58,7 @@ def save_fit(fit: DirectFit, path: str | os.PathLike[str], *, force: bool = True
 
 
 def load_fit(path: str | os.PathLike[str]) -> DirectFit:
-    """Read what `save_fit` wrote.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, of another kind, or of another version; it names the file.
-    """
+    """Read what `save_fit` wrote; raise InputError, with the file's name, as `DCGLearner.load` says."""
     values = read_json_object(path)
     try:
         check_format(values, [KIND], VERSION)
@@ -88,9 +82,8 @@ def _fit_of(values: dict[str, Any]) -> DirectFit:
             "list_utility": None if utility is None else ListUtility.from_dict(utility),
         }
     except (TypeError, AttributeError) as error:
-        raise InputError(
-            f"the parameters are not those of a DCGLearner, or the scores none of forms ({error})"
-        ) from error
+        problem = f"the parameters are not those of a DCGLearner, or the scores none of forms ({error})"
+        raise InputError(problem) from error
     if values["form"] not in FORMS or (utility is None) != (values["form"] == "dcg"):
         raise InputError(f"the form is {values['form']!r}, {'without' if utility is None else 'with'} a list utility")
     if dcg.n_grades != len(curves.gains) or dcg.depth != len(curves.discounts):
@@ -115,10 +108,9 @@ def _check(fields: dict[str, Any]) -> None:
             raise InputError(f'"{key}" holds {value!r}, expected {kind.__name__}')
     if not all(isinstance(name, str) for name in fields["raters"]):
         raise InputError('"raters" must be a list of texts')
-    scores = [score for score in fields["form_scores"].values() if isinstance(score, dict)]
-    of_scores = [number for score in scores for number in score.values() if number is not None]
     check_numbers([*fields["dropped"].values()], "dropped")
-    check_numbers(of_scores, "form_scores")
+    scores = [score for score in fields["form_scores"].values() if isinstance(score, dict)]
+    check_numbers([x for score in scores for x in score.values() if x is not None], "form_scores")
 
 
 def _curves(values: dict[str, Any]) -> Curves:

@@ -79,22 +79,19 @@ class Evaluation:
     @property
     def means(self) -> Floats:
         """Mean over queries, shape (R, M)."""
-        means: Floats = np.nanmean(self.filled, axis=2)
-        return means
+        return np.nanmean(self.filled, axis=2)
 
     @property
     def mean_residuals(self) -> Floats:
         """Mean residual over the queries of `means`, shape (R, M); NaN where there is none."""
         assert self.residuals is not None, "evaluate(..., residuals=True) computes them"
         counted = ~np.isnan(self.filled)
-        means: Floats = np.where(counted, self.residuals, 0.0).sum(axis=2) / counted.sum(axis=2)
-        return means
+        return np.where(counted, self.residuals, 0.0).sum(axis=2) / counted.sum(axis=2)
 
     @property
     def n_missing(self) -> NDArray[np.intp]:
         """Number of judged queries that each run does not have, shape (R,)."""
-        count: NDArray[np.intp] = np.isnan(self.values[:, 0]).sum(axis=1)
-        return count
+        return np.isnan(self.values[:, 0]).sum(axis=1)
 
     def frame(self, *, by_query: bool = True) -> pl.DataFrame:
         """Return columns ``run``, ``query_id``, ``measure``, ``value``; rows of query ``all`` are means.

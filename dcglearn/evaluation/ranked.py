@@ -37,8 +37,7 @@ class RankedGrades:
     @property
     def ranked(self) -> NDArray[np.bool_]:
         """Whether a document is ranked at the position, shape (Q, K)."""
-        ranked: NDArray[np.bool_] = np.arange(self.grades.shape[1]) < self.lengths[:, None]
-        return ranked
+        return np.arange(self.grades.shape[1]) < self.lengths[:, None]
 
     def judged_as(self, n_grades: int, unjudged: str | float) -> Grades:
         """Return the grades with those of unjudged documents, shape (Q, K); see `as_judged`."""
@@ -70,8 +69,7 @@ def as_judged(grades: Grades, shown: NDArray[np.bool_], n_grades: int, unjudged:
 def averaged(gains: Floats, groups: Integers) -> Floats:
     """Return each gain's mean over the entries with the same number in `groups`, shape (Q, K)."""
     sizes = np.maximum(np.bincount(groups.ravel()), 1)
-    means: Floats = (np.bincount(groups.ravel(), gains.ravel()) / sizes)[groups]
-    return means
+    return (np.bincount(groups.ravel(), gains.ravel()) / sizes)[groups]
 
 
 def in_order(lines: pl.DataFrame, ties: str = "docno-desc") -> pl.DataFrame:

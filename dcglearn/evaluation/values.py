@@ -68,8 +68,7 @@ def values_of_queries(metric: Known, ranked: RankedGrades, unjudged: str | float
     if ranked.groups is not None:
         gains = averaged(gains, ranked.groups)
     width = min(metric.depth, gains.shape[1])
-    values: Floats = gains[:, :width] @ metric.discounts[:width]
-    return values
+    return gains[:, :width] @ metric.discounts[:width]
 
 
 def judged_ideal(metric: Known, counts: Integers, unjudged: str | float) -> Floats:

@@ -115,5 +115,4 @@ def read_state(path: str | os.PathLike[str], identity: dict[str, Any]) -> dict[s
         raise InputError(
             f"{path} is damaged: its state is cut short or changed; start again, without resume", see="damaged"
         )
-    state: dict[str, Any] = json.loads(parts[0])
-    return state
+    return json.loads(parts[0])

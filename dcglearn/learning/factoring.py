@@ -57,8 +57,7 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
     """Factor a utility W into gains and discounts, the best grade's gain 1 with `normalise_gains`.
 
     Offsets that the log cannot tell are removed first: rows are centred where the log holds full lists, columns too
-    where the mix of grades never varies (Zhou et al. 2008, section 6.3). Raises InputError if W tells no two lists
-    apart.
+    where grades never vary (Zhou et al. 2008, section 6.3). Raises InputError if W tells no two lists apart.
     """
     seen = np.setdiff1d(np.arange(utility.n_grades), visible.unseen_grades)
     core = utility.weights[:, seen].copy()
@@ -139,8 +138,7 @@ def _scaled(discounts: Floats, gains: Floats, visible: Visibility) -> tuple[Floa
 
 def _notes(discounts: Floats, gains: Floats, visible: Visibility) -> list[str]:
     """Return notes on gains that are not learned, and on factors that do not have the shape of a DCG."""
-    notes = []
-    near = 1e-9
+    notes, near = [], 1e-9
     if visible.unseen_grades:
         names = ", ".join(str(grade) for grade in visible.unseen_grades)
         notes.append(

@@ -103,10 +103,8 @@ def fit_direct(
 def whole(description: DirectDescription, log: Preferences | PartedLog, resources: Resources) -> Preferences:
     """Return the log; raise InputError if it is in parts, or a checkpoint is asked for: a form needs it in memory."""
     if isinstance(log, PartedLog) or resources.checkpoint is not None:
-        raise InputError(
-            f'form="{description.form}" needs the log in memory, without checkpoint=; form="dcg" does not',
-            see="whole-log",
-        )
+        problem = f'form="{description.form}" needs the log in memory, without checkpoint=; form="dcg" does not'
+        raise InputError(problem, see="whole-log")
     return log
 
 
@@ -156,15 +154,8 @@ def fit_dcg(
     raters = tuple(map(str, verdicts.raters)) if n_raters > 1 else ()
     near = None if warm is None else warm.parameters(model, raters)
     search: dict[str, Any] = {"n_starts": description.n_starts, "max_iter": description.max_iter}
-    result, is_warm = fit_from(
-        near,
-        partial(cold_starts, model, verdicts, prior),
-        model,
-        kept(judgements),
-        n_effective / total,
-        if_worse=refit == "if_worse",
-        **search,
-    )
+    cold, share = partial(cold_starts, model, verdicts, prior), n_effective / total
+    result, is_warm = fit_from(near, cold, model, kept(judgements), share, if_worse=refit == "if_worse", **search)
     visible = log.visible()
     gains, discounts = result.curves.gains, result.curves.discounts
     fitted = DirectFit(
@@ -183,14 +174,10 @@ def fit_dcg(
         unconverged="" if result.converged else _unconverged(result.n_iter),
     )
     cautions = _cautions(n_effective, model.n_grades - 2 + model.depth, fitted.rater_error)
-    _LOG.log(
-        logging.INFO if warm is None else logging.DEBUG,  # a bootstrap has hundreds of warm fits
-        "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements",
-        *(loss, result.objective, result.n_iter, n_effective),
-    )
-    origin = FittedDCG(
-        model, judgements, n_effective / total, result.theta, result.objective, known_starts(model), **search
-    )
+    level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
+    message = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
+    _LOG.log(level, message, loss, result.objective, result.n_iter, n_effective)
+    origin = FittedDCG(model, judgements, share, result.theta, result.objective, known_starts(model), **search)
     return replace(fitted, cautions=cautions), origin
 
 

@@ -108,9 +108,8 @@ def _pairs(log: Preferences | PartedLog, description: QPDescription) -> tuple[Pa
     epsilon = description.tie_epsilon
     if isinstance(log, PartedLog):
         if description.solver == "cvxpy":
-            raise InputError(
-                'solver="cvxpy" needs the whole log in memory: give Preferences, without engine=', see="whole-log"
-            )
+            problem = 'solver="cvxpy" needs the whole log in memory: give Preferences, without engine='
+            raise InputError(problem, see="whole-log")
         dropped, n_ties = dropped_of(log), log.facts.n_ties
         to_pairs = partial(qp_pairs, margin=description.margin, tie_epsilon=epsilon)
         pairs: PairSource = PairParts.of(log.parts.mapped(to_pairs), depth=log.depth)

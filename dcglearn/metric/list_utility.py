@@ -250,8 +250,7 @@ def _best_by_counts(gains: Floats, discounts: Floats, stops: Floats, counts: Int
     size = max((1 << 22) // n_states, 1)  # queries whose values are held at a time
     parts = np.split(distinct[:, used], range(size, len(distinct), size))
     values = [_values(gains[used], discounts, 1 - stops[used], states, following, part) for part in parts]
-    best: Floats = np.concatenate(values)[query.ravel()]
-    return best
+    return np.concatenate(values)[query.ravel()]
 
 
 def _values(

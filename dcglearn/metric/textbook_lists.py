@@ -63,8 +63,7 @@ def _inst(gains: Floats, target: float) -> Floats:
     reached = np.cumprod(((place - 1) / place) ** 2, axis=-1)
     first = np.concatenate([np.ones_like(reached[..., :1]), reached[..., :-1]], axis=-1)
     below = reached[..., -1] * place[..., -1] ** 2 * polygamma(1, place[..., -1])
-    value: Floats = (first * gains).sum(axis=-1) / (first.sum(axis=-1) + below)
-    return value
+    return (first * gains).sum(axis=-1) / (first.sum(axis=-1) + below)
 
 
 def _bpm(gains: Floats, target: float, depth: int) -> Floats:
@@ -72,8 +71,7 @@ def _bpm(gains: Floats, target: float, depth: int) -> Floats:
     before = np.cumsum(gains, axis=-1) - gains
     looked_at = before < target - 1e-12
     below = np.where(looked_at[..., -1] & (gains.sum(axis=-1) < target - 1e-12), depth - gains.shape[-1], 0)
-    value: Floats = (gains * looked_at).sum(axis=-1) / (looked_at.sum(axis=-1) + below)
-    return value
+    return (gains * looked_at).sum(axis=-1) / (looked_at.sum(axis=-1) + below)
 
 
 def _err(n_grades: int, depth: int, _: float) -> ListUtility:

@@ -279,8 +279,7 @@ def _witness(first: Metric, second: Metric, largest: LargestRegret) -> Witness |
 def _values(weights: Floats, lists: Grades) -> Floats:
     """Return the values of lists that may be longer than the metric is deep."""
     ranks = np.arange(min(len(weights), lists.shape[1]))
-    values: Floats = weights[ranks, lists[:, ranks]].sum(axis=1)
-    return values
+    return weights[ranks, lists[:, ranks]].sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)

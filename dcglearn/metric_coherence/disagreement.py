@@ -184,8 +184,7 @@ class DisagreementMatrix:
 
         if len(self.names) < 3:
             return np.arange(len(self.names))
-        leaves: NDArray[np.intp] = leaves_list(self.tree())
-        return leaves
+        return leaves_list(self.tree())
 
     def tree(self) -> Floats:
         """Return SciPy's linkage matrix of the metrics (average linkage of shares), shape (M - 1, 4)."""
@@ -193,8 +192,7 @@ class DisagreementMatrix:
         from scipy.spatial.distance import squareform
 
         condensed = squareform(self.share, checks=False)
-        linked: Floats = optimal_leaf_ordering(linkage(condensed, "average"), condensed)
-        return linked
+        return optimal_leaf_ordering(linkage(condensed, "average"), condensed)
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.names)

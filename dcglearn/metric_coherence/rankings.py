@@ -165,8 +165,7 @@ def _without(state: tuple[int, ...], grade: int) -> tuple[int, ...]:
 
 def list_values(weights: Floats, lists: Grades) -> Floats:
     """Return the values of lists, shape (n, K) or (K,), under weights, shape (K, L)."""
-    values: Floats = weights[np.arange(len(weights)), lists].sum(axis=-1)
-    return values
+    return weights[np.arange(len(weights)), lists].sum(axis=-1)
 
 
 def as_weights(metric: Metric, name: str) -> Floats:

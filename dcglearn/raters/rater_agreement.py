@@ -165,11 +165,8 @@ def rater_agreement(
         raise InputError("the log holds no pair, so there is nobody to agree")
     if not 0 < level < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1")
-    names, rater = (
-        (np.array([EVERYBODY]), np.zeros(len(log), np.intp))
-        if log.rater is None
-        else np.unique(log.rater, return_inverse=True)
-    )
+    labels = np.full(len(log), EVERYBODY) if log.rater is None else log.rater
+    names, rater = np.unique(labels, return_inverse=True)
     of = units(log)
     once = slice(None) if log.rater is None else np.sort(unique_rows(np.column_stack([rater, of.number]))[1])
     unit, value = of.number[once], of.value[once]

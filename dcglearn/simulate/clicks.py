@@ -63,8 +63,7 @@ class ClickModel:
         grades = np.atleast_2d(graded_lists(lists, "lists", len(self.attraction)))[:, : len(self.examination)]
         chance = np.append(self.attraction, 0.0)[grades] * self.examination[: grades.shape[1]]
         going = np.cumprod(np.hstack([np.ones((len(grades), 1)), 1 - self.stop * chance[:, :-1]]), axis=1)
-        clicks: Floats = (chance * going).sum(axis=1)
-        return clicks
+        return (chance * going).sum(axis=1)
 
     def clicks(self, grades: Sequence[int], rng: np.random.Generator) -> list[int]:
         """Return the positions that a user clicks, from 1."""

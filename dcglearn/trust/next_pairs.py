@@ -181,15 +181,13 @@ def _candidate_pairs(candidates: Preferences | ArrayLike, seed: int) -> Grades:
 def _open(pairs: Grades, judged: Preferences | None) -> Grades:
     """Return the distinct pairs of different lists that are not judged yet, in either order of the two lists."""
     equal = (pairs[:, 0] == pairs[:, 1]).all(axis=1)
-    keys = _keys(pairs)
-    n_judged = 0
+    keys, n_judged = _keys(pairs), 0 if judged is None else len(judged)
     if judged is not None:
         if judged.depth != pairs.shape[2]:
             raise InputError(
                 f"the candidates have {pairs.shape[2]} positions, the log {judged.depth}: cut or pad with depth="
             )
         keys = np.concatenate([_keys(np.stack([judged.preferred, judged.other], axis=1)), keys])
-        n_judged = len(judged)
     _, first_seen, _ = unique_rows(keys)
     new = np.zeros(len(keys), dtype=bool)
     new[first_seen] = True
@@ -262,17 +260,17 @@ def _greedy(rows: NDArray[np.float32], information: Floats, weights: Floats, n: 
     difference = np.abs(rows @ weights.astype(np.float32))
     variance = _variances(rows, inverse)
     chosen: list[int] = []
-    values = []
-    for _ in range(n):
+    values = np.empty(n)
+    for i in range(n):
         value = _values(variance, difference)
         value[chosen] = -1.0
         best = int(np.argmax(value))
         chosen.append(best)
-        values.append(float(value[best]))
+        values[i] = value[best]
         step = inverse @ rows[best] / np.sqrt(1.0 + variance[best])
         inverse -= np.outer(step, step)
         variance -= (rows @ step.astype(np.float32)) ** 2
-    return chosen, np.array(values)
+    return chosen, values
 
 
 def _variances(rows: NDArray[np.float32], inverse: Any) -> Floats:

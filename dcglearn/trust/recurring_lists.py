@@ -71,7 +71,7 @@ class RecurringRatings:
         rank, score = _ranked(counts.rating, counts.weight)
         table = np.zeros((int(max(better.max(), worse.max(), own.max())) + 1, len(score)))
         np.add.at(table, (own, rank), counts.weight)
-        group, lists = (np.zeros(len(table), dtype=np.intp) for _ in range(2))
+        group, lists = np.zeros((2, len(table)), dtype=np.intp)
         group[own], lists[own] = counts.group, counts.list
         self.fewest = _without_copies(log.rated or counts) if fewest is None else fewest
         recurs = np.bincount(counts.list, counts.weight) >= self.fewest
@@ -165,9 +165,8 @@ class RecurringJudgements:
         better, worse = list_numbers(log.preferred, log.other)
         both = np.concatenate([better, worse])
         times = np.bincount(both, np.maximum(np.tile(self.weight, 2), 1))
-        kept = times >= self.fewest
         most = np.argsort(-times, kind="stable")[:MOST_JUDGED_LISTS]
-        kept &= np.isin(np.arange(len(times)), most)
+        kept = (times >= self.fewest) & np.isin(np.arange(len(times)), most)
         self.covered = kept[better] & kept[worse]
         self._weight = self.weight[self.covered]
         names, number = np.unique(np.concatenate([better[self.covered], worse[self.covered]]), return_inverse=True)
@@ -201,11 +200,7 @@ class RecurringJudgements:
             yield self._judged.estimated(self._weight - held, self._fit[1], start), held
 
     def sampling_variance(self, right: Floats, chance: Floats) -> float:
-        """Return the variance of the share of pairs that a fixed order gets right, over judgements of the same pairs.
-
-        `right`, shape (n,), is 1 where the order agrees with the covered pair, else 0 (1/2 for none), `chance` how
-        probable that is.
-        """
+        """Return the variance as for ratings, over judgements of the same pairs; `right` is as probable as `chance`."""
         weight = self._weight
         squared = weight if (weight == np.round(weight)).all() else weight**2
         return float(squared @ (right - chance) ** 2) / float(weight.sum()) ** 2

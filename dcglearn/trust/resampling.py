@@ -40,8 +40,8 @@ def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
 def unit_of(log: Preferences, *, fewest: int = 2, without: str = "", per_list: float = 1) -> str:
     """Return the independent unit of a log: its raters, else its queries, else lists where they recur, else pairs.
 
-    Raters or queries, but for the column `without`, are the unit where there are at least `fewest` of them; lists where
-    there are at least `per_list` judgements for each, and more judgements than lists.
+    Raters or queries (but for the column `without`) are it if there are at least `fewest` of them, lists if there are
+    at least `per_list` judgements for each, and more judgements than lists.
     """
     for unit in ("rater", "query"):
         labels = None if unit == without else getattr(log, unit)

@@ -163,10 +163,8 @@ def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int
 
     def segment(s: int) -> Segment:
         own = of == s
-        if not own.any():
-            return Segment(str(names[s]), int(size[s]))
-        shares = values[:, 0, own] @ weight[own] / weight[own].sum()
-        return Segment(str(names[s]), int(size[s]), *shares.tolist())
+        shares = (values[:, 0, own] @ weight[own] / weight[own].sum()).tolist() if own.any() else ()
+        return Segment(str(names[s]), int(size[s]), *shares)
 
     return SegmentTest(
         gain=float(mean[0]),
