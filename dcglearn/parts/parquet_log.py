@@ -20,7 +20,6 @@ from dcglearn.logs.columns import COLUMNS
 from dcglearn.parts.parquet_pieces import PARQUET, PIECE, batches, mapping_of_parts, opened, pieces
 from dcglearn.parts.parts import PartedLog, checked_scale, differing_pairs, facts_of
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.roles import PREFERENCE, by_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -309,8 +308,8 @@ def bytes_per_pair(first: Piece, mapping: LogMapping, files: Sequence[str]) -> i
     depth = next(batches(first, mapping))[1].depth
     present: set[str] = {"tie"}
     for path in files:
-        with opened(path, mapping) as file:
-            present |= set(by_role(file.schema_arrow.names, mapping.roles(PREFERENCE)))
+        with opened(path, mapping) as (_, columns):
+            present |= set(columns)
     return 2 * depth + sum(np.dtype(dtype).itemsize for name, dtype in TYPES.items() if name in present)
 
 

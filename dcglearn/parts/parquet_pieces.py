@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Grades
     from dcglearn.readers.mapping import ReadingOptions
     from dcglearn.readers.preferences import Preferences
+    from dcglearn.readers.roles import ColumnsByRole
 
 PARQUET = "**/*.parquet"
 """The files of a folder that belong to a log."""
@@ -70,7 +72,7 @@ def pieces(files: Sequence[str], mapping: LogMapping, size: int = PIECE) -> list
     slices: list[tuple[str, list[int], int]] = []
     held = 0
     for path in files:
-        with opened(path, mapping) as file:
+        with opened(path, mapping) as (file, _):
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
         before = 0
         for group, n in enumerate(sizes):
@@ -96,9 +98,8 @@ def _reasons(files: Sequence[str], mapping: LogMapping) -> dict[str, Grades]:
     """Return which rows of each file do not count; empty unless a file has a column `supersedes`."""
     roles: dict[str, dict[str, str]] = {}
     for path in files:
-        with opened(path, mapping) as file:
-            columns = by_role(file.schema_arrow.names, mapping.roles(PREFERENCE))
-        roles[path] = {role: name for role, name in columns.items() if isinstance(name, str)}
+        with opened(path, mapping) as (_, columns):
+            roles[path] = {role: name for role, name in columns.items() if isinstance(name, str)}
     if not any("supersedes" in columns for columns in roles.values()):
         return {}
     marks = (_marks(path, columns, mapping) for path, columns in roles.items())
@@ -109,15 +110,15 @@ def _marks(path: str, columns: dict[str, str], mapping: LogMapping) -> tuple[lis
     """Return the ids of a file's rows, those that they supersede, and whether they are open."""
     import polars as pl
 
-    wanted = ("id", "supersedes", "winner")
-    names = [columns[role] for role in wanted if role in columns]
-    with opened(path, mapping) as file:
+    names = [columns[role] for role in ("id", "supersedes", "winner") if role in columns]
+    with opened(path, mapping) as (file, _):
         frame: Any = pl.from_arrow(file.read(columns=names))
     return marks_of(frame, columns)
 
 
-def opened(path: str, mapping: LogMapping) -> pq.ParquetFile:
-    """Open a Parquet file; raise InputError unless pyarrow is installed and it is a whole file of a log."""
+@contextlib.contextmanager
+def opened(path: str, mapping: LogMapping) -> Iterator[tuple[pq.ParquetFile, ColumnsByRole]]:
+    """Open a Parquet file; yield it and its columns, or raise InputError unless it is a whole file of a log."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -130,9 +131,10 @@ def opened(path: str, mapping: LogMapping) -> pq.ParquetFile:
     except (pa.ArrowException, OSError) as error:
         remedy = "" if path.endswith(".parquet") else "; only Parquet is read in parts, and dcglearn convert writes it"
         raise InputError(f"{path}: not a Parquet file, or a truncated one ({error}){remedy}") from error
-    with errors_in(path):
-        by_role(file.schema_arrow.names, mapping.roles(PREFERENCE))
-    return file
+    with file:
+        with errors_in(path):
+            columns = by_role(file.schema_arrow.names, mapping.roles(PREFERENCE))
+        yield file, columns
 
 
 def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preferences]]:
@@ -144,8 +146,7 @@ def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preference
     import pyarrow as pa
 
     for path, groups, before in piece.slices:
-        with opened(path, mapping) as file:
-            roles = by_role(file.schema_arrow.names, mapping.roles(PREFERENCE))
+        with opened(path, mapping) as (file, roles):
             used = [names for role, names in roles.items() if PREFERENCE[role].learned or PREFERENCE[role].required]
             columns = [name for names in used for name in ([names] if isinstance(names, str) else names)]
             reasons = piece.reasons.get(path)
