@@ -52,21 +52,18 @@ class LearnerOptions:
     ] = None
 
     def __post_init__(self) -> None:
-        self._check_weight()
-        of_dcg = {"loss": "auto", "ridge": None, "form": "dcg", "prior": None}
-        of_qp = {"C": None, "margin": "unit", "monotone": True, "tie_epsilon": None}
-        for name, default in (of_qp if self.method == "dcg" else of_dcg).items():
-            if getattr(self, name) != default:
-                option = "--no-monotone" if name == "monotone" else f"--{name.replace('_', '-')}"
-                raise InputError(f"{option} goes with --method {'qp' if self.method == 'dcg' else 'dcg'}")
-
-    def _check_weight(self) -> None:
         try:
             usable = self.C in (None, "auto") or 0 < float(self.C or 0) < float("inf")
         except ValueError:
             usable = False
         if not usable:
             raise InputError(f"--C {self.C}: give a positive number, or auto")
+        of_dcg = {"loss": "auto", "ridge": None, "form": "dcg", "prior": None}
+        of_qp = {"C": None, "margin": "unit", "monotone": True, "tie_epsilon": None}
+        for name, default in (of_qp if self.method == "dcg" else of_dcg).items():
+            if getattr(self, name) != default:
+                option = "--no-monotone" if name == "monotone" else f"--{name.replace('_', '-')}"
+                raise InputError(f"{option} goes with --method {'qp' if self.method == 'dcg' else 'dcg'}")
 
     def description(self, log: Preferences | PartedLog) -> DirectDescription | QPDescription:
         """Return what to fit to a log; C is 1 where it is to be chosen."""

@@ -217,7 +217,8 @@ def _held_out(
         learner, _ = _fitted(train, description, options, trust)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
         metrics: dict[str, Any] = {"current": trust.current, "utility": _beyond(learner)}
-        comparison = compare_dcg(_dcg(learner), train, test, C=reference_C, seed=trust.seed, **metrics)
+        dcg = learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg
+        comparison = compare_dcg(dcg, train, test, C=reference_C, seed=trust.seed, **metrics)
     if not comparison.below_ceiling:
         return comparison
     return replace(comparison, lack_of_fit=_lack_of_fit(log, learner, trust.seed))
@@ -280,10 +281,6 @@ def _lack_of_fit(log: Preferences, learner: DirectFit | QPFit, seed: int) -> Lac
         return lack_of_fit(log, learner=learner, seed=seed)
     except InputError:
         return None
-
-
-def _dcg(learner: DirectFit | QPFit) -> DCG:
-    return learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg
 
 
 def _fitted(

@@ -65,15 +65,11 @@ class LongTable(Source):
 
     def __init__(self, rows: Source, roles: Mapping[str, Role]) -> None:
         self._rows, self.roles, self.names = rows, roles, rows.names
+        self.table_roles = rows.roles  # those of the table's columns
         self.unit, self.header = rows.unit, rows.header
         self.form = f"{rows.form}, a row for each document"
         self._keys = [role for role in rows.roles if role in ("pair", "query", "rater", "list", "group")]
         self._start = 1
-
-    @property
-    def table_roles(self) -> Mapping[str, Role]:
-        """The roles of the table's columns."""
-        return self._rows.roles
 
     def __iter__(self) -> Iterator[tuple[int, Rows]]:
         """Yield each judgement with the number of its first row."""
