@@ -211,10 +211,8 @@ class DCGLearner(PairLearner):
 
         Raises
         ------
-        NotFittedError
-            If the learner is not fitted.
-        InputError
-            If the file cannot be written, or exists and `force` is false.
+        NotFittedError, InputError
+            If the learner is not fitted; if the file cannot be written, or exists and `force` is false.
         """
         check_is_fitted(self)
         save_fit(self.fit_, path, force=force)

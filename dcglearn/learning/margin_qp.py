@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from dcglearn.foundation.arrays import Floats, Grades
 
 
-Evaluate = Callable[["Floats", bool], PairSums]
-
-
 class PairSource(Protocol):
     """What `solve` needs of pairs, which may be in memory, on disk or on a cluster."""
 
@@ -62,9 +59,9 @@ SMALL = 1.0
 class Solution:
     """A solved QP: W, shape (K, L), the objective F(W), and how it was reached.
 
-    `gap` is the duality gap relative to F(W), an upper bound on the relative distance to the optimum; `converged` tells
-    whether it reached the tolerance. `n_iter` counts Newton steps on the whole log, or iterations of cvxpy's solver.
-    `curvature` is ``sum v d d^T`` over the pairs with a shortfall at W or at an earlier iterate, shape (K*L, K*L).
+    `gap` is the duality gap relative to F(W), an upper bound on the relative distance to the optimum. `n_iter` counts
+    Newton steps on the whole log, or iterations of cvxpy's solver. `curvature` is ``sum v d d^T`` over the pairs with a
+    shortfall at W or at an earlier iterate, shape (K*L, K*L).
     """
 
     weights: Floats
@@ -164,7 +161,7 @@ def _solved(pairs: PairSource, shape: tuple[int, int], C: float, start: Floats |
 
 
 def newton(
-    evaluate: Evaluate,
+    evaluate: Callable[[Floats, bool], PairSums],
     shape: tuple[int, int],
     C: float,
     *,
@@ -214,9 +211,7 @@ def certificate(sums: PairSums, weights: Floats, C: float, monotone: bool) -> tu
     (row-wise isotonic regression). The bound holds for any W.
     """
     objective = _objective(sums, weights, C)
-    p = 2 * C * sums.moment
-    if monotone:
-        p = _monotone(p)
+    p = _monotone(2 * C * sums.moment) if monotone else 2 * C * sums.moment
     dual = 2 * C * sums.slope - C * sums.loss - float(np.vdot(p, p)) / 4
     return objective, max(objective - dual, 0.0) / objective if objective > 0 else 0.0
 

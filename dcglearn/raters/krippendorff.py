@@ -39,9 +39,7 @@ class Estimate:
 def krippendorff_alpha(
     unit: ArrayLike, value: ArrayLike, *, ordinal: bool = False, level: float = 0.95, seed: int = 0
 ) -> Estimate:
-    """Return alpha of the values that raters gave to units; units with one value tell nothing and are left out.
-
-    It is not defined (NaN) where no unit has two values, or all values are equal.
+    """Return alpha of the values that raters gave to units; NaN where no unit has two values, or all are equal.
 
     Parameters
     ----------

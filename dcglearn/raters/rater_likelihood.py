@@ -99,8 +99,7 @@ class FittedRaters:
 def fitted_raters(observations: Observations, level: float) -> FittedRaters:
     """Return the error rates and biases of highest likelihood; NaN for raters without a judgement.
 
-    The interval of an error holds the rates whose profile likelihood is within the chi-square limit of the best; that
-    of a bias comes from the curvature of the likelihood at the best error and bias.
+    Intervals of errors come from the profile of the likelihood, those of biases from its curvature at the best.
     """
     n, quantile = observations.n_raters, normal_quantile(level)
     biases, profile, paths = np.zeros(n), np.empty((len(LOGITS), n)), np.empty((len(LOGITS), n))

@@ -137,11 +137,7 @@ class LackOfFit:
 
 
 def lack_of_fit(
-    log: Preferences | ArrayLike,
-    *,
-    by: str | None = None,
-    learner: DirectLearner | None = None,
-    seed: int = 0,
+    log: Preferences | ArrayLike, *, by: str | None = None, learner: DirectLearner | None = None, seed: int = 0
 ) -> LackOfFit:
     """Say how much of a log's preferences a DCG cannot express, and which form expresses it.
 
@@ -155,11 +151,6 @@ def lack_of_fit(
         Learner whose settings are used; by default ``DCGLearner()``.
     seed : int
         Seed of folds and samples.
-
-    Returns
-    -------
-    LackOfFit
-        The parts, with errors, and what they mean in words.
 
     Raises
     ------
@@ -196,11 +187,8 @@ def lack_of_fit(
         rows, values, whole = _held_out(pairs, unit, description, seed)
         ceiling, no_ceiling = ceiling_of(pairs[rows], seed)
         parts = _parts(values, pairs[rows], unit, ceiling)
-        form = max(
-            (form for form in FORM_NAMES if _part(parts, form).shown),
-            key=lambda form: _part(parts, form).ahead,
-            default=None,
-        )
+        shown = [form for form in FORM_NAMES if _part(parts, form).shown]
+        form = max(shown, key=lambda form: _part(parts, form).ahead, default=None)
         utility = None
         if form is not None:
             utility = fit_direct(pairs, replace(description, form=form), whole[form]).utility

@@ -55,10 +55,9 @@ class Questions:
     ----------
     pairs : ndarray of int8, shape (n, 2, K)
         The two lists of each pair.
-    difference : ndarray, shape (n,)
-        Score of the first list minus that of the second under the present metric (gains from 0 to 1, first discount 1).
-    value : ndarray, shape (n,)
-        Uncertainty of that difference over its size, by which pairs are chosen.
+    difference, value : ndarray, shape (n,)
+        Score of the first list minus that of the second under the present metric (gains from 0 to 1, first discount 1),
+        and the uncertainty of that difference over its size, by which pairs are chosen.
     """
 
     pairs: Grades

@@ -111,10 +111,8 @@ class NoiseCeiling:
     def about(self) -> str:
         """What the ceiling speaks for, in words."""
         recur = "recur" if self.fewest == BANDS[0] else f"have at least {self.fewest} {self.unit}s"
-        return (
-            f"the {self.covered:.0%} of the pairs between the {self.n_lists} lists that {recur}: {self.n_units:,} "
-            f"{self.unit}s"
-        )
+        pairs = f"the {self.covered:.0%} of the pairs between the {self.n_lists} lists"
+        return f"{pairs} that {recur}: {self.n_units:,} {self.unit}s"
 
 
 def noise_ceiling(log: Preferences | ArrayLike, *, fewest: int | None = None, seed: int = 0) -> NoiseCeiling:

@@ -53,16 +53,14 @@ class PositionTest:
     free: Utility
 
     def __str__(self) -> str:
-        verdict = (
-            "the log speaks against one gain per grade: how much a grade is worth depends on its position by more "
-            "than a common discount"
-            if self.p_value < 0.05
-            else "the log does not speak against gains times discounts"
-        )
-        return (
-            f"{verdict} (likelihood ratio {self.statistic:.1f}, {self.df} more parameters, "
-            f"p = {self.p_value:.3f} from {len(self.null)} simulated logs)"
-        )
+        verdict = "the log does not speak against gains times discounts"
+        if self.p_value < 0.05:
+            verdict = (
+                "the log speaks against one gain per grade: how much a grade is worth depends on its position by more "
+                "than a common discount"
+            )
+        numbers = f"likelihood ratio {self.statistic:.1f}, {self.df} more parameters, p = {self.p_value:.3f}"
+        return f"{verdict} ({numbers} from {len(self.null)} simulated logs)"
 
 
 def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199, seed: int = 0) -> PositionTest:
@@ -98,12 +96,9 @@ def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199,
     >>> position_dependence(log, n_resamples=39).p_value > 0.05
     True
     """
-    log, _ = without_equal_lists(as_preferences(log))
-    log = log.decided
+    log = without_equal_lists(as_preferences(log))[0].decided
     whole_number(n_resamples, "n_resamples", 1)
-    df = _degrees_of_freedom(log)
-    share = _effective_share(log)
-    rng = np.random.default_rng(seed)
+    df, share, rng = _degrees_of_freedom(log), _effective_share(log), np.random.default_rng(seed)
     with one_blas_thread():
         statistic, product, free = _likelihood_ratio(_judgements(log, share), log.n_grades, None)
         utility = Utility(weights_of_increments(np.outer(*product)))
@@ -143,9 +138,8 @@ def _degrees_of_freedom(log: Preferences) -> int:
     n_seen = len(np.setdiff1d(np.unique(np.concatenate([log.preferred, log.other])), [-1]))
     df = (log.depth - (2 if log.visible().free_columns else 1)) * (n_seen - 2)
     if df < 1:
-        raise InputError(
-            f"{n_seen} grades at {log.depth} positions: gains times discounts fit any such log: nothing to test"
-        )
+        shape = f"{n_seen} grades at {log.depth} positions"
+        raise InputError(f"{shape}: gains times discounts fit any such log: nothing to test")
     return df
 
 
