@@ -95,8 +95,7 @@ def _fit_of(values: dict[str, Any]) -> DirectFit:
 
 def _check(fields: dict[str, Any]) -> None:
     """Raise InputError if a key is missing or unknown, or a value of another type."""
-    missing = [key for key in TYPES if key not in fields]
-    unknown = sorted(set(fields) - set(TYPES))
+    missing, unknown = [key for key in TYPES if key not in fields], sorted(set(fields) - set(TYPES))
     if missing or unknown:
         problem = f'"{missing[0]}" is missing' if missing else f'unknown key "{unknown[0]}"'
         raise InputError(f"{problem}; a saved learner holds {', '.join(TYPES)}")

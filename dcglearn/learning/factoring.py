@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 class Factoring:
     """The DCG nearest to a utility, and how near it is.
 
-    The worst grade of `dcg` has gain 0, its first discount is 1 (where positive). `explained` is the share
-    of the squared norm of the visible weights that the DCG explains, `ratio` the second singular value over the first.
-    `visible_weights` is the factored matrix, shape (K, L), and `rank_one` its nearest rank-one matrix; both are
-    NaN in the columns of grades that never occur. `sentences` notes what is not monotone, not learned or a convention.
+    The worst grade of `dcg` has gain 0, its first discount is 1 (where positive). `visible_weights` is the factored
+    matrix, shape (K, L), `rank_one` its nearest rank-one matrix (both NaN for grades that never occur), `explained` the
+    share of its squared norm, and `ratio` the second singular value over the first. `sentences` are notes on the DCG.
     """
 
     dcg: DCG
@@ -90,8 +89,7 @@ def factor(utility: Utility, visible: Visibility, *, normalise_gains: bool = Fal
 def _offset(weights: Floats, discounts: Floats, gains: Floats, visible: Visibility) -> float:
     """Return the offset of the gains: least squares over the positions whose level the log tells, else g_0 = 0.
 
-    The log tells a position's level where one list of a pair has no grade there: "no grade" is worth 0, and the worth
-    of the worst grade is learned. Elsewhere "no grade" counts as the worst grade.
+    The log tells a position's level where one list of a pair has no grade there, which is worth 0.
     """
     depth = len(discounts)
     told = np.setdiff1d(np.arange(depth), visible.free_rows)

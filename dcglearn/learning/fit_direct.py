@@ -46,10 +46,7 @@ LEAST_WEIGHT = 0.01
 
 @dataclass(frozen=True, eq=False)
 class FittedDCG:
-    """A DCG fitted to judgements, from which other forms are fitted, and how it was fitted.
-
-    `share`, `starts`, `n_starts` and `max_iter` are those of `direct_search.fit`.
-    """
+    """A DCG fitted to judgements by `direct_search.fit`, from which other forms are fitted."""
 
     model: Model
     judgements: Any
@@ -82,8 +79,7 @@ def fit_direct(
 ) -> DirectFit:
     """Return the fit of gains, discounts and judges, in the form that the description names.
 
-    `start` is a `DirectFit`, a learner that holds one, `Curves`, a DCG or a `WarmStart`; the other parameters are those
-    of `DCGLearner.fit`, as are the errors.
+    `start` is as in `WarmStart.of`; the other parameters and the errors are those of `DCGLearner.fit`.
     """
     if description.form not in FORMS:
         raise InputError(f"form={description.form!r} is not one of {', '.join(FORMS)}, auto")

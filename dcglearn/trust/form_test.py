@@ -151,8 +151,7 @@ def share_of_lists(counts: RatingCounts) -> float:
 def p_value(gain: float, forms: Sequence[str], dcg: FittedDCG, log: Preferences) -> float:
     """Return about how often the largest gain of the forms is at least `gain` on logs of the fitted DCG.
 
-    The simulation ends as soon as too many gains are as large (Besag and Clifford 1991); the value is then above the
-    level. `log` holds the pairs of the judgements.
+    The simulation ends as soon as too many gains are as large (Besag and Clifford 1991). `log` holds the pairs.
     """
     logs = LogsOfDCG.like(log, dcg.judgements, dcg.model, dcg.theta)
     rng, as_large = np.random.default_rng(0), 0

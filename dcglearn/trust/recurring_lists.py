@@ -128,8 +128,8 @@ class RecurringRatings:
     def sampling_variance(self, right: Floats, chance: Floats) -> float:
         """Return the variance of the share of pairs that a fixed order gets right, over ratings of the same lists.
 
-        `right`, shape (n,), is 1 where the order agrees with the covered pair, else 0 (1/2 for none). A rating's
-        influence on the share is the sum over its pairs; what counts is how it varies within a list.
+        `right`, shape (n,), is 1 where the order agrees with the covered pair, else 0 (1/2 for none). What counts is
+        how a rating's influence on the share, the sum over its pairs, varies within a list.
         """
         weight, counts = self.weight[self.covered], self._counts
         below = np.cumsum(counts, axis=1) - counts

@@ -122,8 +122,7 @@ class RatedLists:
     def posterior(self, counts: Floats) -> tuple[Posterior, Variances]:
         """Return the values of lists under several variances between lists, and the expected variances.
 
-        `counts` says how often each rated list got each rating, shape (N, R). The standard deviation between lists has
-        a flat prior.
+        `counts`, shape (N, R), says how often each rated list got each rating; the prior of the deviation is flat.
         """
         y, n, variances = self._mean_scores(counts, None)
         choices, chances = self._variances_between(y, n, variances.within)
@@ -206,8 +205,7 @@ class JudgedLists:
     def posterior(self, weight: Floats) -> tuple[Posterior, tuple[float, float]]:
         """Return the values of lists under several priors, and the best prior's standard deviations: of sum, of lists.
 
-        `weight` says how often each pair was judged so, shape (n,). The chances of priors are their evidence, by
-        Laplace's approximation.
+        `weight` says how often each pair was judged so, shape (n,). Priors are as probable as their evidence.
         """
         choices = [(of_sum, own) for of_sum in SUM_SCALES for own in OWN_SCALES]
         values, evidence = zip(*(self._posterior(weight, *choice) for choice in choices), strict=True)
