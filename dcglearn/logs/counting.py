@@ -1,20 +1,14 @@
-"""Counts over the pairs of a log: contradictions, and how far a metric agrees with the log."""
+"""How far a metric orders the pairs of a log as the log does."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
-from dcglearn.foundation.validation import InputError
-from dcglearn.logs.unique_rows import list_numbers, pair_numbers
-
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from dcglearn.foundation.arrays import Floats, Grades
-    from dcglearn.logs.columns import Columns
+    from dcglearn.foundation.arrays import Floats
 
 
 TIE_TOLERANCE = 1e-12
@@ -56,29 +50,3 @@ class Agreement:
 
     def __str__(self) -> str:
         return f"{self.share:.4f} ({self.respected:g} of {self.total:g} respected, {self.tied:g} tied)"
-
-
-def verdicts(log: Columns, metric: Metric) -> Grades:
-    """Return the order of each pair's scores under a metric: 1, -1, or 0 for a tie; see `Preferences.verdicts`."""
-    first, second = metric.score(log.preferred), metric.score(log.other)
-    rounding = TIE_TOLERANCE * max(np.abs(first).max(initial=0.0), np.abs(second).max(initial=0.0))
-    difference = first - second
-    return (np.sign(difference) * (np.abs(difference) > rounding)).astype(np.int8)
-
-
-def agreement(decided: Columns, metric: Metric) -> Agreement:
-    """Return how far a metric orders pairs with a winner as the log does; InputError if there is no pair."""
-    if not len(decided):
-        raise InputError("the log holds no pair with a winner, so there is nothing to agree with")
-    violated, tied, respected = np.bincount(verdicts(decided, metric) + 1, decided.weight, minlength=3).tolist()
-    return Agreement(respected=float(respected), tied=float(tied), violated=float(violated))
-
-
-def n_contradicted(decided: Columns) -> float:
-    """Return the weight of the contradicted pairs among those with a winner; see `Preferences.n_contradicted`."""
-    first, second = list_numbers(decided.preferred, decided.other)
-    pair = pair_numbers(first, second)
-    weight = np.ones(len(decided)) if decided.weight is None else decided.weight
-    ahead = np.bincount(pair, weight * (first < second))
-    behind = np.bincount(pair, weight * (first > second))
-    return float(np.minimum(ahead, behind).sum())

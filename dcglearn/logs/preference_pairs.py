@@ -9,8 +9,9 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, listed, pair_values, scale_size
-from dcglearn.logs import counting, repeats
 from dcglearn.logs.columns import COLUMNS, Columns, checked_column, checked_lists
+from dcglearn.logs.counting import TIE_TOLERANCE, Agreement
+from dcglearn.logs.repeats import INCONSISTENT, shown_both_ways
 from dcglearn.logs.unique_rows import count_lists, list_numbers, packed, pair_numbers, unique_rows
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from dcglearn.foundation.arrays import Grades, Seed
-    from dcglearn.logs.counting import Agreement, Metric
+    from dcglearn.logs.counting import Metric
     from dcglearn.logs.rating_counts import RatingCounts
     from dcglearn.logs.visibility import Visibility
 
@@ -232,11 +233,30 @@ class PreferencePairs(Columns):
         InputError
             If the word is unknown, or the log has no column `swapped`.
         """
-        return repeats.reconciled(self, inconsistent)
+        if inconsistent not in INCONSISTENT:
+            raise InputError(f"inconsistent={inconsistent!r}: give one of {', '.join(INCONSISTENT)}")
+        if inconsistent == "keep":
+            return self
+        if self.swapped is None:
+            raise InputError(
+                f"inconsistent={inconsistent!r} needs to know which list was shown first: give the column swapped"
+            )
+        repeated = shown_both_ways(self)
+        differ: NDArray[np.bool_] = ~np.append(repeated.same, True)[repeated.member]  # member -1 takes the last entry
+        if inconsistent == "tie":
+            return self.changed(tie=differ if self.tie is None else self.tie | differ)
+        weight = np.ones(len(self)) if self.weight is None else self.weight
+        return self.changed(weight=np.where(differ, 0.5 * weight, weight))
 
     def n_contradicted(self) -> float:
         """Return the weight of pairs that other pairs contradict: the lighter side of each two opposed ones."""
-        return counting.n_contradicted(self.decided)
+        log = self.decided
+        first, second = list_numbers(log.preferred, log.other)
+        pair = pair_numbers(first, second)
+        weight = np.ones(len(log)) if log.weight is None else log.weight
+        ahead = np.bincount(pair, weight * (first < second))
+        behind = np.bincount(pair, weight * (first > second))
+        return float(np.minimum(ahead, behind).sum())
 
     def visible(self) -> Visibility:
         """Return which directions of a utility the log identifies, and in words which not (ties count as pairs)."""
@@ -246,11 +266,18 @@ class PreferencePairs(Columns):
 
     def verdicts(self, metric: Metric) -> Grades:
         """Return 1 where a metric scores the first list of a pair higher, -1 where the second, 0 for a tie; (n,)."""
-        return counting.verdicts(self, metric)
+        first, second = metric.score(self.preferred), metric.score(self.other)
+        rounding = TIE_TOLERANCE * max(np.abs(first).max(initial=0.0), np.abs(second).max(initial=0.0))
+        difference = first - second
+        return (np.sign(difference) * (np.abs(difference) > rounding)).astype(np.int8)
 
     def agreement(self, metric: Metric) -> Agreement:
         """Return how far a metric orders the decided pairs as the log does; InputError if there is no such pair."""
-        return counting.agreement(self.decided, metric)
+        log = self.decided
+        if not len(log):
+            raise InputError("the log holds no pair with a winner, so there is nothing to agree with")
+        violated, tied, respected = np.bincount(log.verdicts(metric) + 1, log.weight, minlength=3).tolist()
+        return Agreement(respected=float(respected), tied=float(tied), violated=float(violated))
 
     def __repr__(self) -> str:
         scale = number_of(self.n_grades, "grades" if self.graded else "documents")

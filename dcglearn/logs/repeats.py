@@ -1,22 +1,19 @@
-"""Judgements of the same pair: units of agreement, pairs shown both ways, and what contradictory verdicts count."""
+"""Judgements of the same pair: units of agreement, and pairs shown both ways."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.foundation.validation import InputError
-from dcglearn.logs.columns import Columns
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, unique_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dcglearn.foundation.arrays import Floats, Integers
-
-AnyLog = TypeVar("AnyLog", bound=Columns)
+    from dcglearn.logs.columns import Columns
 
 INCONSISTENT = ("keep", "half", "tie")
 """What two verdicts that one rater gave on a pair shown both ways count where they differ."""
@@ -81,21 +78,3 @@ def shown_both_ways(log: Columns) -> ShownBothWays:
     place = np.full(n, -1)
     place[both] = np.arange(len(both))
     return ShownBothWays(keys[both, 0], (verdicts.sum(axis=0) == 1)[both], place[group])
-
-
-def reconciled(log: AnyLog, inconsistent: str) -> AnyLog:
-    """Return the log with contradictory verdicts put right; see `Preferences.reconciled`."""
-    if inconsistent not in INCONSISTENT:
-        raise InputError(f"inconsistent={inconsistent!r}: give one of {', '.join(INCONSISTENT)}")
-    if inconsistent == "keep":
-        return log
-    if log.swapped is None:
-        raise InputError(
-            f"inconsistent={inconsistent!r} needs to know which list was shown first: give the column swapped"
-        )
-    repeated = shown_both_ways(log)
-    differ: NDArray[np.bool_] = ~np.append(repeated.same, True)[repeated.member]  # member -1 takes the last entry
-    if inconsistent == "tie":
-        return log.changed(tie=differ if log.tie is None else log.tie | differ)
-    weight = np.ones(len(log)) if log.weight is None else log.weight
-    return log.changed(weight=np.where(differ, 0.5 * weight, weight))
