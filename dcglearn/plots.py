@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Mapping, Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from dcglearn.evaluation.compare_systems import SystemComparison
-    from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.factoring import Factoring
     from dcglearn.metric.dcg import DCG
     from dcglearn.metric_coherence.coherence import Coherence, RegretCurve, Witness

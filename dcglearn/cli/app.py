@@ -6,7 +6,8 @@ import contextlib
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator
+from typing import Annotated
 
 import typer
 
@@ -29,9 +30,6 @@ from dcglearn.cli.verify import verify
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 app = typer.Typer(
     name="dcglearn",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from numpy.typing import ArrayLike
 
 from dcglearn.cli.command import examples, first_option, input_option
 from dcglearn.cli.options import Force, Output, Seed, check_outputs, write_log
 from dcglearn.cli.reading_options import Reading, convert_line
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 
 @examples(

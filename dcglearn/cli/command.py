@@ -6,17 +6,15 @@ import functools
 import inspect
 import sys
 import textwrap
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dcglearn.cli.terminal import console
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PANELS = ("Arguments", "Most used", "Input", "Model and method", "Output", "Scale")
 """The panels of a command's help page, in their order."""

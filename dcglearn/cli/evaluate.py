@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,24 +14,19 @@ from dcglearn.cli.command import examples, first_option, input_option, model_opt
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import Force, Grades, Output, Plot, Seed, Ties, check_outputs, write_figure, write_text
 from dcglearn.cli.terminal import draw_table, drawn
-from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
+from dcglearn.evaluation.compare_systems import MAX_RESAMPLES, SystemComparison
 from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing, as_metrics
 from dcglearn.evaluation.evaluate import evaluate as evaluated
+from dcglearn.evaluation.gate import Gate
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
-from dcglearn.evaluation.trec import Duplicates
+from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG
+from dcglearn.metric.list_utility import ListUtility
 from dcglearn.plots import forest_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from dcglearn.evaluation.compare_systems import SystemComparison
-    from dcglearn.evaluation.gate import Gate
-    from dcglearn.evaluation.trec import Judgements, Run
-    from dcglearn.metric.dcg import DCG
-    from dcglearn.metric.list_utility import ListUtility
-
     Result = TypeVar("Result")
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from dcglearn.cli.command import first_option, input_option
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.preferences import Preferences
 

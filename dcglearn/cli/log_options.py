@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,13 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dcglearn.cli.command import scale_option
+from dcglearn.cli.options import Cluster
 from dcglearn.cli.reading_options import Ratings, Reading, convert_line
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dcglearn.cli.options import Cluster
     from dcglearn.parts.parts import PartedLog
     from dcglearn.readers.preferences import Preferences
 

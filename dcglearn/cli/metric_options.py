@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -11,17 +12,13 @@ import typer
 
 from dcglearn.cli.command import input_option
 from dcglearn.foundation.validation import InputError, pointer
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SCORING, metric_or_name, read_metric
 from dcglearn.metric.scales import ScaleWarning, example_map, grades_of
 from dcglearn.metric.textbook import MetricName, is_metric_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from dcglearn.metric.dcg import Utility
-    from dcglearn.metric.list_utility import ListUtility
-
     Metric = TypeVar("Metric", DCG, DCG | ListUtility, DCG | Utility | ListUtility)
 
 

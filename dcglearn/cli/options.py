@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,8 +16,6 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.plots import refuse_format, save_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     import polars as pl
     from matplotlib.figure import Figure
 

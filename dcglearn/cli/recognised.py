@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,6 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.readers.winner_words import WINNERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from dcglearn.parts.parts import PartedLog
     from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.preferences import Preferences

@@ -6,14 +6,16 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.cli.learn_options import of_ratings
+from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
 from dcglearn.cli.recognised import describe, left_out, n_pairs
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.checkpoint import ALONE, Resources
+from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import DirectDescription, DirectFit, QPDescription, QPFit, warn_of
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric_coherence.ranges import Ranges, consistent_ranges
 from dcglearn.parts.parts import PartedLog
 from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
@@ -29,11 +31,6 @@ MOST_JUDGED = 200_000
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
-    from dcglearn.learning.factoring import Factoring
-    from dcglearn.metric.dcg import Utility
-    from dcglearn.metric.list_utility import ListUtility
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.plain_text import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
     from rich.console import Console
 
 _CURSOR = re.compile(r"(\n|\x1b\[A)*")

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.estimators.pair_learner import PairLearner
 from dcglearn.estimators.saved_fit import load_fit, save_fit
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.files import is_path, read_json_object
 from dcglearn.learning.checkpoint import Resources
 from dcglearn.learning.direct_fit import Curves
 from dcglearn.learning.fits import DirectDescription, DirectFit, FormScore
 from dcglearn.learning.starts import WarmStart
-from dcglearn.metric.dcg import DCG
+from dcglearn.logs.visibility import Visibility
+from dcglearn.metric.dcg import DCG, DCGLike
+from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.logs.visibility import Visibility
-    from dcglearn.metric.dcg import DCGLike
-    from dcglearn.metric.list_utility import ListUtility
     from dcglearn.parts.open_log import Log
 
 

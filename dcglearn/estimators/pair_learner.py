@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.learning.fits import warn_of
+from dcglearn.foundation.arrays import Floats, Grades
+from dcglearn.learning.fits import DirectFit, QPFit, warn_of
+from dcglearn.logs.counting import Agreement
 from dcglearn.parts.parts import PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats, Grades
-    from dcglearn.learning.fits import DirectFit, QPFit
-    from dcglearn.logs.counting import Agreement
 
 
 class PairLearner(BaseEstimator):

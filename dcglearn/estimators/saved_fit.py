@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,6 @@ from dcglearn.learning.fits import FORMS, DirectDescription, DirectFit, FormScor
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.saved_metric import check_format, check_numbers
-
-if TYPE_CHECKING:
-    import os
 
 KIND, VERSION = "dcg_learner", 1
 """Kind and version of the file format; files of other versions are refused."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,15 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.estimators.pair_learner import PairLearner
 from dcglearn.learning.checkpoint import Resources
+from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import QPDescription, QPFit
+from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG, Utility
 
 if TYPE_CHECKING:
-    import os
-
-    from dcglearn.learning.factoring import Factoring
-    from dcglearn.logs.visibility import Visibility
     from dcglearn.parts.open_log import Log
 
 

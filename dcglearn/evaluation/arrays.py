@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.evaluation.ranked import averaged
+from dcglearn.foundation.arrays import Floats, Grades, Integers
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import in_chunks, threads
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists
-from dcglearn.metric.dcg import DCG, normalised_values
+from dcglearn.metric.dcg import DCG, DCGLike, normalised_values
 from dcglearn.metric.reading import metric_or_name, read_metric
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats, Grades, Integers
-    from dcglearn.metric.dcg import DCGLike
-
 
 BLOCK = 1 << 24
 """Maximum entries of the query x position x grade table, 8 bytes each."""

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcglearn.evaluation.evaluate import evaluate
-from dcglearn.evaluation.gate import gated
+from dcglearn.evaluation.gate import Gate, gated
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
-from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import polars as pl
 
     from dcglearn.evaluation.evaluate import Evaluation, Metrics
-    from dcglearn.evaluation.gate import Gate
-    from dcglearn.evaluation.tables import JudgementsLike, RunsLike
-    from dcglearn.foundation.arrays import Floats
 
 
 _LOG = logging.getLogger(__name__)

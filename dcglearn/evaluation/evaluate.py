@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcglearn.evaluation.ranked import judged_counts, ranked_grades
 from dcglearn.evaluation.recall_paired import companion_of
-from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.evaluation.values import (
     Plain,
     check_list_settings,
@@ -21,6 +24,7 @@ from dcglearn.evaluation.values import (
     own_ideal,
     values_of_queries,
 )
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import aligned, number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, normalised_values
@@ -31,15 +35,9 @@ from dcglearn.metric.textbook import NamedMetric, is_metric_file
 from dcglearn.metric.textbook_lists import ListMetricName
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import polars as pl
-    from numpy.typing import NDArray
 
-    from dcglearn.evaluation.tables import JudgementsLike, RunsLike
-    from dcglearn.evaluation.trec import Duplicates, Judgements, Run
     from dcglearn.evaluation.values import Known
-    from dcglearn.foundation.arrays import Floats
 
     OneMetric = DCG | ListUtility | str | os.PathLike[str]
     Metrics = Mapping[str, OneMetric | Plain] | Sequence[str | os.PathLike[str]] | OneMetric

@@ -5,14 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.sources import suffix_of
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import polars as pl
 
     Rating = tuple[str, Any, Any, Any]  # place in the file, query, document, rating

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from dcglearn.readers.careful_pass import checked_score
 from dcglearn.readers.line_formats import errors_in, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import polars as pl
 
 

@@ -8,6 +8,8 @@ among the hits is in the request alone.
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +20,6 @@ from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import InputError, listed
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
     import polars as pl
 
 ENDPOINTS = {

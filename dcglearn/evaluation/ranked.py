@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats, Grades, Integers
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
     from dcglearn.evaluation.trec import Judgements, Run
-    from dcglearn.foundation.arrays import Floats, Grades, Integers
 
 
 Ties = Literal["docno-desc", "stable", "average"]

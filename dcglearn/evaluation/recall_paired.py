@@ -8,22 +8,20 @@ evaluation", 2023.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcglearn.evaluation.ranked import RankedGrades, judged_counts, ranked_grades
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
     from dcglearn.evaluation.trec import Judgements, Run
-    from dcglearn.foundation.arrays import Floats, Integers
 
 WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
     "uniform": np.ones_like,

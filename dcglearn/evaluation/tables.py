@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dcglearn.evaluation.judgement_files import table_of_tool
 from dcglearn.evaluation.nested_tables import nested_json, nested_table
-from dcglearn.evaluation.trec import Judgements, Run, trec_judgements, trec_runs, without_duplicates
+from dcglearn.evaluation.trec import Duplicates, Judgements, Run, trec_judgements, trec_runs, without_duplicates
 from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.sources import content, kind_of, suffix_of
 from dcglearn.foundation.validation import MAX_GRADES, InputError, is_frame
@@ -18,11 +19,7 @@ from dcglearn.readers.read_table import frame_of, opener_of_bytes
 from dcglearn.readers.roles import Role, by_role, first_names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import polars as pl
-
-    from dcglearn.evaluation.trec import Duplicates
 
 RunsLike: TypeAlias = Any
 """A `Run`, a path, a data frame, a dictionary ``{query: {document: score}}``, or a list of these."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,9 +16,6 @@ from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size
 from dcglearn.readers.line_formats import SCORE, shown
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
     import polars as pl
 
 Duplicates = Literal["error", "first", "last"]

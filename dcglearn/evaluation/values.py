@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from dcglearn.evaluation.ranked import averaged
+from dcglearn.evaluation.ranked import RankedGrades, averaged
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dcglearn.evaluation.ranked import RankedGrades
     from dcglearn.evaluation.trec import Judgements, Run
-    from dcglearn.foundation.arrays import Floats, Integers
     from dcglearn.metric.list_utility import ListUtility
     from dcglearn.metric.textbook_lists import ListMetric
 

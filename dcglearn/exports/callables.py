@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.exports.carried import carried
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.validation import InputError
-from dcglearn.losses import ApproxNDCG
+from dcglearn.losses import ApproxNDCG, Objective
 from dcglearn.losses.boosting import descent
+from dcglearn.metric.dcg import DCG, DCGLike
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats, Integers
-    from dcglearn.losses import Objective
-    from dcglearn.metric.dcg import DCG, DCGLike
-
     Callables = tuple[Callable[..., Any], Callable[..., Any]]
 
 

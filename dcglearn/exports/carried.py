@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import Utility
+from dcglearn.metric.dcg import DCG, DCGLike, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED, read_metric
-
-if TYPE_CHECKING:
-    from dcglearn.metric.dcg import DCG, DCGLike
 
 
 def carried(metric: DCGLike | ListUtility | Utility, tool: str, n_grades: int | None = None) -> DCG:

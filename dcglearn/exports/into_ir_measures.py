@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
 
 import ir_measures
 from ir_measures import Metric, providers, util
 
 from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.foundation.validation import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG
 
 
 class LearnedMeasure(ir_measures.measures.Measure):

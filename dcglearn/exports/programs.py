@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from string import Template
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dcglearn.exports.carried import carried
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCG, DCGLike
+from dcglearn.metric.dcg import DCG, DCGLike
 
 PROGRAM = Template('''\
 # $title. It needs Python alone.

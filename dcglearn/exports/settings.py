@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dcglearn.exports.carried import carried
 from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.textbook import textbook_discounts
-
-if TYPE_CHECKING:
-    from dcglearn.metric.dcg import DCG, DCGLike
 
 SCALE = 1000
 """Largest whole gain by default. trec_eval allocates a table as long as the largest gain, so it should be small."""

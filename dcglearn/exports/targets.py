@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dcglearn.exports.carried import carried
 from dcglearn.exports.programs import to_python, to_quepid, to_sql
 from dcglearn.exports.settings import cwl_continuation, cwl_gains, lost_in_settings, to_lightgbm, to_trec_eval
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import is_metric_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dcglearn.metric.dcg import DCG
 
 TARGETS = {
     "quepid": "a JavaScript scorer: any gains, discounts of 0 or more",

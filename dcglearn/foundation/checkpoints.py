@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import struct
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
-
-if TYPE_CHECKING:
-    import os
 
 FORMAT = 1
 """Version of the format and of the parts' fields."""

@@ -8,6 +8,7 @@ import platform
 import time
 import warnings
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,6 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
     from distributed import Client, Future
 
 CONNECT = 10.0

@@ -7,13 +7,11 @@ import functools
 import os
 import tempfile
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 BESIDE = Path(__file__).parents[1] / "__pycache__"
 """Folder beside the source, where compiled code is kept if it can be written."""

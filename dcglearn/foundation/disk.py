@@ -10,16 +10,14 @@ import contextlib
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MARK = ".dcglearn-"
 """Beginning of the names of files that are still being written."""

@@ -14,12 +14,12 @@ import pickle
 import signal
 import sys
 import traceback
+from collections.abc import Callable, Generator, Iterable, Iterator
 from multiprocessing.connection import wait
 from threading import Thread
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
 

@@ -6,12 +6,11 @@ import contextlib
 import multiprocessing
 import sys
 import threading
+from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     Item = TypeVar("Item")
 
 _STAGE: ContextVar[str | None] = ContextVar("stage", default="")

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import io
 import lzma
+import os
 import sys
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.files import most_bytes, read_bytes, read_within
 from dcglearn.foundation.memory import refuse_beyond_memory
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    import os
-    from typing import Any
-
     import polars as pl
 
 FORMATS = {

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dcglearn.evaluation.tables import read_judgements
+from dcglearn.evaluation.tables import JudgementsLike, read_judgements
+from dcglearn.evaluation.trec import Duplicates
+from dcglearn.foundation.arrays import Grades
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import InputError, graded_lists
 from dcglearn.joins.joined_lists import Joining, joined_pairs
 from dcglearn.readers.preferences import Preferences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from dcglearn.evaluation.tables import JudgementsLike
-    from dcglearn.evaluation.trec import Duplicates
-    from dcglearn.foundation.arrays import Grades
 
 METHODS = ("team-draft", "balanced")
 """Ways of interleaving whose clicks can be credited."""

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcglearn.evaluation.ranked import in_order
-from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.evaluation.trec import Duplicates, Run
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError
-from dcglearn.joins.joined_lists import Joining, joined_pairs
-from dcglearn.readers.line_formats import errors_in
+from dcglearn.joins.joined_lists import JoinedPairs, Joining, joined_pairs
+from dcglearn.readers.line_formats import Source, errors_in
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
@@ -21,16 +25,7 @@ from dcglearn.readers.read_table import columns_of, log_of_table, opener_of
 from dcglearn.readers.roles import PREFERENCE, Role
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
-
-    from dcglearn.evaluation.tables import JudgementsLike, RunsLike
-    from dcglearn.evaluation.trec import Duplicates, Run
-    from dcglearn.joins.joined_lists import JoinedPairs
     from dcglearn.readers.careful_pass import Table
-    from dcglearn.readers.line_formats import Source
     from dcglearn.readers.mapping import MappingLike
 
 OTHERS = {role: about for role, about in PREFERENCE.items() if role not in ("a", "b", "docs_a", "docs_b", "margin")}

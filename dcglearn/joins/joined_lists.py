@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcglearn.evaluation.ranked import as_judged
+from dcglearn.foundation.arrays import Grades
 from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size, whole_number
 from dcglearn.readers.frames import flattened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from dcglearn.evaluation.trec import Judgements
-    from dcglearn.foundation.arrays import Grades
 
 UNJUDGED = ("worst", "best", "drop", "unknown")
 """What a document without a judgement counts as; or a grade."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,18 +16,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.judge.guard import Guard
+from dcglearn.judge.guard import Access, Guard
 from dcglearn.judge.progress import Progress
-from dcglearn.judge.study import Refused
+from dcglearn.judge.study import Refused, Study
 from dcglearn.judge.verdict_log import NotSaved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starlette.requests import Request
-
-    from dcglearn.judge.guard import Access
-    from dcglearn.judge.study import Study
 
 _LOG = logging.getLogger(__name__)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +14,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Grades
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.careful_pass import MAX_LABEL
 from dcglearn.readers.line_formats import TextLines, errors_in, shown
@@ -20,10 +23,6 @@ from dcglearn.readers.read_table import opener_of, read_columns
 from dcglearn.readers.roles import PREFERENCE, Role
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from dcglearn.foundation.arrays import Grades
     from dcglearn.readers.mapping import MappingLike
 
 MOST_BYTES = 256 << 20

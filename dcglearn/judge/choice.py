@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from dcglearn.foundation.arrays import Grades, Integers
+from dcglearn.metric.dcg import DCG
 from dcglearn.trust.next_pairs import MOST_PAIRS, values_of
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Grades, Integers
-    from dcglearn.metric.dcg import DCG
 
 ROUNDING = 1e-5
 """Values that differ by less than this share are equal, since pairs are compared in single precision."""

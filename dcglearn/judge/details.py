@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,6 @@ import numpy as np
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dcglearn.judge.verdict_log import Verdict
     from dcglearn.learning.fits import DirectFit
     from dcglearn.readers.preferences import Preferences

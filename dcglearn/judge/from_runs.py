@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.evaluation.ranked import in_order
-from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.validation import InputError
-from dcglearn.judge.candidates import TEXT_LIMITS, Candidates, Pair, distinct
+from dcglearn.judge.candidates import TEXT_LIMITS, Candidates, Item, Pair, distinct
 from dcglearn.readers.line_formats import shown
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Mapping, Sequence
-
     import polars as pl
-
-    from dcglearn.evaluation.tables import JudgementsLike, RunsLike
-    from dcglearn.judge.candidates import Item
 
     PathLike = str | os.PathLike[str]
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from typing import TYPE_CHECKING, Generic, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 Work = TypeVar("Work")
 

@@ -6,17 +6,13 @@ import logging
 import secrets
 import socket
 import webbrowser
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.judge.app import judging_app
 from dcglearn.judge.guard import Access, allowed_hosts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dcglearn.judge.study import Study
+from dcglearn.judge.study import Study
 
 _LOG = logging.getLogger(__name__)
 

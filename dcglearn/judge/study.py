@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import re
 import threading
 import time
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.judge.candidates import pair_key, seen_items
+from dcglearn.judge.candidates import Candidates, Pair, pair_key, seen_items
 from dcglearn.judge.choice import Chooser
 from dcglearn.judge.learned import Learned
-from dcglearn.judge.verdict_log import NotSaved, VerdictLog
+from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog
 from dcglearn.readers.preferences import Preferences
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
-    from dcglearn.judge.candidates import Candidates, Pair
-    from dcglearn.judge.verdict_log import Verdict
 
 CHOICES = {
     "left": ("left", None),

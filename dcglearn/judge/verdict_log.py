@@ -6,15 +6,13 @@ import contextlib
 import json
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dcglearn.foundation import disk
 from dcglearn.foundation.files import refuse_constant
 from dcglearn.foundation.validation import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _LOG = logging.getLogger(__name__)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -17,21 +19,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from dcglearn.foundation import disk
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_checkpoint
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.pair_loss import LossSums, Points
 from dcglearn.logs.pair_sums import PairSums
 from dcglearn.parts.open_log import opened_log
+from dcglearn.parts.parts import PartedLog
+from dcglearn.readers.preferences import Preferences
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from dcglearn.foundation.arrays import Floats
     from dcglearn.parts.open_log import Log
-    from dcglearn.parts.parts import PartedLog
-    from dcglearn.readers.preferences import Preferences
 
 _DIGEST = 16
 """Bytes of the digest of a question, which stands before its answer."""

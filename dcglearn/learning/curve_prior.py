@@ -6,19 +6,14 @@ is a normal distribution of linear functions of the parameters.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.learning.curve_kernel import add_prior
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dcglearn.foundation.arrays import Floats
-
 
 Normal = tuple[slice, float, float]
 """Some parameters, their mean, and their standard deviation."""

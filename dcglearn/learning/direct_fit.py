@@ -11,19 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.learning.curve_kernel import add_in_parameters, fill_points
 from dcglearn.learning.curve_prior import CurvePrior, CurveShape, curve_prior
 from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.pair_loss import JudgementSource, LossSums, Points
 from dcglearn.learning.trust_region import Local
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats
-
 
 GAIN_SLOPE, DISCOUNT_SLOPE = (1.0, 3.0), (0.5, 1.0)
 """Prior mean and standard deviation of the slope of ``alpha`` per grade, and of the discounts' exponent q."""

@@ -6,25 +6,20 @@ side by side, and from around the lowest end again.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.direct_fit import Curves, DirectObjective, Model
 from dcglearn.learning.judgement_kernel import SIGMOID
+from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.trust_region import Descents, descend
 from dcglearn.metric.list_utility import ListUtility
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.learning.pair_loss import JudgementSource
-
 
 SUBSAMPLE, GROWTH, LARGEST_SAMPLE = 1 << 12, 8, 1 << 18
 """Logs of at least twice this many pairs are learned from about this many of them first, then from samples that grow by

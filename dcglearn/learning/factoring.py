@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, Utility
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats
     from dcglearn.logs.visibility import Visibility
 
 

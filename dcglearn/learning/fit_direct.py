@@ -6,34 +6,32 @@ The DCG is fitted first, whatever the form; a form beyond it is then fitted to t
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, pointer
 from dcglearn.learning.checkpoint import ALONE, Resources
 from dcglearn.learning.direct_fit import Model, log_curves
-from dcglearn.learning.direct_search import fit, fit_from
+from dcglearn.learning.direct_search import Fit, fit, fit_from
 from dcglearn.learning.fit_qp import identity
 from dcglearn.learning.fits import FORMS, LOSSES, DirectDescription, DirectFit
 from dcglearn.learning.list_utility_fit import bases_near, fit_form
+from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
+from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG
 from dcglearn.parts.parts import PartedLog
+from dcglearn.readers.preferences import Preferences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.learning.direct_search import Fit
-    from dcglearn.learning.pair_loss import JudgementSource
-    from dcglearn.logs.visibility import Visibility
     from dcglearn.parts.open_log import Log
-    from dcglearn.readers.preferences import Preferences
 
 _LOG = logging.getLogger(__name__)
 

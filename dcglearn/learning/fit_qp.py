@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, pointer
 from dcglearn.learning.checkpoint import ALONE, Resources
-from dcglearn.learning.fits import QPDescription, QPFit
+from dcglearn.learning.fits import DirectDescription, QPDescription, QPFit
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.parts.open_log import dropped_of, log_fingerprint, without_equal_lists
 from dcglearn.parts.parts import PartedLog
+from dcglearn.readers.preferences import Preferences
 
 if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.learning.fits import DirectDescription
     from dcglearn.parts.open_log import Log
-    from dcglearn.readers.preferences import Preferences
 
 _LOG = logging.getLogger(__name__)
 

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.learning.factoring import factor
+from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
-from dcglearn.metric.dcg import DCG, Utility
+from dcglearn.metric.dcg import DCG, DCGLike, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import read_metric
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dcglearn.foundation.arrays import Floats
     from dcglearn.learning.direct_fit import Curves
-    from dcglearn.learning.factoring import Factoring
     from dcglearn.logs.visibility import Visibility
-    from dcglearn.metric.dcg import DCGLike
     from dcglearn.readers.preferences import Preferences
 
 LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squared_hinge": HINGE}

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.learning.judgement_kernel import log_chances
 
 if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats
     from dcglearn.logs.counting import Metric
     from dcglearn.readers.preferences import Preferences
 

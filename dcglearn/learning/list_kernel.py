@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.compiled import njit
 
 if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.metric.list_utility import ListUtility
 
 

@@ -6,24 +6,19 @@ alone. What a list is worth is computed once for each distinct list.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
-from dcglearn.learning.direct_fit import DirectObjective, log_curves
+from dcglearn.foundation.arrays import Floats
+from dcglearn.learning.direct_fit import DirectObjective, Model, log_curves
 from dcglearn.learning.direct_search import Fit
 from dcglearn.learning.listed_judgements import ListedJudgements
+from dcglearn.learning.pair_loss import Judgements
 from dcglearn.metric.dcg import DCG
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.learning.direct_fit import Model
-    from dcglearn.learning.pair_loss import Judgements
-    from dcglearn.metric.list_utility import ListUtility
-
+from dcglearn.metric.list_utility import ListUtility
 
 TRIED, ROUGH_STEPS = 4, 40
 """So many of the best starts are descended from, so many steps at first."""

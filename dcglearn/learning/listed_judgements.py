@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.learning.judgement_kernel import CURVATURE, VALUE, add_listed_judgements
 from dcglearn.learning.list_kernel import add_curvatures, fill_factors, fill_values, spread_slopes
-from dcglearn.learning.pair_loss import Judgements, LossSums, read_only, with_unknown
+from dcglearn.learning.pair_loss import Judgements, LossSums, Points, read_only, with_unknown
 from dcglearn.logs.unique_rows import list_numbers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats, Grades
-    from dcglearn.learning.pair_loss import Points
-
 
 SHARED, MOST_LISTS = 8, 1 << 14
 """Lists are worth numbering where there are at least so many judgements to a list, and at most so many lists: what they

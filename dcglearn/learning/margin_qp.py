@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import isotonic_regression, nnls
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.memory import refuse_beyond_memory
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.pair_sums import PairSums, pair_sums
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats, Grades
 
 
 class PairSource(Protocol):

@@ -16,18 +16,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.threads import over_chunks
 from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, RUN, SLOPES, VALUE, add_judgements
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats, Grades
-
 
 BLOCK = 1 << 15
 """Judgements whose losses are added up before they are added to those of others."""

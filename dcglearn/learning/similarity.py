@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.validation import InputError, finite_array
 from dcglearn.metric.dcg import DCG, Utility
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats
     from dcglearn.logs.visibility import Visibility
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -9,20 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logit
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.validation import InputError, finite_array, frozen
-from dcglearn.learning.direct_fit import ERROR, ERROR_SPREAD, RATER_SPREAD, SHARPNESS, Curves, family, log_curves
+from dcglearn.learning.direct_fit import ERROR, ERROR_SPREAD, RATER_SPREAD, SHARPNESS, Curves, Model, family, log_curves
 from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import DirectFit, QPDescription
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.readers.preferences import Preferences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.learning.direct_fit import Model
     from dcglearn.learning.verdicts import Verdicts
-    from dcglearn.readers.preferences import Preferences
 
 SOFTER = (0.0, 1.5, 3.0)
 """Each metric is tried with judges less sharp by these log units, who err less."""

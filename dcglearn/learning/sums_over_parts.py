@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.learning.margin_qp import Pairs
-from dcglearn.learning.pair_loss import Judgements
+from dcglearn.learning.pair_loss import Judgements, LossSums, Points
+from dcglearn.logs.pair_sums import PairSums
 from dcglearn.parts.parts import Parts, stride_starts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.learning.pair_loss import LossSums, Points
-    from dcglearn.logs.pair_sums import PairSums
 
 
 @dataclass(frozen=True)

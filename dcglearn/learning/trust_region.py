@@ -11,17 +11,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.compiled import njit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats
-
 
 RADIUS, MOST_RADIUS = 1.0, 8.0
 """Largest change of a parameter in the first step, and in any."""

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.listed_judgements import MOST_LISTS, SHARED, ListedJudgements
-from dcglearn.learning.pair_loss import Judgements
+from dcglearn.learning.pair_loss import Judgements, JudgementSource
 from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.parts.open_log import dropped_of, without_equal_lists
 from dcglearn.parts.parts import PartedLog
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats, Grades
-    from dcglearn.learning.pair_loss import JudgementSource
-    from dcglearn.readers.preferences import Preferences
-
+from dcglearn.readers.preferences import Preferences
 
 MOST_STRENGTHS = 7
 """More distinct strengths than this are binned: each costs a parameter."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,10 +17,6 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
 
 PARTS = ("train", "vali", "test")
 NAMES = {

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.scales import warn_of_scale
 from dcglearn.metric.textbook import MetricName
-from dcglearn.rankers.queries import precision_by_query
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.rankers.queries import Queries
-
+from dcglearn.rankers.queries import Queries, precision_by_query
 
 DEPTH = 10
 MEASURES = (*(f"NDCG@{k}" for k in range(1, DEPTH + 1)), *(f"P@{k}" for k in range(1, DEPTH + 1)), "MAP")

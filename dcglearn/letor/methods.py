@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dcglearn import losses
 from dcglearn.foundation.validation import InputError
 from dcglearn.letor import paper_grids
 from dcglearn.letor.candidates import Candidate, Setting
+from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.adarank import AdaRankRanker
 from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.sparse import SparseRanker
 from dcglearn.rankers.trees import BoostedRanker
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from dcglearn.metric.dcg import DCG
 
 
 @dataclass(frozen=True)

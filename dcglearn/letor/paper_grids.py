@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,6 @@ from dcglearn.letor.candidates import Candidate, Setting
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.sparse import SparseRanker
 from dcglearn.rankers.trees import BoostedRanker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def qin(setting: Setting) -> Iterator[Candidate]:

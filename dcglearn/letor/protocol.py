@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dcglearn.foundation.files import read_json_object, written_beside
 from dcglearn.foundation.plain_text import number_of
@@ -19,10 +21,6 @@ from dcglearn.letor.measures import Convention
 from dcglearn.letor.methods import METHODS, method_named
 from dcglearn.letor.results import LetorResult
 from dcglearn.letor.trial import Trial, fingerprint_of, run_trial
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Generator, Sequence
 
 
 @dataclass(frozen=True, eq=False)

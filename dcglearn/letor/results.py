@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcglearn.evaluation.compare_systems import SystemComparison, compared
 from dcglearn.evaluation.evaluate import Evaluation
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import aligned
 from dcglearn.letor.measures import MEASURES, SUMMARY, Convention
@@ -19,12 +22,7 @@ from dcglearn.letor.published import PUBLISHED
 from dcglearn.letor.trial import Trial
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     import polars as pl
-
-    from dcglearn.foundation.arrays import Floats
 
 
 SHOWN = (*SUMMARY, "MAP")

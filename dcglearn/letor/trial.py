@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__
@@ -20,9 +22,6 @@ from dcglearn.letor.methods import method_named
 from dcglearn.rankers.linear_model import spread_of_scores
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats
     from dcglearn.letor.folds import Fold
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike
 
-    from dcglearn.foundation.arrays import Floats
-
+from dcglearn.foundation.arrays import Floats
 
 TIE_TOLERANCE = 1e-12
 """Two scores are equal if they differ by at most this share of the largest score."""

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import over_chunks
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats, Grades
-
 
 BLOCK = 2048
 """Pairs whose codes are gathered before they are counted."""

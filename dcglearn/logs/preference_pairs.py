@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.arrays import Grades, Seed
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, frozen, graded_lists, listed, pair_values, scale_size
 from dcglearn.logs.columns import COLUMNS, Columns, checked_column, checked_lists
-from dcglearn.logs.counting import TIE_TOLERANCE, Agreement
+from dcglearn.logs.counting import TIE_TOLERANCE, Agreement, Metric
 from dcglearn.logs.repeats import INCONSISTENT, shown_both_ways
 from dcglearn.logs.unique_rows import count_lists, list_numbers, packed, pair_numbers, unique_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Grades, Seed
-    from dcglearn.logs.counting import Metric
     from dcglearn.logs.rating_counts import RatingCounts
     from dcglearn.logs.visibility import Visibility
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.validation import frozen
 from dcglearn.logs.unique_rows import packed, unique_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats, Grades
 
 
 class RatedPairs(Protocol):

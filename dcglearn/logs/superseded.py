@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Grades
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import polars as pl
-
-    from dcglearn.foundation.arrays import Grades
 
 COUNTS, SUPERSEDED, REPEATED, WITHDRAWING = range(4)
 

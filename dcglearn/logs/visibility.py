@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dcglearn.logs.pair_sums import pair_sums
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats, Grades, Integers
-    from dcglearn.logs.pair_sums import PairSums
-
+from dcglearn.foundation.arrays import Floats, Grades, Integers
+from dcglearn.logs.pair_sums import PairSums, pair_sums
 
 SAMPLE = 1 << 14
 """Pairs, about, that are examined before all are."""

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.validation import whole_number
 from dcglearn.losses import ap_kernel
 from dcglearn.losses.dcg_objective import SoftRankObjective
 from dcglearn.losses.objective import Batch, Objective, check, positive, without_relevant
 from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG
 
 
 def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None) -> Floats:

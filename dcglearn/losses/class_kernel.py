@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.compiled import njit
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses import dcg_kernel, swap_kernel
 from dcglearn.losses.objective import Batch, Objective, positive
 from dcglearn.losses.rank_kernel import n_chunks_of
+from dcglearn.metric.dcg import DCG
 from dcglearn.metric.smooth_discount import SmoothDiscount
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats, Integers
-    from dcglearn.metric.dcg import DCG
-
 
 SWAP_COST = 16.0
 """Time of a pair in `swap_kernel.lambdas`, in units of a pair of soft ranks."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.losses.objective import Batch, Objective
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats, Integers
-    from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG
 
 
 @dataclass(frozen=True)

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.validation import MAX_GRADES, InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import metric_or_name
 from dcglearn.metric.textbook import MetricName
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)

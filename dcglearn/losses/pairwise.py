@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.losses import pair_kernel
 from dcglearn.losses.class_kernel import Classes, sums_from_bottom, sums_from_top
@@ -14,12 +15,7 @@ from dcglearn.losses.dcg_objective import WholeRankObjective
 from dcglearn.losses.objective import Batch, Objective
 from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
 from dcglearn.losses.swap_kernel import LOGISTIC
-
-if TYPE_CHECKING:
-    from typing import Literal
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,12 @@ error is ``3.4^-32``, below the precision of float64.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import MAX_CHUNKS, in_chunks
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats, Integers
-
 
 FAR = 37.0
 """Half-width of the window, in units of 1 / alpha: 1 + exp(-37) is 1 in float64."""

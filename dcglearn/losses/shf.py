@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import within
 from dcglearn.losses import shf_kernel
@@ -18,15 +20,9 @@ from dcglearn.losses.listwise import Regression
 from dcglearn.losses.objective import Batch, check
 from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
 from dcglearn.losses.swap_kernel import HINGE
+from dcglearn.metric.dcg import DCG
 
 if TYPE_CHECKING:
-    from typing import Literal, Self
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats, Integers
-    from dcglearn.metric.dcg import DCG
-
     Blocks = tuple[Floats, Integers, Integers]
 
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import ap_kernel, smooth_kernel
 from dcglearn.losses.dcg_objective import WholeRankObjective
 from dcglearn.losses.objective import Batch, Objective, without_relevant
 from dcglearn.losses.rank_kernel import SoftRanks, n_chunks_of, sorted_queries, unsorted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Literal
-
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG
 
 
 @dataclass(frozen=True)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.losses.dcg_objective import WholeRankObjective
 from dcglearn.losses.objective import Batch
 from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
 from dcglearn.losses.softrank_kernel import expected_dcg
-
-if TYPE_CHECKING:
-    from typing import Literal
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG
 
 
 @dataclass(frozen=True)

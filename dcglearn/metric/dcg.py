@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists, scale_size, whole_number
 from dcglearn.metric.saved_metric import SavedMetric
@@ -22,13 +25,6 @@ from dcglearn.metric.textbook import (
     textbook_discounts,
     textbook_gains,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import comb
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists
 from dcglearn.metric.dcg import DCG, NormalisedMetric, names_of, short_row
 from dcglearn.metric.scales import grade_map
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats, Integers
 
 MOST_STATES = 500_000
 """Maximum number of states of the dynamic programme."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG, Utility
@@ -11,9 +12,6 @@ from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.saved_metric import SavedMetric, load_metric
 from dcglearn.metric.textbook import NAMES, MetricName, NamedMetric, is_metric_file
 from dcglearn.metric.textbook_lists import LIST_NAMES, AdaptiveMetric, ListMetricName
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SCORING = (DCG, ListUtility)
 """Metrics with an ideal value, by which lists can be normalised."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from dcglearn.foundation.files import read_json_object, write_json
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-    from typing import Self
-
     Kind = TypeVar("Kind", bound="SavedMetric")
 
 SCHEMA_VERSION = 1

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from dcglearn.foundation.validation import InputError, pointer, whole_number
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class ScaleWarning(UserWarning):

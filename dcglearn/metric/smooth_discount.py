@@ -5,19 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.validation import InputError, finite_array, frozen
 from dcglearn.metric.textbook import textbook_discounts
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats
-
 
 TABLE, LOG2, RECIPROCAL, SQRT, GEOMETRIC = range(5)
 """Kinds of discounts: polynomial pieces, and four closed forms."""

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import InputError, whole_number
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dcglearn.foundation.arrays import Floats
 
 TEXTBOOK_GAINS = ("linear", "exponential", "power3", "power5", "binary1", "binary2")
 TEXTBOOK_DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")

@@ -7,22 +7,18 @@ Grades become gains as each definition says, with L the number of grades: ``r = 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.textbook import NamedMetric
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats
 
 
 @dataclass(frozen=True)

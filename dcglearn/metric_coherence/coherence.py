@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.validation import InputError, finite_array, scale_size
 from dcglearn.metric.scales import warn_of_scale
-from dcglearn.metric_coherence.rankings import MAX_ENUMERATED, Rankings, as_weights, resolved, scaled_weights
+from dcglearn.metric_coherence.rankings import MAX_ENUMERATED, Metric, Rankings, as_weights, resolved, scaled_weights
 from dcglearn.metric_coherence.regret import NO_REGRET, ExhaustiveSearch, IntegerProgramme, LargestRegret, Search
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats, Grades
-    from dcglearn.metric_coherence.rankings import Metric
-
 
 _LOG = logging.getLogger(__name__)
 

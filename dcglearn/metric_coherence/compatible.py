@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
+from dcglearn.metric.dcg import DCG, DCGLike, Utility
 from dcglearn.metric.reading import read_metric
-from dcglearn.metric_coherence.rankings import Rankings, list_values, padded_weights, resolved
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats, Grades
-    from dcglearn.metric.dcg import DCG, DCGLike, Utility
-    from dcglearn.metric_coherence.rankings import Metric
+from dcglearn.metric_coherence.rankings import Metric, Rankings, list_values, padded_weights, resolved
 
 
 def is_compatible(a: DCGLike, b: DCGLike) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.arrays import Floats, Grades, Integers
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.intervals import wilson
 from dcglearn.foundation.progress import counted
@@ -16,6 +18,7 @@ from dcglearn.metric.dcg import Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric_coherence.rankings import (
     MAX_ENUMERATED,
+    Metric,
     Rankings,
     as_weights,
     list_values,
@@ -24,14 +27,6 @@ from dcglearn.metric_coherence.rankings import (
     scaled_weights,
 )
 from dcglearn.metric_coherence.regret import TIE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats, Grades, Integers
-    from dcglearn.metric_coherence.rankings import Metric
 
 
 @dataclass(frozen=True)

@@ -8,24 +8,20 @@ The value of a list is ``<B, N>``, where ``N[m, j]`` counts its grades of at lea
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, graded_lists, scale_size, whole_number
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts
 from dcglearn.parts.open_log import without_equal_lists
 from dcglearn.readers.preferences import Preferences, as_preferences
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats, Grades
-
 
 SLACK = 1e-8
 """Tolerance of the linear programs, as a share of the unit of B."""

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric_coherence.dominance import SLACK, Cone, span
 from dcglearn.parts.open_log import without_equal_lists
 from dcglearn.readers.preferences import Preferences, as_preferences
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb, factorial, prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.validation import InputError, multiset
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED, metric_or_name, read_metric
 from dcglearn.metric.textbook import MetricName
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats, Grades
-
 
 Metric: TypeAlias = "DCG | Utility | ListUtility | ArrayLike | str | os.PathLike[str]"
 """A DCG, a utility, or its weights, shape (K, L); the file of a metric, or a textbook metric's name.

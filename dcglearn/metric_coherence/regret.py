@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import block_diag, coo_array, csr_array, vstack
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.metric_coherence.rankings import Enumeration, Rankings, list_values
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dcglearn.foundation.arrays import Floats, Grades
-
 
 RESOLUTION = 2e-6
 """Least margin of the integer programme, as a share of a metric's span (its feasibility tolerance is 1e-6)."""

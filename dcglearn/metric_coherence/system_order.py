@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import kendalltau
 
 from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.ranked import ranked_grades
-from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.metric_coherence.dominance import ZERO, AllowedMetrics, counts, scope_of
-from dcglearn.readers.preferences import as_preferences
+from dcglearn.readers.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
     from dcglearn.evaluation.evaluate import Metrics
-    from dcglearn.evaluation.tables import JudgementsLike, RunsLike
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.readers.preferences import Preferences
 
 
 @dataclass(frozen=True)

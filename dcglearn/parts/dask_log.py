@@ -6,6 +6,7 @@ import contextlib
 import logging
 import uuid
 import warnings
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from itertools import pairwise
 from operator import add
@@ -20,16 +21,13 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.logs.superseded import marks_of, reasons_of_parts
 from dcglearn.parts.parquet_pieces import PARQUET, mapping_of_parts, pieces, read_piece
 from dcglearn.parts.parts import PartedLog, checked_scale, facts_of, on_scale
+from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.readers import preferences_of
 from dcglearn.readers.roles import PREFERENCE, by_role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from distributed import Client, Future
-
-    from dcglearn.readers.mapping import LogMapping, ReadingOptions
 
 
 _LOG = logging.getLogger(__name__)

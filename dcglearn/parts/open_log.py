@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import zlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.plain_text import number_of
@@ -18,10 +20,6 @@ from dcglearn.parts.parts import PartedLog, differing_pairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike
-
     from dcglearn.readers.mapping import MappingLike
 
     Log: TypeAlias = Preferences | PartedLog | ArrayLike | str | os.PathLike[str]

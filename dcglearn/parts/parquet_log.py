@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
@@ -17,17 +18,13 @@ from dcglearn.foundation.files import expand_paths
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.columns import COLUMNS
-from dcglearn.parts.parquet_pieces import PARQUET, PIECE, batches, mapping_of_parts, opened, pieces
-from dcglearn.parts.parts import PartedLog, checked_scale, differing_pairs, facts_of
+from dcglearn.parts.parquet_pieces import PARQUET, PIECE, Piece, batches, mapping_of_parts, opened, pieces
+from dcglearn.parts.parts import Facts, PartedLog, checked_scale, differing_pairs, facts_of
+from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from dcglearn.foundation.files import Paths
-    from dcglearn.parts.parquet_pieces import Piece
-    from dcglearn.parts.parts import Facts
-    from dcglearn.readers.mapping import LogMapping, ReadingOptions
 
 _LOG = logging.getLogger(__name__)
 

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+from dcglearn.foundation.arrays import Grades
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.superseded import marks_of, reasons_of_parts
 from dcglearn.parts.parts import checked_scale, facts_of, joined
 from dcglearn.readers.line_formats import errors_in
-from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.mapping import LogMapping, ReadingOptions
+from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import preferences_of
 from dcglearn.readers.roles import PREFERENCE, by_role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import pyarrow.parquet as pq
 
-    from dcglearn.foundation.arrays import Grades
-    from dcglearn.readers.mapping import ReadingOptions
-    from dcglearn.readers.preferences import Preferences
     from dcglearn.readers.roles import ColumnsByRole
 
 PARQUET = "**/*.parquet"

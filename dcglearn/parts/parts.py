@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.columns import COLUMNS
-from dcglearn.logs.counting import Agreement
+from dcglearn.logs.counting import Agreement, Metric
+from dcglearn.logs.pair_sums import PairSums
 from dcglearn.logs.unique_rows import packed
-from dcglearn.logs.visibility import blind_mixture, grade_counts, gram_matrix, is_blind, mixture_sums, visibility
+from dcglearn.logs.visibility import (
+    Visibility,
+    blind_mixture,
+    grade_counts,
+    gram_matrix,
+    is_blind,
+    mixture_sums,
+    visibility,
+)
 from dcglearn.readers.preferences import Preferences
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats, Integers
-    from dcglearn.logs.counting import Metric
-    from dcglearn.logs.pair_sums import PairSums
-    from dcglearn.logs.visibility import Visibility
-
 
 SAMPLE = 1 << 15
 """Pairs, about, of a sample of a log."""

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.linear_model import Design, LinearModel
-from dcglearn.rankers.queries import precision_by_query
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCG, DCGLike
-    from dcglearn.rankers.queries import Queries
-    from dcglearn.rankers.ranker import Training
-
+from dcglearn.rankers.queries import Queries, precision_by_query
+from dcglearn.rankers.ranker import Training
 
 MEASURES = ("ndcg", "map")
 

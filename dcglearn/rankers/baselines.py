@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses.objective import positive
+from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.rankers.linear_model import Design, LinearModel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCG, DCGLike
-    from dcglearn.rankers.queries import Queries
-    from dcglearn.rankers.ranker import Training
+from dcglearn.rankers.queries import Queries
+from dcglearn.rankers.ranker import Training
 
 
 @dataclass(eq=False, repr=False)

@@ -11,26 +11,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.cluster import CONNECT, connected, scheduler_of, watched
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import one_thread
 from dcglearn.foundation.validation import InputError
-from dcglearn.rankers.growth import Slopes, booster_of, main_names, warn_of_too_few
-from dcglearn.rankers.queries import balanced
+from dcglearn.rankers.growth import Slopes, Task, booster_of, main_names, warn_of_too_few
+from dcglearn.rankers.queries import Queries, balanced
+from dcglearn.rankers.ranker import Training
 from dcglearn.rankers.svmlight import read_query_files
 from dcglearn.rankers.trees import BoostedRanker
 
 if TYPE_CHECKING:
     from distributed import Client
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.rankers.growth import Task
-    from dcglearn.rankers.queries import Queries
-    from dcglearn.rankers.ranker import Training
 
 SETTLED = {"machines", "num_machines", "machine_list_filename", "tree_learner", "pre_partition", "num_threads"}
 """LightGBM's parameters that the cluster settles."""

@@ -7,14 +7,10 @@ only. So running counts and sums by grade give every sum over pairs, and no pair
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats, Grades, Integers
 from dcglearn.foundation.compiled import njit
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats, Grades, Integers
 
 
 def count_pairs(grades: Grades, offsets: Integers) -> int:

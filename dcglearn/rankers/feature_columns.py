@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats
-
     Category = str | int | float | bool
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import at_most, free_threads
 from dcglearn.foundation.validation import InputError
@@ -17,9 +19,6 @@ from dcglearn.losses.boosting import descent
 from dcglearn.rankers.tree_text import check_trees
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dcglearn.foundation.arrays import Floats
     from dcglearn.rankers.queries import Queries
     from dcglearn.rankers.ranker import Training
 

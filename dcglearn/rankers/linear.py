@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
+from dcglearn.metric.dcg import DCGLike
 from dcglearn.rankers.baselines import RankSVMRanker, least_squares
 from dcglearn.rankers.linear_model import Design, LinearModel, coefficients_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCGLike
-    from dcglearn.rankers.ranker import Training
-
+from dcglearn.rankers.ranker import Training
 
 _LOG = logging.getLogger(__name__)
 

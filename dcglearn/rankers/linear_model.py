@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import io
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError
+from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Ranker, Training, coefficients_in
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats, Integers
-    from dcglearn.rankers.queries import Queries
 
 
 class LinearModel(Ranker):

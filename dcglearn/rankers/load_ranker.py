@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
+from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.model_files import read_model
 
 if TYPE_CHECKING:
-    import os
-
-    from dcglearn.metric.dcg import DCG
     from dcglearn.rankers.ranker import Ranker
 
 

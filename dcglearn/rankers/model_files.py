@@ -7,8 +7,9 @@ import hashlib
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 from zipfile import BadZipFile
 
 import numpy as np
@@ -18,10 +19,6 @@ from dcglearn.foundation.files import read_bytes, read_json_object, refuse_unwri
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.feature_columns import FeatureColumns
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 FORMAT, VERSION = "dcglearn.ranker", 1
 """Format of ``model.json``, and its version."""

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.arrays import Floats, Grades, Integers, Seed
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import MAX_GRADES, InputError, frozen, scale_size
-from dcglearn.metric.dcg import normalised_values
-from dcglearn.rankers.feature_columns import from_frame, is_table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats, Grades, Integers, Seed
-    from dcglearn.metric.dcg import DCG
-    from dcglearn.rankers.feature_columns import FeatureColumns
-
+from dcglearn.metric.dcg import DCG, normalised_values
+from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 
 LARGEST_FEATURE = 1e100
 """Largest size of a feature: the squares of larger ones overflow when they are summed."""

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.checkpoints import read_state, write_state
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.losses import Objective
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.reading import read_metric
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 from dcglearn.rankers.model_files import read_model, save_model
 from dcglearn.rankers.queries import Queries, checked_features, fingerprint_of, has_missing
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-    from typing import Self
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCGLike
 
 
 @dataclass(frozen=True)

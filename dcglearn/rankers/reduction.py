@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.metric.dcg import DCG
+from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.baselines import RidgeRanker
 from dcglearn.rankers.queries import Queries, query_offsets
 from dcglearn.rankers.ranker import Ranker, Training
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats, Integers
-    from dcglearn.metric.dcg import DCGLike
-
 
 _PAIRS = 1 << 18
 """Number of pairs of documents that are classified at a time."""

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
 from dcglearn.losses import RSRank
+from dcglearn.metric.dcg import DCGLike
 from dcglearn.rankers.baselines import least_squares
 from dcglearn.rankers.linear_model import Design, LinearModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCGLike
-    from dcglearn.rankers.queries import Queries
-    from dcglearn.rankers.ranker import Training
+from dcglearn.rankers.queries import Queries
+from dcglearn.rankers.ranker import Training
 
 
 @dataclass(frozen=True)

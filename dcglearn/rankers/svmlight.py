@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,6 @@ from dcglearn.foundation.memory import refuse_beyond_memory
 from dcglearn.foundation.sources import decompressed
 from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels, usable_features
-
-if TYPE_CHECKING:
-    import os
 
 _DOCUMENT = re.compile(rb"#\s*docid\s*=\s*(\S+)")
 _FIELD = re.compile(r"(\d+):(\S+)")

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats, Grades, Seed
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.rankers.queries import Queries
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats, Grades, Seed
-
 
 _RELEVANT = 0.3
 """Share of documents with a grade above 0."""

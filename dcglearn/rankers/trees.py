@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.validation import InputError, pair_values, whole_number
 from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import check_words
+from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.growth import Growth, Task, base_scores, booster_of, main_names, threads_of
 from dcglearn.rankers.linear_model import coefficients_of
-from dcglearn.rankers.queries import has_missing
+from dcglearn.rankers.queries import Queries, has_missing
 from dcglearn.rankers.ranker import Ranker, Training
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.metric.dcg import DCG, DCGLike
-    from dcglearn.rankers.queries import Queries
-
 
 _LOG = logging.getLogger(__name__)
 

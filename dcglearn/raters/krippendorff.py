@@ -9,16 +9,12 @@ two ordinal ones. 1 is perfect agreement, 0 that of verdicts by chance.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dcglearn.foundation.arrays import Integers
 from dcglearn.logs.unique_rows import unique_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Integers
 
 N_RESAMPLES = 2000
 """Number of bootstrap samples of units for an interval."""

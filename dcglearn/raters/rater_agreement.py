@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcglearn.foundation import intervals
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.fit_direct import fit_direct
-from dcglearn.learning.fits import DirectDescription, fit_of
+from dcglearn.learning.fits import DirectDescription, DirectLearner, fit_of
 from dcglearn.logs.repeats import ShownBothWays, shown_both_ways, units
 from dcglearn.logs.unique_rows import unique_rows
 from dcglearn.raters.krippendorff import Estimate, krippendorff_alpha
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
-from dcglearn.readers.preferences import as_preferences
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dcglearn.learning.fits import DirectLearner
-    from dcglearn.readers.preferences import Preferences
+from dcglearn.readers.preferences import Preferences, as_preferences
 
 EVERYBODY = "all"
 """Name of the rater of a log that names none."""

@@ -9,19 +9,16 @@ The position bias b multiplies the odds of the list shown first by ``exp(b)`` (D
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 from scipy.special import expit
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.learning.judgement_kernel import chances
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats
 
 LOGITS = np.linspace(-9.0, 9.0, 145)
 """Logits of the error rate at which the likelihood is computed; between them it is interpolated."""

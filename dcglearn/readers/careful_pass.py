@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from array import array
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +22,11 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import LARGEST, InputError
 from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, Source, shown
 from dcglearn.readers.rating_texts import parsed_counts
+from dcglearn.readers.roles import Role
 from dcglearn.readers.winner_words import WinnerCodes, winners_of, word_of
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
     from dcglearn.readers.mapping import LogMapping
-    from dcglearn.readers.roles import Role
 
     Table = dict[str, Any]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,18 +11,13 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.read_table import read_columns
+from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.read_table import Recognised, read_columns
 from dcglearn.readers.roles import PREFERENCE
 from dcglearn.readers.winner_words import MEANINGS
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping
-
     import polars as pl
-
-    from dcglearn.readers.mapping import LogMapping
-    from dcglearn.readers.read_table import Recognised
 
 OTHER_FORMS = {".csv", ".tsv", ".gz", ".xz", ".zst"}
 """Suffixes of forms that are read and not written."""

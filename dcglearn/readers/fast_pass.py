@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.validation import LARGEST, InputError
 from dcglearn.readers.careful_pass import MAX_LABEL, SWAPPED
 from dcglearn.readers.frames import flattened
-from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, TextLines
-from dcglearn.readers.mapping import MAX_DEPTH
+from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, Source, TextLines
+from dcglearn.readers.mapping import MAX_DEPTH, LogMapping
 from dcglearn.readers.roles import by_role
 from dcglearn.readers.winner_words import MOST_WORDS, Winners, codes_of, winners_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.readers.careful_pass import Table
-    from dcglearn.readers.line_formats import Source
-    from dcglearn.readers.mapping import LogMapping
     from dcglearn.readers.roles import ColumnsByRole, Role
 
 _GRADE = "(-1|[0-9]{1,3})"

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.careful_pass import GoodLines
 from dcglearn.readers.fast_pass import read_fast
-from dcglearn.readers.line_formats import JsonLines, TextLines, numbered_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dcglearn.readers.line_formats import Source
-    from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.line_formats import JsonLines, Source, TextLines, numbered_lines
+from dcglearn.readers.mapping import LogMapping
 
 LEAST_BYTES = 4_000_000
 """Shorter logs are read carefully at once."""

@@ -9,7 +9,7 @@ import io
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.files import refuse_constant
@@ -18,8 +18,6 @@ from dcglearn.readers.frames import as_plain
 from dcglearn.readers.roles import as_list, by_role, position_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     import polars as pl
 
     from dcglearn.readers.roles import ColumnsByRole, Role

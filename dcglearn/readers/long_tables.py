@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.line_formats import INTEGER, Source, shown
-from dcglearn.readers.roles import LONG, recognised
+from dcglearn.readers.roles import LONG, Role, recognised
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from dcglearn.readers.mapping import LogMapping
-    from dcglearn.readers.roles import Role
 
 SIDES = {"a": "a", "left": "a", "l": "a", "1": "a", "b": "b", "right": "b", "r": "b", "2": "b"}
 """Words for the side of a document, in lower case."""

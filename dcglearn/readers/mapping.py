@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
@@ -12,15 +14,10 @@ from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import MAX_GRADES, InputError, listed, scale_size, whole_number
 from dcglearn.readers.line_formats import BLANK
-from dcglearn.readers.roles import LONG, PREFERENCE, RATING
+from dcglearn.readers.roles import LONG, PREFERENCE, RATING, Role
 from dcglearn.readers.winner_words import MEANINGS, own_words
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
-    from dcglearn.readers.roles import Role
-
     MappingLike: TypeAlias = "LogMapping | str | os.PathLike[str] | None"
 
 MAX_DEPTH = 9_999_999

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError, is_frame, is_records
@@ -12,20 +15,13 @@ from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.readers.convert import log_frame, write_frame
 from dcglearn.readers.frames import from_arrays, named
-from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.rating_texts import texts_of_counts
-from dcglearn.readers.read_table import read_pairs
+from dcglearn.readers.read_table import Recognised, read_pairs
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Sequence
-
     import pandas as pd
     import polars as pl
-    from numpy.typing import ArrayLike
-
-    from dcglearn.readers.mapping import ReadingOptions
-    from dcglearn.readers.read_table import Recognised
 
 
 class Preferences(PreferencePairs):

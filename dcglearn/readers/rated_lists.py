@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import packed, unique_rows
-from dcglearn.readers.read_table import read_columns
+from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.read_table import AnyLog, read_columns
 from dcglearn.readers.roles import RATING
 
 if TYPE_CHECKING:
-    import os
-
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats, Integers
     from dcglearn.readers.careful_pass import Table
-    from dcglearn.readers.mapping import LogMapping
-    from dcglearn.readers.read_table import AnyLog
 
 
 MAX_PAIRS = 100_000_000

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.rating_counts import RatingCounts, group_labels
+from dcglearn.logs.rating_counts import RatedPairs, RatingCounts, group_labels
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.readers.line_formats import NUMBER, shown
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from dcglearn.logs.rating_counts import RatedPairs
 
 
 def texts_of_counts(counts: RatingCounts, log: RatedPairs) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -9,13 +9,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Grades
 from dcglearn.foundation.files import is_path
 from dcglearn.foundation.sources import content, kind_of, parquet_rows
 from dcglearn.foundation.validation import InputError, is_frame, is_records
@@ -23,7 +26,7 @@ from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.superseded import COUNTS, REASONS, reasons_of
 from dcglearn.readers.careful_pass import read_carefully
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
-from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, TextLines, errors_in
+from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, Source, TextLines, errors_in
 from dcglearn.readers.long_tables import LongTable, open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rating_texts import counts_of_texts
@@ -31,14 +34,9 @@ from dcglearn.readers.roles import PREFERENCE, by_role
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     import polars as pl
-    from numpy.typing import NDArray
 
-    from dcglearn.foundation.arrays import Grades
     from dcglearn.readers.careful_pass import Table
-    from dcglearn.readers.line_formats import Source
     from dcglearn.readers.roles import ColumnsByRole, Role
 
 AnyLog = TypeVar("AnyLog", bound=PreferencePairs)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Grades
 from dcglearn.foundation.sources import plain_types
 from dcglearn.readers.line_formats import FrameRows, errors_in
 from dcglearn.readers.mapping import LogMapping
@@ -15,12 +18,8 @@ from dcglearn.readers.read_table import columns_of, log_of_table, read_columns, 
 from dcglearn.readers.roles import PREFERENCE
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
     import polars as pl
 
-    from dcglearn.foundation.arrays import Grades
     from dcglearn.readers.mapping import MappingLike, ReadingOptions
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -10,8 +11,6 @@ from dcglearn.foundation.validation import InputError, listed
 from dcglearn.logs.columns import COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     ColumnsByRole: TypeAlias = dict[str, str | tuple[str, ...]]
 
 

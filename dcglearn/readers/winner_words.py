@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.line_formats import BLANK, NUMBER, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from dcglearn.foundation.arrays import Floats, Integers
 
 MEANINGS = ("a", "b", "tie", "open")
 """What a winner can be, by its code."""

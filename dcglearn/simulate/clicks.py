@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dcglearn.foundation.arrays import Floats, Seed
 from dcglearn.foundation.validation import InputError, finite_array, graded_lists, whole_number
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats, Seed
 
 INTERLEAVINGS = ("team-draft", "balanced")
 """The ways of interleaving two rankings."""

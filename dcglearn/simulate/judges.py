@@ -6,11 +6,15 @@ noise level adds to the mistakes of a lower one, so curves over the noise level 
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dcglearn.foundation.arrays import Floats, Grades, Seed
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.validation import InputError, graded_lists, multiset, scale_size, whole_number, within
 from dcglearn.logs.counting import TIE_TOLERANCE
@@ -19,12 +23,6 @@ from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate.lists import PAPER_LIST, free_lists, optimal_pairs, permutations, permuted_documents
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Floats, Grades, Seed
     from dcglearn.simulate.lists import TwoLists
 
 LIST_PAIRS = ("permutations", "free", "optimal", "optimal-free")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dcglearn.foundation.arrays import Grades, Seed
 from dcglearn.foundation.validation import (
     MAX_GRADES,
     InputError,
@@ -18,12 +20,6 @@ from dcglearn.foundation.validation import (
 )
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    from numpy.typing import ArrayLike
-
-    from dcglearn.foundation.arrays import Grades, Seed
-
     TwoLists: TypeAlias = tuple[Grades, Grades]
 
 PAPER_LIST = (4, 4, 3, 3, 2, 2, 1, 1, 0, 0)

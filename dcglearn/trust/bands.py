@@ -6,28 +6,23 @@ import logging
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError, whole_number
 from dcglearn.learning.fit_direct import fit_direct
-from dcglearn.learning.fits import DirectDescription, DirectFit, warn_of
+from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, warn_of
 from dcglearn.learning.list_utility_fit import parameters_of
+from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
-from dcglearn.readers.preferences import as_preferences
+from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.resampling import resampled_weights, unit_of
-
-if TYPE_CHECKING:
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.learning.fits import DirectLearner
-    from dcglearn.metric.dcg import DCG
-    from dcglearn.readers.preferences import Preferences
-
 
 _LOG = logging.getLogger(__name__)
 

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats, Seed
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.progress import counted
 from dcglearn.learning.fit_direct import fit_direct
 from dcglearn.learning.fit_qp import fit_qp
-from dcglearn.learning.fits import DirectDescription, QPDescription
+from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, QPDescription, QPLearner
 from dcglearn.learning.list_utility_fit import parameters_of
+from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
-from dcglearn.readers.preferences import as_preferences
+from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dcglearn.foundation.arrays import Floats, Seed
-    from dcglearn.learning.fits import DirectFit, DirectLearner, QPLearner
-    from dcglearn.metric.dcg import DCG
-    from dcglearn.readers.preferences import Preferences
-
 
 _LOG = logging.getLogger(__name__)
 

@@ -7,11 +7,13 @@ standard error, since a real log may contradict both.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError
@@ -19,15 +21,12 @@ from dcglearn.learning.checkpoint import ALONE, Resources
 from dcglearn.learning.fit_direct import fit_dcg, fit_direct, in_form, whole
 from dcglearn.learning.fits import FORMS, LIKELIHOOD, LOSSES, DirectDescription, DirectFit, FormScore
 from dcglearn.learning.starts import WarmStart
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_test import p_value
 from dcglearn.trust.resampling import FOLDS, divided, mean_and_error, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dcglearn.foundation.arrays import Floats
     from dcglearn.parts.open_log import Log
-    from dcglearn.readers.preferences import Preferences
 
 
 HALVINGS = 3

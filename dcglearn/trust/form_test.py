@@ -7,22 +7,20 @@ large they are: logs are drawn from the fitted DCG and its judges, on the log's 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.progress import counted
 from dcglearn.learning.pair_loss import Judgements
 from dcglearn.logs.unique_rows import list_numbers, unique_rows
 from dcglearn.trust.values_of_lists import RatedLists, indicators
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats, Grades
     from dcglearn.learning.direct_fit import Model
     from dcglearn.learning.fit_direct import FittedDCG
     from dcglearn.logs.rating_counts import RatingCounts

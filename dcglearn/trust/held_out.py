@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,25 +12,20 @@ from dcglearn.foundation.intervals import LEVEL
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.fit_qp import fit_qp
-from dcglearn.learning.fits import DirectDescription, QPDescription, warn_of
-from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.learning.fits import DirectDescription, DirectLearner, QPDescription, warn_of
+from dcglearn.logs.counting import Metric
+from dcglearn.metric.dcg import DCG, DCGLike, textbook_dcgs
+from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.textbook import MetricName
 from dcglearn.metric.textbook_lists import textbook_list_metrics
-from dcglearn.readers.preferences import as_preferences
+from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.cross_validation import choose_C
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
 from dcglearn.trust.resampling import resampled_weights, unit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from dcglearn.learning.fits import DirectLearner
-    from dcglearn.logs.counting import Metric
-    from dcglearn.metric.dcg import DCGLike
-    from dcglearn.metric.list_utility import ListUtility
-    from dcglearn.readers.preferences import Preferences
     from dcglearn.trust.lack_of_fit import LackOfFit
 
 

@@ -6,26 +6,22 @@ The parts are weights free at each grade and position, list utilities, and any f
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import counted, stage
 from dcglearn.learning.fit_direct import fit_direct
-from dcglearn.learning.fits import DirectDescription, DirectFit
+from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner
 from dcglearn.learning.held_out_values import held_out_values
+from dcglearn.logs.counting import Metric
+from dcglearn.metric.list_utility import ListUtility
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
 from dcglearn.trust.product_form import free_utility
 from dcglearn.trust.resampling import decided_pairs, folds_of, mean_and_error, sampled, unit_of
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.learning.fits import DirectLearner
-    from dcglearn.logs.counting import Metric
-    from dcglearn.metric.list_utility import ListUtility
-    from dcglearn.readers.preferences import Preferences
 
 DCG_NAME = "gains times discounts (DCG)"
 FREE_NAME = "weights free at each grade and position"

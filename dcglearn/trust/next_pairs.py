@@ -7,34 +7,31 @@ which grades differ at which positions; for a list utility it is the slope of th
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.arrays import Floats, Grades, Integers
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, graded_lists, whole_number
-from dcglearn.learning.fits import DirectDescription, fit_of
+from dcglearn.learning.fits import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.list_kernel import value_slopes
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.logs.visibility import gram_matrix
 from dcglearn.metric.dcg import DCG
+from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
 
 if TYPE_CHECKING:
-    import os
-
     import polars as pl
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats, Grades, Integers
-    from dcglearn.learning.fits import DirectLearner
-    from dcglearn.metric.list_utility import ListUtility
 
 
 NEAR = 0.1

@@ -7,23 +7,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.logs.counting import Metric
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.recurring_lists import BANDS, FEWEST_LISTS, RecurringJudgements, RecurringRatings
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.logs.counting import Metric
 
 PARTITIONS, FOR_PARTITIONS = 8, 2000
 """Largest number of random divisions into folds; there are as many as this number of ratings or judgements allows."""

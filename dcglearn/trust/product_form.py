@@ -8,13 +8,16 @@ statistic has no chi-square distribution and is compared with that of logs simul
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
@@ -22,14 +25,6 @@ from dcglearn.learning.pair_loss import Judgements, pair_loss
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.parts.open_log import without_equal_lists
 from dcglearn.readers.preferences import Preferences, as_preferences
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats
-
 
 SHRINK = 1e-3
 """Weight of the penalty ``|B|^2 / 2`` of both models, which keeps the scale finite where no pair is violated."""

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dcglearn.foundation.arrays import Floats
+from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, packed, unique_rows
+from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.resampling import FOLDS
 from dcglearn.trust.values_of_lists import JudgedLists, ListValues, Posterior, RatedLists, Variances, indicators
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats
-    from dcglearn.logs.rating_counts import RatingCounts
-    from dcglearn.readers.preferences import Preferences
 
 FEWEST_LISTS = 10
 """With fewer lists that recur there is no ceiling, and bands of fewer lists are not compared."""

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.arrays import Floats, Seed
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.preferences import as_preferences
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats, Seed
-    from dcglearn.readers.preferences import Preferences
-
+from dcglearn.readers.preferences import Preferences, as_preferences
 
 FOLDS, LIST_FOLDS = 5, 4
 """Number of folds of raters, queries or pairs; and of lists, of which two at a time are held out."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.progress import counted, stage
 from dcglearn.foundation.validation import InputError
@@ -15,11 +17,6 @@ from dcglearn.learning.fits import DirectDescription
 from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.resampling import decided_pairs, folds_of, mean_and_error, sampled, unit_of
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from dcglearn.foundation.arrays import Floats
 
 COLUMNS = ("segment", "rater", "query")
 """Columns whose values can be segments."""

@@ -6,19 +6,15 @@ beta, tau^2 I)``. A log of few lists tells tau only roughly: draws of the values
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import expit, softmax
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from dcglearn.foundation.arrays import Floats, Grades
+from dcglearn.foundation.arrays import Floats, Grades
 
 STEPS = 20
 """Largest number of Newton steps for judged lists."""
