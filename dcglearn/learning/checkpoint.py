@@ -145,7 +145,7 @@ class KeptPairs:
         return self.checkpoint.answer(question, PairSums, lambda: self.source.evaluate(weights, curvature))
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points; see `Judgements.sums`."""
+        """Return the losses at the points; see `JudgedPairs.sums`."""
         question = ("losses", *points.arrays, kind, order)
         return self.checkpoint.answer(question, LossSums, lambda: self.source.sums(points, kind, order))
 

@@ -16,7 +16,7 @@ from dcglearn.foundation.arrays import Floats
 from dcglearn.learning.direct_fit import DirectObjective, Model, log_curves
 from dcglearn.learning.direct_search import Fit
 from dcglearn.learning.listed_judgements import ListedJudgements
-from dcglearn.learning.pair_loss import Judgements
+from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 
@@ -45,7 +45,7 @@ def corners(form: str, n_grades: int) -> Floats:
 
 def fit_form(
     model: Model,
-    judgements: Judgements,
+    judgements: JudgedPairs,
     share: float,
     bases: Sequence[Floats],
     *,

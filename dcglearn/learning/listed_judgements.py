@@ -13,7 +13,7 @@ from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.learning.judgement_kernel import CURVATURE, VALUE, add_listed_judgements
 from dcglearn.learning.list_kernel import add_curvatures, fill_factors, fill_values, spread_slopes
-from dcglearn.learning.pair_loss import Judgements, LossSums, Points, read_only, with_unknown
+from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points, read_only, with_unknown
 from dcglearn.logs.unique_rows import list_numbers
 
 SHARED, MOST_LISTS = 8, 1 << 14
@@ -22,7 +22,7 @@ are worth at each point is in memory at once."""
 
 
 @dataclass(frozen=True)
-class ListedJudgements(Judgements):
+class ListedJudgements(JudgedPairs):
     """Judgements with the numbers of their lists.
 
     `lists` are the m distinct lists, shape (m, K), `numbers` those of the first and the second list, int32, shape
@@ -33,7 +33,7 @@ class ListedJudgements(Judgements):
     numbers: NDArray[np.int32]
 
     @classmethod
-    def of(cls, judgements: Judgements) -> ListedJudgements:
+    def of(cls, judgements: JudgedPairs) -> ListedJudgements:
         """Return the judgements with the numbers of their lists."""
         numbers = np.stack(list_numbers(judgements.first, judgements.second)).astype(np.int32)
         lists = np.empty((int(numbers.max()) + 1, judgements.first.shape[1]), np.int8)
@@ -41,7 +41,7 @@ class ListedJudgements(Judgements):
         columns: list[Any] = [*judgements.arrays, lists, numbers]
         return cls(*columns)
 
-    def every(self, step: int, first: int = 0) -> Judgements:
+    def every(self, step: int, first: int = 0) -> JudgedPairs:
         """Return every `step`-th pair, from `first` on, copied."""
         plain = super().every(step, first)
         if len(plain) < SHARED * len(self.lists):
@@ -61,7 +61,7 @@ class ListedJudgements(Judgements):
         return ListedJudgements(*columns)
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points with their derivatives; see `Judgements.sums`.
+        """Return the losses at the points with their derivatives; see `JudgedPairs.sums`.
 
         Second derivatives are those of a DCG, of preferences without strengths, and of one judge.
         """

@@ -76,12 +76,12 @@ class JudgementSource(Protocol):
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points and, as far as the order goes, their slopes and curvature."""
 
-    def every(self, step: int) -> Judgements:
+    def every(self, step: int) -> JudgedPairs:
         """Return every `step`-th judgement."""
 
 
 @dataclass(frozen=True)
-class Judgements:
+class JudgedPairs:
     """Pairs of lists with their verdicts, checked elsewhere.
 
     Attributes
@@ -105,9 +105,9 @@ class Judgements:
     def __len__(self) -> int:
         return len(self.first)
 
-    def every(self, step: int, first: int = 0) -> Judgements:
+    def every(self, step: int, first: int = 0) -> JudgedPairs:
         """Return every `step`-th pair, from `first` on, copied."""
-        return Judgements(*(x if x.ndim == 1 and len(x) == 1 else x[first::step].copy() for x in self.arrays))
+        return JudgedPairs(*(x if x.ndim == 1 and len(x) == 1 else x[first::step].copy() for x in self.arrays))
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
         """Return the losses at the points, with slopes if the order is SLOPES, and curvature if it is CURVATURE.
@@ -167,7 +167,7 @@ class LossSums:
 
 
 def pair_loss(
-    judgements: Judgements, weights: Floats, thresholds: Floats, errors: Floats, kind: int = LIKELIHOOD
+    judgements: JudgedPairs, weights: Floats, thresholds: Floats, errors: Floats, kind: int = LIKELIHOOD
 ) -> LossSums:
     """Return the loss of one utility `weights`, shape (K, L), in units of the judges' noise, and its slopes.
 
@@ -187,7 +187,7 @@ def with_unknown(values: Floats) -> Floats:
     return padded
 
 
-def _sums(judgements: Judgements, at: tuple[Floats, ...], kind: int, order: int) -> LossSums:
+def _sums(judgements: JudgedPairs, at: tuple[Floats, ...], kind: int, order: int) -> LossSums:
     """Return the sums at utilities, shape (B, K, L + 1), gains, (B, L + 1), discounts, thresholds and error rates."""
 
     def part(start: int, stop: int) -> LossSums:
@@ -197,7 +197,7 @@ def _sums(judgements: Judgements, at: tuple[Floats, ...], kind: int, order: int)
     return reduce(LossSums.__add__, over_chunks(part, n)) if n else part(0, 0)
 
 
-def _sums_of_chunk(judgements: Judgements, chunk: slice, at: tuple[Floats, ...], kind: int, order: int) -> LossSums:
+def _sums_of_chunk(judgements: JudgedPairs, chunk: slice, at: tuple[Floats, ...], kind: int, order: int) -> LossSums:
     """Return the sums over a chunk, added up block by block.
 
     In the kernel's second derivatives, only the last rows of the columns of the thresholds are filled.

@@ -10,7 +10,7 @@ import numpy as np
 
 from dcglearn.foundation.arrays import Floats
 from dcglearn.learning.margin_qp import Pairs
-from dcglearn.learning.pair_loss import Judgements, LossSums, Points
+from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points
 from dcglearn.logs.pair_sums import PairSums
 from dcglearn.parts.parts import Parts, stride_starts
 
@@ -19,7 +19,7 @@ from dcglearn.parts.parts import Parts, stride_starts
 class _InParts:
     """Pairs or judgements in parts of class `kind`; `sizes`, shape (n parts, 2), are lengths and total weights."""
 
-    kind: ClassVar[type[Pairs | Judgements]]
+    kind: ClassVar[type[Pairs | JudgedPairs]]
     parts: Parts
     sizes: Floats
 
@@ -59,11 +59,11 @@ class PairParts(_InParts):
 class JudgementParts(_InParts):
     """Judgements in parts: a `JudgementSource`."""
 
-    kind = Judgements
+    kind = JudgedPairs
 
     def sums(self, points: Points, kind: int, order: int) -> LossSums:
-        """Return the losses at the points; see `Judgements.sums`."""
-        return self.parts.total(Judgements.sums, points, kind, order)
+        """Return the losses at the points; see `JudgedPairs.sums`."""
+        return self.parts.total(JudgedPairs.sums, points, kind, order)
 
 
 def _column(arrays: Sequence[Any], parts: Sequence[Any]) -> Any:

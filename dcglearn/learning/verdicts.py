@@ -1,4 +1,4 @@
-"""The verdicts of a log as `Judgements` for the direct fit: levels of strength, ties, judges by number."""
+"""The verdicts of a log as `JudgedPairs` for the direct fit: levels of strength, ties, judges by number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.listed_judgements import MOST_LISTS, SHARED, ListedJudgements
-from dcglearn.learning.pair_loss import Judgements, JudgementSource
+from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.sums_over_parts import JudgementParts
 from dcglearn.parts.open_log import dropped_of, without_equal_lists
 from dcglearn.parts.parts import PartedLog
@@ -64,7 +64,7 @@ class Verdicts:
         rater = np.zeros(1, np.int32)
         if not one_rater and log.rater is not None:
             rater = np.searchsorted(self.raters, log.rater).astype(np.int32)
-        pairs = Judgements(log.preferred, log.other, self.level, rater, _weights(log))
+        pairs = JudgedPairs(log.preferred, log.other, self.level, rater, _weights(log))
         plain = self.kind == LIKELIHOOD and not self.has_ties and self.n_levels == 1 and len(rater) == 1
         if plain and len(log) >= max(SHARED * log.n_lists, FEW) and log.n_lists <= MOST_LISTS:
             return ListedJudgements.of(pairs)
@@ -152,7 +152,7 @@ def strengths_of(log: Preferences, most: int) -> Strengths:
 
 def judgements_of(
     log: Preferences, kind: int, values: Floats | None, numbers: tuple[NDArray[Any], NDArray[np.int32] | None] | None
-) -> Judgements:
+) -> JudgedPairs:
     """Return the judgements of a part, whose raters are names or numbers.
 
     `values` holds all distinct strengths, shape (M,); None where all are the same. `numbers` holds the sorted names of
@@ -168,7 +168,7 @@ def judgements_of(
         names, places = numbers
         labels = np.full(len(log), "") if log.rater is None else log.rater
         rater = (np.searchsorted(names, labels) if places is None else places[labels]).astype(np.int32)
-    return Judgements(log.preferred, log.other, _with_ties(log, level), rater, _weights(log))
+    return JudgedPairs(log.preferred, log.other, _with_ties(log, level), rater, _weights(log))
 
 
 def _places(raters: NDArray[Any], stored: list[str] | None) -> NDArray[np.int32] | None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.progress import counted
-from dcglearn.learning.pair_loss import Judgements
+from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.logs.unique_rows import list_numbers, unique_rows
 from dcglearn.trust.values_of_lists import RatedLists, indicators
 
@@ -74,7 +74,7 @@ class LogsOfDCG:
     shared: float
 
     @classmethod
-    def like(cls, log: Preferences, judgements: Judgements, model: Model, theta: Floats) -> LogsOfDCG:
+    def like(cls, log: Preferences, judgements: JudgedPairs, model: Model, theta: Floats) -> LogsOfDCG:
         """Return logs like that of these judgements, which are the pairs of `log`, or like a sample of them."""
         n, counts = len(log), log.ratings
         number = np.concatenate(list_numbers(log.preferred, log.other))
@@ -107,7 +107,7 @@ class LogsOfDCG:
         total = float(self.weight.sum())
         return min(total, float(len(self.lists))) / total
 
-    def draw(self, rng: np.random.Generator) -> Judgements:
+    def draw(self, rng: np.random.Generator) -> JudgedPairs:
         """Return the judgements of one log."""
         points = self.model.points(self.theta[None])
         thresholds, shape = points.thresholds[0], (len(self.row), int(self.ratings.max()))
@@ -131,7 +131,7 @@ class LogsOfDCG:
         weight = (self.weight / counts.sum(axis=1))[pair] * counts[pair, verdict]
         ends = self.lists[self.row[self.first[pair]]], self.lists[self.row[self.second[pair]]]
         better, worse = (np.where((verdict % 2 == side)[:, None], *ends) for side in (1, 0))
-        return Judgements(better, worse, (verdict // 2).astype(np.int8), self.rater[pair], weight)
+        return JudgedPairs(better, worse, (verdict // 2).astype(np.int8), self.rater[pair], weight)
 
 
 def share_of_lists(counts: RatingCounts) -> float:

@@ -21,7 +21,7 @@ from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import InputError, whole_number
-from dcglearn.learning.pair_loss import Judgements, pair_loss
+from dcglearn.learning.pair_loss import JudgedPairs, pair_loss
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.parts.open_log import without_equal_lists
 from dcglearn.readers.preferences import Preferences, as_preferences
@@ -151,12 +151,12 @@ def _effective_share(log: Preferences) -> float:
     return share
 
 
-def _judgements(log: Preferences, share: float, swapped: NDArray[np.bool_] | None = None) -> Judgements:
+def _judgements(log: Preferences, share: float, swapped: NDArray[np.bool_] | None = None) -> JudgedPairs:
     first, second = log.preferred, log.other
     if swapped is not None:
         first, second = np.where(swapped[:, None], second, first), np.where(swapped[:, None], first, second)
     weight = np.full(1, share) if log.weight is None else share * log.weight
-    return Judgements(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), weight)
+    return JudgedPairs(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), weight)
 
 
 def weights_of_increments(increments: Floats) -> Floats:
@@ -165,7 +165,7 @@ def weights_of_increments(increments: Floats) -> Floats:
     return np.hstack([np.zeros((len(inner), 1)), inner])
 
 
-def _cost(judgements: Judgements, increments: Floats) -> tuple[float, Floats]:
+def _cost(judgements: JudgedPairs, increments: Floats) -> tuple[float, Floats]:
     """Return the negative log likelihood of B plus the penalty, and its slope, shape (L - 1, K)."""
     sums = pair_loss(judgements, weights_of_increments(increments), np.array([0.0, 0.0, np.inf]), np.zeros(1))
     above = np.cumsum(sums.moment[:, :0:-1], axis=1)[:, ::-1]
@@ -173,7 +173,7 @@ def _cost(judgements: Judgements, increments: Floats) -> tuple[float, Floats]:
     return float(sums.loss) + 0.5 * SHRINK * float(np.vdot(increments, increments)), slope
 
 
-def _free_fit(judgements: Judgements, start: Floats) -> Any:
+def _free_fit(judgements: JudgedPairs, start: Floats) -> Any:
     """Return the minimum over B, from a start of shape (L - 1, K)."""
 
     def cost(flat: Floats) -> tuple[float, Floats]:
@@ -184,7 +184,7 @@ def _free_fit(judgements: Judgements, start: Floats) -> Any:
 
 
 def _likelihood_ratio(
-    judgements: Judgements, n_grades: int, start: tuple[Floats, Floats] | None
+    judgements: JudgedPairs, n_grades: int, start: tuple[Floats, Floats] | None
 ) -> tuple[float, tuple[Floats, Floats], Floats]:
     """Return the likelihood ratio statistic, the product form (a, b) and the free B."""
     shape = (n_grades - 1, judgements.first.shape[1])

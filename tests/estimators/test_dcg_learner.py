@@ -20,7 +20,7 @@ from dcglearn.learning.direct_fit import DirectObjective, Model, family, log_cur
 from dcglearn.learning.direct_search import warm_fit
 from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.listed_judgements import ListedJudgements
-from dcglearn.learning.pair_loss import Judgements
+from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.metric.dcg import DCG, textbook_dcgs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate import ground_truth, preference_pairs
@@ -45,7 +45,7 @@ def models(draw):
     n = 12
     lists = rng.integers(-1, n_grades, (2, n, depth)).astype(np.int8)
     level = rng.integers(0 if ties else 1, n_levels + 1, n).astype(np.int8)
-    judged = Judgements(*lists, level, rng.integers(0, n_raters, n).astype(np.int32), rng.exponential(1, n))
+    judged = JudgedPairs(*lists, level, rng.integers(0, n_raters, n).astype(np.int32), rng.exponential(1, n))
     theta = rng.normal(0, 0.7, model.parts[-1].stop)
     theta[model.parts[1]] = np.abs(theta[model.parts[1]]) + 0.01
     theta[model.parts[2]] = rng.normal(1, 1)
@@ -123,7 +123,7 @@ def test_newtons_method_ends_no_higher_than_its_referee(seed):
     n = len(log)
     ties = kind == LIKELIHOOD and seed % 4 == 0
     level = rng.integers(0 if ties else 1, 3, n).astype(np.int8)
-    judged = Judgements(log.preferred, log.other, level, np.zeros(1, np.int32), rng.exponential(1, n))
+    judged = JudgedPairs(log.preferred, log.other, level, np.zeros(1, np.int32), rng.exponential(1, n))
     margins = np.array([0, 1, 2, np.inf]) if kind == HINGE else None
     model = Model(10, 5, kind, with_errors=False, n_levels=2, ties=ties, ridge=2.0, centre=3.0, margins=margins)
     start = model.starts(np.concatenate(log_curves(*family(5, 10)[5]))[None])

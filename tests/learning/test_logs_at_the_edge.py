@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.learning.direct_fit import Model, family, log_curves
 from dcglearn.learning.direct_search import fit
-from dcglearn.learning.pair_loss import Judgements
+from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.readers.preferences import Preferences
 from tests.makers import random_log, refused
 
@@ -56,7 +56,7 @@ def test_a_fit_that_stops_short_warns():
 def test_an_objective_that_is_not_finite_is_refused():
     log = random_log(20)
     one = np.ones(1)
-    judged = Judgements(log.preferred, log.other, one.astype(np.int8), np.zeros(1, np.int32), one)
+    judged = JudgedPairs(log.preferred, log.other, one.astype(np.int8), np.zeros(1, np.int32), one)
     model = Model(10, 5)
     starts = [model.starts(np.array([np.concatenate(log_curves(*curves)) for curves in family(5, 10)]))]
     refused("not finite at any start", fit, model, judged, np.inf, starts)

@@ -22,7 +22,7 @@ from dcglearn.learning.judgement_kernel import (
     verdict,
 )
 from dcglearn.learning.listed_judgements import ListedJudgements
-from dcglearn.learning.pair_loss import Judgements, Points, pair_loss
+from dcglearn.learning.pair_loss import JudgedPairs, Points, pair_loss
 from dcglearn.logs.preference_pairs import encode
 
 INDEX = np.zeros(1, np.int32)
@@ -61,7 +61,7 @@ def problems(draw):
     lists = rng.integers(-1, n_grades, (2, n, depth)).astype(np.int8)
     level = rng.integers(0 if ties else 1, n_levels + 1, n).astype(np.int8)
     rater = rng.integers(0, n_raters, n if each else 1).astype(np.int32)
-    judged = Judgements(*lists, level, rater, rng.exponential(1, n if each else 1))
+    judged = JudgedPairs(*lists, level, rater, rng.exponential(1, n if each else 1))
     first = rng.exponential(1) if ties else 0.0
     thresholds = np.concatenate([[0.0], first + np.cumsum(rng.exponential(1, n_levels)), [np.inf]])
     return judged, rng.normal(0, 1, (depth, n_grades)), thresholds, rng.uniform(0.01, 0.9, n_raters)
@@ -71,7 +71,7 @@ def problems(draw):
 def test_equals_the_twin_and_finite_differences(problem, kind):
     judged, weights, thresholds, errors = problem
     if kind == HINGE:  # a tie has no margin
-        judged = Judgements(judged.first, judged.second, np.maximum(judged.level, 1), *rest(judged))
+        judged = JudgedPairs(judged.first, judged.second, np.maximum(judged.level, 1), *rest(judged))
     sums = pair_loss(judged, weights, thresholds, errors, kind)
     assert sums.loss == pytest.approx(twin(judged, weights, thresholds, errors, kind), rel=1e-10, abs=1e-12)
 
@@ -94,12 +94,12 @@ def test_equals_the_twin_and_finite_differences(problem, kind):
 @given(problems())
 def test_probabilities_of_all_verdicts_add_to_one(problem):
     judged, weights, thresholds, errors = problem
-    one = Judgements(judged.first[:1], judged.second[:1], judged.level[:1], judged.rater[:1], np.ones(1))
-    swapped = Judgements(one.second, one.first, one.level, one.rater, one.weight)
-    total = np.exp(-pair_loss(Judgements(one.first, one.second, np.zeros(1, np.int8), *rest(one)), *problem[1:]).loss)
+    one = JudgedPairs(judged.first[:1], judged.second[:1], judged.level[:1], judged.rater[:1], np.ones(1))
+    swapped = JudgedPairs(one.second, one.first, one.level, one.rater, one.weight)
+    total = np.exp(-pair_loss(JudgedPairs(one.first, one.second, np.zeros(1, np.int8), *rest(one)), *problem[1:]).loss)
     for level in range(1, len(thresholds) - 1):
         for pair in (one, swapped):
-            said = Judgements(pair.first, pair.second, np.full(1, level, np.int8), *rest(pair))
+            said = JudgedPairs(pair.first, pair.second, np.full(1, level, np.int8), *rest(pair))
             total += np.exp(-pair_loss(said, weights, thresholds, errors).loss)
     assert total == pytest.approx(1, abs=1e-9)
 
@@ -112,7 +112,7 @@ def plain(n, seed=0, depth=10, n_grades=5):
     rng = np.random.default_rng(seed)
     lists = rng.integers(0, n_grades, (2, n, depth)).astype(np.int8)
     one = np.ones(1)
-    judged = Judgements(lists[0], lists[1], one.astype(np.int8), np.zeros(1, np.int32), one)
+    judged = JudgedPairs(lists[0], lists[1], one.astype(np.int8), np.zeros(1, np.int32), one)
     return judged, rng.normal(0, 1, (depth, n_grades)), np.array([0.0, 0.0, np.inf])
 
 
@@ -138,8 +138,8 @@ def test_bytes_do_not_depend_on_threads(n, monkeypatch):
 
 def test_a_weight_of_two_is_the_pair_twice():
     judged, weights, thresholds = plain(20)
-    twice = Judgements(*(np.concatenate([x, x]) for x in (judged.first, judged.second)), judged.level, *rest(judged))
-    heavy = Judgements(judged.first, judged.second, judged.level, judged.rater, np.full(1, 2.0))
+    twice = JudgedPairs(*(np.concatenate([x, x]) for x in (judged.first, judged.second)), judged.level, *rest(judged))
+    heavy = JudgedPairs(judged.first, judged.second, judged.level, judged.rater, np.full(1, 2.0))
     left, right = (pair_loss(x, weights, thresholds, np.full(1, 0.1)) for x in (twice, heavy))
     assert left.loss == pytest.approx(right.loss)
     np.testing.assert_allclose(left.moment, right.moment, atol=1e-9)
@@ -214,7 +214,7 @@ def sums_at(z, low, error):
     """Return the losses of preferences above a threshold at differences z, and their slopes in z, from the kernel."""
     rows, one = [], np.ones(1)
     for x in z:
-        judged = Judgements(np.ones((1, 1), np.int8), np.zeros((1, 1), np.int8), one.astype(np.int8), INDEX, one)
+        judged = JudgedPairs(np.ones((1, 1), np.int8), np.zeros((1, 1), np.int8), one.astype(np.int8), INDEX, one)
         points = Points(np.array([[0.0, 1.0]]), np.array([[x]]), np.array([[0.0, low, np.inf]]), np.full((1, 1), error))
         sums = judged.sums(points, LIKELIHOOD, CURVATURE)
         rows.append([sums.loss[0], sums.moment[0, 0, 1]])
@@ -236,7 +236,7 @@ def few_lists(rng, n, n_lists, depth=4, n_grades=3):
     lists = rng.integers(-1, n_grades, (n_lists, depth)).astype(np.int8)
     first, second = rng.integers(0, n_lists, (2, n))
     weight = rng.exponential(1, n)
-    return Judgements(lists[np.sort(first)], lists[second], np.ones(1, np.int8), np.zeros(1, np.int32), weight)
+    return JudgedPairs(lists[np.sort(first)], lists[second], np.ones(1, np.int8), np.zeros(1, np.int32), weight)
 
 
 def points_of(rng, n, depth=4, n_grades=3, error=0.1):

@@ -16,7 +16,7 @@ from dcglearn.learning.fits import FORMS, FormScore
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.list_kernel import fill_values, spread_slopes, value_slopes
 from dcglearn.learning.listed_judgements import ListedJudgements
-from dcglearn.learning.pair_loss import Judgements
+from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust import form_choice
 from dcglearn.trust.form_choice import candidate, form_of, scores_table
@@ -39,7 +39,7 @@ def drawn(kind, seed=0, *, n=60, ties=True, with_errors=True, ridge=1.0):
     rng = np.random.default_rng(seed)
     lists = rng.integers(-1, 4, (2, n, 5)).astype(np.int8)
     level = rng.integers(0 if ties and kind == LIKELIHOOD else 1, 3, n).astype(np.int8)
-    judgements = Judgements(*lists, level, rng.integers(0, 2, n).astype(np.int32), rng.random(n) + 0.5)
+    judgements = JudgedPairs(*lists, level, rng.integers(0, 2, n).astype(np.int32), rng.random(n) + 0.5)
     margins = np.array([0.0, 0.5, 1.5, np.inf]) if kind == HINGE else None
     shape = {"depth": 5, "n_grades": 4, "n_raters": 2, "n_levels": 2, "ties": ties and kind == LIKELIHOOD}
     model = Model(**shape, kind=kind, with_errors=with_errors, ridge=ridge, centre=2.0, margins=margins)
@@ -92,7 +92,7 @@ def test_kernels_are_their_definitions():
 def test_identical_judgements_are_merged():
     first = np.array([[1, 0], [1, 0], [0, 1], [1, 1]], np.int8)
     second = np.array([[0, 1], [0, 1], [1, 0], [0, 0]], np.int8)
-    judgements = Judgements(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), np.array([1.0, 2, 4, 8]))
+    judgements = JudgedPairs(first, second, np.ones(1, np.int8), np.zeros(1, np.int32), np.array([1.0, 2, 4, 8]))
     pairs = ListedJudgements.of(judgements).merged()
     assert sorted(pairs.weight) == [3, 4, 8] and len(pairs.lists) == 4
     assert pairs.total_weight == 15 and len(pairs.every(2)) == 2
