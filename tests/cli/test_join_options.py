@@ -66,6 +66,7 @@ def test_options_that_do_not_fit_are_refused(misuse, folder, options, message):
     misuse(message, "convert", *options)
 
 
+@pytest.mark.filterwarnings("ignore:the log counts for")
 def test_learn_reports_raters_who_judged_the_same(dcglearn, folder):
     lines = [
         {"a": a, "b": a[::-1], "winner": winner, "rater": rater, "swapped": swapped}

@@ -76,7 +76,7 @@ def test_trec_eval_itself_agrees(shared):
     judged, runs = read_judgements(folder / "qrels-pass.txt"), read_runs(folder / "runs_judged53.txt.xz")
 
     def by_query(frame):
-        return {query: dict(part.rows()) for (query,), part in frame.group_by("query")}
+        return {query: dict(part.drop("query").rows()) for (query,), part in frame.group_by("query")}
 
     evaluator = peer.RelevanceEvaluator(by_query(judged.frame), {"ndcg_cut.10", "ndcg"})
     found = evaluate(runs, judged, ["nDCG@10", "nDCG"])

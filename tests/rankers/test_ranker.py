@@ -38,6 +38,7 @@ class TestScikitLearn:
         assert search.best_estimator_.loss.alpha == search.best_params_["loss__alpha"]
         assert ranker.loss.alpha == ApproxNDCG(MINE).alpha  # a search changes copies
 
+    @pytest.mark.filterwarnings("ignore:One or more of the test scores")
     def test_grid_search_without_routing_names_what_is_missing(self):
         queries = small(12)
         search = GridSearchCV(RidgeRanker(MINE), {"l2": [1.0]}, cv=2)

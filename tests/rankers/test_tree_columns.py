@@ -54,6 +54,7 @@ def of_frame():
     return fitted().fit(FRAME, GRADES, QID, eval_set=TEST)
 
 
+@pytest.mark.filterwarnings("ignore:no leaf can be split")
 def test_a_missing_value_is_a_value_of_its_own(of_frame):
     some = np.random.default_rng(2).normal(size=len(GRADES))
     filled = [frame.assign(price=frame.price.fillna(pd.Series(some))) for frame in (FRAME, TEST[0])]

@@ -69,6 +69,7 @@ def mean(table, value, **where):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] if name == "study_n_forms" else []) for name in PROGRAMS]
 )
+@pytest.mark.filterwarnings("ignore:the log counts for", "ignore:No artists with labels")
 def test_quick_results_agree_with_what_holds(quick, name):
     """At least half of the claims that hold on the committed table hold for the means of a quick run too."""
     claims, folder, table = quick(name)
