@@ -29,13 +29,13 @@ def every_list(documents, depth, n_grades):
 
 
 def brute_force(a, b, documents, margin):
-    """Return the largest regret of b over all pairs that a orders by more than the margin, and of ties."""
+    """Return the largest regret of b over all pairs that a orders by at least the margin, and of ties."""
     depth, n_grades = a.shape
     lists = every_list(documents, depth, n_grades)
     worth = [w[np.arange(depth), lists].sum(axis=1) for w in (a, b)]
     one, two = (v / np.ptp(v) for v in worth)
     ahead, lost = one[:, None] - one[None, :], two[None, :] - two[:, None]
-    told = ahead >= margin if margin else ahead > 1e-12
+    told = ahead >= margin - 1e-12 if margin else ahead > 1e-12
     return max(0.0, lost[told].max(initial=0.0)), lost[np.abs(ahead) <= 1e-12].max(initial=0.0)
 
 
