@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from dcglearn.estimators.dcg_learner import DCGLearner
+from dcglearn.learning.fits import DirectDescription
 from dcglearn.learning.held_out_values import held_out_values
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
@@ -109,9 +109,9 @@ def rated_lists():
 def test_errors_by_list_are_those_of_a_bootstrap_but_for_what_is_particular_to_pairs(log):
     given = decided_pairs(log())
     assert unit_of(given) == "list"
-    held_out, _ = module._held_out(given, "list", DCGLearner(), 0)
-    pairs = given[held_out.rows]
-    leads = (held_out.values - held_out.values[:, :1])[:, 1:]
+    rows, values, _ = module._held_out(given, "list", DirectDescription(), 0)
+    pairs = given[rows]
+    leads = (values - values[:, :1])[:, 1:]
     weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
     _, errors = mean_and_error(leads, weight, pairs.clusters("list"))
     drawn = resampled_weights(pairs, "list", 400, seed=0)
