@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-LEARN = "import sys; from dcglearn.cli import main; main()"
+LEARN = "import sys; from dcglearn.cli.app import main; main()"
 
 
 def seconds_of(code: str, *arguments: str, cache: str) -> float:

@@ -1,5 +1,5 @@
 """``python -m dcglearn``: the command line."""
 
-from dcglearn.cli import main
+from dcglearn.cli.app import main
 
 main()

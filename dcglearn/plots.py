@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.plain_text import escaped
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

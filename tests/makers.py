@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dcglearn.cli import main
+from dcglearn.cli.app import main
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
@@ -34,7 +34,7 @@ def random_log(n: int, kind: str = "free", seed: int = 0, noise: float = 0.0, **
     return Preferences(both, n_grades=5, **columns)
 
 
-COMMAND = [sys.executable, "-c", "from dcglearn.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from dcglearn.cli.app import main; main()"]
 """The command line in a process of its own."""
 
 

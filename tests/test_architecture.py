@@ -31,7 +31,7 @@ WINGS = {
     "estimators": "raters trust learning parts readers logs metric foundation",
     "raters": "trust learning readers logs metric foundation",
     "trust": "learning parts readers logs metric foundation",
-    "learning": "parts readers logs metric foundation",
+    "learning": "parts logs metric foundation",
     "evaluation": "readers logs metric foundation",
     "parts": "readers logs metric foundation",
     "readers": "logs metric foundation",
@@ -162,7 +162,7 @@ def test_containers_load_neither_solver_nor_estimator() -> None:
 
 
 def test_the_command_line_starts_without_anything_heavy() -> None:
-    assert not loaded_after("from dcglearn.cli import app") & (HEAVY | {"rich", "tqdm", "importlib.metadata"})
+    assert not loaded_after("from dcglearn.cli.app import app") & (HEAVY | {"rich", "tqdm", "importlib.metadata"})
 
 
 def test_every_public_name_is_there_and_listed() -> None:

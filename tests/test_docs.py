@@ -52,7 +52,7 @@ def workplace(tmp_path, monkeypatch):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     shim = tmp_path / "bin" / "dcglearn"
     shim.parent.mkdir()
-    shim.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from dcglearn.cli import main; main()' \"$@\"\n")
+    shim.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from dcglearn.cli.app import main; main()' \"$@\"\n")
     shim.chmod(0o755)
     monkeypatch.setenv("PATH", str(shim.parent), prepend=":")
     monkeypatch.chdir(tmp_path)

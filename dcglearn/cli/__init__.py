@@ -2,7 +2,3 @@
 
 Read `app.py` first: it names the file of every command.
 """
-
-from dcglearn.cli.app import app, main
-
-__all__ = ["app", "main"]

@@ -50,7 +50,7 @@ def convert(
     and rated lists become the pairs that they imply. Sides, open questions and superseded verdicts stay as they are.
     """
     check_outputs(output, reading.skip_bad, save_mapping, force=force, inputs=[log, reading.read, *joins.inputs])
-    from dcglearn.readers.convert import native_frame
+    from dcglearn.readers.readers import native_frame
 
     mapping = reading.mapping
     with convert_line(log):

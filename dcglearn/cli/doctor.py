@@ -13,7 +13,7 @@ import typer
 
 from dcglearn.cli.command import examples
 from dcglearn.cli.options import AsJson
-from dcglearn.foundation.memory import available
+from dcglearn.foundation.inputs import available
 from dcglearn.foundation.threads import free_threads, threads
 from dcglearn.foundation.version import __version__
 

@@ -113,9 +113,9 @@ def learn(
         said = said_at_once("\n".join(describe(log, log.dropped)), err=outputs.reports_to_stderr)
         say_winners(getattr(log, "recognised", None))
         from dcglearn.cli.report import learn_report
-        from dcglearn.learning.checkpoint import Resources
+        from dcglearn.learning.checkpoint import Keeping
 
-        report = learn_report(log, learner, trust, Resources(checkpoint=checkpoint, resume=resume))
+        report = learn_report(log, learner, trust, Keeping(checkpoint=checkpoint, resume=resume))
     outputs.write(report, said=said)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -11,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from dcglearn.cli.command import first_option, input_option, model_option, output_option, scale_option
-from dcglearn.foundation.files import refuse_overwriting, refuse_unwritable, written_beside, written_through
+from dcglearn.foundation.files import refuse_unwritable, written_beside, written_through
+from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.validation import InputError
 from dcglearn.plots import refuse_format, save_figure
 
@@ -75,6 +78,20 @@ def check_outputs(
         refuse_format(picture)
 
 
+def refuse_overwriting(outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[str | os.PathLike[str]]) -> None:
+    """Raise InputError if an output is a file that the inputs (files, folders of Parquet, patterns) name."""
+    existing = [path for path in outputs if not written_through(path) and os.path.isfile(path)]  # noqa: PTH113
+    if not existing:
+        return
+    read: list[str] = []
+    for name in inputs:
+        with contextlib.suppress(InputError):  # the name of a metric, or standard input
+            read += expand_paths(name, "**/*.parquet")
+    for output in existing:
+        if any(Path(output).samefile(file) for file in read):
+            raise InputError(f"{output} is an input of this command; name another file for the result")
+
+
 def said_at_once(words: str, *, err: bool) -> bool:
     """Print words to a terminal before the work that they belong to; return whether the report need not repeat them.
 
@@ -102,7 +119,7 @@ def write_log(frame: pl.DataFrame, output: Path | None, contents: str, *, force:
     if output is None:
         typer.echo(frame.write_ndjson(), nl=False)
         return
-    from dcglearn.readers.convert import write_frame
+    from dcglearn.readers.preferences import write_frame
 
     write_frame(frame, output, force=force)
     typer.echo(f"wrote: {output} ({contents})", err=True)

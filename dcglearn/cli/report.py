@@ -10,7 +10,7 @@ from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
 from dcglearn.cli.recognised import describe, left_out, n_pairs
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
-from dcglearn.learning.checkpoint import ALONE, Resources
+from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import DirectDescription, DirectFit, QPDescription, QPFit, warn_of
@@ -172,19 +172,19 @@ class Report:
 
 
 def learn_report(
-    log: Preferences | PartedLog, options: LearnerOptions, trust: TrustOptions, resources: Resources = ALONE
+    log: Preferences | PartedLog, options: LearnerOptions, trust: TrustOptions, keeping: Keeping = NOWHERE
 ) -> Report:
     """Learn a DCG from a log, measure it on held-out pairs, and return the report.
 
     A log in parts can be learned from, not measured. The DCG is learned from the whole log, whatever is held out;
-    `resources` are of that fit. Raises InputError if the log cannot be learned from, or cannot be split.
+    `keeping` is of that fit. Raises InputError if the log cannot be learned from, or cannot be split.
     """
     began = time.perf_counter()
     description, unit = options.description(log), trust.unit(log)
     pairs = log if isinstance(log, Preferences) else None
     comparison = None if pairs is None or trust.holdout is None else _held_out(pairs, description, options, trust)
     with stage("learning"):
-        learner, chosen = _fitted(log, description, options, trust, resources)
+        learner, chosen = _fitted(log, description, options, trust, keeping)
     bands = None
     if pairs is not None and trust.bands and isinstance(learner, DirectFit):
         with stage("bands"):
@@ -285,19 +285,19 @@ def _fitted(
     description: DirectDescription | QPDescription,
     options: LearnerOptions,
     trust: TrustOptions,
-    resources: Resources = ALONE,
+    keeping: Keeping = NOWHERE,
 ) -> tuple[DirectFit | QPFit, ChosenC | None]:
     """Return the fit to a log and, of a QP, how C was chosen."""
     fit: DirectFit | QPFit
     chosen = None
     if isinstance(description, DirectDescription):
-        fit = fit_in_form(log, description, resources=resources)
+        fit = fit_in_form(log, description, keeping=keeping)
     else:
         if options.C == "auto" and isinstance(log, Preferences):
             unit = trust.unit(log)
             chosen = choose_C(log, description, by="pair" if unit == "list" else unit, seed=trust.seed)
             description = replace(description, C=chosen.C)
-        fit = fit_qp(log, description, resources=resources)
+        fit = fit_qp(log, description, keeping=keeping)
     warn_of(fit)
     return fit, chosen
 

@@ -45,7 +45,7 @@ def verify(
 
 def _model(folder: Path) -> dict[str, Any]:
     """Return the facts of a model; raise InputError if it is damaged."""
-    from dcglearn.foundation.files import read_json_object
+    from dcglearn.foundation.inputs import read_json_object
     from dcglearn.rankers.load_ranker import load_ranker
 
     ranker: Any = load_ranker(folder)

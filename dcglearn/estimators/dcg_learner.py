@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.estimators.pair_learner import PairLearner
 from dcglearn.estimators.saved_fit import load_fit, save_fit
-from dcglearn.foundation.arrays import Floats
-from dcglearn.foundation.files import is_path, read_json_object
-from dcglearn.learning.checkpoint import Resources
+from dcglearn.foundation.inputs import is_path, read_json_object
+from dcglearn.foundation.validation import Floats
+from dcglearn.learning.checkpoint import Keeping
 from dcglearn.learning.direct_fit import Curves
 from dcglearn.learning.fits import DirectDescription, DirectFit, FormScore
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.list_utility import ListUtility
+from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
-
-if TYPE_CHECKING:
-    from dcglearn.parts.open_log import Log
 
 
 class DCGLearner(PairLearner):
@@ -183,8 +181,9 @@ class DCGLearner(PairLearner):
         RuntimeError
             If the cluster is lost.
         """
-        resources = Resources(engine, memory, checkpoint, resume)
-        self._take(fit_in_form(X, self.description, _warm_start(start), refit=refit, resources=resources))
+        description, keeping = self.description, Keeping(checkpoint, resume)
+        with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
+            self._take(fit_in_form(log, description, _warm_start(start), refit=refit, keeping=keeping))
         return self
 
     @property

@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.foundation.arrays import Floats, Grades
+from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.learning.fits import DirectFit, QPFit, warn_of
 from dcglearn.logs.counting import Agreement
 from dcglearn.parts.parts import PartedLog

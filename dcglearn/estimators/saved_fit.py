@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.files import read_json_object, write_json
+from dcglearn.foundation.files import write_json
+from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.validation import InputError, finite_array
 from dcglearn.learning.direct_fit import Curves
 from dcglearn.learning.fits import FORMS, DirectDescription, DirectFit, FormScore

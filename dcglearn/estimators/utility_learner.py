@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.estimators.pair_learner import PairLearner
-from dcglearn.learning.checkpoint import Resources
+from dcglearn.learning.checkpoint import Keeping
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import QPDescription, QPFit
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG, Utility
-
-if TYPE_CHECKING:
-    from dcglearn.parts.open_log import Log
+from dcglearn.parts.open_log import Log, opened_log
 
 
 class UtilityLearner(PairLearner):
@@ -154,7 +152,8 @@ class UtilityLearner(PairLearner):
         RuntimeError
             If the cluster is lost.
         """
-        self._take(fit_qp(X, self.description, start, Resources(engine, memory, checkpoint, resume)))
+        with opened_log(X, self.n_grades, engine=engine, memory=memory) as log:
+            self._take(fit_qp(log, self.description, start, Keeping(checkpoint, resume)))
         return self
 
     def factor(self, *, normalise_gains: bool = False) -> Factoring:

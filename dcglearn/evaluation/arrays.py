@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.evaluation.ranked import averaged
-from dcglearn.foundation.arrays import Floats, Grades, Integers
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import in_chunks, threads
-from dcglearn.foundation.validation import InputError, finite_array, graded_lists
+from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, finite_array, graded_lists
 from dcglearn.metric.dcg import DCG, DCGLike, normalised_values
 from dcglearn.metric.reading import metric_or_name, read_metric
 

@@ -14,9 +14,8 @@ from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.evaluation.gate import Gate, gated
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 

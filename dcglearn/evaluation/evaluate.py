@@ -24,9 +24,8 @@ from dcglearn.evaluation.values import (
     own_ideal,
     values_of_queries,
 )
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import aligned, number_of
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.metric.dcg import DCG, normalised_values
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import EVALUATED, SCORING, metric_or_name, read_metric

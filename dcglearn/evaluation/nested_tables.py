@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.files import refuse_constant
+from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.careful_pass import checked_score
 from dcglearn.readers.line_formats import errors_in, shown

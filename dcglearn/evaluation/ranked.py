@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats, Grades, Integers
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, Grades, InputError, Integers
 
 if TYPE_CHECKING:
     import polars as pl

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.evaluation.ranked import RankedGrades, judged_counts, ranked_grades
-from dcglearn.foundation.arrays import Floats, Integers
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError, Integers
 
 if TYPE_CHECKING:
     from dcglearn.evaluation.trec import Judgements, Run

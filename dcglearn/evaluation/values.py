@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from dcglearn.evaluation.ranked import RankedGrades, averaged
-from dcglearn.foundation.arrays import Floats, Integers
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import NAMES
 

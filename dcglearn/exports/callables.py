@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.evaluation.arrays import evaluate_arrays
 from dcglearn.exports.carried import carried
-from dcglearn.foundation.arrays import Floats, Integers
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.losses import ApproxNDCG, Objective
 from dcglearn.losses.boosting import descent
 from dcglearn.metric.dcg import DCG, DCGLike

@@ -7,9 +7,8 @@ from string import Template
 import numpy as np
 
 from dcglearn.exports.carried import carried
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.foundation.version import __version__
 from dcglearn.metric.dcg import DCG, DCGLike
 

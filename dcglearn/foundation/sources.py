@@ -10,8 +10,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.foundation.files import most_bytes, read_bytes, read_within
-from dcglearn.foundation.memory import refuse_beyond_memory
+from dcglearn.foundation.inputs import most_bytes, read_bytes, read_within, refuse_beyond_memory
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:

@@ -1,15 +1,25 @@
-"""Checks of arguments, made once in containers and readers, so that the code below them can trust its arrays."""
+"""Types of arrays, and checks of arguments, made once in containers and readers: the code below trusts its arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.arrays import Floats, Grades
+Floats: TypeAlias = NDArray[np.float64]
+"""Any array of float64."""
+
+Grades: TypeAlias = NDArray[np.int8]
+"""Grades by position: 0 = worst, -1 = no known grade."""
+
+Integers: TypeAlias = NDArray[np.int64]
+"""Any array of int64."""
+
+Seed: TypeAlias = int | np.random.Generator | None
+"""What `numpy.random.default_rng` takes: an int repeats itself, None does not."""
 
 MAX_GRADES = 127
 """Largest number of grades: grades are stored as int8, with -1 for "no known grade"."""

@@ -11,10 +11,9 @@ import numpy as np
 
 from dcglearn.evaluation.tables import JudgementsLike, read_judgements
 from dcglearn.evaluation.trec import Duplicates
-from dcglearn.foundation.arrays import Grades
-from dcglearn.foundation.files import is_path
+from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import InputError, graded_lists
+from dcglearn.foundation.validation import Grades, InputError, graded_lists
 from dcglearn.joins.joined_lists import Joining, joined_pairs
 from dcglearn.readers.preferences import Preferences
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Run
-from dcglearn.foundation.files import is_path
+from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError
 from dcglearn.joins.joined_lists import JoinedPairs, Joining, joined_pairs
 from dcglearn.readers.line_formats import Source, errors_in

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.evaluation.ranked import as_judged
-from dcglearn.foundation.arrays import Grades
-from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size, whole_number
+from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, scale_size, whole_number
 from dcglearn.readers.frames import flattened
 
 if TYPE_CHECKING:

@@ -14,13 +14,11 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Grades
-from dcglearn.foundation.validation import InputError
-from dcglearn.readers.careful_pass import MAX_LABEL
+from dcglearn.foundation.validation import Grades, InputError
 from dcglearn.readers.line_formats import TextLines, errors_in, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import opener_of, read_columns
-from dcglearn.readers.roles import PREFERENCE, Role
+from dcglearn.readers.roles import MAX_LABEL, PREFERENCE, Role
 
 if TYPE_CHECKING:
     from dcglearn.readers.mapping import MappingLike

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Grades, Integers
+from dcglearn.foundation.validation import Grades, Integers
 from dcglearn.metric.dcg import DCG
 from dcglearn.trust.next_pairs import MOST_PAIRS, values_of
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dcglearn.foundation import disk
-from dcglearn.foundation.files import refuse_constant
+from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError
 
 _LOG = logging.getLogger(__name__)

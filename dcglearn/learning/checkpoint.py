@@ -14,24 +14,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from dcglearn.foundation import disk
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_checkpoint
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.pair_loss import LossSums, Points
 from dcglearn.logs.pair_sums import PairSums
-from dcglearn.parts.open_log import opened_log
-from dcglearn.parts.parts import PartedLog
-from dcglearn.readers.preferences import Preferences
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from dcglearn.parts.open_log import Log
 
 _DIGEST = 16
 """Bytes of the digest of a question, which stands before its answer."""
@@ -98,17 +89,11 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
-class Resources:
-    """Where the log of a fit is opened, and its sums are kept; the parameters of that name of `UtilityLearner.fit`."""
+class Keeping:
+    """Where the sums of a fit are kept; the parameters of that name of `UtilityLearner.fit`."""
 
-    engine: Any = None
-    memory: str | int | None = None
     checkpoint: str | os.PathLike[str] | None = None
     resume: bool = False
-
-    def opened(self, log: Log, n_grades: int | None) -> AbstractContextManager[Preferences | PartedLog]:
-        """Return a context with the opened log."""
-        return opened_log(log, n_grades, engine=self.engine, memory=self.memory)
 
     @contextlib.contextmanager
     def kept(self, identity: Callable[[], dict[str, Any]]) -> Iterator[Callable[[Any], Any]]:
@@ -122,8 +107,8 @@ class Resources:
             yield partial(KeptPairs, checkpoint=checkpoint)
 
 
-ALONE = Resources()
-"""In memory, without a checkpoint."""
+NOWHERE = Keeping()
+"""Sums are not kept."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
+from dcglearn.foundation.validation import Floats
 from dcglearn.learning.curve_kernel import add_prior
 
 Normal = tuple[slice, float, float]

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
+from dcglearn.foundation.validation import Floats
 from dcglearn.learning.curve_kernel import add_in_parameters, fill_points
 from dcglearn.learning.curve_prior import CurvePrior, CurveShape, curve_prior
 from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, SIGMOID, SLOPES, VALUE

@@ -12,9 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.direct_fit import Curves, DirectObjective, Model
 from dcglearn.learning.judgement_kernel import SIGMOID
 from dcglearn.learning.pair_loss import JudgementSource

@@ -9,14 +9,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError, pointer
-from dcglearn.learning.checkpoint import ALONE, Resources
+from dcglearn.foundation.validation import Floats, InputError, pointer
+from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.direct_fit import Model, log_curves
 from dcglearn.learning.direct_search import Fit, fit, fit_from
 from dcglearn.learning.fit_qp import identity
@@ -25,13 +24,10 @@ from dcglearn.learning.list_utility_fit import bases_near, fit_form
 from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
 from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
+from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG
-from dcglearn.parts.parts import PartedLog
-from dcglearn.readers.preferences import Preferences
-
-if TYPE_CHECKING:
-    from dcglearn.parts.open_log import Log
+from dcglearn.parts.parts import OpenLog, PartedLog, with_grades
 
 _LOG = logging.getLogger(__name__)
 
@@ -68,12 +64,12 @@ class FittedDCG:
 
 
 def fit_direct(
-    log: Log,
+    log: OpenLog,
     description: DirectDescription,
     start: Any = None,
     *,
     refit: str = "never",
-    resources: Resources = ALONE,
+    keeping: Keeping = NOWHERE,
 ) -> DirectFit:
     """Return the fit of gains, discounts and judges, in the form that the description names.
 
@@ -82,28 +78,29 @@ def fit_direct(
     if description.form not in FORMS:
         raise InputError(f"form={description.form!r} is not one of {', '.join(FORMS)}, auto")
     warm = None if start is None else WarmStart.of(start)
-    with resources.opened(log, description.n_grades) as opened, one_blas_thread():
-        if description.form != "dcg":
-            whole(description, opened, resources)
-        plain = partial(identity, replace(description, form="dcg"), opened)  # a checkpoint is that of a DCG
-        with resources.kept(lambda: plain(start=str(warm), refit=refit)) as kept:
-            fitted, dcg = fit_dcg(opened, description, warm, refit=refit, kept=kept)
+    log = with_grades(log, description.n_grades)
+    if description.form != "dcg":
+        whole(description, log, keeping)
+    with one_blas_thread():
+        plain = partial(identity, replace(description, form="dcg"), log)  # a checkpoint is that of a DCG
+        with keeping.kept(lambda: plain(start=str(warm), refit=refit)) as kept:
+            fitted, dcg = fit_dcg(log, description, warm, refit=refit, kept=kept)
         if description.form == "dcg":
             return fitted
         near = None if warm is None else warm.in_its_form(description.form, dcg.model, fitted.raters)
         return in_form(fitted, description.form, dcg.with_form(description.form, near), warm=near is not None)
 
 
-def whole(description: DirectDescription, log: Preferences | PartedLog, resources: Resources) -> Preferences:
+def whole(description: DirectDescription, log: OpenLog, keeping: Keeping) -> PreferencePairs:
     """Return the log; raise InputError if it is in parts, or a checkpoint is asked for: a form needs it in memory."""
-    if isinstance(log, PartedLog) or resources.checkpoint is not None:
+    if isinstance(log, PartedLog) or keeping.checkpoint is not None:
         problem = f'form="{description.form}" needs the log in memory, without checkpoint=; form="dcg" does not'
         raise InputError(problem, see="whole-log")
     return log
 
 
 def fit_dcg(
-    log: Preferences | PartedLog,
+    log: OpenLog,
     description: DirectDescription,
     warm: WarmStart | None = None,
     *,
@@ -112,7 +109,7 @@ def fit_dcg(
 ) -> tuple[DirectFit, FittedDCG]:
     """Return the fit of the DCG to an opened log, whatever the form, and what other forms are fitted from.
 
-    `kept` is as in `Resources.kept`.
+    `kept` is as in `Keeping.kept`.
     """
     if refit not in REFITS:
         raise InputError(f"refit={refit!r} is not one of {', '.join(REFITS)}")

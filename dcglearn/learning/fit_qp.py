@@ -5,36 +5,39 @@ from __future__ import annotations
 import logging
 from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError, pointer
-from dcglearn.learning.checkpoint import ALONE, Resources
+from dcglearn.foundation.validation import Floats, InputError, pointer
+from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.fits import DirectDescription, QPDescription, QPFit
 from dcglearn.learning.margin_qp import Pairs, PairSource, Solution, solve, solve_cvxpy
 from dcglearn.learning.sums_over_parts import PairParts
+from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.parts.open_log import dropped_of, log_fingerprint, without_equal_lists
-from dcglearn.parts.parts import PartedLog
-from dcglearn.readers.preferences import Preferences
-
-if TYPE_CHECKING:
-    from dcglearn.parts.open_log import Log
+from dcglearn.parts.parts import (
+    OpenLog,
+    PartedLog,
+    dropped_of,
+    log_fingerprint,
+    with_grades,
+    without_equal_lists,
+)
 
 _LOG = logging.getLogger(__name__)
 
 
-def fit_qp(log: Log, description: QPDescription, start: Utility | None = None, resources: Resources = ALONE) -> QPFit:
+def fit_qp(log: OpenLog, description: QPDescription, start: Utility | None = None, keeping: Keeping = NOWHERE) -> QPFit:
     """Return the solution of the QP for a log; the parameters and errors are those of `UtilityLearner.fit`."""
     description.check()
-    with resources.opened(log, description.n_grades) as opened, one_blas_thread():
-        pairs, dropped = _pairs(opened, description)
-        with resources.kept(partial(identity, description, opened)) as kept:
-            solution = _solved(kept(pairs), opened, description, None if start is None else start.weights)
-        visible, names = opened.visible(), opened.grade_names
+    log = with_grades(log, description.n_grades)
+    with one_blas_thread():
+        pairs, dropped = _pairs(log, description)
+        with keeping.kept(partial(identity, description, log)) as kept:
+            solution = _solved(kept(pairs), log, description, None if start is None else start.weights)
+        visible = log.visible()
     unconverged = (
         f"the QP stopped at a relative duality gap of {solution.gap:.1e}, above tol={description.tol:g}: raise "
         f"max_iter, or lower C, which is easier to solve and better for noisy logs {pointer('convergence-warning')}"
@@ -44,7 +47,7 @@ def fit_qp(log: Log, description: QPDescription, start: Utility | None = None, r
     _LOG.log(level, message, description.C, solution.gap, solution.n_iter)
     return QPFit(
         description=description,
-        utility=Utility(solution.weights, names),
+        utility=Utility(solution.weights, log.grade_names),
         objective=solution.objective,
         gap=solution.gap,
         n_iter=solution.n_iter,
@@ -54,15 +57,13 @@ def fit_qp(log: Log, description: QPDescription, start: Utility | None = None, r
     )
 
 
-def identity(
-    description: QPDescription | DirectDescription, log: Preferences | PartedLog, **more: str
-) -> dict[str, Any]:
+def identity(description: QPDescription | DirectDescription, log: OpenLog, **more: str) -> dict[str, Any]:
     """Return what must be equal when a fit is resumed."""
     settings = {field.name: str(getattr(description, field.name)) for field in fields(description)}
     return {"learner": description.learner, **settings, **more, **log_fingerprint(log)}
 
 
-def qp_pairs(log: Preferences, margin: str | DCG | Utility, tie_epsilon: float | None) -> Pairs:
+def qp_pairs(log: PreferencePairs, margin: str | DCG | Utility, tie_epsilon: float | None) -> Pairs:
     """Return the QP's pairs of a log, or of a part of one: the decided pairs with their margins, then the ties.
 
     A tie asks for ``|<W, d>| <= epsilon``: the two pairs (d, -epsilon) and (-d, -epsilon).
@@ -83,7 +84,7 @@ def qp_pairs(log: Preferences, margin: str | DCG | Utility, tie_epsilon: float |
     )
 
 
-def margins(log: Preferences, margin: str | DCG | Utility) -> Floats:
+def margins(log: PreferencePairs, margin: str | DCG | Utility) -> Floats:
     """Return the margin of each pair of a log, shape (n,), or (1,) where one stands for all.
 
     Raise InputError if `margin` is unknown, or the log does not have the columns that it needs.
@@ -102,7 +103,7 @@ def margins(log: Preferences, margin: str | DCG | Utility) -> Floats:
     raise InputError(f"margin={margin!r} is not one of unit, hamming, log, a DCG or a Utility")
 
 
-def _pairs(log: Preferences | PartedLog, description: QPDescription) -> tuple[PairSource, dict[str, int]]:
+def _pairs(log: OpenLog, description: QPDescription) -> tuple[PairSource, dict[str, int]]:
     """Return the QP's pairs, and the numbers of pairs left out."""
     epsilon = description.tie_epsilon
     if isinstance(log, PartedLog):
@@ -119,9 +120,7 @@ def _pairs(log: Preferences | PartedLog, description: QPDescription) -> tuple[Pa
     return pairs, dropped | ({"ties": n_ties} if n_ties and epsilon is None else {})
 
 
-def _solved(
-    pairs: PairSource, log: Preferences | PartedLog, description: QPDescription, start: Floats | None
-) -> Solution:
+def _solved(pairs: PairSource, log: OpenLog, description: QPDescription, start: Floats | None) -> Solution:
     C, monotone = description.C, description.monotone and log.graded
     if description.solver == "cvxpy":
         assert isinstance(pairs, Pairs)

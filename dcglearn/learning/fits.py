@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.learning.factoring import Factoring, factor
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID, chances
 from dcglearn.metric.dcg import DCG, DCGLike, Utility
@@ -19,8 +18,8 @@ from dcglearn.metric.reading import read_metric
 
 if TYPE_CHECKING:
     from dcglearn.learning.direct_fit import Curves
+    from dcglearn.logs.preference_pairs import PreferencePairs
     from dcglearn.logs.visibility import Visibility
-    from dcglearn.readers.preferences import Preferences
 
 LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squared_hinge": HINGE}
 """Losses of the direct fit by name, and the kernel of each."""
@@ -242,11 +241,11 @@ class DirectFit:
         """Whether the loss is a likelihood, so that verdicts have probabilities."""
         return LOSSES[self.loss] == LIKELIHOOD
 
-    def sureness(self, log: Preferences) -> Floats:
+    def sureness(self, log: PreferencePairs) -> Floats:
         """Return the differences of the pairs in units of the judges' noise, shape (n,)."""
         return self.scale * (self.metric.score(log.preferred) - self.metric.score(log.other))
 
-    def probabilities(self, log: Preferences) -> Floats:
+    def probabilities(self, log: PreferencePairs) -> Floats:
         """Return the probabilities that a judge prefers the first list, calls a tie, prefers the second; shape (n, 3).
 
         Raise InputError if the loss is no likelihood.

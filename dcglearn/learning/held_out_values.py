@@ -8,18 +8,18 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from dcglearn.foundation.arrays import Floats
+from dcglearn.foundation.validation import Floats
 from dcglearn.learning.judgement_kernel import log_chances
 
 if TYPE_CHECKING:
     from dcglearn.logs.counting import Metric
-    from dcglearn.readers.preferences import Preferences
+    from dcglearn.logs.preference_pairs import PreferencePairs
 
 LEAST_ERROR = 0.01
 """Smallest error rate of the link, so that no preference is predicted with certainty."""
 
 
-def held_out_values(metric: Metric, train: Preferences, test: Preferences) -> Floats:
+def held_out_values(metric: Metric, train: PreferencePairs, test: PreferencePairs) -> Floats:
     """Return how far a metric respects each held-out pair, and its log probability of the preference, shape (2, n).
 
     The probability of a utility difference d is ``e + (1 - 2 e) sigma(b d)``; e and b are fitted to the training pairs.

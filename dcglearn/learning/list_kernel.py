@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.compiled import njit
+from dcglearn.foundation.validation import Floats, Grades
 
 if TYPE_CHECKING:
     from dcglearn.metric.list_utility import ListUtility

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from dcglearn.foundation.arrays import Floats
+from dcglearn.foundation.validation import Floats
 from dcglearn.learning.direct_fit import DirectObjective, Model, log_curves
 from dcglearn.learning.direct_search import Fit
 from dcglearn.learning.listed_judgements import ListedJudgements

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
+from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.learning.judgement_kernel import CURVATURE, VALUE, add_listed_judgements
 from dcglearn.learning.list_kernel import add_curvatures, fill_factors, fill_values, spread_slopes
 from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points, read_only, with_unknown

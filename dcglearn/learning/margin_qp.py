@@ -16,9 +16,8 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import isotonic_regression, nnls
 
-from dcglearn.foundation.arrays import Floats, Grades
-from dcglearn.foundation.memory import refuse_beyond_memory
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.inputs import refuse_beyond_memory
+from dcglearn.foundation.validation import Floats, Grades, InputError
 from dcglearn.logs.pair_sums import PairSums, pair_sums
 
 

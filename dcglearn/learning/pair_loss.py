@@ -21,8 +21,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.threads import over_chunks
+from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.learning.judgement_kernel import CURVATURE, LIKELIHOOD, RUN, SLOPES, VALUE, add_judgements
 
 BLOCK = 1 << 15

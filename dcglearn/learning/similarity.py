@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.arrays import Floats
-from dcglearn.foundation.validation import InputError, finite_array
+from dcglearn.foundation.validation import Floats, InputError, finite_array
 from dcglearn.metric.dcg import DCG, Utility
 
 if TYPE_CHECKING:

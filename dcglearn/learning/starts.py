@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import logit
 
-from dcglearn.foundation.arrays import Floats
-from dcglearn.foundation.validation import InputError, finite_array, frozen
+from dcglearn.foundation.validation import Floats, InputError, finite_array, frozen
 from dcglearn.learning.direct_fit import ERROR, ERROR_SPREAD, RATER_SPREAD, SHARPNESS, Curves, Model, family, log_curves
 from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import DirectFit, QPDescription
 from dcglearn.learning.list_utility_fit import parameters_of
+from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.dcg import DCG, textbook_dcgs
-from dcglearn.readers.preferences import Preferences
 
 if TYPE_CHECKING:
     from dcglearn.learning.verdicts import Verdicts
@@ -186,7 +185,7 @@ def known_starts(model: Model) -> list[Floats]:
     return [model.starts(curves, softer) for softer in SOFTER]
 
 
-def log_sharpness(sample: Preferences, prior: DCG | None) -> float:
+def log_sharpness(sample: PreferencePairs, prior: DCG | None) -> float:
     """Return the log sharpness at which a typical pair differs by 100 times the judges' noise."""
     reference = prior if prior is not None else DCG.standard(sample.n_grades, sample.depth)
     size = float(reference.discounts.sum() * np.ptp(reference.gains))

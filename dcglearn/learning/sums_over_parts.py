@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
+from dcglearn.foundation.validation import Floats
 from dcglearn.learning.margin_qp import Pairs
 from dcglearn.learning.pair_loss import JudgedPairs, LossSums, Points
 from dcglearn.logs.pair_sums import PairSums

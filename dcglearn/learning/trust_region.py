@@ -16,8 +16,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.compiled import njit
+from dcglearn.foundation.validation import Floats
 
 RADIUS, MOST_RADIUS = 1.0, 8.0
 """Largest change of a parameter in the first step, and in any."""

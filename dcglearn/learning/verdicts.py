@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats, Grades
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, Grades, InputError
 from dcglearn.learning.judgement_kernel import HINGE, LIKELIHOOD, SIGMOID
 from dcglearn.learning.listed_judgements import MOST_LISTS, SHARED, ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 from dcglearn.learning.sums_over_parts import JudgementParts
-from dcglearn.parts.open_log import dropped_of, without_equal_lists
-from dcglearn.parts.parts import PartedLog
-from dcglearn.readers.preferences import Preferences
+from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.parts.parts import PartedLog, dropped_of, without_equal_lists
 
 MOST_STRENGTHS = 7
 """More distinct strengths than this are binned: each costs a parameter."""
@@ -59,7 +57,7 @@ class Verdicts:
             judgements = JudgementParts.of(self.log.parts.mapped(of_part))
             # A descent makes hundreds of passes: over so few judgements they are faster here than over a network.
             return judgements.every(1) if len(judgements) < SMALL else judgements
-        log: Preferences = self.log
+        log: PreferencePairs = self.log
         assert self.level is not None
         rater = np.zeros(1, np.int32)
         if not one_rater and log.rater is not None:
@@ -70,12 +68,12 @@ class Verdicts:
             return ListedJudgements.of(pairs)
         return pairs
 
-    def sample(self, size: int) -> Preferences:
+    def sample(self, size: int) -> PreferencePairs:
         """Return about `size` of the pairs that count, evenly spread."""
         if isinstance(self.log, PartedLog):
             sample = self.log.sample(size)
             return sample if self.kind == LIKELIHOOD else sample.decided
-        log: Preferences = self.log
+        log: PreferencePairs = self.log
         return log[:: max(len(log) // size, 1)]
 
     def n_lists(self) -> float:
@@ -85,7 +83,7 @@ class Verdicts:
         return float(self.log.n_lists)
 
 
-def verdicts_in_memory(log: Preferences, kind: int) -> Verdicts:
+def verdicts_in_memory(log: PreferencePairs, kind: int) -> Verdicts:
     """Return the verdicts of a log in memory; too many distinct strengths are binned."""
     log, dropped = without_equal_lists(log)
     if kind != LIKELIHOOD and len(log.ties):
@@ -141,7 +139,7 @@ class Strengths:
         return Strengths(values, weight.astype(np.float64))
 
 
-def strengths_of(log: Preferences, most: int) -> Strengths:
+def strengths_of(log: PreferencePairs, most: int) -> Strengths:
     """Return the strengths of the decided pairs of a part, at most ``most + 1`` of them."""
     log = _counted(log, HINGE)
     strength = _strength(log)
@@ -151,7 +149,10 @@ def strengths_of(log: Preferences, most: int) -> Strengths:
 
 
 def judgements_of(
-    log: Preferences, kind: int, values: Floats | None, numbers: tuple[NDArray[Any], NDArray[np.int32] | None] | None
+    log: PreferencePairs,
+    kind: int,
+    values: Floats | None,
+    numbers: tuple[NDArray[Any], NDArray[np.int32] | None] | None,
 ) -> JudgedPairs:
     """Return the judgements of a part, whose raters are names or numbers.
 
@@ -176,20 +177,20 @@ def _places(raters: NDArray[Any], stored: list[str] | None) -> NDArray[np.int32]
     return None if stored is None else np.searchsorted(raters, np.array(stored or [""])).astype(np.int32)
 
 
-def _counted(log: Preferences, kind: int) -> Preferences:
+def _counted(log: PreferencePairs, kind: int) -> PreferencePairs:
     log = log if log.differing.all() else log[log.differing]
     return log if kind == LIKELIHOOD else log.decided
 
 
-def _weights(log: Preferences) -> Floats:
+def _weights(log: PreferencePairs) -> Floats:
     return np.ones(1) if log.weight is None else log.weight
 
 
-def _strength(log: Preferences) -> Floats | None:
+def _strength(log: PreferencePairs) -> Floats | None:
     return log.strength if log.strength is not None else log.margin
 
 
-def _with_ties(log: Preferences, level: Grades) -> Grades:
+def _with_ties(log: PreferencePairs, level: Grades) -> Grades:
     """Return the levels, shape (n,) or (1,), with 0 for ties."""
     if log.tie is None or not log.tie.any():
         return level

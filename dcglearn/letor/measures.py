@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.arrays import Floats
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.scales import warn_of_scale

@@ -1,4 +1,4 @@
-"""The methods of the five papers by name, each with its grid of candidates (`METHODS`)."""
+"""The methods of the five papers by name, each with its grids of candidates: ours, and what its paper states."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from dcglearn import losses
 from dcglearn.foundation.validation import InputError
-from dcglearn.letor import paper_grids
 from dcglearn.letor.candidates import Candidate, Setting
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.adarank import AdaRankRanker
@@ -147,6 +148,46 @@ def adarank(setting: Setting, measure: str) -> Iterator[Candidate]:
             yield Candidate(f"100 rounds{label}", AdaRankRanker(measure, setting.dcg, n_rounds=100, **options))
 
 
+def qin(setting: Setting) -> Iterator[Candidate]:
+    """Yield ApproxNDCG by alpha and beta: stochastic gradients, ten random restarts (Qin et al. 2010, algorithm 1)."""
+    options: dict[str, Any] = {"solver": "sgd", "start": "random", "annealing": None, "l2": 0.0, "tol": 1e-3}
+    options |= {"n_restarts": 10, "max_iter": 30, "learning_rate": 0.01}
+    for alpha, beta in product((50.0, 100.0, 150.0, 200.0, 250.0, 300.0), (1.0, 10.0, 20.0, 50.0, 100.0)):
+        loss = losses.ApproxNDCG(setting.dcg, alpha=alpha, beta=beta)
+        ranker = LinearRanker(loss, metric=setting.dcg, seed=setting.seed, **options)
+        yield Candidate(f"alpha {alpha:g}, beta {beta:g}", ranker)
+
+
+def chapelle(setting: Setting) -> Iterator[Candidate]:
+    """Yield SmoothNDCG by lambda: from least squares, s halved from 2^6 to 2^-6 (Chapelle and Wu 2010, algorithm 1)."""
+    sharpness = [float(s) ** -0.5 for s in 2.0 ** np.arange(6, -7, -1)]
+    for power in range(-6, 4):
+        loss = losses.SmoothNDCG(setting.dcg, k=50)
+        ranker = LinearRanker(loss, annealing=sharpness, l2=10.0**power, metric=setting.dcg, max_iter=50)
+        yield Candidate(f"lambda 1e{power}", ranker)
+
+
+def wu(setting: Setting, loss: str) -> Iterator[Candidate]:
+    """Yield 250 boosted trees, or fewer by validation, that add to no linear model (Wu et al. 2009)."""
+    for leaves, rate in product((4, 8, 16), (0.05, 0.1)):
+        ranker = BoostedRanker(
+            getattr(losses, loss)(setting.dcg),
+            n_trees=250,
+            num_leaves=leaves,
+            learning_rate=rate,
+            metric=setting.dcg,
+            seed=setting.seed,
+            num_threads=1,
+        )
+        yield Candidate(f"{leaves} leaves, rate {rate:g}", ranker, True)
+
+
+def sun(setting: Setting) -> Iterator[Candidate]:
+    """Yield RSRank's path: its best point, and its smallest within 3.5% of that (Sun et al. 2009)."""
+    for tolerance in (0.0, 0.035):
+        yield Candidate(f"path, tolerance {tolerance:g}", SparseRanker(setting.dcg, tolerance=tolerance), True)
+
+
 def _linear(name: str, source: str, aim: str = "NDCG", cost: float = 1.0, **options: Any) -> Method:
     return Method(name, source, "linear", partial(linear, loss=name, **options), aim, cost)
 
@@ -177,12 +218,12 @@ _TABLE = (
 METHODS = {method.name: method for method in _TABLE}
 """Methods by name, in the order of the tables."""
 PAPER_GRIDS: dict[str, Callable[[Setting], Iterator[Candidate]]] = {
-    "ApproxNDCG": paper_grids.qin,
-    "SmoothNDCG": paper_grids.chapelle,
-    "SDCG": partial(paper_grids.wu, loss="SDCG"),
-    "SHF-SDCG": partial(paper_grids.wu, loss="SHFSDCG"),
-    "REG-SHF-SDCG": partial(paper_grids.wu, loss="RegSHFSDCG"),
-    "RSRank": paper_grids.sun,
+    "ApproxNDCG": qin,
+    "SmoothNDCG": chapelle,
+    "SDCG": partial(wu, loss="SDCG"),
+    "SHF-SDCG": partial(wu, loss="SHFSDCG"),
+    "REG-SHF-SDCG": partial(wu, loss="RegSHFSDCG"),
+    "RSRank": sun,
 }
 """Grids that the papers state."""
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dcglearn.foundation.files import read_json_object, written_beside
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import bar

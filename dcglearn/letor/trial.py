@@ -3,98 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats
 from dcglearn.foundation.version import __version__
-from dcglearn.letor.candidates import CHOICES, Setting
+from dcglearn.letor.candidates import Setting
 from dcglearn.letor.measures import MEASURES, Convention
 from dcglearn.letor.methods import method_named
+from dcglearn.letor.results import Trial
 from dcglearn.rankers.linear_model import spread_of_scores
 
 if TYPE_CHECKING:
     from dcglearn.letor.folds import Fold
-
-
-FORMAT, VERSION = "dcglearn.letor", 1
-"""Format of a saved trial, and its version."""
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """The results of a method on the test queries of a fold.
-
-    `fingerprint` is the digest of data and settings. `measures` has shape (m, 21) for each of `CHOICES`, NaN where a
-    query does not count. `candidates`, best first, are labels, values on the validation file, and whether blended.
-    """
-
-    fold: str
-    method: str
-    fingerprint: str
-    queries: list[str]
-    measures: dict[str, Floats]
-    candidates: list[tuple[str, float, bool]]
-    seconds: float
-
-    @property
-    def chosen(self) -> list[tuple[str, float]]:
-        """Labels and values of the candidates that are blended, best first."""
-        return [(label, value) for label, value, blended in self.candidates if blended]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, for JSON."""
-        tables = {
-            name: [[None if np.isnan(x) else x for x in row] for row in table.tolist()]
-            for name, table in self.measures.items()
-        }
-        head: dict[str, Any] = {"format": FORMAT, "version": VERSION, "mark": self.fingerprint}
-        head |= {"fold": self.fold, "method": self.method, "seconds": self.seconds, "columns": list(MEASURES)}
-        values = head | {"candidates": [list(row) for row in self.candidates], "queries": self.queries} | tables
-        return values | {"sha256": _checksum(values)}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Trial:
-        """Build from what `to_dict` returns; values of another kind or version are refused."""
-        if (values.get("format"), values.get("version")) != (FORMAT, VERSION):
-            kind = f'"format" {values.get("format")!r}, "version" {values.get("version")!r}'
-            raise InputError(f"not a result of this version, which reads {VERSION} ({kind})")
-        if values.get("sha256") != _checksum(values):
-            raise InputError("the result is damaged or was changed: it has another SHA-256")
-        try:
-            tables = {
-                name: np.array([[np.nan if x is None else x for x in row] for row in values[name]]) for name in CHOICES
-            }
-            trial = cls(
-                str(values["fold"]),
-                str(values["method"]),
-                str(values["mark"]),
-                [str(name) for name in values["queries"]],
-                tables,
-                [(str(label), float(value), bool(used)) for label, value, used in values["candidates"]],
-                float(values["seconds"]),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"the result is damaged ({error!r})") from error
-        if any(table.shape != (len(trial.queries), len(MEASURES)) for table in trial.measures.values()):
-            raise InputError("the result is damaged: not a row a query")
-        if any((table < 0).any() or (table > 1).any() for table in trial.measures.values()):
-            raise InputError("the result is damaged: a measure outside 0..1")
-        return trial
-
-
-def _checksum(values: dict[str, Any]) -> str:
-    """Return the SHA-256 of a trial's values, without that of the checksum."""
-    rest = {name: value for name, value in values.items() if name != "sha256"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def fingerprint_of(data: str, method: str, convention: Convention, grid: str, seed: int) -> str:

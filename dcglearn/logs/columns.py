@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.validation import (
+    Floats,
+    Grades,
     InputError,
     frozen,
     graded_lists,
@@ -20,9 +21,6 @@ from dcglearn.foundation.validation import (
     pair_values,
     scale_size,
 )
-
-if TYPE_CHECKING:
-    from dcglearn.logs.rating_counts import RatingCounts
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ class Columns:
     )
     grade_names: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
-    rated: RatingCounts | None = None  # what the pairs were made of; a subset shares it
+    rated: Any = None  # the RatingCounts that the pairs were made of; a subset shares them
     all_differ: bool = False  # whether the two lists of every pair are known to differ
     dropped: dict[str, int] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)

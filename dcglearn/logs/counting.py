@@ -7,7 +7,7 @@ from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.arrays import Floats
+from dcglearn.foundation.validation import Floats
 
 TIE_TOLERANCE = 1e-12
 """Two scores are equal if they differ by at most this share of the largest score."""

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import over_chunks
+from dcglearn.foundation.validation import Floats, Grades
 
 BLOCK = 2048
 """Pairs whose codes are gathered before they are counted."""

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.arrays import Grades, Seed
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError, frozen, graded_lists, listed, pair_values, scale_size
+from dcglearn.foundation.validation import (
+    Grades,
+    InputError,
+    Seed,
+    frozen,
+    graded_lists,
+    listed,
+    pair_values,
+    scale_size,
+)
 from dcglearn.logs.columns import COLUMNS, Columns, checked_column, checked_lists
 from dcglearn.logs.counting import TIE_TOLERANCE, Agreement, Metric
 from dcglearn.logs.repeats import INCONSISTENT, shown_both_ways
@@ -311,3 +319,7 @@ def encode(lists: ArrayLike, n_grades: int) -> Grades:
     """
     grades = graded_lists(lists, n_grades=scale_size(n_grades, 0))
     return (grades[..., None] == np.arange(n_grades)).astype(np.int8)
+
+
+AnyLog = TypeVar("AnyLog", bound=PreferencePairs)
+"""A kind of log, such as the public one."""

@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats, Grades
-from dcglearn.foundation.validation import frozen
+from dcglearn.foundation.validation import Floats, Grades, frozen
 from dcglearn.logs.unique_rows import packed, unique_rows
 
 

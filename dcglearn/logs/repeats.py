@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats, Integers
+from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, unique_rows
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Grades
+from dcglearn.foundation.validation import Grades
 
 if TYPE_CHECKING:
     import polars as pl

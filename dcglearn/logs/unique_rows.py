@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Grades, Integers
+from dcglearn.foundation.validation import Grades, Integers
 
 
 def packed(lists: Grades) -> Integers:

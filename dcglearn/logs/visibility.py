@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats, Grades, Integers
+from dcglearn.foundation.validation import Floats, Grades, Integers
 from dcglearn.logs.pair_sums import PairSums, pair_sums
 
 SAMPLE = 1 << 14

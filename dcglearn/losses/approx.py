@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.arrays import Floats
-from dcglearn.foundation.validation import whole_number
+from dcglearn.foundation.validation import Floats, whole_number
 from dcglearn.losses import ap_kernel
 from dcglearn.losses.dcg_objective import SoftRankObjective
 from dcglearn.losses.objective import Batch, Objective, check, positive, without_relevant

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 
 if TYPE_CHECKING:
     from dcglearn.losses.objective import Objective

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.compiled import njit
+from dcglearn.foundation.validation import Floats, Integers
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.threads import in_chunks
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.losses import dcg_kernel, swap_kernel
 from dcglearn.losses.objective import Batch, Objective, positive
 from dcglearn.losses.rank_kernel import n_chunks_of

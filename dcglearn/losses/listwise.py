@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats, Integers
+from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.losses.objective import Batch, Objective
 from dcglearn.metric.dcg import DCG
 

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.arrays import Floats, Integers
-from dcglearn.foundation.validation import MAX_GRADES, InputError
+from dcglearn.foundation.validation import MAX_GRADES, Floats, InputError, Integers
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.reading import metric_or_name
 from dcglearn.metric.textbook import MetricName

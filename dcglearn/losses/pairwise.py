@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.threads import in_chunks
+from dcglearn.foundation.validation import Floats
 from dcglearn.losses import pair_kernel
 from dcglearn.losses.class_kernel import Classes, sums_from_bottom, sums_from_top
 from dcglearn.losses.dcg_objective import WholeRankObjective

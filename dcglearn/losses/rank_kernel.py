@@ -14,9 +14,9 @@ import math
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import MAX_CHUNKS, in_chunks
+from dcglearn.foundation.validation import Floats, Integers
 
 FAR = 37.0
 """Half-width of the window, in units of 1 / alpha: 1 + exp(-37) is 1 in float64."""

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.threads import in_chunks
-from dcglearn.foundation.validation import within
+from dcglearn.foundation.validation import Floats, Integers, within
 from dcglearn.losses import shf_kernel
 from dcglearn.losses.class_kernel import Classes, sums_from_bottom, sums_from_top
 from dcglearn.losses.dcg_objective import SoftRankObjective, depth_of

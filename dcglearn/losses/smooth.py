@@ -9,9 +9,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.threads import in_chunks
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.losses import ap_kernel, smooth_kernel
 from dcglearn.losses.dcg_objective import WholeRankObjective
 from dcglearn.losses.objective import Batch, Objective, without_relevant

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.threads import in_chunks
+from dcglearn.foundation.validation import Floats
 from dcglearn.losses.dcg_objective import WholeRankObjective
 from dcglearn.losses.objective import Batch
 from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted

@@ -12,9 +12,8 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import InputError, finite_array, graded_lists, scale_size, whole_number
+from dcglearn.foundation.validation import Floats, InputError, finite_array, graded_lists, scale_size, whole_number
 from dcglearn.metric.saved_metric import SavedMetric
 from dcglearn.metric.scales import grade_map, warn_of_scale
 from dcglearn.metric.textbook import (

@@ -11,8 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.arrays import Floats, Integers
-from dcglearn.foundation.validation import InputError, finite_array, graded_lists
+from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, graded_lists
 from dcglearn.metric.dcg import DCG, NormalisedMetric, names_of, short_row
 from dcglearn.metric.scales import grade_map
 

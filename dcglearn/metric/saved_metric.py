@@ -6,7 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from dcglearn.foundation.files import read_json_object, write_json
+from dcglearn.foundation.files import write_json
+from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.compiled import njit
-from dcglearn.foundation.validation import InputError, finite_array, frozen
+from dcglearn.foundation.validation import Floats, InputError, finite_array, frozen
 from dcglearn.metric.textbook import textbook_discounts
 
 TABLE, LOG2, RECIPROCAL, SQRT, GEOMETRIC = range(5)

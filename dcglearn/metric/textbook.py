@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, whole_number
 
 TEXTBOOK_GAINS = ("linear", "exponential", "power3", "power5", "binary1", "binary2")
 TEXTBOOK_DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")

@@ -14,8 +14,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.arrays import Floats
-from dcglearn.foundation.validation import InputError, graded_lists, whole_number
+from dcglearn.foundation.validation import Floats, InputError, graded_lists, whole_number
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.textbook import NamedMetric

@@ -10,8 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.arrays import Floats, Grades
-from dcglearn.foundation.validation import InputError, finite_array, scale_size
+from dcglearn.foundation.validation import Floats, Grades, InputError, finite_array, scale_size
 from dcglearn.metric.scales import warn_of_scale
 from dcglearn.metric_coherence.rankings import MAX_ENUMERATED, Metric, Rankings, as_weights, resolved, scaled_weights
 from dcglearn.metric_coherence.regret import NO_REGRET, ExhaustiveSearch, IntegerProgramme, LargestRegret, Search

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from dcglearn.foundation.arrays import Floats, Grades
-from dcglearn.foundation.validation import InputError, graded_lists, whole_number
+from dcglearn.foundation.validation import Floats, Grades, InputError, graded_lists, whole_number
 from dcglearn.metric.dcg import DCG, DCGLike, Utility
 from dcglearn.metric.reading import read_metric
 from dcglearn.metric_coherence.rankings import Metric, Rankings, list_values, padded_weights, resolved

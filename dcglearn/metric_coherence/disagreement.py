@@ -9,11 +9,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.arrays import Floats, Grades, Integers
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.intervals import wilson
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, whole_number
 from dcglearn.metric.dcg import Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric_coherence.rankings import (

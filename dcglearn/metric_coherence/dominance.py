@@ -15,12 +15,11 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-from dcglearn.foundation.arrays import Floats, Grades
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError, graded_lists, scale_size, whole_number
+from dcglearn.foundation.validation import Floats, Grades, InputError, graded_lists, scale_size, whole_number
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts
-from dcglearn.parts.open_log import without_equal_lists
+from dcglearn.parts.parts import without_equal_lists
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 SLACK = 1e-8

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.arrays import Floats
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.metric_coherence.dominance import SLACK, Cone, span
-from dcglearn.parts.open_log import without_equal_lists
+from dcglearn.parts.parts import without_equal_lists
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 

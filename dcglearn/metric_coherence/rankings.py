@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.arrays import Floats, Grades
-from dcglearn.foundation.validation import InputError, multiset
+from dcglearn.foundation.validation import Floats, Grades, InputError, multiset
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED, metric_or_name, read_metric

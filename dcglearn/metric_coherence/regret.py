@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import block_diag, coo_array, csr_array, vstack
 
-from dcglearn.foundation.arrays import Floats, Grades
+from dcglearn.foundation.validation import Floats, Grades
 from dcglearn.metric_coherence.rankings import Enumeration, Rankings, list_values
 
 RESOLUTION = 2e-6

@@ -15,9 +15,8 @@ from dcglearn.evaluation.compare_systems import MAX_RESAMPLES
 from dcglearn.evaluation.evaluate import Evaluation, as_metrics, evaluate
 from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.metric_coherence.dominance import ZERO, AllowedMetrics, counts, scope_of
 from dcglearn.readers.preferences import Preferences, as_preferences
 

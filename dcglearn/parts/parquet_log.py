@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 import numpy as np
 import psutil
 
-from dcglearn.foundation.files import expand_paths
+from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.validation import InputError
 from dcglearn.logs.columns import COLUMNS
@@ -24,7 +24,7 @@ from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
 
 if TYPE_CHECKING:
-    from dcglearn.foundation.files import Paths
+    from dcglearn.foundation.inputs import Paths
 
 _LOG = logging.getLogger(__name__)
 

@@ -9,17 +9,18 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.foundation.arrays import Grades
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.sources import plain_types
+from dcglearn.foundation.validation import Grades, InputError
 from dcglearn.logs.superseded import marks_of, reasons_of_parts
 from dcglearn.parts.parts import checked_scale, facts_of, joined
-from dcglearn.readers.line_formats import errors_in
+from dcglearn.readers.line_formats import FrameRows, errors_in
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.readers import preferences_of
+from dcglearn.readers.read_table import columns_of, log_of_table
 from dcglearn.readers.roles import PREFERENCE, by_role
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow.parquet as pq
 
     from dcglearn.readers.roles import ColumnsByRole
@@ -172,3 +173,16 @@ def read_piece(piece: Piece, mapping: LogMapping) -> Preferences:
     log = held[0] if len(held) == 1 else joined(held, max(log.n_grades for log in held), mapping.scale)
     log.dropped = reduce(add, facts).dropped
     return log
+
+
+def preferences_of(
+    frame: pl.DataFrame, name: str, mapping: LogMapping, first_row: int = 1, reasons: Grades | None = None
+) -> Preferences:
+    """Return the log in a table that is not empty, a row a judgement, with the columns that `read_preferences` reads.
+
+    Messages call it `name` and count rows from `first_row`; a bad row raises InputError. For `reasons` see
+    `log_of_table`.
+    """
+    with errors_in(name):
+        source = FrameRows(plain_types(frame), mapping.roles(PREFERENCE), first_row)
+    return log_of_table(Preferences, *columns_of(name, source, mapping), mapping, reasons)

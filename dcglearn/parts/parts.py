@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats, Integers
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.counting import Agreement, Metric
 from dcglearn.logs.pair_sums import PairSums
+from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.unique_rows import packed
 from dcglearn.logs.visibility import (
     Visibility,
@@ -26,7 +28,6 @@ from dcglearn.logs.visibility import (
     mixture_sums,
     visibility,
 )
-from dcglearn.readers.preferences import Preferences
 
 SAMPLE = 1 << 15
 """Pairs, about, of a sample of a log."""
@@ -85,7 +86,7 @@ class Facts:
         return int(np.flatnonzero(self.grades[:128]).max(initial=-1))
 
 
-def facts_of(log: Preferences) -> Facts:
+def facts_of(log: PreferencePairs) -> Facts:
     """Return the facts of one part."""
     unlike = log.differing
     n = len(log)
@@ -138,7 +139,7 @@ class PartedLog:
         """Sum of the weights of pairs whose lists differ, ties included."""
         return self.facts.weight
 
-    def sample(self, size: int = SAMPLE) -> Preferences:
+    def sample(self, size: int = SAMPLE) -> PreferencePairs:
         """Return about `size` pairs, evenly spread and the same in every call; all pairs of a shorter log."""
         step = max(len(self) // size, 1)
         samples = self.parts.gathered(_every, step, each=stride_starts(self._sizes, step))
@@ -167,27 +168,31 @@ class PartedLog:
         return visibility(self.parts.total(_gram, shape), shape, occurring)
 
 
+OpenLog: TypeAlias = PreferencePairs | PartedLog
+"""A log in memory or in parts."""
+
+
 def stride_starts(sizes: Sequence[float] | Floats, step: int) -> list[int]:
     """Return the first index to take in each part so that every `step`-th item of all parts in a row is taken."""
     before = np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))[:-1]]).astype(np.int64)
     return (-before % step).tolist()
 
 
-def _agreement(log: Preferences, metric: Metric) -> Agreement:
+def _agreement(log: PreferencePairs, metric: Metric) -> Agreement:
     log = log.decided
     return log.agreement(metric) if len(log) else Agreement(0.0, 0.0, 0.0)
 
 
-def _n_differing(log: Preferences) -> int:
+def _n_differing(log: PreferencePairs) -> int:
     return int(log.differing.sum())
 
 
-def _every(log: Preferences, step: int, first: int) -> Preferences:
+def _every(log: AnyLog, step: int, first: int) -> AnyLog:
     """Return a copy of every `step`-th pair whose lists differ, from number `first` on."""
     return log[np.flatnonzero(log.differing)[first::step]]
 
 
-def joined(logs: Sequence[Preferences], n_grades: int, grade_names: Sequence[str] | None) -> Preferences:
+def joined(logs: Sequence[AnyLog], n_grades: int, grade_names: Sequence[str] | None) -> AnyLog:
     """Concatenate logs of one depth; pairs that lack a column get its `missing` value."""
 
     def column(name: str, missing: Any) -> Any:
@@ -201,19 +206,19 @@ def joined(logs: Sequence[Preferences], n_grades: int, grade_names: Sequence[str
     lists = {name: np.concatenate([getattr(log, name) for log in logs]) for name in ("preferred", "other")}
     columns = {name: column(name, about.missing) for name, about in COLUMNS.items()}
     names = None if grade_names is None else tuple(grade_names)
-    return Preferences.unchecked(n_grades=n_grades, grade_names=names, **lists, **columns)
+    return type(logs[0]).unchecked(n_grades=n_grades, grade_names=names, **lists, **columns)
 
 
-def _gram(log: Preferences, shape: tuple[int, int]) -> Floats:
+def _gram(log: PreferencePairs, shape: tuple[int, int]) -> Floats:
     return gram_matrix(log.preferred, log.other, shape)
 
 
-def _mixture_sums(log: Preferences, mixture: Floats) -> PairSums:
+def _mixture_sums(log: PreferencePairs, mixture: Floats) -> PairSums:
     log = differing_pairs(log)
     return mixture_sums(log.preferred, log.other, mixture)
 
 
-def differing_pairs(log: Preferences) -> Preferences:
+def differing_pairs(log: AnyLog) -> AnyLog:
     """Return the pairs whose lists differ."""
     return log if log.differing.all() else log[log.differing]
 
@@ -235,7 +240,7 @@ class Sketch:
         return (SKETCH - 1) / (float(self.smallest[-1]) / 2.0**64)
 
 
-def sketch_of(log: Preferences, decided: bool = False) -> Sketch:
+def sketch_of(log: PreferencePairs, decided: bool = False) -> Sketch:
     """Return the sketch of the lists of one part's pairs whose lists differ, or of those with a winner."""
     log = differing_pairs(log)
     log = log.decided if decided else log
@@ -280,9 +285,56 @@ def checked_scale(facts: Sequence[Facts], names: Sequence[str], n_grades: int | 
     return whole, max(whole.top + 1, 1) if n_grades is None else n_grades
 
 
-def on_scale(log: Preferences, n_grades: int, depth: int) -> Preferences:
+def on_scale(log: AnyLog, n_grades: int, depth: int) -> AnyLog:
     """Return one part on the whole log's scale; a part without pairs gets the log's depth, too."""
     if not len(log):
         nothing = np.zeros((0, depth), np.int8)
-        return Preferences(nothing, nothing, n_grades=n_grades)
+        return type(log)(nothing, nothing, n_grades=n_grades)
     return log if log.n_grades == n_grades else log.rescaled(n_grades)
+
+
+def with_grades(log: OpenLog, n_grades: int | None) -> OpenLog:
+    """Return a log on a scale of `n_grades`, if that is not None; InputError if it lacks a grade, or is in parts."""
+    if n_grades is None or n_grades == log.n_grades:
+        return log
+    if isinstance(log, PartedLog):
+        raise InputError(f"n_grades={n_grades}, but the log was opened with {log.n_grades}: open it with that")
+    return log.rescaled(n_grades)
+
+
+def without_equal_lists(log: AnyLog) -> tuple[AnyLog, dict[str, int]]:
+    """Return the pairs whose lists differ, and the number of the others; InputError if none with a winner is left."""
+    differing = differing_pairs(log)
+    n_equal = len(log) - len(differing)
+    return differing, _equal_lists(n_equal, len(differing), len(differing) - len(differing.decided))
+
+
+def dropped_of(log: PartedLog) -> dict[str, int]:
+    """Return what learners leave out of a log in parts; raise InputError if no pair with a winner is left."""
+    return _equal_lists(log.facts.n_equal, len(log), log.facts.n_ties)
+
+
+def _equal_lists(n_equal: int, n_differing: int, n_ties: int) -> dict[str, int]:
+    """Return the number of pairs of equal lists by its name; raise InputError if every other pair is a tie."""
+    if n_ties == n_differing:
+        raise InputError(
+            f"no pair with a winner and two different lists is left ({number_of(n_equal, 'pairs of equal lists')}, "
+            f"{number_of(n_ties, 'ties')}): there is nothing to learn from"
+        )
+    return {"pairs of equal lists": n_equal} if n_equal else {}
+
+
+def log_fingerprint(log: OpenLog) -> dict[str, Any]:
+    """Return the size of a log and a checksum of its contents, by which checkpoints recognise it."""
+    shape = {"pairs": len(log), "depth": log.depth, "grades": log.n_grades, "total weight": log.total_weight}
+    parts = [checksum(log)] if isinstance(log, PreferencePairs) else log.parts.gathered(checksum)
+    return {**shape, "contents": f"{zlib.crc32(np.array(parts, dtype=np.uint32).tobytes()):08x}"}
+
+
+def checksum(log: PreferencePairs) -> int:
+    """Return the CRC-32 of the columns that learners use."""
+    crc = 0
+    for column in (log.preferred, log.other, log.weight, log.tie, log.strength, log.margin):
+        if column is not None:
+            crc = zlib.crc32(np.ascontiguousarray(column).data, crc)
+    return crc

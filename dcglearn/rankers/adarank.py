@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.linear_model import Design, LinearModel
 from dcglearn.rankers.queries import Queries, precision_by_query

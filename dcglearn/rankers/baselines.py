@@ -10,13 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from dcglearn.foundation.arrays import Floats
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats
 from dcglearn.losses.objective import positive
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
-from dcglearn.rankers.linear_model import Design, LinearModel
-from dcglearn.rankers.queries import Queries
+from dcglearn.rankers.linear_model import Design, LinearModel, least_squares
 from dcglearn.rankers.ranker import Training
 
 
@@ -72,28 +70,6 @@ class RidgeRanker(LinearModel):
         dcg = None if self.metric is None else self.metric_
         v = least_squares(design, training.queries, dcg, self.l2, self.reweighted)
         return v[1:], v[0]
-
-
-def least_squares(design: Design, queries: Queries, dcg: DCG | None, l2: float, reweighted: bool) -> Floats:
-    """Return intercept and scaled coefficients of the ridge regression on gains, or on grades without a DCG."""
-    from sklearn.linear_model import Ridge
-
-    grades = queries.grades
-    target = grades.astype(np.float64) if dcg is None else dcg.gains[grades]
-    unit = float(np.ptp(target))
-    if unit == 0:
-        raise InputError("the DCG's gains are the same for all grades in the data: it prefers no order")
-    weight = np.full(len(grades), 1.0 / len(grades))
-    if reweighted:
-        relevant = grades > 0
-        share = relevant.mean()
-        if 0 < share < 1:
-            weight = np.where(relevant, 0.5 / share, 0.5 / (1 - share)) / len(grades)
-    ridge = Ridge(alpha=l2, tol=1e-10).fit(design.scaled(), target / unit, sample_weight=weight)
-    offset = ridge.intercept_
-    if hasattr(design.features, "tocsr"):  # sparse features are scaled, but not centred
-        offset += design.mean / design.spread @ ridge.coef_
-    return np.concatenate([[offset], ridge.coef_]) * unit
 
 
 @dataclass(eq=False, repr=False)

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.cluster import CONNECT, connected, scheduler_of, watched
-from dcglearn.foundation.files import is_path
+from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import one_thread
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.rankers.growth import Slopes, Task, booster_of, main_names, warn_of_too_few
 from dcglearn.rankers.queries import Queries, balanced
 from dcglearn.rankers.ranker import Training

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats, Grades, Integers
 from dcglearn.foundation.compiled import njit
+from dcglearn.foundation.validation import Floats, Grades, Integers
 
 
 def count_pairs(grades: Grades, offsets: Integers) -> int:

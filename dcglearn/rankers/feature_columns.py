@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 
 if TYPE_CHECKING:
     Category = str | int | float | bool

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import at_most, free_threads
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.losses import Regression
 from dcglearn.losses.boosting import descent
 from dcglearn.rankers.tree_text import check_trees

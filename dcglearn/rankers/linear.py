@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import bar
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.metric.dcg import DCGLike
-from dcglearn.rankers.baselines import RankSVMRanker, least_squares
-from dcglearn.rankers.linear_model import Design, LinearModel, coefficients_of
+from dcglearn.rankers.baselines import RankSVMRanker
+from dcglearn.rankers.linear_model import Design, LinearModel, coefficients_of, least_squares
 from dcglearn.rankers.ranker import Training
 
 _LOG = logging.getLogger(__name__)

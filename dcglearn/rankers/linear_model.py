@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats, Integers
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Ranker, Training, coefficients_in
 
@@ -119,3 +119,25 @@ def _spread_within(X: Any, offsets: Integers) -> Floats:
             total += (block**2).sum(axis=0)
         squares = np.where(squares > 1e-24 * total, squares, 0.0)
     return np.where(squares > 0, np.sqrt(squares / X.shape[0]), 1.0)
+
+
+def least_squares(design: Design, queries: Queries, dcg: DCG | None, l2: float, reweighted: bool) -> Floats:
+    """Return intercept and scaled coefficients of the ridge regression on gains, or on grades without a DCG."""
+    from sklearn.linear_model import Ridge
+
+    grades = queries.grades
+    target = grades.astype(np.float64) if dcg is None else dcg.gains[grades]
+    unit = float(np.ptp(target))
+    if unit == 0:
+        raise InputError("the DCG's gains are the same for all grades in the data: it prefers no order")
+    weight = np.full(len(grades), 1.0 / len(grades))
+    if reweighted:
+        relevant = grades > 0
+        share = relevant.mean()
+        if 0 < share < 1:
+            weight = np.where(relevant, 0.5 / share, 0.5 / (1 - share)) / len(grades)
+    ridge = Ridge(alpha=l2, tol=1e-10).fit(design.scaled(), target / unit, sample_weight=weight)
+    offset = ridge.intercept_
+    if hasattr(design.features, "tocsr"):  # sparse features are scaled, but not centred
+        offset += design.mean / design.spread @ ridge.coef_
+    return np.concatenate([[offset], ridge.coef_]) * unit

@@ -15,7 +15,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from dcglearn.foundation import disk
-from dcglearn.foundation.files import read_bytes, read_json_object, refuse_unwritable_folder, write_json, written_beside
+from dcglearn.foundation.files import refuse_unwritable_folder, write_json, written_beside
+from dcglearn.foundation.inputs import read_bytes, read_json_object
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.feature_columns import FeatureColumns

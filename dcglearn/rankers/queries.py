@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.arrays import Floats, Grades, Integers, Seed
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import MAX_GRADES, InputError, frozen, scale_size
+from dcglearn.foundation.validation import MAX_GRADES, Floats, Grades, InputError, Integers, Seed, frozen, scale_size
 from dcglearn.metric.dcg import DCG, normalised_values
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame, is_table
 

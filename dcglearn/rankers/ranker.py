@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.checkpoints import read_state, write_state
-from dcglearn.foundation.files import is_path
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.inputs import is_path
+from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.losses import Objective
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.reading import read_metric

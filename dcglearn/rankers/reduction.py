@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from dcglearn.foundation.arrays import Floats, Integers
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, Integers, whole_number
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.baselines import RidgeRanker
 from dcglearn.rankers.queries import Queries, query_offsets

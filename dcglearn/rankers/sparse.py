@@ -8,13 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.losses import RSRank
 from dcglearn.metric.dcg import DCGLike
-from dcglearn.rankers.baselines import least_squares
-from dcglearn.rankers.linear_model import Design, LinearModel
+from dcglearn.rankers.linear_model import Design, LinearModel, least_squares
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Training
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.files import expand_paths, read_bytes
-from dcglearn.foundation.memory import refuse_beyond_memory
+from dcglearn.foundation.inputs import expand_paths, read_bytes, refuse_beyond_memory
 from dcglearn.foundation.sources import decompressed
 from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels, usable_features

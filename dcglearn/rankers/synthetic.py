@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats, Grades, Seed
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Floats, Grades, InputError, Seed, whole_number
 from dcglearn.rankers.queries import Queries
 
 _RELEVANT = 0.3

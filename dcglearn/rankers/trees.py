@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
-from dcglearn.foundation.validation import InputError, pair_values, whole_number
+from dcglearn.foundation.validation import Floats, InputError, pair_values, whole_number
 from dcglearn.losses import RegSHFSDCG
 from dcglearn.losses.boosting import check_words
 from dcglearn.metric.dcg import DCG, DCGLike

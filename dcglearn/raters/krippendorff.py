@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.arrays import Integers
+from dcglearn.foundation.validation import Integers
 from dcglearn.logs.unique_rows import unique_rows
 
 N_RESAMPLES = 2000

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 from scipy.special import expit
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.intervals import normal_quantile
+from dcglearn.foundation.validation import Floats
 from dcglearn.learning.judgement_kernel import chances
 
 LOGITS = np.linspace(-9.0, 9.0, 145)

@@ -11,28 +11,23 @@ import math
 import os
 from array import array
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dcglearn.foundation.files import refuse_existing, written_beside
-from dcglearn.foundation.memory import refuse_beyond_memory
+from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import LARGEST, InputError
-from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, Source, shown
+from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, JsonLines, Source, TextLines, numbered_lines, shown
 from dcglearn.readers.rating_texts import parsed_counts
-from dcglearn.readers.roles import Role
+from dcglearn.readers.roles import MAX_LABEL, SWAPPED, Role
 from dcglearn.readers.winner_words import WinnerCodes, winners_of, word_of
 
 if TYPE_CHECKING:
     from dcglearn.readers.mapping import LogMapping
-
-    Table = dict[str, Any]
-
-
-MAX_LABEL = 200
-"""Longest query or rater label: numpy keeps every label as wide as the longest."""
+    from dcglearn.readers.roles import Table
 
 REASONS_KEPT = 3
 """Bad lines of which the reason is kept."""
@@ -42,8 +37,14 @@ JUDGE_DOCUMENTS = (
 )
 """What to do where a grade looks like the name of a document."""
 
-SWAPPED = {**dict.fromkeys(("false", "no", "0", "a"), 0), **dict.fromkeys(("true", "yes", "1", "b"), 1)}
-"""Words for whether b was shown first, in lower case; a and b name the list that was shown first."""
+LEAST_BYTES = 4_000_000
+"""Shorter logs are read carefully at once, where the first bad line is looked for."""
+
+BLOCKS = 64
+"""Number of blocks of lines, of equal size, into which longer ones are divided."""
+
+MOST_READ = 8
+"""Blocks that are read carefully without finding a bad line, before the whole log is."""
 
 UNKNOWN_GRADES = ("", "-1", "u", ".", "-", "null")
 """Texts that stand for an unknown grade, -1."""
@@ -313,3 +314,50 @@ CHECKS = {
     "score": checked_score,
 }
 """The functions that check one value, by the kind of its role; those of other kinds are numbers."""
+
+
+def raise_first_fault(name: str, source: Source, mapping: LogMapping, passes: Callable[[Source], bool]) -> None:
+    """Raise InputError for the first bad line if it is found without reading the whole log carefully, else return.
+
+    A block that `passes` the fast pass together with the first line of the log has no bad line. The lines of other
+    blocks are checked as those of the whole log are.
+    """
+    if not isinstance(source, JsonLines | TextLines) or len(source.data) < LEAST_BYTES:
+        return
+    number, first = next(iter(source), (0, b""))
+    if not first:  # nothing after the header
+        return
+    good = GoodLines(source, mapping)
+    _add(name, good, source, number, first)
+    begin, header_line = b"", 0
+    if isinstance(source, TextLines):
+        begin = source.data[: source.data.index(source.header)] + source.header + b"\n"
+        header_line = source.header_line
+    read = 0
+    for before, block in _blocks(source.data, BLOCKS):
+        part = type(source)(begin + first + b"\n" + block, source.roles)
+        if passes(part):
+            continue
+        if read == MOST_READ:
+            return
+        read += 1
+        for number, item in numbered_lines(block):
+            if before + number > header_line:
+                _add(name, good, source, before + number, item)
+
+
+def _add(name: str, good: GoodLines, source: Source, number: int, item: bytes) -> None:
+    try:
+        good.add(source.record(item), f"{source.unit} {number}")
+    except InputError as error:
+        raise InputError(f"{name}, {source.unit} {number}: {error}") from error
+
+
+def _blocks(data: bytes, n: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the number of lines before each block of lines, and the block."""
+    start, before = 0, 0
+    while start < len(data):
+        end = data.find(b"\n", start + len(data) // n) + 1 or len(data)
+        yield before, data[start:end]
+        before += data.count(b"\n", start, end)
+        start = end

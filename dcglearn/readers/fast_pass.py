@@ -9,18 +9,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats, Grades
-from dcglearn.foundation.validation import LARGEST, InputError
-from dcglearn.readers.careful_pass import MAX_LABEL, SWAPPED
+from dcglearn.foundation.validation import LARGEST, Floats, Grades, InputError
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, Source, TextLines
 from dcglearn.readers.mapping import MAX_DEPTH, LogMapping
-from dcglearn.readers.roles import by_role
+from dcglearn.readers.roles import MAX_LABEL, SWAPPED, by_role
 from dcglearn.readers.winner_words import MOST_WORDS, Winners, codes_of, winners_of
 
 if TYPE_CHECKING:
-    from dcglearn.readers.careful_pass import Table
-    from dcglearn.readers.roles import ColumnsByRole, Role
+    from dcglearn.readers.roles import ColumnsByRole, Role, Table
 
 _GRADE = "(-1|[0-9]{1,3})"
 _PLAIN_GRADE = rf"^{_GRADE}$"

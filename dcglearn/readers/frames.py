@@ -10,6 +10,7 @@ import numpy as np
 
 from dcglearn.foundation.sources import plain_types
 from dcglearn.foundation.validation import InputError
+from dcglearn.readers.line_formats import as_plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -104,15 +105,6 @@ def _column(series: Any) -> list[Any]:
     """Return the values of a column of pandas in Python's types, None where one is missing."""
     missing = series.isna().tolist()
     return [None if absent else as_plain(value) for value, absent in zip(series.tolist(), missing, strict=True)]
-
-
-def as_plain(value: Any) -> Any:
-    """Return arrays, series and tuples as lists, and other values as they are."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if hasattr(value, "to_list"):
-        return value.to_list()
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _unique(columns: Any) -> list[Any]:

@@ -12,9 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.foundation.files import refuse_constant
+from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.frames import as_plain
 from dcglearn.readers.roles import as_list, by_role, position_of
 
 if TYPE_CHECKING:
@@ -226,6 +225,15 @@ def _values(
         else:
             values[role] = item[names]
     return values
+
+
+def as_plain(value: Any) -> Any:
+    """Return arrays, series and tuples as lists, and other values as they are."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if hasattr(value, "to_list"):
+        return value.to_list()
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _plain(value: Any) -> Any:

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.files import is_path
+from dcglearn.foundation.files import written_beside
+from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError, is_frame, is_records
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
-from dcglearn.readers.convert import log_frame, write_frame
 from dcglearn.readers.frames import from_arrays, named
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.rating_texts import texts_of_counts
-from dcglearn.readers.read_table import Recognised, read_pairs
+from dcglearn.readers.read_table import Recognised, read_pairs, read_rated
+from dcglearn.readers.roles import PREFERENCE
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+OTHER_FORMS = {".csv", ".tsv", ".gz", ".xz", ".zst"}
+"""Suffixes of forms that are read and not written."""
 
 
 class Preferences(PreferencePairs):
@@ -150,11 +155,9 @@ class Preferences(PreferencePairs):
         >>> len(log), log.preferred[0].tolist()
         (3, [1, 1, 0])
         """
-        from dcglearn.readers.rated_lists import rated_pairs
-
         columns = from_arrays({"list": lists, "rating": ratings, "group": group, "weight": weight, "segment": segment})
         mapping = LogMapping(n_grades, depth, pad, scale)
-        return rated_pairs(cls, columns, mapping, equal_groups=equal_groups)
+        return read_rated(cls, columns, mapping, equal_groups=equal_groups)
 
     @classmethod
     def from_frame(cls, frame: Any, n_grades: int | None = None, **options: Unpack[ReadingOptions]) -> Self:
@@ -254,3 +257,34 @@ def as_preferences(log: Any, n_grades: int | None = None) -> Preferences:
     if n_grades is None or n_grades == log.n_grades:
         return log
     return log.rescaled(n_grades)
+
+
+def log_frame(table: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the columns of a log by role as a table with the columns that `read_preferences` reads."""
+    import polars as pl
+
+    columns = {}
+    for role in ("query", *(role for role in PREFERENCE if role != "query")):
+        values, about = table.get(role), PREFERENCE[role]
+        if values is None:
+            continue
+        if about.kind == "grades":
+            values = pl.Series(values.tolist(), dtype=pl.List(pl.Int64))
+        elif about.kind == "side":
+            values = values > 0
+        elif about.kind == "documents":
+            values = pl.Series(values.tolist(), dtype=pl.String).str.split("\t")
+        columns[about.names[0]] = values
+    return pl.DataFrame(columns)
+
+
+def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, force: bool = True) -> None:
+    """Write a table as `Preferences.save` does; InputError for a suffix that readers would misread."""
+    suffix = Path(path).suffix.lower()
+    if suffix in OTHER_FORMS:
+        raise InputError(f"{path}: logs are written as JSON lines or Parquet, not {suffix}; name it .jsonl or .parquet")
+    with written_beside(path, force=force) as temporary:
+        if Path(path).suffix == ".parquet":
+            frame.write_parquet(temporary)
+        else:
+            frame.write_ndjson(temporary)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats, Integers
-from dcglearn.foundation.files import is_path
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.read_table import AnyLog, read_columns
-from dcglearn.readers.roles import RATING
 
 if TYPE_CHECKING:
-    from dcglearn.readers.careful_pass import Table
+    from dcglearn.readers.roles import Table
 
 
 MAX_PAIRS = 100_000_000
@@ -28,17 +24,10 @@ BLOCK = 1 << 22
 """Pairs compared at a time."""
 
 
-def rated_pairs(
-    kind: type[AnyLog],
-    log: Any,
-    mapping: LogMapping,
-    skip_bad: str | os.PathLike[str] | None = None,
-    *,
-    equal_groups: bool = False,
+def pairs_of_ratings(
+    kind: type[AnyLog], name: str, table: Table, mapping: LogMapping, *, equal_groups: bool = False
 ) -> AnyLog:
-    """Return the pairs that a log of ratings implies, as a log of some kind; see `read_ratings`."""
-    table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
-    name = str(log) if is_path(log) else "the ratings"
+    """Return the pairs that the columns of a log of ratings imply, as a log of some kind; messages call it `name`."""
     grouped = "group" in table
     if equal_groups and not grouped:
         raise InputError(f"{name}: equal_groups needs a group on every line; add the column, or leave equal_groups out")
@@ -60,8 +49,7 @@ def rated_pairs(
     )
     if grouped:
         counts["groups without a pair"] = len(np.unique(cells.outer)) - len(np.unique(cells.outer[group]))
-    dropped |= {name: count for name, count in counts.items() if count}
-    return pairs_of_lists.changed(rated=cells.counts(), dropped=dropped, recognised=recognised)
+    return pairs_of_lists.changed(rated=cells.counts(), dropped={reason: n for reason, n in counts.items() if n})
 
 
 class _Cells:

@@ -13,33 +13,30 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Grades
-from dcglearn.foundation.files import is_path
+from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.sources import content, kind_of, parquet_rows
-from dcglearn.foundation.validation import InputError, is_frame, is_records
-from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.foundation.validation import Grades, InputError, is_frame, is_records
+from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.superseded import COUNTS, REASONS, reasons_of
-from dcglearn.readers.careful_pass import read_carefully
+from dcglearn.readers.careful_pass import raise_first_fault, read_carefully
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
 from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, Source, TextLines, errors_in
 from dcglearn.readers.long_tables import LongTable, open_shaped
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import counts_of_texts
-from dcglearn.readers.roles import PREFERENCE, by_role
+from dcglearn.readers.roles import PREFERENCE, RATING, by_role
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from dcglearn.readers.careful_pass import Table
-    from dcglearn.readers.roles import ColumnsByRole, Role
-
-AnyLog = TypeVar("AnyLog", bound=PreferencePairs)
+    from dcglearn.readers.roles import ColumnsByRole, Role, Table
 
 _LOG = logging.getLogger(__name__)
 
@@ -90,6 +87,21 @@ def read_pairs(
     """Return a log of preferences of some kind, with the counts of what was left out, and the form."""
     table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
     return log_of_table(kind, table, dropped, mapping).changed(recognised=recognised)
+
+
+def read_rated(
+    kind: type[AnyLog],
+    log: Any,
+    mapping: LogMapping,
+    skip_bad: str | os.PathLike[str] | None = None,
+    *,
+    equal_groups: bool = False,
+) -> AnyLog:
+    """Return the pairs that a log of ratings implies, as a log of some kind; see `read_ratings`."""
+    table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
+    name = str(log) if is_path(log) else "the ratings"
+    pairs = pairs_of_ratings(kind, name, table, mapping, equal_groups=equal_groups)
+    return pairs.changed(dropped={**dropped, **pairs.dropped}, recognised=recognised)
 
 
 def log_of_table(
@@ -144,11 +156,10 @@ def columns_of(
 ) -> tuple[Table, dict[str, int]]:
     """Return the columns of a source by role, and the counts of what was left out; messages call it `name`."""
     from dcglearn.readers.fast_pass import read_fast
-    from dcglearn.readers.first_fault import raise_first_fault
 
     fast = read_fast(source, mapping)
     if fast is None and skip_bad is None:
-        raise_first_fault(name, source, mapping)
+        raise_first_fault(name, source, mapping, lambda part: read_fast(part, mapping) is not None)
     table, dropped = (fast, {}) if fast is not None else read_carefully(name, source, mapping, skip_bad)
     how = "in one pass" if fast is not None else "line by line, since something in it is unusual"
     _LOG.info("%s: read as %s %s", name, source.form, how)

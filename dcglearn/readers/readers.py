@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Grades
-from dcglearn.foundation.sources import plain_types
-from dcglearn.readers.line_formats import FrameRows, errors_in
+from dcglearn.foundation.validation import Grades
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.rated_lists import rated_pairs
-from dcglearn.readers.read_table import columns_of, log_of_table, read_columns, read_pairs
+from dcglearn.readers.preferences import Preferences, log_frame
+from dcglearn.readers.read_table import Recognised, read_columns, read_pairs, read_rated
 from dcglearn.readers.roles import PREFERENCE
+from dcglearn.readers.winner_words import MEANINGS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -171,20 +169,7 @@ def read_ratings(
     ([[2, 0], [2, 0]], [[0, 0], [0, 2]])
     """
     mapping = LogMapping.of(n_grades, **options)
-    return rated_pairs(Preferences, path, mapping, skip_bad, equal_groups=equal_groups)
-
-
-def preferences_of(
-    frame: pl.DataFrame, name: str, mapping: LogMapping, first_row: int = 1, reasons: Grades | None = None
-) -> Preferences:
-    """Return the log in a table that is not empty, a row a judgement, with the columns that `read_preferences` reads.
-
-    Messages call it `name` and count rows from `first_row`; a bad row raises InputError. For `reasons` see
-    `log_of_table`.
-    """
-    with errors_in(name):
-        source = FrameRows(plain_types(frame), mapping.roles(PREFERENCE), first_row)
-    return log_of_table(Preferences, *columns_of(name, source, mapping), mapping, reasons)
+    return read_rated(Preferences, path, mapping, skip_bad, equal_groups=equal_groups)
 
 
 def read_questions(path: Any, n_grades: int | None = None, **options: Unpack[ReadingOptions]) -> Grades:
@@ -213,3 +198,15 @@ def read_questions(path: Any, n_grades: int | None = None, **options: Unpack[Rea
     lists = {role: PREFERENCE[role] for role in ("a", "b")}
     table, *_ = read_columns(path, lists, LogMapping.of(n_grades, **options))
     return np.stack([table["a"], table["b"]], axis=1)
+
+
+def native_frame(
+    log: Any, mapping: LogMapping, skip_bad: str | os.PathLike[str] | None = None
+) -> tuple[pl.DataFrame, dict[str, int], Recognised]:
+    """Return a log of preferences as a table, what was left out, and what was recognised; see `read_preferences`.
+
+    `a` and `b` stay as they are, and so do open questions and superseded verdicts.
+    """
+    table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
+    winner = np.array(MEANINGS, dtype=object)[table["winner"].codes]
+    return log_frame({**table, "winner": winner}), dropped, recognised

@@ -12,6 +12,7 @@ from dcglearn.logs.columns import COLUMNS
 
 if TYPE_CHECKING:
     ColumnsByRole: TypeAlias = dict[str, str | tuple[str, ...]]
+    Table: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,12 @@ LONG = {
 }
 """The columns of tables with a row for each document: `list` for rated lists, `side` and `pair` for pairs."""
 
+
+MAX_LABEL = 200
+"""Longest query or rater label: numpy keeps every label as wide as the longest."""
+
+SWAPPED = {**dict.fromkeys(("false", "no", "0", "a"), 0), **dict.fromkeys(("true", "yes", "1", "b"), 1)}
+"""Words for whether b was shown first, in lower case; a and b name the list that was shown first."""
 
 FILLERS = {
     *("list", "side", "system", "ranking", "grade", "grades", "rel", "relevance", "judgement", "judgment"),

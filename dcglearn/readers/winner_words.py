@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats, Integers
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 
 MEANINGS = ("a", "b", "tie", "open")

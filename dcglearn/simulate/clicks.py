@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.arrays import Floats, Seed
-from dcglearn.foundation.validation import InputError, finite_array, graded_lists, whole_number
+from dcglearn.foundation.validation import Floats, InputError, Seed, finite_array, graded_lists, whole_number
 
 INTERLEAVINGS = ("team-draft", "balanced")
 """The ways of interleaving two rankings."""

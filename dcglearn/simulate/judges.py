@@ -14,9 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.arrays import Floats, Grades, Seed
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.validation import InputError, graded_lists, multiset, scale_size, whole_number, within
+from dcglearn.foundation.validation import (
+    Floats,
+    Grades,
+    InputError,
+    Seed,
+    graded_lists,
+    multiset,
+    scale_size,
+    whole_number,
+    within,
+)
 from dcglearn.logs.counting import TIE_TOLERANCE
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.readers.preferences import Preferences

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.arrays import Grades, Seed
 from dcglearn.foundation.validation import (
     MAX_GRADES,
+    Grades,
     InputError,
+    Seed,
     finite_array,
     graded_lists,
     multiset,

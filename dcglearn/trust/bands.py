@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.learning.fit_direct import fit_direct
 from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, warn_of
 from dcglearn.learning.list_utility_fit import parameters_of

@@ -1,33 +1,48 @@
 """The choice of a form: what a list is worth as a DCG, with saturation, or with a share of its best result.
 
-The gain of the form that fits best must be larger than on nearly all logs simulated from the fitted DCG, see
-`form_test`. And its log likelihood on held-out judgements must not be lower than that of the DCG by more than a
-standard error, since a real log may contradict both.
+The gain of a form is by how much its objective, loss and prior, is lower than that of the DCG. Gains are positive on
+logs of a DCG too, since forms contain it. A parametric bootstrap (Efron and Tibshirani 1993, section 16.4) tells how
+large they are: logs are drawn from the fitted DCG and its judges, on the log's own pairs of lists, and fitted. The gain
+of the form that fits best must be larger than on nearly all of them. And its log likelihood on held-out judgements must
+not be lower than that of the DCG by more than a standard error, since a real log may contradict both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError
-from dcglearn.learning.checkpoint import ALONE, Resources
-from dcglearn.learning.fit_direct import fit_dcg, fit_direct, in_form, whole
+from dcglearn.foundation.validation import Floats, Grades, InputError
+from dcglearn.learning.checkpoint import NOWHERE, Keeping
+from dcglearn.learning.direct_fit import Model
+from dcglearn.learning.fit_direct import FittedDCG, fit_dcg, fit_direct, in_form, whole
 from dcglearn.learning.fits import FORMS, LIKELIHOOD, LOSSES, DirectDescription, DirectFit, FormScore
+from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
-from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.form_test import p_value
+from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.logs.rating_counts import RatingCounts
+from dcglearn.logs.unique_rows import list_numbers, unique_rows
+from dcglearn.parts.parts import OpenLog, with_grades
 from dcglearn.trust.resampling import FOLDS, divided, mean_and_error, unit_of
+from dcglearn.trust.values_of_lists import RatedLists, indicators
 
-if TYPE_CHECKING:
-    from dcglearn.parts.open_log import Log
+N_SIMULATED, ALLOWED = 39, 1
+"""Number of simulated logs, and how many of them may show a larger gain: a false-positive rate of 2/40."""
 
+LARGEST = 1 << 10
+"""Simulated logs have at most about twice this many pairs: the gains of a true DCG hardly depend on their number."""
+
+MOST_RATINGS = 12
+"""Ratings of one list beyond this number are not simulated, since their noise is nearly gone in the mean."""
+
+MOST_SCORES = 200
+"""More distinct ratings than this are binned where the variance between lists is estimated."""
 
 HALVINGS = 3
 """How often lists are halved, where each is in many judgements."""
@@ -43,24 +58,24 @@ LEAST_CHANCE = 1e-9
 
 
 def fit_in_form(
-    log: Log,
+    log: OpenLog,
     description: DirectDescription,
     start: Any = None,
     *,
     refit: str = "never",
-    resources: Resources = ALONE,
+    keeping: Keeping = NOWHERE,
 ) -> DirectFit:
     """Return the fit of `fit_direct`, in the form chosen where the description says ``form="auto"``."""
     if description.form != "auto":
-        return fit_direct(log, description, start, refit=refit, resources=resources)
+        return fit_direct(log, description, start, refit=refit, keeping=keeping)
     if LOSSES.get(description.loss_used) not in (LIKELIHOOD, None):
         raise InputError(
             f'form="auto" compares likelihoods, and loss="{description.loss}" is none: '
             'give form="dcg", "saturation" or "best", or loss="robust"'
         )
     warm = None if start is None else WarmStart.of(start)
-    with resources.opened(log, description.n_grades) as opened, one_blas_thread():
-        in_memory = whole(description, opened, resources)
+    in_memory = whole(description, with_grades(log, description.n_grades), keeping)
+    with one_blas_thread():
         fitted, dcg = fit_dcg(in_memory, description, warm, refit=refit)
         fits = {form: dcg.with_form(form) for form in FORMS[1:]}
         gains = {form: dcg.objective - result.objective for form, result in fits.items()}
@@ -102,7 +117,7 @@ def scores_table(scores: Mapping[str, FormScore], chosen: str) -> str:
     return "\n".join([head, *rows])
 
 
-def cross_validated_forms(description: DirectDescription, log: Preferences, seed: int = 0) -> dict[str, FormScore]:
+def cross_validated_forms(description: DirectDescription, log: PreferencePairs, seed: int = 0) -> dict[str, FormScore]:
     """Return the score of every form.
 
     Raters or queries are held out whole where the log has enough of them; else lists, where each is in many judgements;
@@ -139,8 +154,129 @@ def cross_validated_forms(description: DirectDescription, log: Preferences, seed
     return {form: FormScore(*row) for form, row in zip(FORMS, numbers, strict=True)}
 
 
-def _log_likelihoods(fit: DirectFit, log: Preferences) -> Floats:
+def _log_likelihoods(fit: DirectFit, log: PreferencePairs) -> Floats:
     """Return the log probability of each verdict, preference or tie, whatever its strength, shape (n,)."""
     chances = fit.probabilities(log)
     chance = chances[:, 0] if log.tie is None else np.where(log.tie, chances[:, 1], chances[:, 0])
     return np.log(np.maximum(chance, LEAST_CHANCE))
+
+
+@dataclass(frozen=True)
+class LogsOfDCG:
+    """Logs on the same pairs of lists as a log, as a fitted DCG and its judges would have them.
+
+    A verdict on a list is its DCG plus Gumbel noise, so that differences have the logistic noise of the model; it is
+    mistaken for its opposite as often as gives the fitted error rate of a pair. With the chance `shared` noise and
+    mistake are the list's, the same wherever it recurs, so that pairs which share a list depend on each other.
+
+    Attributes
+    ----------
+    model, theta
+        The fitted DCG.
+    lists : ndarray of int8, shape (m, K)
+        The distinct lists.
+    row, ratings : ndarray of int, shape (r,)
+        List of each rated list, and its number of ratings; without ratings, the lists themselves, once each.
+    first, second, rater, weight : ndarray, shape (n,)
+        The rated lists of each distinct pair, its judge, and how much it counts.
+    shared : float
+        Share of the noise that is the list's.
+    """
+
+    model: Model
+    theta: Floats
+    lists: Grades
+    row: NDArray[np.intp]
+    ratings: NDArray[np.intp]
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    rater: NDArray[np.int32]
+    weight: Floats
+    shared: float
+
+    @classmethod
+    def like(cls, log: PreferencePairs, judgements: JudgedPairs, model: Model, theta: Floats) -> LogsOfDCG:
+        """Return logs like that of these judgements, which are the pairs of `log`, or like a sample of them."""
+        n, counts = len(log), log.ratings
+        number = np.concatenate(list_numbers(log.preferred, log.other))
+        if counts is None:
+            rows, shared = number, 1.0
+            size = np.ones(rows.max() + 1)
+        else:
+            better, worse, own = counts.rows_of(log)
+            rows, shared = np.concatenate([better, worse]), share_of_lists(counts)
+            size = np.bincount(own, counts.weight, rows.max() + 1).astype(np.float64)
+        rater, weight = np.broadcast_to(judgements.rater, n), np.broadcast_to(judgements.weight, n)
+        ends = np.sort(np.stack([rows[:n], rows[n:]]), axis=0)
+        _, at, pair = unique_rows(np.column_stack([*ends, rater]).astype(np.int64))
+        kept = slice(None, None, max(len(at) // LARGEST, 1))
+        at, weight = at[kept], np.bincount(pair, weight)[kept].astype(np.float64)
+        used, ends = np.unique(ends[:, at], return_inverse=True)
+        of_row = np.zeros(rows.max() + 1, dtype=np.intp)
+        of_row[rows] = np.arange(2 * n)
+        lists, row = np.unique(number[of_row[used]], return_inverse=True)
+        place = np.zeros(number.max() + 1, dtype=np.intp)
+        place[number] = np.arange(2 * n)
+        distinct = np.concatenate([log.preferred, log.other])[place[lists]]
+        ratings = np.clip(np.rint(size[used]), 1, MOST_RATINGS).astype(np.intp)
+        first, second = ends.reshape(2, -1)
+        return cls(model, theta, distinct, row, ratings, first, second, rater[at].copy(), weight, shared)
+
+    @property
+    def share(self) -> float:
+        """Factor of the loss, as in `fit`."""
+        total = float(self.weight.sum())
+        return min(total, float(len(self.lists))) / total
+
+    def draw(self, rng: np.random.Generator) -> JudgedPairs:
+        """Return the judgements of one log."""
+        points = self.model.points(self.theta[None])
+        thresholds, shape = points.thresholds[0], (len(self.row), int(self.ratings.max()))
+        mean = np.append(points.gains[0], 0.0)[self.lists] @ points.discounts[0]  # the grade -1 is worth nothing
+        of_list = rng.random(shape) < self.shared
+        noise = np.where(of_list, rng.gumbel(size=len(mean))[self.row][:, None], rng.gumbel(size=shape))
+        chance = np.where(of_list, rng.random(len(mean))[self.row][:, None], rng.random(shape))
+        often = 0.5 - 0.5 * np.sqrt(np.maximum(1 - 2 * points.errors[0], 0))  # 2 often (1 - often) is the error rate
+        mistaken = [chance[end] < often[self.rater][:, None] for end in (self.first, self.second)]
+        value = mean[self.row][:, None] + noise
+        lead = value[self.first][:, :, None] - value[self.second][:, None, :]
+        ahead = (lead > 0) ^ mistaken[0][:, :, None] ^ mistaken[1][:, None, :]
+        level = np.searchsorted(thresholds[1:-1], np.abs(lead))
+        drawn = np.arange(shape[1]) < self.ratings[:, None]
+        both = drawn[self.first][:, :, None] & drawn[self.second][:, None, :]
+        verdict = 2 * level + ahead
+        n, n_verdicts = len(self.first), 2 * (len(thresholds) - 1)
+        cells = (np.arange(n)[:, None, None] * n_verdicts + verdict)[both]
+        counts = np.bincount(cells, minlength=n * n_verdicts).reshape(n, n_verdicts)
+        pair, verdict = np.nonzero(counts)
+        weight = (self.weight / counts.sum(axis=1))[pair] * counts[pair, verdict]
+        ends = self.lists[self.row[self.first[pair]]], self.lists[self.row[self.second[pair]]]
+        better, worse = (np.where((verdict % 2 == side)[:, None], *ends) for side in (1, 0))
+        return JudgedPairs(better, worse, (verdict // 2).astype(np.int8), self.rater[pair], weight)
+
+
+def share_of_lists(counts: RatingCounts) -> float:
+    """Return the share of the ratings' variance around a sum over grades that lies between lists."""
+    keys, row = np.unique(counts.group * len(counts.lists) + counts.list, return_inverse=True)
+    score = np.unique(np.quantile(counts.rating, np.linspace(0, 1, MOST_SCORES), method="higher"))
+    rank = np.searchsorted(score, counts.rating)
+    table = np.zeros((len(keys), len(score)))
+    np.add.at(table, (row, rank), counts.weight)
+    group, number = np.divmod(keys, len(counts.lists))
+    _, variances = RatedLists(group, number, score, indicators(counts.lists)).posterior(table)
+    return variances.between / (variances.between + variances.within)
+
+
+def p_value(gain: float, forms: Sequence[str], dcg: FittedDCG, log: PreferencePairs) -> float:
+    """Return about how often the largest gain of the forms is at least `gain` on logs of the fitted DCG.
+
+    The simulation ends as soon as too many gains are as large (Besag and Clifford 1991). `log` holds the pairs.
+    """
+    logs = LogsOfDCG.like(log, dcg.judgements, dcg.model, dcg.theta)
+    rng, as_large = np.random.default_rng(0), 0
+    for n in counted(range(1, N_SIMULATED + 1), N_SIMULATED, "logs of a DCG"):
+        again = dcg.on(logs.draw(rng), logs.share)
+        as_large += again.objective - min(again.with_form(form).objective for form in forms) >= gain
+        if as_large > ALLOWED:
+            return as_large / n
+    return (as_large + 1) / (N_SIMULATED + 1)

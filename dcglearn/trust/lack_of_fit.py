@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import counted, stage
+from dcglearn.foundation.validation import Floats
 from dcglearn.learning.fit_direct import fit_direct
 from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner
 from dcglearn.learning.held_out_values import held_out_values

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.arrays import Floats, Grades, Integers
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError, graded_lists, whole_number
+from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, graded_lists, whole_number
 from dcglearn.learning.fits import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.list_kernel import value_slopes
 from dcglearn.logs.unique_rows import packed, unique_rows

@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.logs.counting import Metric
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.recurring_lists import BANDS, FEWEST_LISTS, RecurringJudgements, RecurringRatings

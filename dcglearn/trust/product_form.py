@@ -17,13 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.learning.pair_loss import JudgedPairs, pair_loss
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.parts.open_log import without_equal_lists
+from dcglearn.parts.parts import without_equal_lists
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 SHRINK = 1e-3

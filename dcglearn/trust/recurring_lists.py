@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.arrays import Floats
+from dcglearn.foundation.validation import Floats
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, packed, unique_rows
 from dcglearn.readers.preferences import Preferences

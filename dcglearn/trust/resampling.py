@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.arrays import Floats, Seed
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError, Seed
+from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 FOLDS, LIST_FOLDS = 5, 4
@@ -30,7 +30,7 @@ def decided_pairs(log: Preferences | ArrayLike) -> Preferences:
     return pairs
 
 
-def unit_of(log: Preferences, *, fewest: int = 2, without: str = "", per_list: float = 1) -> str:
+def unit_of(log: PreferencePairs, *, fewest: int = 2, without: str = "", per_list: float = 1) -> str:
     """Return the independent unit of a log: its raters, else its queries, else lists where they recur, else pairs.
 
     Raters or queries (but for the column `without`) are it if there are at least `fewest` of them, lists if there are
@@ -64,7 +64,7 @@ def divided(
     return folds
 
 
-def folds_of(log: Preferences, unit: str, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def folds_of(log: PreferencePairs, unit: str, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Return the rows to train on and to hold out, for folds in which each pair is held out once; see `divided`.
 
     Raise InputError if the log lacks the column of the unit, or too few pairs can be held out.
@@ -81,7 +81,7 @@ def folds_of(log: Preferences, unit: str, seed: int) -> list[tuple[NDArray[np.in
     return folds
 
 
-def sampled(log: Preferences, rng: np.random.Generator) -> Preferences:
+def sampled(log: AnyLog, rng: np.random.Generator) -> AnyLog:
     """Return a log of at most `SAMPLE` judgements, drawn by weight."""
     if len(log) <= SAMPLE:
         return log
@@ -89,7 +89,7 @@ def sampled(log: Preferences, rng: np.random.Generator) -> Preferences:
     return log.reweighted(np.bincount(rng.choice(len(log), SAMPLE, p=chance), minlength=len(log)))
 
 
-def resampled_weights(log: Preferences, by: str, n_resamples: int, seed: Seed) -> Iterator[Floats]:
+def resampled_weights(log: PreferencePairs, by: str, n_resamples: int, seed: Seed) -> Iterator[Floats]:
     """Yield the weights of the log's pairs in each bootstrap sample, shape (n,); zero for pairs that were not drawn.
 
     `by` is the unit to draw with replacement: "pair", "rater", "query" or "list". A pair whose lists are drawn i and j

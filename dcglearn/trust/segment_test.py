@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.arrays import Floats
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.progress import counted, stage
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.learning.fit_direct import fit_direct
 from dcglearn.learning.fits import DirectDescription
 from dcglearn.learning.held_out_values import held_out_values

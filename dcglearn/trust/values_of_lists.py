@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import expit, softmax
 
-from dcglearn.foundation.arrays import Floats, Grades
+from dcglearn.foundation.validation import Floats, Grades
 
 STEPS = 20
 """Largest number of Newton steps for judged lists."""

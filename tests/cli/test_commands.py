@@ -11,7 +11,7 @@ from dcglearn.metric.dcg import DCG, Utility
 from tests.makers import refused, write_trec
 
 GOOD = '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "a"}\n{"a": [0, 0, 1], "b": [2, 0, 0], "winner": "b"}\n'
-DCGLEARN = f"{sys.executable} -c 'from dcglearn.cli import main; main()'"
+DCGLEARN = f"{sys.executable} -c 'from dcglearn.cli.app import main; main()'"
 
 
 def run(command, **options):

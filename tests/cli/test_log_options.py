@@ -73,7 +73,7 @@ def test_options_that_do_not_go_together(misuse, logs, options, words):
 
 def test_local_workers_learn_the_same(logs, tmp_path):
     pytest.importorskip("distributed")
-    code = "from dcglearn.cli import main\nif __name__ == '__main__':\n    main()\n"
+    code = "from dcglearn.cli.app import main\nif __name__ == '__main__':\n    main()\n"
     program = tmp_path / "dcglearn_program.py"
     program.write_text(code)
     command = [sys.executable, program, "learn", logs, "--workers", "1", "--method", "qp", "--json"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dcglearn.foundation.files import expand_paths
+from dcglearn.foundation.inputs import expand_paths
 from tests.makers import refused
 
 NAMES = ("b.parquet", "a.parquet", "deep/c.parquet", "notes.txt")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dcglearn.foundation import disk
-from dcglearn.foundation.files import refuse_overwriting, refuse_unwritable, written_beside
+from dcglearn.foundation.files import refuse_unwritable, written_beside
 from dcglearn.foundation.validation import InputError
 from tests.makers import refused
 
@@ -93,24 +93,6 @@ def test_no_room_is_known_before(folder, monkeypatch):
     monkeypatch.setattr(Path, "write_bytes", full)
     refused(r"x: cannot write there .*No space", refuse_unwritable, "x", force=True)
     assert not names()
-
-
-@pytest.mark.posix
-def test_an_input_is_no_output(folder):
-    Path("logs").mkdir()
-    for name in ("log.jsonl", "logs/part.parquet", "dcg.json"):
-        Path(name).write_text("x")
-    Path("link").symlink_to("log.jsonl")
-    os.link("log.jsonl", "hard")
-    for output, read in (
-        ("log.jsonl", ["log.jsonl"]),
-        ("link", ["none", "log.jsonl"]),
-        ("hard", ["-", "log.jsonl"]),
-        ("logs/part.parquet", ["logs"]),
-        ("logs/part.parquet", ["logs/*.parquet"]),
-    ):
-        refused("is an input of this command; name another", refuse_overwriting, [output], read)
-    refuse_overwriting(["dcg.json", "none", "/dev/null"], ["log.jsonl", "logs", "exponential-log2", "-"])
 
 
 def test_leftovers_of_killed_writers_are_removed_and_living_ones_kept(folder):

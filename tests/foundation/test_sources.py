@@ -9,8 +9,8 @@ import zlib
 
 import pytest
 
-from dcglearn.foundation import files, memory, sources
-from dcglearn.foundation.files import read_bytes, read_within
+from dcglearn.foundation import inputs, sources
+from dcglearn.foundation.inputs import read_bytes, read_within
 from dcglearn.foundation.sources import content, decompressed, parquet_rows, zstd_bound
 from dcglearn.foundation.validation import InputError
 from tests.makers import refused
@@ -25,8 +25,7 @@ def zstd(data):
 @pytest.fixture
 def small_machine(monkeypatch):
     """A machine with 1 MB of free memory."""
-    for module in (files, memory):
-        monkeypatch.setattr(module, "available", lambda: 1_000_000)
+    monkeypatch.setattr(inputs, "available", lambda: 1_000_000)
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstd, lambda data: data])
@@ -103,17 +102,17 @@ def test_named_pipe_is_read_and_given_up_without_a_writer(tmp_path, monkeypatch)
     writer.start()
     assert read_bytes(pipe) == TEXT
     writer.join()
-    monkeypatch.setattr(files, "PIPE_WAIT", 0.05)
+    monkeypatch.setattr(inputs, "PIPE_WAIT", 0.05)
     refused("no program wrote to this pipe", read_bytes, pipe)
 
 
 def test_limits_of_a_container_count(tmp_path, monkeypatch):
     (tmp_path / "memory.max").write_text("5000000\n")
     (tmp_path / "memory.current").write_text("3000000\n")
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
-    assert memory.available() == 2_000_000
+    monkeypatch.setattr(inputs, "CGROUP", tmp_path)
+    assert inputs.available() == 2_000_000
     message = r"a table needs 0.1 GB of memory, and 0.0 GB are free; cut it"
-    refused(message, memory.refuse_beyond_memory, 1e8, "a table", "cut it")
+    refused(message, inputs.refuse_beyond_memory, 1e8, "a table", "cut it")
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory.available() > 2_000_000
+    assert inputs.available() > 2_000_000
     assert sources.suffix_of("Run.CSV.xz") == ".csv"

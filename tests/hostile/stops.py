@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dcglearn as dl
-from dcglearn.cli import main
+from dcglearn.cli.app import main
 from dcglearn.foundation import disk, files
 from tests.makers import write_trec
 

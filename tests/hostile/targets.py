@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dcglearn.cli import main
+from dcglearn.cli.app import main
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.checkpoints import read_checkpoint, write_checkpoint
 from dcglearn.foundation.plain_text import escaped

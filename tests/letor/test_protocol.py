@@ -44,7 +44,7 @@ def resigned(values):
 def started(*arguments):
     """Start the command in a group of processes of its own, which an interrupt reaches."""
     code = "import sys, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    code += "from dcglearn.cli import main; sys.argv = ['dcglearn', *sys.argv[1:]]; main()"
+    code += "from dcglearn.cli.app import main; sys.argv = ['dcglearn', *sys.argv[1:]]; main()"
     command = [sys.executable, "-c", code, *map(str, arguments)]
     return subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers import first_fault
+from dcglearn.readers import careful_pass
 from dcglearn.readers.line_formats import JsonLines, TextLines
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import columns_of
@@ -51,28 +51,28 @@ def test_the_same_line_is_named_in_the_same_words(kind, monkeypatch):
             lines = log(kind)
             for place in RNG.integers(1, len(lines), 1):
                 lines[place] = damage(lines[place])
-            monkeypatch.setattr(first_fault, "LEAST_BYTES", 10**9)
+            monkeypatch.setattr(careful_pass, "LEAST_BYTES", 10**9)
             expected = message_of(kind, lines, mapping)
-            monkeypatch.setattr(first_fault, "LEAST_BYTES", 0)
+            monkeypatch.setattr(careful_pass, "LEAST_BYTES", 0)
             assert message_of(kind, lines, mapping) == expected
             faults += expected is not None
     assert faults >= 12
 
 
 def test_winners_that_only_the_whole_log_explains_are_no_fault(monkeypatch):
-    monkeypatch.setattr(first_fault, "LEAST_BYTES", 0)
+    monkeypatch.setattr(careful_pass, "LEAST_BYTES", 0)
     lines = [json.dumps({"a": [1, 2], "b": [2, 1], "winner": i % 2}) for i in range(300)]
     assert "say which, such as winner_words=" in message_of(JsonLines, lines, LogMapping())
     assert message_of(JsonLines, [*lines, lines[0].replace('"winner": 0', '"winner": 2')], LogMapping()) is None
 
 
 def test_nothing_but_blank_lines_after_a_header(monkeypatch):
-    monkeypatch.setattr(first_fault, "LEAST_BYTES", 0)
+    monkeypatch.setattr(careful_pass, "LEAST_BYTES", 0)
     assert "nothing after the header" in message_of(TextLines, ["a,b,winner", *[" "] * 9], LogMapping())
 
 
 def test_few_lines_are_read_carefully(monkeypatch):
-    monkeypatch.setattr(first_fault, "LEAST_BYTES", 0)
+    monkeypatch.setattr(careful_pass, "LEAST_BYTES", 0)
     read = []
     record = JsonLines.record
     monkeypatch.setattr(JsonLines, "record", lambda self, item: read.append(item) or record(self, item))

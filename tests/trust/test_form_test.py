@@ -10,8 +10,8 @@ from dcglearn.learning.direct_fit import Model, log_curves
 from dcglearn.learning.fit_direct import FittedDCG
 from dcglearn.learning.fits import FORMS
 from dcglearn.learning.verdicts import verdicts_in_memory
-from dcglearn.trust import form_test
-from dcglearn.trust.form_test import LogsOfDCG, p_value, share_of_lists
+from dcglearn.trust import form_choice
+from dcglearn.trust.form_choice import LogsOfDCG, p_value, share_of_lists
 from tests.trust.test_form_choice import judged
 
 DCG = dl.DCG([0, 0.4, 0.7, 1], [1, 0.7, 0.5, 0.4])
@@ -99,7 +99,7 @@ def test_the_share_of_lists_is_that_of_the_variance():
 
 
 def test_a_long_log_is_simulated_in_part(monkeypatch):
-    monkeypatch.setattr(form_test, "LARGEST", 16)
+    monkeypatch.setattr(form_choice, "LARGEST", 16)
     lists = np.random.default_rng(0).integers(0, 4, (2, 60, 4)).astype(np.int8)
     log = dl.Preferences(*lists, n_grades=4, weight=np.full(60, 2.0))
     log = log[log.differing][:50]
@@ -108,7 +108,7 @@ def test_a_long_log_is_simulated_in_part(monkeypatch):
 
 
 def test_the_value_says_how_many_simulated_gains_are_as_large(monkeypatch):
-    monkeypatch.setattr(form_test, "N_SIMULATED", 2)
+    monkeypatch.setattr(form_choice, "N_SIMULATED", 2)
     lists = np.random.default_rng(0).integers(0, 4, (2, 40, 4)).astype(np.int8)
     log = dl.Preferences(*lists, n_grades=4)
     judgements, model, theta = fitted_to(log)

@@ -1,0 +1,178 @@
+"""Paths that are expanded, bytes and JSON that are read strictly, and no more of them than memory holds."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import select
+import stat
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+from dcglearn.foundation.validation import InputError
+
+Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+"""A path, or several."""
+
+PIPE_WAIT = 60.0
+"""Longest wait for a program that writes to a named pipe, in seconds."""
+
+CGROUP = Path("/sys/fs/cgroup")
+"""Where Linux keeps the limits of a container."""
+
+
+def is_path(value: Any) -> bool:
+    """Return whether a value is a path, or a list or tuple of paths."""
+    if isinstance(value, (list, tuple)) and value:
+        return all(isinstance(path, (str, os.PathLike)) for path in value)
+    return isinstance(value, (str, os.PathLike))
+
+
+def expand_paths(paths: Paths, inside: str) -> list[str]:
+    """Return the files that a path, a folder, a pattern or several of these name, in order, each once.
+
+    `inside` is the pattern of the files to take from a folder. Raise InputError if there is no path, one does not
+    exist, or no file of a folder matches.
+    """
+    named = [os.fspath(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    if not named:
+        raise InputError(f"no file is named; name files, or a folder with files {inside}")
+    files: list[str] = []
+    for path in named:
+        # os.path answers False for names that are too long, where Path raises OSError.
+        if os.path.isdir(path):  # noqa: PTH112
+            matches = sorted(str(match) for match in Path(path).glob(inside) if match.is_file())
+            if not matches:
+                raise InputError(f"{path} is a folder, and no file in it matches {inside}; check the name")
+        else:
+            matches = [path] if os.path.exists(path) else sorted(glob.glob(path, recursive=True))  # noqa: PTH110, PTH207
+            if not matches:
+                raise InputError(f"{path} does not exist, and no file matches it as a pattern; check the name")
+        files += matches
+    return list(dict.fromkeys(files))
+
+
+def most_bytes() -> int:
+    """Return the most bytes of a file that are read into memory: half of what is free, since they are then parsed."""
+    return available() // 2
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of a file of up to `most_bytes` or of a pipe that a program writes to; else raise InputError."""
+    try:
+        about = Path(path).stat()
+        if stat.S_ISFIFO(about.st_mode):
+            return _from_pipe(path)
+        _refuse_no_file(path, about)
+        return Path(path).read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist; check the name") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{str(path)!r} cannot be the name of a file ({error})") from error
+
+
+def _refuse_no_file(path: str | os.PathLike[str], about: os.stat_result) -> None:
+    if stat.S_ISDIR(about.st_mode):
+        raise InputError(f"{path} is a folder; name a file in it")
+    if not stat.S_ISREG(about.st_mode):
+        raise InputError(f"{path} is a device, not a file or a pipe; name a file, or - for standard input")
+    if about.st_size > 1 << 24:
+        _refuse_longer(about.st_size, most_bytes(), str(path))
+
+
+def read_within(stream: BinaryIO, name: str) -> bytes:
+    """Return all bytes of a stream; raise InputError beyond `most_bytes`."""
+    most = most_bytes()
+    read = bytearray()
+    while part := stream.read(1 << 20):
+        read += part
+        _refuse_longer(len(read), most, name)
+    return bytes(read)
+
+
+def _refuse_longer(size: int, most: int, name: str) -> None:
+    if size > most:
+        raise InputError(
+            f"{name}: more than {most / 1e9:,.1f} GB, half of the memory that is free; split it, or store a log as "
+            "Parquet and learn with --memory (memory=)",
+            see="memory-error",
+        )
+
+
+def _from_pipe(path: str | os.PathLike[str]) -> bytes:
+    if sys.platform == "win32":
+        raise InputError(f"{path}: not a file")
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        if not select.select([pipe], [], [], PIPE_WAIT)[0]:
+            raise InputError(f"{path}: no program wrote to this pipe in {PIPE_WAIT:g} seconds; start the writer first")
+        os.set_blocking(pipe.fileno(), True)
+        return read_within(pipe, str(path))
+
+
+def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the JSON object in a file; InputError for any other content, NaN, Infinity and repeated keys."""
+    try:
+        text = read_bytes(path).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start}); is it a dcglearn JSON file?") from error
+    try:
+        value = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_unique_keys)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not valid JSON ({error}); the file is damaged or of another kind") from error
+    if not isinstance(value, dict):
+        raise InputError(f"{path}: holds a JSON {type(value).__name__}, expected an object")
+    return value
+
+
+def refuse_constant(name: str) -> float:
+    """Raise ValueError for NaN and Infinity, which JSON does not have (``parse_constant`` of `json.loads`)."""
+    raise ValueError(f"{name} is not a number that JSON allows")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return value
+
+
+def available() -> int:
+    """Return the bytes that can still be taken: free memory, or what a container's or the process's limit leaves."""
+    import psutil
+
+    return max(0, min([psutil.virtual_memory().available, *_limits()]))
+
+
+def _limits() -> list[int]:
+    """Return what is left of the limits of the container (cgroup v2, v1) and of the address space."""
+    left = []
+    old = "memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"
+    for limit, used in (("memory.max", "memory.current"), old):
+        with contextlib.suppress(OSError, ValueError):  # no container, or "max"
+            left.append(int((CGROUP / limit).read_text()) - int((CGROUP / used).read_text()))
+    if sys.platform != "win32":
+        import resource
+
+        import psutil
+
+        soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if soft != resource.RLIM_INFINITY:
+            left.append(soft - psutil.Process().memory_info().vms)
+    return left
+
+
+def refuse_beyond_memory(needed: float, what: str, remedy: str) -> None:
+    """Raise InputError, ending with `remedy`, if `what` needs more bytes than are left."""
+    if needed < 1 << 24:
+        return
+    free = available()
+    if needed > free:
+        raise InputError(f"{what} needs {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free; {remedy}")
