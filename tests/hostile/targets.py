@@ -19,6 +19,7 @@ from dcglearn.cli.app import main
 from dcglearn.evaluation.tables import read_judgements, read_runs
 from dcglearn.foundation.checkpoints import read_checkpoint, write_checkpoint
 from dcglearn.foundation.plain_text import escaped
+from dcglearn.foundation.sources import zstd
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.baselines import RidgeRanker
@@ -127,12 +128,6 @@ def _model(path: Path) -> None:
     assert np.isfinite(load_ranker(path.parent).predict(FEATURES)).all(), "a score is not finite"
 
 
-def _zstd(data: bytes) -> bytes:
-    import pyarrow as pa
-
-    return pa.compress(data, codec="zstd", asbytes=True)
-
-
 QRELS = "".join(f"{q} 0 D{d} {(q * d) % 4}\n" for q in range(1, 4) for d in range(1, 6)).encode()
 RUN = "".join(f"{q} Q0 D{d} {d} {9.5 - d} {t}\n" for t in "ab" for q in range(1, 4) for d in range(1, 6)).encode()
 ROWS = [line.split() for line in QRELS.decode().splitlines()]
@@ -183,7 +178,7 @@ def targets(folder: Path) -> dict[str, Target]:
         "judgements in Parquet": Target({"q.parquet": _parquet(table)}, _judgements),
         "judgements in gzip": Target({"q.gz": gzip.compress(QRELS)}, _judgements, _inflated(gzip.decompress)),
         "judgements in xz": Target({"q.xz": lzma.compress(QRELS)}, _judgements, _inflated(lzma.decompress)),
-        "judgements in zstd": Target({"q.zst": _zstd(QRELS)}, _judgements),
+        "judgements in zstd": Target({"q.zst": zstd.compress(QRELS)}, _judgements),
         "preferences": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, *preferences),
         "preferences in other forms": Target(
             {"w.csv": LOG_WIDE, "l.csv": LOG_LONG.encode(), "a.json": LOG_ARRAY}, *preferences

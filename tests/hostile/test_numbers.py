@@ -5,7 +5,7 @@ import pytest
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.estimators.utility_learner import UtilityLearner
-from dcglearn.foundation import memory
+from dcglearn.foundation import inputs
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.queries import Queries
@@ -50,7 +50,7 @@ def test_tiny_weights_of_shortfalls_keep_its_share_explained():
 
 
 def test_qp_that_does_not_fit_is_refused_before_it_is_begun(monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 1 << 33)
+    monkeypatch.setattr(inputs, "available", lambda: 1 << 33)
     lists = np.random.default_rng(0).integers(0, 127, (4, 2, 1000))
     with pytest.raises(InputError, match=r"QP of 1,000 positions and 127 grades needs .* GB of memory, .*--depth"):
         UtilityLearner().fit(Preferences(lists, n_grades=127))
