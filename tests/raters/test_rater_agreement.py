@@ -8,8 +8,7 @@ from scipy.special import expit, logit
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
-from dcglearn.raters.krippendorff import krippendorff_alpha
-from dcglearn.raters.rater_agreement import rater_agreement, wilson
+from dcglearn.raters.rater_agreement import krippendorff_alpha, rater_agreement, wilson
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
 from dcglearn.readers.preferences import Preferences
 from tests.makers import TRUTH, random_lists, refused
