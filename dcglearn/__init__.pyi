@@ -56,8 +56,8 @@ from .metric_coherence.compatible import optimal_rankings as optimal_rankings
 from .metric_coherence.compatible import two_grade_theorem as two_grade_theorem
 from .metric_coherence.disagreement import disagreement as disagreement
 from .metric_coherence.disagreement import disagreement_matrix as disagreement_matrix
+from .metric_coherence.dominance import consistent_ranges as consistent_ranges
 from .metric_coherence.dominance import dominance as dominance
-from .metric_coherence.ranges import consistent_ranges as consistent_ranges
 from .metric_coherence.system_order import system_order as system_order
 from .parts.dask_log import DaskLog as DaskLog
 from .parts.parquet_log import ParquetLog as ParquetLog

@@ -16,7 +16,7 @@ from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import DirectDescription, DirectFit, QPDescription, QPFit, warn_of
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric_coherence.ranges import Ranges, consistent_ranges
+from dcglearn.metric_coherence.dominance import Ranges, consistent_ranges
 from dcglearn.parts.parts import PartedLog
 from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
 from dcglearn.readers.preferences import Preferences

@@ -1,4 +1,4 @@
-"""Dominance: counts, linear programs, multipliers, examples that disagree, and the truth of noise-free logs."""
+"""Dominance and ranges: counts, linear programs, multipliers, examples that disagree, and noise-free logs."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
-from dcglearn.metric_coherence.dominance import AllowedMetrics, Cone, counts, dominance, span
+from dcglearn.metric_coherence.dominance import AllowedMetrics, Cone, consistent_ranges, counts, dominance, span
 from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.product_form import weights_of_increments
-from tests.makers import refused
+from tests.makers import TRUTH, random_log, refused
 
 LISTS = st.lists(st.integers(0, 3), min_size=4, max_size=4)
 
@@ -147,3 +147,42 @@ def test_bad_input(arguments, words):
 def test_a_log_of_documents_says_nothing():
     log = Preferences.from_documents([["d", "e"]], [["e", "d"]])
     refused("no grades", dominance, [1, 0], [0, 1], log)
+
+
+def test_ranges_hold_the_truth_and_narrow():
+    truth = TRUTH.normalised()
+    widths = []
+    for n in (30, 300):
+        ranges = consistent_ranges(random_log(n, "free", seed=4))
+        for ends, values in ((ranges.gains, truth.gains), (ranges.discounts, truth.discounts)):
+            assert (ends[0] <= values + 1e-7).all() and (values <= ends[1] + 1e-7).all()
+        assert ranges.violation == pytest.approx(0, abs=1e-9) and ranges.used == 1
+        widths.append(np.ptp(ranges.gains, axis=0).sum() + np.ptp(ranges.discounts, axis=0).sum())
+    assert widths[1] < 0.5 * widths[0]
+    assert "open, over more than half" in str(consistent_ranges(random_log(8, "free")))
+
+
+def test_ranges_agree_with_brute_force_over_dcgs():
+    """No sampled DCG that respects the log lies outside; some come near the ends."""
+    log = random_log(12, "free", seed=7)
+    ranges = consistent_ranges(log, slack=0.0)
+    rng = np.random.default_rng(0)
+    seen = []
+    for _ in range(20_000):
+        gains = np.concatenate([[0], np.cumsum(rng.dirichlet(np.full(4, 0.5)))])
+        discounts = np.cumsum(rng.dirichlet(np.full(10, 0.3)))[::-1]
+        dcg = DCG(gains / gains[-1], discounts / discounts[0])
+        if (dcg.score(log.preferred) >= dcg.score(log.other)).all():
+            seen.append(dcg.gains)
+    assert len(seen) > 20
+    assert (np.min(seen, axis=0) >= ranges.gains[0] - 1e-7).all()
+    assert (np.max(seen, axis=0) <= ranges.gains[1] + 1e-7).all()
+
+
+def test_ranges_of_noisy_logs_know_the_least_violation():
+    noisy = consistent_ranges(random_log(200, "free", seed=1, noise=0.2), max_pairs=150)
+    assert noisy.violation > 1e-3
+    assert noisy.used == pytest.approx(0.75)
+    for bad in ({"slack": -1}, {"max_pairs": 0}):
+        refused(next(iter(bad)), consistent_ranges, random_log(20), **bad)
+    refused("no gains", consistent_ranges, Preferences.from_documents([["x", "y"]], [["y", "x"]]))
