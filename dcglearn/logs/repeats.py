@@ -1,21 +1,34 @@
-"""Judgements of the same pair: units of agreement, and pairs shown both ways."""
+"""Judgements that repeat: units of agreement, pairs shown both ways, and verdicts that later lines supersede."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, Integers
+from dcglearn.foundation.validation import Floats, Grades, Integers
 from dcglearn.logs.unique_rows import list_numbers, pair_numbers, unique_rows
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dcglearn.logs.columns import Columns
 
 INCONSISTENT = ("keep", "half", "tie")
 """What two verdicts that one rater gave on a pair shown both ways count where they differ."""
+
+COUNTS, SUPERSEDED, REPEATED, WITHDRAWING = range(4)
+
+REASONS = {
+    SUPERSEDED: "superseded verdicts",
+    REPEATED: "verdicts already read under the same id",
+    WITHDRAWING: "lines withdrawing a verdict",
+}
+"""What a reader calls the lines that it leaves out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,3 +90,41 @@ def shown_both_ways(log: Columns) -> ShownBothWays:
     place = np.full(n, -1)
     place[both] = np.arange(len(both))
     return ShownBothWays(keys[both, 0], (verdicts.sum(axis=0) == 1)[both], place[group])
+
+
+def reasons_of(ids: Iterable[Any], supersedes: Iterable[Any], is_open: Iterable[Any]) -> Grades:
+    """Return why each line is left out, shape (n,): 0 if it counts, else a key of `REASONS`.
+
+    Blank ids are None or the empty text. A line without a winner that supersedes another withdraws it.
+    """
+    lines = list(zip(ids, supersedes, is_open, strict=True))
+    gone = {target for _, target, _ in lines if target}
+    seen: set[Any] = set()
+    reasons = np.zeros(len(lines), np.int8)
+    for row, (name, target, unanswered) in enumerate(lines):
+        if name and name in seen:
+            reasons[row] = REPEATED
+        elif name and name in gone:
+            reasons[row] = SUPERSEDED
+        elif target and unanswered:
+            reasons[row] = WITHDRAWING
+        seen.add(name)
+    return reasons
+
+
+def marks_of(frame: pl.DataFrame, columns: Mapping[str, str]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return the ids of a table's rows, the ids that they supersede, and whether they are open; blank where absent."""
+    import polars as pl
+
+    def texts(role: str) -> list[Any]:
+        return frame[columns[role]].cast(pl.String).to_list() if role in columns else [None] * len(frame)
+
+    return texts("id"), texts("supersedes"), [str(winner).lower() == "open" for winner in texts("winner")]
+
+
+def reasons_of_parts(parts: Iterable[tuple[Sequence[Any], Sequence[Any], Sequence[Any]]]) -> list[Grades]:
+    """Return `reasons_of` the lines of each part of one log, given as ids, superseded ids and whether each is open."""
+    columns = [tuple(map(list, part)) for part in parts]
+    ends = np.cumsum([0, *(len(ids) for ids, _, _ in columns)])
+    whole = reasons_of(*([value for part in columns for value in part[i]] for i in range(3)))
+    return [whole[start:stop] for start, stop in pairwise(ends)]

@@ -18,7 +18,7 @@ from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
 from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.threads import bounds, one_thread
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.superseded import marks_of, reasons_of_parts
+from dcglearn.logs.repeats import marks_of, reasons_of_parts
 from dcglearn.parts.parquet_pieces import PARQUET, mapping_of_parts, pieces, preferences_of, read_piece
 from dcglearn.parts.parts import PartedLog, checked_scale, facts_of, on_scale
 from dcglearn.readers.mapping import LogMapping, ReadingOptions

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.sources import plain_types
 from dcglearn.foundation.validation import Grades, InputError
-from dcglearn.logs.superseded import marks_of, reasons_of_parts
+from dcglearn.logs.repeats import marks_of, reasons_of_parts
 from dcglearn.parts.parts import checked_scale, facts_of, joined
 from dcglearn.readers.line_formats import FrameRows, errors_in
 from dcglearn.readers.mapping import LogMapping, ReadingOptions

@@ -22,7 +22,7 @@ from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.sources import content, kind_of, parquet_rows
 from dcglearn.foundation.validation import Grades, InputError, is_frame, is_records
 from dcglearn.logs.preference_pairs import AnyLog
-from dcglearn.logs.superseded import COUNTS, REASONS, reasons_of
+from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.careful_pass import raise_first_fault, read_carefully
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
 from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, Source, TextLines, errors_in

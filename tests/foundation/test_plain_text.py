@@ -3,7 +3,7 @@
 import pytest
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.logs.superseded import REASONS
+from dcglearn.logs.repeats import REASONS
 
 
 @pytest.mark.parametrize(
