@@ -12,8 +12,7 @@ from dcglearn.foundation.validation import Floats
 from dcglearn.learning.judgement_kernel import log_chances
 
 if TYPE_CHECKING:
-    from dcglearn.logs.counting import Metric
-    from dcglearn.logs.preference_pairs import PreferencePairs
+    from dcglearn.logs.preference_pairs import Metric, PreferencePairs
 
 LEAST_ERROR = 0.01
 """Smallest error rate of the link, so that no preference is predicted with certainty."""

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.logs.columns import COLUMNS
-from dcglearn.logs.counting import Agreement, Metric
 from dcglearn.logs.pair_sums import PairSums
-from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
+from dcglearn.logs.preference_pairs import Agreement, AnyLog, Metric, PreferencePairs
 from dcglearn.logs.unique_rows import packed
 from dcglearn.logs.visibility import (
     Visibility,

@@ -26,7 +26,7 @@ from dcglearn.foundation.validation import (
     whole_number,
     within,
 )
-from dcglearn.logs.counting import TIE_TOLERANCE
+from dcglearn.logs.preference_pairs import TIE_TOLERANCE
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate.lists import PAPER_LIST, free_lists, optimal_pairs, permutations, permuted_documents

@@ -13,7 +13,7 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import DirectDescription, DirectLearner, QPDescription, warn_of
-from dcglearn.logs.counting import Metric
+from dcglearn.logs.preference_pairs import Metric
 from dcglearn.metric.dcg import DCG, DCGLike, textbook_dcgs
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import metric_or_name, read_metric

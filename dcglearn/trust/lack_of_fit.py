@@ -16,7 +16,7 @@ from dcglearn.foundation.validation import Floats
 from dcglearn.learning.fit_direct import fit_direct
 from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner
 from dcglearn.learning.held_out_values import held_out_values
-from dcglearn.logs.counting import Metric
+from dcglearn.logs.preference_pairs import Metric
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of

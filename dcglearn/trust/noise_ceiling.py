@@ -17,7 +17,7 @@ from scipy.special import expit
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, whole_number
-from dcglearn.logs.counting import Metric
+from dcglearn.logs.preference_pairs import Metric
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.recurring_lists import BANDS, FEWEST_LISTS, RecurringJudgements, RecurringRatings
 
