@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from heapq import heappush, heapreplace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -161,13 +162,11 @@ def _grade_shares(
     Documents with equal scores stand at each of their positions with the same probability. `scores` and `grades` (-1 =
     no document) have shape (Q, N); the zeros of `shares`, (Q, K, L), and `counts`, (Q, L), are written to.
     """
-    heap = np.empty(depth)
     places = np.empty(depth, dtype=np.int64)
     for q in range(start, stop):
-        size = _highest(scores[q], grades[q], heap, counts[q])
-        if size == 0:
+        least = _least_of_highest(scores[q], grades[q], depth, counts[q])
+        if np.isnan(least):
             continue
-        least = heap[0]
         above, tied = _places_above(scores[q], grades[q], least, places)
         for i in range(scores.shape[1]):
             if grades[q, i] >= 0 and scores[q, i] == least:
@@ -177,18 +176,18 @@ def _grade_shares(
 
 
 @njit(cache=True, nogil=True)
-def _highest(scores: Floats, grades: Grades, heap: Floats, counts: Floats) -> int:
-    """Keep the highest scores in a heap, the lowest of them first, and count grades; return the size of the heap."""
-    size = 0
+def _least_of_highest(scores: Floats, grades: Grades, depth: int, counts: Floats) -> float:
+    """Count grades, and return the least of the `depth` highest scores; NaN without a document."""
+    heap = [scores[0] for _ in range(0)]
     for i in range(len(scores)):
         if grades[i] < 0:
             continue
         counts[grades[i]] += 1.0
-        if size < len(heap):
-            size = _pushed(heap, size, scores[i])
+        if len(heap) < depth:
+            heappush(heap, scores[i])
         elif scores[i] > heap[0]:
-            _replaced(heap, size, scores[i])
-    return size
+            heapreplace(heap, scores[i])
+    return heap[0] if heap else np.nan
 
 
 @njit(cache=True, nogil=True)
@@ -219,31 +218,3 @@ def _share_above(scores: Floats, grades: Grades, places: Integers, shares: Float
             for i in range(first, last):
                 shares[k, grades[places[i]]] += part
         first = last
-
-
-@njit(cache=True, nogil=True)
-def _pushed(heap: Floats, size: int, value: float) -> int:
-    """Add a value to a min-heap; return its new size."""
-    child = size
-    while child > 0 and heap[(child - 1) // 2] > value:
-        heap[child] = heap[(child - 1) // 2]
-        child = (child - 1) // 2
-    heap[child] = value
-    return size + 1
-
-
-@njit(cache=True, nogil=True)
-def _replaced(heap: Floats, size: int, value: float) -> None:
-    """Replace the least value of a min-heap."""
-    parent = 0
-    while True:
-        child = 2 * parent + 1
-        if child >= size:
-            break
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= value:
-            break
-        heap[parent] = heap[child]
-        parent = child
-    heap[parent] = value
