@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from dcglearn.evaluation.judgement_files import table_of_tool
-from dcglearn.evaluation.nested_tables import nested_json, nested_table
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run, trec_judgements, trec_runs, without_duplicates
+from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.sources import content, kind_of, suffix_of
 from dcglearn.foundation.validation import MAX_GRADES, InputError, is_frame
+from dcglearn.readers.careful_pass import checked_score
 from dcglearn.readers.frames import polars_frame
 from dcglearn.readers.line_formats import FrameRows, errors_in, shown
 from dcglearn.readers.read_table import frame_of, opener_of_bytes
@@ -81,16 +86,10 @@ def read_judgements(
 def _read_judgements(judgements: JudgementsLike, duplicates: Duplicates) -> Judgements:
     if isinstance(judgements, Judgements):
         return judgements
-    if isinstance(judgements, dict):
-        return _judgements(nested_table(judgements, "grade"), "judgements", duplicates)
-    if _is_path(judgements):
-        if not _is_table(judgements):
-            return trec_judgements(judgements, duplicates=duplicates)
-        name, data = content(judgements)
-        of_tool = table_of_tool(name, data)
-        frame = _file_table(name, data, JUDGEMENT) if of_tool is None else of_tool
-        return _judgements(frame, name, duplicates)
-    return _judgements(_polars(judgements, "judgements"), "judgements", duplicates)
+    if _is_trec(judgements):
+        return trec_judgements(judgements, duplicates=duplicates)
+    name, frame = _named_table(judgements, "judgements", JUDGEMENT)
+    return _judgements(frame, name, duplicates)
 
 
 def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
@@ -136,40 +135,43 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
 def _runs(source: Any, name: str, duplicates: Duplicates) -> list[Run]:
     if isinstance(source, Run):
         return [source]
-    if isinstance(source, dict):
-        return _table_runs(nested_table(source, "score"), name, duplicates)
-    if _is_path(source):
-        if not _is_table(source):
-            return trec_runs(source, duplicates=duplicates)
-        path, data = content(source, "one document of a run a line")
-        return _table_runs(_file_table(path, data, RUN), Path(path).name, duplicates)
-    return _table_runs(_polars(source, name), name, duplicates)
+    if _is_trec(source):
+        return trec_runs(source, duplicates=duplicates)
+    name, frame = _named_table(source, name, RUN, "one document of a run a line")
+    return _table_runs(frame, Path(name).name, duplicates)
 
 
 def _is_path(value: Any) -> bool:
     return isinstance(value, str) or hasattr(value, "__fspath__")
 
 
-def _is_table(path: Any) -> bool:
-    return suffix_of(path) in (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+def _is_trec(source: Any) -> bool:
+    tables = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+    return _is_path(source) and suffix_of(source) not in tables
 
 
-def _file_table(name: str, data: bytes, roles: Mapping[str, Role]) -> pl.DataFrame:
-    """Return the table in the bytes of a file."""
-    nested = nested_json(name, data, list(roles)[2]) if kind_of(name, data) == "json" else None
-    if nested is not None:
-        return nested
+def _named_table(
+    source: Any, name: str, roles: Mapping[str, Role], expected: str = "one judgement a line"
+) -> tuple[str, pl.DataFrame]:
+    """Return the name and the table of a dictionary, a data frame or a file, whose path is the name."""
+    number = list(roles)[2]
+    if isinstance(source, dict):
+        return name, nested_table(source, number)
+    if not _is_path(source):
+        if not is_frame(source):
+            raise InputError(f"{name}: {type(source).__name__} is neither a path, a data frame nor a dictionary")
+        with errors_in(name):
+            return name, polars_frame(source)
+    name, data = content(source, expected)
+    frame = table_of_tool(name, data) if number == "grade" else None
+    if frame is None and kind_of(name, data) == "json":
+        frame = nested_json(name, data, number)
+    if frame is not None:
+        return name, frame
     with errors_in(name):
         open_with = opener_of_bytes(name, data)
-        source = open_with(first_names(open_with({}).names, roles))
-    return source.frame if isinstance(source, FrameRows) else frame_of(name, source)
-
-
-def _polars(table: Any, name: str) -> pl.DataFrame:
-    if not is_frame(table):
-        raise InputError(f"{name}: {type(table).__name__} is neither a path, a data frame nor a dictionary")
-    with errors_in(name):
-        return polars_frame(table)
+        lines = open_with(first_names(open_with({}).names, roles))
+    return name, lines.frame if isinstance(lines, FrameRows) else frame_of(name, lines)
 
 
 def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> Judgements:
@@ -220,3 +222,73 @@ def _columns(frame: pl.DataFrame, name: str, roles: Mapping[str, Role]) -> pl.Da
             cell = frame[columns[role]][row]
             raise InputError(f"{name} row {row + 1}: the {role} is missing ({columns[role]} {cell!r})")
     return table
+
+
+class _Object(list[tuple[str, Any]]):
+    """The pairs of a JSON object, in order; a key may occur several times."""
+
+
+def nested_json(name: str, data: bytes, number: str) -> pl.DataFrame | None:
+    """Return the table in a JSON file of nested objects, or None if the file is lines of JSON."""
+    first, _, rest = data.strip().partition(b"\n")
+    if rest:
+        with contextlib.suppress(ValueError, RecursionError):  # then the first line is part of an object, or damaged
+            json.loads(first)
+            return None
+    try:
+        value = json.loads(data, object_pairs_hook=_Object, parse_constant=refuse_constant)
+    except (ValueError, RecursionError) as error:
+        place = f" line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise InputError(f"{name}{place}: not valid JSON ({error})") from error
+    if not (isinstance(value, _Object) and any(isinstance(part, _Object) for _, part in value)):
+        return None
+    with errors_in(name):
+        return nested_table(value, number)
+
+
+def nested_table(values: Any, number: str) -> pl.DataFrame:
+    """Return the table of ``{query: {document: number}}``; runs may be ``{run: {query: {document: score}}}``.
+
+    A dictionary, or the pairs of a JSON object, whose keys may occur several times. Raises InputError that names the
+    query and the document of a value that is not a number.
+    """
+    import polars as pl
+
+    shape = f"{{query: {{document: {number}}}}}"
+    queries = _items(values, shape)
+    runs: list[tuple[Any, Any]] = [(None, queries)]
+    inside = [part for _, part in queries if isinstance(part, (dict, _Object))]
+    if number == "score" and any(isinstance(v, (dict, _Object)) for part in inside for _, v in _items(part, shape)):
+        runs = [(run, _items(part, shape)) for run, part in queries]
+    rows = [(run, q, d, v) for run, part in runs for q, documents in part for d, v in _items(documents, shape, query=q)]
+    keys = {role: [str(row[i]) for row in rows] for i, role in ((1, "query"), (2, "document"))}
+    if runs[0][0] is not None:
+        keys["run"] = [str(row[0]) for row in rows]
+    numbers = _numbers(rows, number)
+    try:
+        return pl.DataFrame({**keys, number: numbers}, schema_overrides={number: pl.Float64})
+    except UnicodeEncodeError as error:  # half a surrogate pair
+        raise InputError(f"a query or a document is {shown(error.object)}; use plain text") from error
+
+
+def _items(value: Any, shape: str, query: Any = None) -> Iterable[tuple[Any, Any]]:
+    if isinstance(value, dict):
+        return list(value.items())
+    if isinstance(value, _Object):
+        return value
+    where = "" if query is None else f" for the query {shown(query)}"
+    raise InputError(f"expected {shape}; found {shown(value)}{where}")
+
+
+def _numbers(rows: list[tuple[Any, ...]], number: str) -> Any:
+    values = [row[3] for row in rows]
+    if {type(value) for value in values} <= {float}:
+        return np.array(values, dtype=np.float64)
+    numbers = np.empty(len(values))
+    for i, (_, query, document, value) in enumerate(rows):
+        if type(value) is int and -(2**53) < value < 2**53:
+            numbers[i] = value
+            continue
+        with errors_in(f"query {shown(query)}, document {shown(document)}"):
+            numbers[i] = checked_score(value, number)
+    return numbers
