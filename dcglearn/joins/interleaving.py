@@ -14,7 +14,7 @@ from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import Grades, InputError, graded_lists
-from dcglearn.joins.joined_lists import Joining, joined_pairs
+from dcglearn.joins.join_judgements import Joining, joined_pairs
 from dcglearn.readers.preferences import Preferences
 
 METHODS = ("team-draft", "balanced")
