@@ -136,7 +136,7 @@ def judge(
         typer.echo("\n".join(seen), err=True)
         return
     try:
-        from dcglearn.judge.serve import Place, serve
+        from dcglearn.judge.server import Place, serve
     except ModuleNotFoundError as error:
         raise InputError("the judging page needs Starlette and uvicorn: pip install 'dcglearn[judge]'") from error
 

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy.special import bdtr
+
 from dcglearn.foundation.validation import InputError
-from dcglearn.judge.details import agreement_between_raters, learning_curve, wins
-from dcglearn.judge.newest import Newest
+from dcglearn.judge.learned import Newest
+from dcglearn.learning.fit_direct import fit_direct
+from dcglearn.learning.fits import DirectDescription, DirectFit
+from dcglearn.metric.dcg import DCG
+from dcglearn.plots import banded_figure
+from dcglearn.raters.rater_agreement import rater_agreement, wilson
+from dcglearn.readers.readers import read_preferences
 
 if TYPE_CHECKING:
     from dcglearn.judge.learned import LatestFit
     from dcglearn.judge.study import Study
     from dcglearn.judge.verdict_log import Verdict
+    from dcglearn.readers.preferences import Preferences
+
+
+FEWEST_HELD_OUT = 5
+"""With fewer held-out verdicts there is no learning curve."""
+
+INTERVAL_LEVEL = 0.95
+"""Level of the intervals of agreement and wins."""
 
 
 class Progress:
@@ -56,16 +75,8 @@ class Progress:
         """Wait until the details of the last report are worked out; return whether they are."""
         return self._newest.wait(seconds)
 
-    def log_bytes(self) -> bytes:
-        """Return the log as it is on the disk."""
-        return self._study.log.path.read_bytes()
-
     def dcg_bytes(self) -> bytes:
         """Return the DCG, fitted cold, in the bytes that ``dcglearn learn`` writes for this log."""
-        from dcglearn.learning.fit_direct import fit_direct
-        from dcglearn.learning.fits import DirectDescription
-        from dcglearn.readers.readers import read_preferences
-
         dcg = fit_direct(read_preferences(self._study.log.path), DirectDescription()).dcg
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "dcg.json"
@@ -74,9 +85,6 @@ class Progress:
 
     def picture_bytes(self) -> bytes:
         """Return gains and discounts with their bands beside the usual DCG, as PNG."""
-        from dcglearn.metric.dcg import DCG
-        from dcglearn.plots import banded_figure
-
         latest = self._study.learned.latest
         if latest.fit is None:
             raise InputError("nothing is learned yet; judge a few pairs first")
@@ -120,3 +128,62 @@ def _curves(latest: LatestFit) -> dict[str, Any] | None:
             "discounts": latest.bands.discount_band.tolist(),
         }
     return curves
+
+
+def learning_curve(log: Preferences) -> list[dict[str, Any]]:
+    """Return the share of held-out verdicts respected by what was learned from the first n others.
+
+    The same fifth of the pairs is held out whatever n, by a digest of their grades and query, so the curve does not
+    jump as the log grows. Each point has n, the share, and Wilson's interval.
+    """
+    out = np.array([_is_held_out(log, i) for i in range(len(log))])
+    held_out, train = log[out].decided, log[~out]
+    if len(held_out) < FEWEST_HELD_OUT:
+        return []
+    sizes = [n for n in (10, 20, 40, 80, 160, 320, 640, 1280) if n < len(train)] + [len(train)]
+    curve = []
+    for n in sizes:
+        try:
+            dcg = fit_direct(train[:n], DirectDescription(n_grades=log.n_grades)).dcg
+        except InputError:
+            continue  # the first n are ties, say
+        agreement = held_out.agreement(dcg)
+        share = wilson(round(agreement.share * len(held_out)), len(held_out), INTERVAL_LEVEL)
+        curve.append({"n": n, "share": agreement.share, "low": share.low, "high": share.high})
+    return curve
+
+
+def agreement_between_raters(log: Preferences, fit: DirectFit) -> dict[str, Any]:
+    """Return Krippendorff's alpha with its interval, and error and position bias of each rater by name."""
+    agreement = rater_agreement(log, fit, level=INTERVAL_LEVEL).to_dict()
+    raters = {row["rater"]: row for row in agreement["raters"]}
+    return {"alpha": agreement["nominal"], "n_units": agreement["n_units"], "raters": raters}
+
+
+def wins(verdicts: Sequence[Verdict], systems: tuple[str, str]) -> dict[str, Any]:
+    """Return how often each of two systems won, and a sign test by query: the query's majority, ties left out.
+
+    The interval of the second system's share of queries is Wilson's.
+    """
+    counts = Counter(verdict["winner"] for verdict in verdicts)
+    by_query: dict[str, int] = defaultdict(int)
+    for verdict in verdicts:
+        by_query[verdict["query"] or ""] += {"a": -1, "b": 1}.get(verdict["winner"], 0)
+    ahead, behind = (sum(sign * value > 0 for value in by_query.values()) for sign in (1, -1))
+    n = ahead + behind
+    share = wilson(ahead, n, INTERVAL_LEVEL)
+    return {
+        "systems": list(systems),
+        "verdicts": [counts["a"], counts["b"]],
+        "ties": counts["tie"],
+        "queries": [behind, ahead],
+        "tied_queries": len(by_query) - n,
+        "share": None if not n else [share.value, share.low, share.high],
+        "p_value": None if not n else min(2 * float(bdtr(min(ahead, behind), n, 0.5)), 1.0),
+    }
+
+
+def _is_held_out(log: Preferences, i: int) -> bool:
+    sides = sorted([log.preferred[i].tobytes(), log.other[i].tobytes()])
+    query = b"" if log.query is None else str(log.query[i]).encode()
+    return hashlib.sha256(b"\0".join([query, *sides])).digest()[0] % 5 == 0

@@ -17,8 +17,7 @@ import numpy as np
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.judge.candidates import Candidates, Pair, pair_key, seen_items
-from dcglearn.judge.choice import Chooser
-from dcglearn.judge.learned import Learned
+from dcglearn.judge.learned import Chooser, Learned
 from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog
 from dcglearn.readers.preferences import Preferences
 

@@ -21,8 +21,7 @@ with warnings.catch_warnings():
     from starlette.testclient import TestClient
 
 from dcglearn.judge import verdict_log
-from dcglearn.judge.app import judging_app
-from dcglearn.judge.guard import MOST_BODY, Access, allowed_hosts
+from dcglearn.judge.server import MOST_BODY, Access, allowed_hosts, judging_app
 from dcglearn.judge.study import Rules, Study
 from dcglearn.readers.readers import read_preferences
 from tests.judge.makers import TRUTH, answer, candidates, lines

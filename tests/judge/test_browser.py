@@ -20,7 +20,7 @@ import pytest
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.judge.candidates import read_candidates
-from dcglearn.judge.choice import Chooser
+from dcglearn.judge.learned import Chooser
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences

@@ -149,7 +149,7 @@ def test_the_command_checks_before_it_serves(trec, dcglearn, misuse):
 
 def test_the_next_free_port_is_taken():
     pytest.importorskip("uvicorn")
-    from dcglearn.judge.serve import Place, listen
+    from dcglearn.judge.server import Place, listen
 
     with listen(Place(port=20_000)) as first, listen(Place(port=first.getsockname()[1])) as second:
         assert second.getsockname()[1] > first.getsockname()[1]

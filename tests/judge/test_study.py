@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from dcglearn.judge.candidates import Pair, distinct
-from dcglearn.judge.details import learning_curve, wins
-from dcglearn.judge.learned import unit_of_bands
-from dcglearn.judge.newest import Newest
+from dcglearn.judge.learned import Newest, unit_of_bands
+from dcglearn.judge.progress import learning_curve, wins
 from dcglearn.judge.study import Refused, Rules, Study, as_log
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
