@@ -11,22 +11,17 @@ from typing import Annotated
 
 import typer
 
-from dcglearn.cli.ask import ask
 from dcglearn.cli.coherence import coherence, systems
 from dcglearn.cli.command import Group, add_command, output_option
-from dcglearn.cli.convert import convert
 from dcglearn.cli.doctor import doctor
 from dcglearn.cli.evaluate import compare, evaluate
-from dcglearn.cli.export import export
 from dcglearn.cli.judge import judge
 from dcglearn.cli.learn import learn
 from dcglearn.cli.letor import folds, letor
+from dcglearn.cli.logs import ask, convert, simulate
 from dcglearn.cli.rankers import rank, train
-from dcglearn.cli.show import show
-from dcglearn.cli.simulate import simulate
-from dcglearn.cli.terminal import escaped_streams
-from dcglearn.cli.verbose import quiet_afterwards, show_log
-from dcglearn.cli.verify import verify
+from dcglearn.cli.saved import export, show, verify
+from dcglearn.cli.terminal import escaped_streams, quiet_afterwards, show_log
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import InputError
 from dcglearn.foundation.version import __version__

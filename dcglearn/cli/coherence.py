@@ -13,9 +13,8 @@ from dcglearn.cli.options import AsJson, Force, Grades, Plot, Seed, Ties, check_
 from dcglearn.cli.reading_options import Read, convert_line
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.reading import SAVED, metric_or_name
+from dcglearn.metric.reading import SAVED
 from dcglearn.metric.scales import warn_of_scale
-from dcglearn.metric.textbook import is_metric_file
 from dcglearn.plots import slope_figure, witness_figure
 
 if TYPE_CHECKING:
@@ -155,11 +154,12 @@ def _two_metrics(
     """Return both metrics, those of files mapped, and their names with their depths."""
     from dcglearn.metric_coherence.rankings import resolved
 
-    files = scale.mapped({name: metric_or_name(name, accept=SAVED) for name in (a, b) if is_metric_file(name)})
+    by_name = files_and_names([a, b], scale, SAVED)
+    files = {name: metric for name, metric in by_name.items() if not isinstance(metric, str)}
     size = n_grades or (None if files else max(5, *[grade + 1 for grade in documents or [0]]))
-    metrics, known = resolved([files.get(name, name) for name in (a, b)], (a, b), documents, size, depth)
+    metrics, names = resolved([by_name[a], by_name[b]], (a, b), documents, size, depth)
     if documents is not None:
         with scale.watched("--n-grades"):
             sizes = {name: metric.n_grades for name, metric in files.items()}
             warn_of_scale(sizes, n_grades or max(documents, default=0) + 1, "the list of documents")
-    return metrics, (known[0] or a, known[1] or b)
+    return metrics, (names[0] or a, names[1] or b)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dcglearn.cli.command import examples, first_option, output_option, scale_option
-from dcglearn.cli.compiling import told_on_a_terminal
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
-from dcglearn.cli.log_options import LogOptions
-from dcglearn.cli.metric_options import check_metrics
 from dcglearn.cli.options import Cluster, Force, check_outputs, said_at_once, write_figure
+from dcglearn.cli.reading_options import LogOptions
 from dcglearn.cli.recognised import describe, recognised_lines, say_winners
+from dcglearn.cli.terminal import told_on_a_terminal
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.reading import metric_or_name
 
 if TYPE_CHECKING:
     from dcglearn.cli.report import Report
@@ -91,7 +91,9 @@ def learn(
     ] = False,
 ) -> None:
     """Learn gains and discounts from a log of preferences, with a proof and plain words."""
-    check_metrics([word for word in (learner.prior, trust.current) if word is not None])
+    for metric in (learner.prior, trust.current):
+        if metric is not None:
+            metric_or_name(metric)
     check_outputs(
         outputs.output,
         outputs.utility,

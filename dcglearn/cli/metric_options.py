@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -106,31 +106,10 @@ def _map_of(text: str) -> dict[int, int]:
     return grades
 
 
-def check_metrics(words: list[str], *, beyond: bool = False) -> None:
-    """Raise InputError if a word is neither the file of a DCG nor a name, before any work is done.
-
-    With `beyond`, the file of a `ListUtility` will do.
-    """
-    for word in words:
-        metric_or_name(word, accept=SCORING if beyond else (DCG,))
-
-
-def files_and_names(words: list[str], scale: ScaleOptions) -> dict[str, DCG | ListUtility | str]:
-    """Return the metrics of files, mapped, and other words as they are, by word."""
-    files = scale.mapped({word: metric_or_name(word, accept=SCORING) for word in words if is_metric_file(word)})
-    return {word: files.get(word, word) for word in words}
-
-
-def metric_on(word: str, n_grades: int, depth: int, scale: ScaleOptions, *, beyond: bool = False) -> tuple[str, Any]:
-    """Return the name of a metric with its depth, and its DCG: a file's, mapped, or a textbook's.
-
-    A name without @K has the `depth` of what it is applied to.
-    """
-    metric = metric_or_name(word, accept=SCORING if beyond else (DCG,))
-    if not isinstance(metric, MetricName):
-        return word, scale.mapped({word: metric})[word]
-    scale.mapped({})
-    return metric.at(depth), read_metric(metric, n_grades, depth)
+def files_and_names(metrics: list[str], scale: ScaleOptions, accept: Sequence[type] = SCORING) -> dict[str, Any]:
+    """Return the metrics of files, mapped, and names as they are, by file or name."""
+    files = scale.mapped({name: metric_or_name(name, accept=accept) for name in metrics if is_metric_file(name)})
+    return {name: files.get(name, name) for name in metrics}
 
 
 def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG]:
@@ -142,7 +121,7 @@ def load_metrics(names: list[str], n_grades: int | None = None) -> dict[str, DCG
     size = n_grades or max((dcg.n_grades for dcg in parsed.values() if isinstance(dcg, DCG)), default=5)
     depth = max((metric.depth for metric in parsed.values() if metric.depth), default=None)
     metrics = {}
-    for word, metric in parsed.items():
-        name = metric.at(metric.deep(depth)) if isinstance(metric, MetricName) else word
+    for file, metric in parsed.items():
+        name = metric.at(metric.deep(depth)) if isinstance(metric, MetricName) else file
         metrics[name] = read_metric(metric, size, depth)
     return metrics

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option, scale_option
-from dcglearn.cli.metric_options import ScaleOptions, check_metrics, metric_on
+from dcglearn.cli.metric_options import ScaleOptions
 from dcglearn.cli.options import (
     AsJson,
     Cluster,
@@ -28,8 +29,9 @@ from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG
+from dcglearn.metric.reading import SCORING, metric_or_name, read_metric
 from dcglearn.metric.scales import warn_of_scale
-from dcglearn.metric.textbook import has_textbook_gains, is_metric_file
+from dcglearn.metric.textbook import MetricName, has_textbook_gains
 
 if TYPE_CHECKING:
     from dcglearn.rankers.queries import Queries
@@ -209,7 +211,7 @@ def train(
     from dcglearn.rankers.model_files import CHECKPOINT, refuse_folder
 
     refuse_folder(output, force=force)
-    check_metrics([options.metric])
+    metric_or_name(options.metric)
     if resume and cluster.engine is not None:
         raise InputError("--resume: trees over a cluster have no checkpoints; leave --resume out")
     if resume and options.method_name not in LOSSES:
@@ -275,7 +277,8 @@ def rank(
     check_outputs(output, force=force, inputs=[data, groups, metric])
     if not tag or tag.split() != [tag]:
         raise InputError(f"--tag {tag!r}: a run's name is one word")
-    check_metrics([] if metric is None else [metric], beyond=True)
+    if metric is not None:
+        metric_or_name(metric, accept=SCORING)
     ranker = load_ranker(model)
     how: dict[str, Any] = {"n_grades": grades, "zero_based": zero_based, "missing": ranker.takes_missing}
     queries = read_queries(data, groups, n_features=ranker.n_features_in_, **how)
@@ -309,31 +312,40 @@ def run_lines(queries: Queries, scores: Any, tag: str) -> Any:
 
 
 def _metric_on_queries(
-    word: str, scale: ScaleOptions, data: dict[Any, Queries], n_grades: int = 1, *, beyond: bool = False
+    name: str, scale: ScaleOptions, data: dict[Any, Queries], n_grades: int = 1, accept: Sequence[type] = (DCG,)
 ) -> tuple[str, Any]:
-    """Return the name and the DCG of a metric for queries; a name is as deep as their longest list.
+    """Return the name and the metric of a file, mapped, or of a textbook's name, as deep as the longest list if open.
 
-    A name has the queries' number of grades, or `n_grades` if that is larger.
+    A textbook metric has the queries' number of grades, or `n_grades` if that is larger.
     """
+    metric = metric_or_name(name, accept=accept)
+    if not isinstance(metric, MetricName):
+        return name, _on_scale(metric, name, scale, data)
+    scale.mapped({})
     longest = max(int(queries.sizes.max(initial=1)) for queries in data.values())
     size = max(n_grades, *(queries.n_grades or 1 for queries in data.values()))
-    name, dcg = metric_on(word, size, longest, scale, beyond=beyond)
-    _refuse_grades(dcg, name, data)
-    if is_metric_file(word):
-        _warn_of_scale(dcg, name, scale, data)
-    return name, dcg
+    dcg = read_metric(metric, size, longest)
+    _refuse_grades(dcg, metric.at(longest), data)
+    return metric.at(longest), dcg
 
 
-def _judge(own: DCG, word: str | None, whose: str, scale: ScaleOptions, data: dict[Any, Queries]) -> Any:
-    """Return the metric that judges a ranking, the model's `own` or that of a word; None for data without grades."""
+def _judge(own: DCG, name: str | None, whose: str, scale: ScaleOptions, data: dict[Any, Queries]) -> Any:
+    """Return the metric that judges a ranking, the model's `own` or a named one; None for data without grades."""
     if not any(queries.grades.any() for queries in data.values()):
         return None
-    if word is not None:
-        return _metric_on_queries(word, scale, data, own.n_grades, beyond=True)[1]
-    mapped = scale.mapped({whose: own})[whose]
-    _refuse_grades(mapped, whose, data)
-    if not has_textbook_gains(own.gains):  # those may come from a name, which has no scale of its own
-        _warn_of_scale(mapped, whose, scale, data)
+    if name is not None:
+        return _metric_on_queries(name, scale, data, own.n_grades, SCORING)[1]
+    return _on_scale(own, whose, scale, data, warn=not has_textbook_gains(own.gains))  # a name has no scale of its own
+
+
+def _on_scale(metric: Any, name: str, scale: ScaleOptions, data: dict[Any, Queries], *, warn: bool = True) -> Any:
+    """Return a metric mapped to the grades of the data; if asked, warn of one with more grades."""
+    mapped = scale.mapped({name: metric})[name]
+    _refuse_grades(mapped, name, data)
+    if warn:
+        size = max(queries.n_grades or 1 for queries in data.values())
+        with scale.watched():
+            warn_of_scale({name: mapped.n_grades}, size, " with ".join(map(str, data)))
     return mapped
 
 
@@ -346,12 +358,6 @@ def _refuse_grades(dcg: DCG, name: str, data: dict[Any, Queries]) -> None:
                 "many grades as the labels have, or --map-grades",
                 see="scales",
             )
-
-
-def _warn_of_scale(dcg: DCG, name: str, scale: ScaleOptions, data: dict[Any, Queries]) -> None:
-    size = max(queries.n_grades or 1 for queries in data.values())
-    with scale.watched():
-        warn_of_scale({name: dcg.n_grades}, size, " with ".join(map(str, data)))
 
 
 def _unseen_grades(dcg: DCG, data: dict[Any, Queries]) -> list[str]:

@@ -1,4 +1,4 @@
-"""How a log is read: one group of options, whole in ``convert``; other commands take what it saved, by ``--read``."""
+"""How a log is read: files, mappings, joins with judgements, and how much of it may be in memory."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from dcglearn.cli.command import first_option, input_option
-from dcglearn.cli.options import Grades
+import typer
+
+from dcglearn.cli.command import first_option, input_option, scale_option
+from dcglearn.cli.options import Cluster, Grades
 from dcglearn.foundation.validation import InputError
 
 if TYPE_CHECKING:
+    from dcglearn.parts.parts import PartedLog
     from dcglearn.readers.mapping import LogMapping
+    from dcglearn.readers.preferences import Preferences
 
 Read = Annotated[
     str | None, input_option("--read", metavar="FILE", help="Read the log as `convert --save-mapping` saved it.")
@@ -108,3 +112,139 @@ def convert_line(log: str) -> Iterator[None]:
         output = "log.jsonl" if Path(log).name != "log.jsonl" else "converted.jsonl"
         line = f"dcglearn convert {shlex.quote(log)} {cause.option} -o {output}"  # type: ignore[attr-defined]
         raise InputError(f"{error}; so: {line}") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogOptions(Reading):
+    """The paths of a log, how it is read, and how much of it may be in memory."""
+
+    log: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="LOG...",
+            help="JSON lines or array, delimited text or Parquet, also .gz and .zst; - reads standard input. Or many "
+            "Parquet files.",
+        ),
+    ]
+    ratings: Ratings = False
+    memory: Annotated[
+        str | None,
+        scale_option("--memory", metavar="SIZE", help="Use at most this much memory (2GB, 512MB), and disk beyond it."),
+    ] = None
+
+    def in_parts(self, cluster: Cluster) -> bool:
+        """Return whether the log is to be learned from in parts; InputError if a cluster is to limit its memory."""
+        if self.memory is not None and cluster.engine is not None:
+            raise InputError("--memory is for this process alone: give it, or --workers")
+        several = len(self.log) > 1 or Path(self.log[0]).is_dir() or not _is_there(self.log[0])
+        return several or self.memory is not None or cluster.engine is not None
+
+    def refuse_in_parts(self, **options: Any) -> None:
+        """Raise InputError for the first option given, by name and value, that needs the whole log in memory."""
+        for name, value in {"ratings": self.ratings, **options}.items():
+            if value:
+                option = f"--{name.replace('_', '-')}"
+                remedy = f"; dcglearn convert FILE {option} -o FILE.parquet makes such files first"
+                raise InputError(
+                    f"{option} needs one file and the whole log in memory; not with several files, a folder, --memory "
+                    f"or --workers{remedy if name == 'ratings' else ''}",
+                    see="whole-log",
+                )
+
+    @contextlib.contextmanager
+    def opened(self, cluster: Cluster) -> Iterator[Preferences | PartedLog]:
+        """Yield the log."""
+        from dcglearn.readers.readers import read_preferences, read_ratings
+
+        mapping = self.mapping
+        if not self.in_parts(cluster):
+            with convert_line(self.log[0]):
+                log = (read_ratings if self.ratings else read_preferences)(self.log[0], mapping=mapping)
+            yield log
+            return
+        from dcglearn.parts.open_log import opened_log
+
+        if cluster.engine is not None and len(self.log) == 1 and not _is_parquet(self.log[0]):
+            whole = read_preferences(self.log[0], mapping=mapping)
+            opened = opened_log(whole, engine=cluster.engine)
+        else:
+            opened = opened_log(self.log, engine=cluster.engine, memory=self.memory, mapping=mapping)
+        with opened as parts:
+            yield parts
+
+
+def _is_there(path: str) -> bool:
+    """Return whether a path names a file or standard input rather than a pattern."""
+    return path == "-" or Path(path).exists() or not any(mark in path for mark in "*?[")
+
+
+def _is_parquet(path: str) -> bool:
+    return path.endswith(".parquet") or Path(path).is_dir() or not _is_there(path)
+
+
+@dataclass(frozen=True)
+class JoinOptions:
+    """Where the grades of documents are, what unjudged ones count as, and which lists a verdict or click is about."""
+
+    qrels: Annotated[
+        str | None,
+        first_option(metavar="FILE", help="Grades of the documents that lists name: TREC, CSV, or a tool's file."),
+    ] = None
+    run_a: Annotated[
+        str | None, input_option(metavar="RUN", help="With --run-b and --qrels: LOG holds query and winner.")
+    ] = None
+    run_b: Annotated[str | None, input_option(metavar="RUN", help="The other run.")] = None
+    interleaving: Annotated[
+        Literal["team-draft", "balanced"] | None,
+        input_option(help="LOG holds clicks on rankings that were interleaved this way."),
+    ] = None
+    unjudged: Annotated[
+        str,
+        input_option(metavar="worst|best|drop|unknown|GRADE", help="With --qrels: the grade of an unjudged document."),
+    ] = "worst"
+    missing: Annotated[
+        Literal["error", "skip"],
+        input_option(help="With --qrels: refuse queries without judgements, or skip their pairs."),
+    ] = "error"
+    duplicates: Annotated[
+        Literal["error", "first", "last"], input_option(help="With --qrels: what to do with a document judged twice.")
+    ] = "error"
+
+    @property
+    def asked(self) -> list[str]:
+        """The options given that read a log with other files, or as clicks."""
+        values = {"qrels": self.qrels, "run-a": self.run_a, "run-b": self.run_b, "interleaving": self.interleaving}
+        return [f"--{name}" for name, value in values.items() if value is not None]
+
+    @property
+    def inputs(self) -> list[str]:
+        """The files that are read beside the log."""
+        return [path for path in (self.qrels, self.run_a, self.run_b) if path is not None]
+
+    def joined(self, log: str, mapping: LogMapping, skip_bad: Path | None) -> Preferences:
+        """Return the log in a file, joined with the judgements; InputError if options contradict each other."""
+        from dcglearn.joins.interleaving import preferences_from_interleaving
+        from dcglearn.joins.join_judgements import join_judgements, preferences_from_runs
+
+        if mapping.scale is not None:
+            raise InputError("--scale names the grades of a log: leave it out with " + ", ".join(self.asked))
+        options: dict[str, Any] = {
+            "unjudged": int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged,
+            "missing": self.missing,
+            "duplicates": self.duplicates,
+        }
+        if self.asked == ["--qrels"]:
+            return join_judgements(log, self.qrels, skip_bad=skip_bad, mapping=mapping, **options)
+        if skip_bad is not None or mapping.winner_words is not None or mapping.positive is not None or mapping.columns:
+            raise InputError("--skip-bad, --winner-words, --positive and --columns do not go with runs and clicks")
+        options["n_grades"] = mapping.n_grades
+        if self.interleaving is not None:
+            if self.run_a is not None or self.run_b is not None:
+                raise InputError("--interleaving reads both rankings from LOG: leave --run-a and --run-b out")
+            method = self.interleaving
+            return preferences_from_interleaving(log, self.qrels, method=method, depth=mapping.depth, **options)
+        if self.qrels is None or self.run_a is None or self.run_b is None:
+            raise InputError("--run-a, --run-b and --qrels go together: two runs, and the grades of their documents")
+        if mapping.depth is not None:
+            options["depth"] = mapping.depth
+        return preferences_from_runs(self.run_a, self.run_b, self.qrels, log, **options)

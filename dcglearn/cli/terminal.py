@@ -1,8 +1,9 @@
-"""The standard streams of a command: names from files cannot send control characters to the terminal."""
+"""The terminal: escaped streams, tables, the log of ``--verbose``, and a line while numba compiles."""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -88,4 +89,64 @@ def escaped_streams() -> Iterator[None]:
     out: Any = Escaped(sys.stdout)
     err: Any = Escaped(sys.stderr, progress=True)
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        yield
+
+
+LOGGER = "dcglearn"
+"""The logger above those of all modules."""
+
+
+def show_log(asked: bool) -> None:
+    """Show on standard error what is logged, if asked; a second time changes nothing."""
+    logger = logging.getLogger(LOGGER)
+    if not asked or any(isinstance(handler, _Shown) for handler in logger.handlers):
+        return
+    handler = _Shown(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+
+
+@contextlib.contextmanager
+def quiet_afterwards() -> Iterator[None]:
+    """Undo `show_log` at the end of the block."""
+    logger = logging.getLogger(LOGGER)
+    level = logger.level
+    try:
+        yield
+    finally:
+        for handler in [handler for handler in logger.handlers if isinstance(handler, _Shown)]:
+            logger.removeHandler(handler)
+        logger.setLevel(level)
+
+
+class _Shown(logging.StreamHandler):
+    """The handler of ``--verbose``."""
+
+
+LINE = "compiling, once after an installation: this takes some seconds ..."
+
+
+@contextlib.contextmanager
+def told_on_a_terminal() -> Iterator[None]:
+    """Write `LINE` to standard error, if it is a terminal, when the first function is compiled in the block."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from numba.core import event
+
+    class Teller(event.Listener):
+        """Tells once."""
+
+        told = False
+
+        def on_start(self, _: Any) -> None:
+            if not self.told:
+                self.told = True
+                print(LINE, file=sys.stderr, flush=True)
+
+        def on_end(self, _: Any) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Teller()):
         yield

@@ -79,7 +79,7 @@ def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
         return {}
 
     shown = []
-    monkeypatch.setattr("dcglearn.cli.show.load_metrics", warned)
+    monkeypatch.setattr("dcglearn.cli.saved.load_metrics", warned)
     assert dcglearn("show", "linear-log2@5")[0] == 0
     assert shown == ["warning: two\\nlines\n"]
 

@@ -5,7 +5,7 @@ import sys
 
 from numba import njit
 
-from dcglearn.cli.compiling import LINE, told_on_a_terminal
+from dcglearn.cli.terminal import LINE, told_on_a_terminal
 
 
 class Terminal(io.StringIO):

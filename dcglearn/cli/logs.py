@@ -1,0 +1,180 @@
+"""Commands that write logs: ``dcglearn convert``, ``dcglearn ask``, ``dcglearn simulate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+from numpy.typing import ArrayLike
+
+from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
+from dcglearn.cli.options import Force, Output, OutputLog, Seed, check_outputs, write_log
+from dcglearn.cli.reading_options import JoinOptions, MappingOptions, Reading, convert_line
+from dcglearn.cli.recognised import looked_up_lines, recognised_mapping, say_winners
+from dcglearn.foundation.plain_text import number_of
+from dcglearn.foundation.validation import InputError
+
+if TYPE_CHECKING:
+    from dcglearn.readers.mapping import LogMapping
+    from dcglearn.readers.preferences import Preferences
+
+
+@examples(
+    "dcglearn convert spreadsheet.csv -o log.jsonl",
+    'dcglearn convert answers.csv --winner-words "Left is better=a,Right is better=b,Same=tie" -o log.jsonl',
+    "dcglearn convert vendor.csv --columns winner=Verdict --save-mapping vendor.toml -o log.jsonl",
+    "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
+    "dcglearn convert verdicts.csv --run-a old.txt --run-b new.txt --qrels qrels.txt -o log.jsonl",
+    "dcglearn convert --ratings rated.csv -o log.parquet",
+)
+def convert(
+    log: Annotated[
+        str,
+        typer.Argument(metavar="LOG", help="JSON lines or array, delimited text or Parquet; - reads standard input."),
+    ],
+    reading: MappingOptions,
+    joins: JoinOptions,
+    inconsistent: Annotated[
+        Literal["keep", "half", "tie"],
+        input_option(help="What contradictory verdicts count, of one rater on a pair shown both ways."),
+    ] = "keep",
+    output: OutputLog = None,
+    save_mapping: Annotated[
+        Path | None, output_option(metavar="FILE", help="Write how the log was read here (TOML), for --read.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Turn a log of any form into the native one: a line a judgement, with a, b and winner.
+
+    Tables with a column for each position or a row for each document become lists, words become grades and winners,
+    and rated lists become the pairs that they imply. Sides, open questions and superseded verdicts stay as they are.
+    """
+    check_outputs(output, reading.skip_bad, save_mapping, force=force, inputs=[log, reading.read, *joins.inputs])
+    from dcglearn.readers.readers import native_frame
+
+    mapping = reading.mapping
+    with convert_line(log):
+        if reading.ratings or joins.asked or inconsistent != "keep":
+            pairs = _pairs(log, mapping, reading, joins, inconsistent)
+            frame, dropped, recognised, counted = pairs.to_polars(), pairs.dropped, pairs.recognised, pairs.counted
+        else:
+            frame, dropped, recognised = native_frame(log, mapping, reading.skip_bad)
+            counted = {}
+    say_winners(recognised)
+    if mapping.scale is not None:
+        typer.echo("grades: " + ", ".join(f"{grade} = {name}" for grade, name in enumerate(mapping.scale)), err=True)
+    left_out = [f"left out: {count:,} {reason}" for reason, count in dropped.items()]
+    for line in [*looked_up_lines(counted), *left_out]:
+        typer.echo(line, err=True)
+    depth = int(frame["a"].list.len().max() or 0)  # type: ignore[arg-type]
+    write_log(frame, output, f"{len(frame):,} lines, {depth} positions", force=force)
+    if save_mapping is not None:
+        recognised_mapping(mapping, recognised).save(save_mapping, force=force)
+        typer.echo(f"wrote: {save_mapping} (give it by --read)", err=True)
+
+
+def _pairs(
+    log: str, mapping: LogMapping, reading: MappingOptions, joins: JoinOptions, inconsistent: str
+) -> Preferences:
+    """Return a log that is not read line for line: rated lists, joined lists, or reconciled verdicts."""
+    from dcglearn.readers.readers import read_preferences, read_ratings
+
+    if reading.ratings:
+        if joins.asked or inconsistent != "keep":
+            raise InputError(f"{(*joins.asked, '--inconsistent')[0]} is for pairs: leave it out with --ratings")
+        return read_ratings(log, skip_bad=reading.skip_bad, equal_groups=reading.equal_groups, mapping=mapping)
+    if joins.asked:
+        pairs = joins.joined(log, mapping, reading.skip_bad)
+    else:
+        pairs = read_preferences(log, skip_bad=reading.skip_bad, mapping=mapping)
+    return pairs if inconsistent == "keep" else pairs.reconciled(inconsistent)
+
+
+@examples(
+    "dcglearn ask candidates.jsonl --log log.jsonl -n 5 -o questions.jsonl",
+    "dcglearn ask --log log.jsonl -n 5  # candidates made from the log's own mix of grades",
+)
+def ask(
+    reading: Reading,
+    candidates: Annotated[
+        str | None,
+        typer.Argument(metavar="[CANDIDATES]", help="Pairs that could be judged, as a log with winner open."),
+    ] = None,
+    log: Annotated[
+        str | None, first_option(metavar="LOG", help="The judgements so far; leave it out at the beginning.")
+    ] = None,
+    n: Annotated[int, first_option("-n", min=1, help="How many pairs to ask for.")] = 5,
+    output: Output = None,
+    generate: Annotated[
+        int, input_option(min=2, metavar="N", help="Without CANDIDATES: how many lists to make and pair.")
+    ] = 200,
+    seed: Seed = 0,
+    force: Force = False,
+) -> None:
+    """Ask which pairs of lists to judge next: those whose answers would tell most.
+
+    Fill in winner (a, b or tie) and append the lines to the log; lines left open do not count as judgements.
+    """
+    check_outputs(output, force=force, inputs=[candidates, log])
+    from dcglearn.readers.readers import read_preferences, read_questions
+    from dcglearn.trust.next_pairs import generated_lists, suggest_pairs
+
+    mapping = reading.mapping
+    with convert_line(log or ""):
+        judged = None if log is None else read_preferences(log, mapping=mapping)
+    if candidates is not None:
+        with convert_line(candidates):
+            pool: ArrayLike = read_questions(candidates, mapping=mapping)
+    elif judged is not None:
+        pool = generated_lists(judged, generate, seed=seed)
+    else:
+        raise InputError(
+            "nothing to choose from: give a file of CANDIDATES, or --log to make lists with its mix of grades"
+        )
+    questions = suggest_pairs(judged, pool, n, n_grades=mapping.n_grades, seed=seed)
+    number = number_of(len(questions), "questions")
+    write_log(questions.to_polars(), output, f"{number}; fill in winner and append to the log", force=force)
+
+
+@examples(
+    "dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json",
+)
+def simulate(
+    output: OutputLog = None,
+    truth: Annotated[
+        str, first_option(help="D1 (gains 1..L), D2 (gains 2^l - 1), both over log; or a DCG's file or name with @K.")
+    ] = "D1",
+    pairs: Annotated[int, first_option(min=1, help="Number of pairs.")] = 200,
+    lists: Annotated[
+        Literal["permutations", "free"], model_option(help="Permutations of one multiset of grades, or free lists.")
+    ] = "permutations",
+    flips: Annotated[int, first_option(min=0, help="Number of pairs whose verdict is flipped.")] = 0,
+    temperature: Annotated[float, model_option(min=0.0, help="Logistic noise of the judge, in units of DCG.")] = 0.0,
+    tie_below: Annotated[float, model_option(min=0.0, help="Differences up to this become ties.")] = 0.0,
+    raters: Annotated[int | None, first_option(min=1, help="Distribute the pairs over this many raters.")] = None,
+    queries: Annotated[int | None, model_option(min=1, help="Distribute the pairs over this many queries.")] = None,
+    seed: Seed = 0,
+    truth_file: Annotated[Path | None, output_option(help="Write the true DCG here.")] = None,
+    force: Force = False,
+) -> None:
+    """Write a log of preferences whose true DCG is known."""
+    check_outputs(output, truth_file, force=force)
+    from dcglearn.metric.reading import read_metric
+    from dcglearn.simulate import ground_truth, preference_pairs
+
+    dcg = ground_truth(truth) if truth in ("D1", "D2") else read_metric(truth, n_grades=5)
+    log = preference_pairs(
+        dcg,
+        pairs,
+        lists=lists,
+        n_flips=flips,
+        temperature=temperature,
+        tie_below=tie_below,
+        n_raters=raters,
+        n_queries=queries,
+        seed=seed,
+    )
+    if truth_file is not None:
+        dcg.save(truth_file, force=force)
+    write_log(log.to_polars(), output, str(log), force=force)

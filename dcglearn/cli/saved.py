@@ -1,0 +1,118 @@
+"""Commands on saved files: ``dcglearn show`` and ``export`` metrics, ``dcglearn verify`` models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dcglearn.cli.command import examples, first_option, input_option
+from dcglearn.cli.metric_options import load_metrics
+from dcglearn.cli.options import AsJson, Force, Grades, Output, Plot, check_outputs, write_figure, write_text
+from dcglearn.foundation.checkpoints import inspect_checkpoint
+from dcglearn.foundation.validation import InputError
+from dcglearn.plots import dcg_figure
+
+
+@examples(
+    "dcglearn show dcg.json",
+    "dcglearn show dcg.json exponential-log2@10 --plot both.png",
+)
+def show(
+    metrics: Annotated[list[str], typer.Argument(metavar="METRIC...", help="Files, or names GAIN-DISCOUNT[@K].")],
+    grades: Grades = None,
+    plot: Plot = None,
+    as_json: AsJson = False,
+    force: Force = False,
+) -> None:
+    """Show gains and discounts of one or several DCGs; as JSON, one object a line."""
+    check_outputs(force=force, picture=plot, inputs=metrics)
+    dcgs = load_metrics(metrics, grades)
+    for name, dcg in dcgs.items():
+        if as_json:
+            typer.echo(json.dumps({"name": name, **dcg.to_dict()}, allow_nan=False))
+        else:
+            notes = [f"- {note}" for note in dcg.notes]
+            typer.echo("\n".join([name, dcg.table(), *notes, ""]))
+    write_figure(lambda: dcg_figure(dcgs), plot, force=force)
+
+
+@examples(
+    "dcglearn export dcg.json --to quepid -o scorer.js",
+    "dcglearn export dcg.json --to trec-eval --lossy",
+    "dcglearn export --list",
+)
+def export(
+    metric: Annotated[
+        str | None, typer.Argument(metavar="METRIC", help="A file, or GAIN-DISCOUNT@K.", show_default=False)
+    ] = None,
+    to: Annotated[str | None, first_option("--to", metavar="TARGET", help="The tool; --list shows all.")] = None,
+    lossy: Annotated[bool, first_option("--lossy", help="Leave the discounts out where a tool has none.")] = False,
+    scale: Annotated[int | None, input_option(min=1, help="trec-eval, ranx: what the best grade becomes.")] = None,
+    n_grades: Annotated[
+        int | None, input_option("--n-grades", min=1, metavar="L", help="Number of grades of a textbook metric.")
+    ] = None,
+    listed: Annotated[bool, first_option("--list", help="Show the targets and what each can hold.")] = False,
+    output: Output = None,
+    force: Force = False,
+) -> None:
+    """Export a metric to another tool: a program, settings as JSON, or lines of code where settings do not suffice."""
+    from dcglearn.exports.carried import carried
+    from dcglearn.exports.targets import exported, list_of_targets, target_of
+
+    if listed:
+        typer.echo(list_of_targets())
+        return
+    if metric is None or to is None:
+        raise InputError("name a metric and a target: dcglearn export dcg.json --to quepid; --list shows the targets")
+    target = target_of(to)
+    check_outputs(output, force=force, inputs=[metric])
+    dcg = carried(metric, target, n_grades or 5)
+    made = exported(dcg, metric, target, lossy=lossy, scale=scale)
+    text = json.dumps(made.settings, indent=1) if made.text is None else made.text.rstrip("\n")
+    write_text(text, output, force=force)
+
+
+@examples(
+    "dcglearn verify model",
+    "dcglearn verify fit.checkpoint --json",
+)
+def verify(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="A folder that `dcglearn train` wrote, or a checkpoint.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Check that a saved model is whole and say what it is; a damaged one ends with status 2."""
+    from dcglearn.rankers.model_files import CHECKPOINT
+
+    if not model.exists():
+        raise InputError(f"{model} does not exist; check the name")
+    folder = model.is_dir()
+    checkpoint = model / CHECKPOINT if folder else model
+    found: dict[str, Any] = {}
+    if folder and ((model / "model.json").exists() or not checkpoint.exists()):
+        found["model"] = _model(model)
+    if not folder or checkpoint.exists():
+        found["checkpoint"] = inspect_checkpoint(checkpoint)
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    for kind, fields in found.items():
+        typer.echo("\n".join([f"{kind}: whole", *(f"  {name}: {value}" for name, value in fields.items())]))
+
+
+def _model(folder: Path) -> dict[str, Any]:
+    """Return the facts of a model; raise InputError if it is damaged."""
+    from dcglearn.foundation.inputs import read_json_object
+    from dcglearn.rankers.load_ranker import load_ranker
+
+    ranker: Any = load_ranker(folder)
+    fields = read_json_object(folder / "model.json")
+    facts = {"kind": fields["kind"], "features": ranker.n_features_in_, "metric": repr(ranker.metric_)}
+    if hasattr(ranker, "n_trees_"):
+        facts["trees"] = ranker.n_trees_
+        facts["important"] = ", ".join(f"{name} {share:.0%}" for name, share in ranker.important(5))
+    return facts | {"data": ", ".join(f"{name} (SHA-256 {checksum})" for name, checksum in fields["files"].items())}
