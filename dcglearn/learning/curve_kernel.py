@@ -46,10 +46,10 @@ def fill_points(layout, thetas, gains, discounts, thresholds, errors):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def add_prior(linear, bent, normals, size, thetas, values, gradients, dense):
+def add_prior(linear, centre, normals, size, thetas, values, gradients, dense):
     """Add a `CurvePrior` at B points, with derivatives, to values, (B,), gradients, (B, p), and Hessians, (B, d, d).
 
-    `linear`, shape (q, d), are the linear functions that it charges, of which the first are bends, less `bent`;
+    `linear`, shape (q, d), are the linear functions that it charges, of which the first are curvatures, less `centre`;
     `normals` holds precision and pull, (p,) each, and `size` the ridge and the knee.
     """
     precision, pull = normals
@@ -61,21 +61,21 @@ def add_prior(linear, bent, normals, size, thetas, values, gradients, dense):
         for x in range(linear.shape[1]):
             dense[b, x, x] += precision[x]
         for q in range(len(linear)):
-            slope, bend = 0.0, 1.0
+            slope, curvature = 0.0, 1.0
             for x in range(linear.shape[1]):
                 slope += linear[q, x] * thetas[b, x]
-            if q < len(bent):
-                slope -= bent[q]
+            if q < len(centre):
+                slope -= centre[q]
                 root = math.sqrt(1.0 + slope * slope / (knee * knee))
                 values[b] += ridge * knee * knee * (root - 1.0)
-                slope, bend = ridge * slope / root, ridge / (root * root * root)
+                slope, curvature = ridge * slope / root, ridge / (root * root * root)
             else:
                 values[b] += 0.5 * slope * slope
             for x in range(linear.shape[1]):
                 if linear[q, x] != 0.0:
                     gradients[b, x] += slope * linear[q, x]
                     for y in range(linear.shape[1]):
-                        dense[b, x, y] += bend * linear[q, x] * linear[q, y]
+                        dense[b, x, y] += curvature * linear[q, x] * linear[q, y]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -108,7 +108,7 @@ def add_in_parameters(layout, share, thetas, gains, discounts, slopes, joint, ja
                 if jacobian[b, z, x] != 0.0:
                     for y in range(d):
                         dense[b, x, y] += jacobian[b, z, x] * whole[z, y]
-        _add_bends_of_curves(layout, b, gains, beyond, slope, dense)
+        _add_curvature_of_curves(layout, b, gains, beyond, slope, dense)
 
 
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
@@ -134,7 +134,7 @@ def _fill_jacobian(layout, b, thetas, gains, discounts, beyond, jacobian):
 
 
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def _add_bends_of_curves(layout, b, gains, beyond, slope, dense):
+def _add_curvature_of_curves(layout, b, gains, beyond, slope, dense):
     """Add the loss's slopes in the parameters of point b times the curvature of what they make."""
     n_alpha, n_falls, n_error, _, _, _ = layout
     sharp = n_alpha + n_falls - 1

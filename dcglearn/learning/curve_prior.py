@@ -1,7 +1,7 @@
 """The prior on log curves and judges at many parameters at once, with derivatives, by matrices made once a fit.
 
-Bends of the two log curves cost ``KNEE^2 (sqrt(1 + (bend / KNEE)^2) - 1)``, so a few sharp bends stay cheap; all else
-is a normal distribution of linear functions of the parameters.
+The curvatures of the two log curves cost ``KNEE^2 (sqrt(1 + (curvature / KNEE)^2) - 1)``, so a few sharp ones stay
+cheap; all else is a normal distribution of linear functions of the parameters.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ Normal = tuple[slice, float, float]
 """Some parameters, their mean, and their standard deviation."""
 
 KNEE = 0.3
-"""Bends of the log curves beyond this size cost linearly rather than quadratically."""
+"""Curvatures of the log curves beyond this size cost linearly rather than quadratically."""
 
 
 @dataclass(frozen=True)
 class CurvePrior:
     """Minus the log density of parameters theta, shape (p,), up to a constant.
 
-    ``0.5 theta' precision theta - pull theta + level + ridge KNEE^2 sum (sqrt(1 + (bends / KNEE)^2) - 1)`` with ``bends
-    = rows theta - bent``. The `precision`, shape (p,), is diagonal but for the rank-one terms `functionals`, shape (q,
-    p), each with the weight 1. All are zero beyond the first d parameters but for the diagonal.
+    ``0.5 theta' precision theta - pull theta + level + ridge KNEE^2 sum (sqrt(1 + (curvatures / KNEE)^2) - 1)`` with
+    ``curvatures = rows theta - centre``. The `precision`, shape (p,), is diagonal but for the rank-one terms
+    `functionals`, shape (q, p), each with the weight 1. All are zero beyond the first d parameters but for the
+    diagonal.
     """
 
     precision: Floats
@@ -36,7 +37,7 @@ class CurvePrior:
     level: float
     functionals: Floats
     rows: Floats
-    bent: Floats
+    centre: Floats
     ridge: float
 
     def at(self, thetas: Floats) -> tuple[Floats, Floats, Floats]:
@@ -44,18 +45,18 @@ class CurvePrior:
         n, d = len(thetas), self.rows.shape[1]
         values, gradients, dense = np.full(n, self.level), np.zeros(thetas.shape), np.zeros((n, d, d))
         normals = self.precision, self.pull
-        add_prior(self._linear, self.bent, normals, (self.ridge, KNEE), thetas, values, gradients, dense)
+        add_prior(self._linear, self.centre, normals, (self.ridge, KNEE), thetas, values, gradients, dense)
         return values, gradients, dense
 
     @cached_property
     def _linear(self) -> Floats:
-        """The linear functions that are charged, bends first."""
+        """The linear functions that are charged, curvatures first."""
         return np.concatenate([self.rows, self.functionals])
 
 
 @dataclass(frozen=True)
 class CurveShape:
-    """What one log curve costs: bends of its slopes, and their mean.
+    """What one log curve costs: the curvatures, differences of its slopes, and their mean.
 
     `at` is the slice of its parameters. Their slopes are ``(parameters - target) / scale`` or, with
     `of_levels`, the differences of these. Mean and standard deviation of the mean slope are `expected`.
@@ -91,7 +92,7 @@ def curve_prior(
         level += 0.5 * (at.stop - at.start) * (mean / spread) ** 2
     mean_level = np.zeros(d)
     mean_level[pinned] = 1 / (pinned.stop - pinned.start)
-    functionals, rows, bent = [mean_level], [np.zeros((0, d))], [np.zeros(0)]
+    functionals, rows, centres = [mean_level], [np.zeros((0, d))], [np.zeros(0)]
     for curve in curves:
         slopes, offset = curve.forms(d)
         if len(slopes):
@@ -102,5 +103,7 @@ def curve_prior(
             pull[:d] += centre * form
             level += 0.5 * centre**2
             rows.append(np.diff(slopes, axis=0))
-            bent.append(np.diff(offset))
-    return CurvePrior(precision, pull, level, np.array(functionals), np.concatenate(rows), np.concatenate(bent), ridge)
+            centres.append(np.diff(offset))
+    return CurvePrior(
+        precision, pull, level, np.array(functionals), np.concatenate(rows), np.concatenate(centres), ridge
+    )

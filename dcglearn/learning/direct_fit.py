@@ -4,7 +4,7 @@ The parameters are logarithms. Gains rise by ``a_m = exp(alpha_m)`` from grade m
 ``exp(-delta_k)`` from position k to k + 1 with ``delta_k >= 0``: increasing and decreasing by construction. On these
 scales the usual curves are straight lines: ``alpha`` is linear in the grade for gains ``p^g - 1`` (constant for linear
 gains), ``log c`` is linear in the log of the rank for discounts ``r^-q``, nearly so for ``1/log2(r + 1)``. The prior
-charges bends by a smooth Huber loss, so a few sharp bends stay cheap and a step in the data is learned as a step.
+charges curvatures by a smooth Huber loss, so a few sharp ones stay cheap and a step in the data is learned as a step.
 """
 
 from __future__ import annotations
@@ -270,14 +270,14 @@ def _add_loss(model: Model, thetas: Floats, share: float, points: Points, sums: 
         joint[:, : gains.shape[1], gains.shape[1] : n_curves] += sums.moment.transpose(0, 2, 1)
         joint[:, gains.shape[1] : n_curves, : gains.shape[1]] += sums.moment
         if model.with_errors:
-            bends = sums.errors_twice * moves**2 + of_logits * (1 - 2 * errors)
+            curvatures = sums.errors_twice * moves**2 + of_logits * (1 - 2 * errors)
             joint[:, -1, :-1] = joint[:, :-1, -1] = (moves[:, None, :] @ sums.crossed)[:, 0]
-            joint[:, -1, -1] = bends.sum(axis=1)
+            joint[:, -1, -1] = curvatures.sum(axis=1)
     curves = thetas, gains, discounts
     work = np.empty(jacobian.shape[1:]), np.empty(d), np.zeros(model.depth)
     add_in_parameters(model.layout, share, *curves, slopes, joint, jacobian, local.gradient, local.dense, work)
     if size and local.diagonal.shape[1]:
         of_judges = moves[:, :, None] * (sums.crossed @ jacobian[:, :-1])
-        of_judges[:, :, model.parts[3].start] += bends
+        of_judges[:, :, model.parts[3].start] += curvatures
         local.cross[...] += share * of_judges
-        local.diagonal[...] += share * bends
+        local.diagonal[...] += share * curvatures

@@ -1,13 +1,13 @@
-"""The search for the best gains, discounts and judges: many starts, descents from a few, samples of long logs.
+"""The search for the best gains, discounts and judges: multistart with successive halving, then basin hopping.
 
 The objective is not convex. All starts are evaluated in one pass over a few pairs; descents from the best of them go on
-side by side, and from around the lowest end again.
+side by side, fewer and fewer of them; then from hops around the lowest end. Long logs are learned from samples first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -20,37 +20,34 @@ from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.trust_region import Descents, descend
 from dcglearn.metric.list_utility import ListUtility
 
-SUBSAMPLE, GROWTH, LARGEST_SAMPLE = 1 << 12, 8, 1 << 18
-"""Logs of at least twice this many pairs are learned from about this many of them first, then from samples that grow by
-this factor to at most this many, then from all."""
 
-SWEPT = 1 << 8
-"""Starts are compared on at most twice this many pairs."""
+@dataclass(frozen=True)
+class Schedule:
+    """How the search goes on: samples, steps, descents that go on, and hops."""
 
-ROUGH, EXACT = 1e-5, 1e-9
-"""Least relative fall of the objective that a step must promise while basins are compared, and on the whole log."""
+    first_sample: int = 1 << 12  # logs of at least twice so many pairs are learned from about so many first,
+    growth: int = 8  # then from samples that grow by this factor
+    largest_sample: int = 1 << 18  # to at most so many, then from all
+    compared_on: int = 1 << 8  # starts are compared on at most twice so many pairs
+    rough: float = 1e-5  # least relative fall of the objective that a step must promise while basins are compared,
+    exact: float = 1e-9  # and on the whole log
+    first_steps: int = 14  # the descents from all starts stop after so many steps,
+    kept: int = 2  # and so many of the lowest go on, beside the hops
+    rungs: Mapping[int, int] = field(default_factory=lambda: {8: 12, 12: 8})  # from steps to descents that go on then
+    rungs_of_hops: Mapping[int, int] = field(default_factory=lambda: {12: 10})
+    rounds: int = 4  # how often one hops from ever lower ends
+    sharper: tuple[float, ...] = (-0.7, 0.7, -2.0, 2.0)  # hops: changes of the log sharpness of the lowest end,
+    spreads: tuple[float, ...] = (0.5, 1.0, 0.3, 0.7)  # and, in turn, spreads of random changes of all curves
+    random_hops: int = 4000  # the number of the latter times that of pairs,
+    fewest_hops: int = 4  # with at least
+    most_hops: int = 16  # and at most so many
+    softened: tuple[float, ...] = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)  # falls of a sample's log sharpness, for a larger one
+    near: float = 0.01  # ends go on if their objectives are within this share of the lowest
+    apart: float = 0.05  # and a parameter differs by more than this,
+    most_ends: int = 3  # but at most so many of them
 
-FIRST, KEPT = 14, 2
-"""The descents from all starts stop after so many steps; so many of the lowest go on, beside others from around it."""
 
-RUNGS, RUNGS_AROUND = {8: 12, 12: 8}, {12: 10}
-"""From steps to the number of descents, the lowest, that go on after them: of the former, and of the latter."""
-
-SHARPER = (-0.7, 0.7, -2.0, 2.0)
-"""Changes of the log sharpness that are tried from the lowest end."""
-
-SHAKEN = (0.5, 1.0, 0.3, 0.7)
-"""Standard deviations, in turn, of random changes of all curves' parameters that are tried from the lowest end."""
-
-SHAKES, FEWEST, MOST, ROUNDS = 4000, 4, 16, 4
-"""Pairs times random changes, the fewest and the most of these, and how often others are tried from ever lower ends."""
-
-SOFTENED = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
-"""By how much the log sharpness of a sample's optimum may be lowered to start on a larger sample."""
-
-NEARLY, APART, MOST_ENDS = 0.01, 0.05, 3
-"""Ends are descended from further if their objectives are within this share of the lowest and a parameter differs by
-more than this; at most this many."""
+SCHEDULE = Schedule()
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ def fit(
     for sample, factor in counted(grown, len(grown), "larger samples"):
         objective = DirectObjective(model, sample, factor)
         thetas = np.array([_softened(objective, ends.theta[i]) for i in _distinct(ends)])
-        tol = EXACT if sample is judgements else EXACT**0.5
+        tol = SCHEDULE.exact if sample is judgements else SCHEDULE.exact**0.5
         ends = descend(objective, thetas, model.bounds, max_iter=max_iter, tol=tol)
     return _fit_of(model, ends)
 
@@ -127,7 +124,7 @@ def warm_fit(
     """Descend from each of a few starts near the optimum, over all judgements, and keep the best; see `fit`."""
     objective = DirectObjective(model, judgements, share)
     to_beat = np.inf if len(starts) > 1 else None
-    ends = descend(objective, np.array(starts), model.bounds, max_iter=max_iter, tol=EXACT, to_beat=to_beat)
+    ends = descend(objective, np.array(starts), model.bounds, max_iter=max_iter, tol=SCHEDULE.exact, to_beat=to_beat)
     return _fit_of(model, ends)
 
 
@@ -164,15 +161,15 @@ def lowest_objective(model: Model, judgements: JudgementSource, share: float, st
 
 def _steps(n: int) -> list[int]:
     """Return the strides of the samples that a log of n pairs is learned from, the last of which is 1."""
-    steps = [n // SUBSAMPLE]
+    steps = [n // SCHEDULE.first_sample]
     while steps[-1] >= 2:
-        steps.append(steps[-1] // GROWTH if n * GROWTH <= LARGEST_SAMPLE * steps[-1] else 1)
+        steps.append(steps[-1] // SCHEDULE.growth if n * SCHEDULE.growth <= SCHEDULE.largest_sample * steps[-1] else 1)
     return [*(step for step in steps if step >= 2), 1]
 
 
 def _chosen(objective: DirectObjective, starts: Sequence[Floats], n_starts: int) -> Floats:
     """Return the parameters of the lowest starts of each group, all evaluated in one pass over a few pairs."""
-    step = len(objective.judgements) // SWEPT
+    step = len(objective.judgements) // SCHEDULE.compared_on
     if step >= 2:
         few = objective.judgements.every(step)
         factor = objective.judgements.total_weight / few.total_weight
@@ -185,8 +182,8 @@ def _chosen(objective: DirectObjective, starts: Sequence[Floats], n_starts: int)
 def _softened(objective: DirectObjective, theta: Floats) -> Floats:
     """Return the parameters with the best of some lower sharpnesses: curves of a sample are less exact than it is."""
     sharp = objective.model.parts[2]
-    thetas = np.tile(theta, (len(SOFTENED), 1))
-    thetas[:, sharp] -= np.array(SOFTENED)[:, None]
+    thetas = np.tile(theta, (len(SCHEDULE.softened), 1))
+    thetas[:, sharp] -= np.array(SCHEDULE.softened)[:, None]
     thetas = np.clip(thetas, *objective.model.bounds)
     best: Floats = thetas[np.argmin(objective.values(thetas))]
     return best
@@ -208,32 +205,36 @@ def _searched(objective: DirectObjective, thetas: Floats, max_iter: int, *, seve
     for softer in (3.0, 1.5) if model.kind == SIGMOID else ():  # flat far from the optimum
         blunt = replace(model, centre=model.centre - softer)
         thetas[:, model.parts[2]] = blunt.centre
-        thetas = descend(replace(objective, model=blunt), thetas, blunt.bounds, max_iter=max_iter, tol=ROUGH).theta
+        thetas = descend(
+            replace(objective, model=blunt), thetas, blunt.bounds, max_iter=max_iter, tol=SCHEDULE.rough
+        ).theta
     if several:
-        competing = partial(descend, objective, bounds=model.bounds, tol=ROUGH, to_beat=np.inf)
-        ends = competing(np.clip(thetas, *model.bounds), max_iter=min(FIRST, max_iter), rungs=RUNGS)
-        kept = ends.theta[np.lexsort((ends.local.value, ~ends.leads))[:KEPT]]
+        competing = partial(descend, objective, bounds=model.bounds, tol=SCHEDULE.rough, to_beat=np.inf)
+        ends = competing(
+            np.clip(thetas, *model.bounds), max_iter=min(SCHEDULE.first_steps, max_iter), rungs=SCHEDULE.rungs
+        )
+        kept = ends.theta[np.lexsort((ends.local.value, ~ends.leads))[: SCHEDULE.kept]]
         rng = np.random.default_rng(0)
-        for _ in range(ROUNDS):
-            around = ends.theta[ends.best] + _kicks(model, len(objective.judgements), rng)
-            thetas = np.concatenate([kept, np.clip(around, *model.bounds)])
-            ends = competing(thetas, max_iter=max_iter, rungs=RUNGS_AROUND, spared=1)
+        for _ in range(SCHEDULE.rounds):
+            hops = ends.theta[ends.best] + _hops(model, len(objective.judgements), rng)
+            thetas = np.concatenate([kept, np.clip(hops, *model.bounds)])
+            ends = competing(thetas, max_iter=max_iter, rungs=SCHEDULE.rungs_of_hops, spared=1)
             value = ends.local.value
-            if ends.led_from(0) == ends.best or not value[ends.best] < (1 - 10 * ROUGH) * value[0]:
+            if ends.led_from(0) == ends.best or not value[ends.best] < (1 - 10 * SCHEDULE.rough) * value[0]:
                 break
             kept = ends.theta[[ends.best]]
         thetas = ends.theta[_distinct(ends)]
-    return descend(objective, np.clip(thetas, *model.bounds), model.bounds, max_iter=max_iter, tol=EXACT)
+    return descend(objective, np.clip(thetas, *model.bounds), model.bounds, max_iter=max_iter, tol=SCHEDULE.exact)
 
 
-def _kicks(model: Model, n: int, rng: np.random.Generator) -> Floats:
-    """Return changes of the parameters to search around an end with, the more the fewer pairs there are."""
-    n_shaken = min(max(SHAKES // max(n, 1), FEWEST), MOST)
-    kicks = np.zeros((len(SHARPER) + n_shaken, model.parts[-1].stop))
-    kicks[: len(SHARPER), model.parts[2].start] = SHARPER
-    shaken = kicks[len(SHARPER) :, : model.parts[2].stop]
-    shaken[:] = rng.normal(size=shaken.shape) * np.resize(SHAKEN, n_shaken)[:, None]
-    return kicks
+def _hops(model: Model, n: int, rng: np.random.Generator) -> Floats:
+    """Return changes of the parameters to hop from an end with, the more the fewer pairs there are."""
+    n_random = min(max(SCHEDULE.random_hops // max(n, 1), SCHEDULE.fewest_hops), SCHEDULE.most_hops)
+    hops = np.zeros((len(SCHEDULE.sharper) + n_random, model.parts[-1].stop))
+    hops[: len(SCHEDULE.sharper), model.parts[2].start] = SCHEDULE.sharper
+    random = hops[len(SCHEDULE.sharper) :, : model.parts[2].stop]
+    random[:] = rng.normal(size=random.shape) * np.resize(SCHEDULE.spreads, n_random)[:, None]
+    return hops
 
 
 def _distinct(ends: Descents) -> list[int]:
@@ -242,6 +243,6 @@ def _distinct(ends: Descents) -> list[int]:
     kept = [ends.best]
     for i in np.argsort(value, kind="stable"):
         apart = np.abs(ends.theta[kept] - ends.theta[i]).max(axis=1)
-        if value[i] <= value[kept[0]] + NEARLY * abs(value[kept[0]]) and (apart > APART).all():
+        if value[i] <= value[kept[0]] + SCHEDULE.near * abs(value[kept[0]]) and (apart > SCHEDULE.apart).all():
             kept.append(int(i))
-    return kept[:MOST_ENDS]
+    return kept[: SCHEDULE.most_ends]

@@ -30,7 +30,7 @@ SHARPER = (-0.7, 0.7)
 """Changes of the log sharpness that are tried with every start."""
 
 NEARBY = (("linear", "log2"), ("exponential", "log2"), ("linear", "reciprocal"))
-"""Textbook curves tried beside those of the DCG, which bends its own to make up for the form."""
+"""Textbook curves tried beside those of the DCG, which curves its own to make up for the form."""
 
 
 def corners(form: str, n_grades: int) -> Floats:

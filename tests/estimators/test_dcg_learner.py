@@ -98,9 +98,9 @@ def test_points_and_prior_are_those_of_their_formulas(problem):
     if len(thresholds):
         np.testing.assert_allclose(points.thresholds[0][-1 - len(thresholds) : -1], np.cumsum(np.exp(thresholds)))
     head = theta[: prior.rows.shape[1]]
-    bends = prior.ridge * KNEE**2 * (np.sqrt(1 + ((prior.rows @ head - prior.bent) / KNEE) ** 2) - 1)
+    charges = prior.ridge * KNEE**2 * (np.sqrt(1 + ((prior.rows @ head - prior.centre) / KNEE) ** 2) - 1)
     normal = 0.5 * (prior.precision @ theta**2 + ((prior.functionals @ head) ** 2).sum()) - prior.pull @ theta
-    assert prior.at(theta[None])[0][0] == pytest.approx(bends.sum() + normal + prior.level)
+    assert prior.at(theta[None])[0][0] == pytest.approx(charges.sum() + normal + prior.level)
 
 
 @given(models())
