@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import re
 import sys
 import warnings
@@ -100,6 +101,8 @@ class DaskBoostedRanker(BoostedRanker):
             rank = balanced(queries.sizes, len(workers))
             self.shares_ = [queries.names[rank == i].tolist() for i in range(len(workers))]
             own = closing.enter_context(_pinned_client(client, workers))
+            # LightGBM's network is one a process, and a model whose training failed ends it when Python collects it.
+            client.run(gc.collect, workers=workers, on_error="ignore")
             shown = closing.enter_context(bar(self.n_trees, "trees"))
             own.subscribe_topic(f"{own.id}-trees", lambda event: shown.update(event[1] - shown.n))
             text = watched(client, own, workers, lambda: self._model(own, workers, task, rank))
