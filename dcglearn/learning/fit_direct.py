@@ -23,7 +23,7 @@ from dcglearn.learning.fits import FORMS, LOSSES, DirectDescription, DirectFit
 from dcglearn.learning.list_utility_fit import bases_near, fit_form
 from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.starts import WarmStart, cold_starts, known_starts, log_sharpness
-from dcglearn.learning.verdicts import verdicts_in_memory, verdicts_in_parts
+from dcglearn.learning.verdicts import Verdicts, verdicts_in_memory, verdicts_in_parts
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG
@@ -122,19 +122,7 @@ def fit_dcg(
     n_raters = len(verdicts.raters) if loss == "robust" else 1
     judgements = verdicts.judgements(one_rater=n_raters == 1)
     prior = description.prior_of(log.n_grades, log.depth)
-    model = Model(
-        depth=log.depth,
-        n_grades=log.n_grades,
-        kind=verdicts.kind,
-        with_errors=loss == "robust",
-        n_raters=n_raters,
-        n_levels=verdicts.n_levels,
-        ties=verdicts.has_ties,
-        ridge=float(description.ridge),
-        centre=log_sharpness(verdicts.sample(4096), prior),
-        target=None if prior is None else log_curves(prior.gains, prior.discounts),
-        margins=verdicts.margins,
-    )
+    model = _model(log, verdicts, prior, with_errors=loss == "robust", n_raters=n_raters, ridge=description.ridge)
     total = judgements.total_weight
     if total < LEAST_WEIGHT:
         raise InputError(
@@ -147,29 +135,53 @@ def fit_dcg(
     search: dict[str, Any] = {"n_starts": description.n_starts, "max_iter": description.max_iter}
     cold, share = partial(cold_starts, model, verdicts, prior), n_effective / total
     result, is_warm = fit_from(near, cold, model, kept(judgements), share, if_worse=refit == "if_worse", **search)
-    visible = log.visible()
-    gains, discounts = result.curves.gains, result.curves.discounts
-    fitted = DirectFit(
-        description=description,
-        loss=loss,
-        dcg=DCG(gains / gains[-1], discounts / discounts[0], log.grade_names, _notes(visible)),
-        curves=result.curves,
-        raters=raters,
-        ties=model.ties,
-        objective=result.objective,
-        n_effective=n_effective,
-        n_iter=result.n_iter,
-        dropped=verdicts.dropped,
-        warm=is_warm,
-        visible=visible,
-        unconverged="" if result.converged else _unconverged(result.n_iter),
-    )
-    cautions = _cautions(n_effective, model.n_grades - 2 + model.depth, fitted.rater_error)
+    fitted = _fitted(log, description, result, raters, n_effective, dropped=verdicts.dropped, warm=is_warm)
     level = logging.INFO if warm is None else logging.DEBUG  # a bootstrap has hundreds of warm fits
     message = "%s loss: objective %.6g after %d iterations, the log counts as %.0f judgements"
     _LOG.log(level, message, loss, result.objective, result.n_iter, n_effective)
-    origin = FittedDCG(model, judgements, share, result.theta, result.objective, known_starts(model), **search)
-    return replace(fitted, cautions=cautions), origin
+    return fitted, FittedDCG(model, judgements, share, result.theta, result.objective, known_starts(model), **search)
+
+
+def _model(
+    log: OpenLog, verdicts: Verdicts, prior: DCG | None, *, with_errors: bool, n_raters: int, ridge: float
+) -> Model:
+    return Model(
+        depth=log.depth,
+        n_grades=log.n_grades,
+        kind=verdicts.kind,
+        with_errors=with_errors,
+        n_raters=n_raters,
+        n_levels=verdicts.n_levels,
+        ties=verdicts.has_ties,
+        ridge=float(ridge),
+        centre=log_sharpness(verdicts.sample(4096), prior),
+        target=None if prior is None else log_curves(prior.gains, prior.discounts),
+        margins=verdicts.margins,
+    )
+
+
+def _fitted(
+    log: OpenLog, description: DirectDescription, result: Fit, raters: tuple[str, ...], n_effective: float, **more: Any
+) -> DirectFit:
+    """Return the fit of the DCG with its cautions; `more` are fields of its own."""
+    visible, curves = log.visible(), result.curves
+    gains, discounts = curves.gains / curves.gains[-1], curves.discounts / curves.discounts[0]
+    fitted = DirectFit(
+        description=description,
+        loss=description.loss_used,
+        dcg=DCG(gains, discounts, log.grade_names, _notes(visible)),
+        curves=curves,
+        raters=raters,
+        ties=result.model.ties,
+        objective=result.objective,
+        n_effective=n_effective,
+        n_iter=result.n_iter,
+        visible=visible,
+        unconverged="" if result.converged else _unconverged(result.n_iter),
+        **more,
+    )
+    cautions = _cautions(n_effective, result.model.n_grades - 2 + result.model.depth, fitted.rater_error)
+    return replace(fitted, cautions=cautions)
 
 
 def in_form(dcg: DirectFit, form: str, result: Fit, *, warm: bool) -> DirectFit:
