@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -112,9 +112,16 @@ def reasons_of(ids: Iterable[Any], supersedes: Iterable[Any], is_open: Iterable[
     return reasons
 
 
-def marks_of(frame: pl.DataFrame, columns: Mapping[str, str]) -> tuple[list[Any], list[Any], list[Any]]:
-    """Return the ids of a table's rows, the ids that they supersede, and whether they are open; blank where absent."""
+def marks_of(
+    read: Callable[[list[str]], pl.DataFrame], columns: Mapping[str, str]
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Return the ids of a table's rows, the ids that they supersede, and whether they are open; blank where absent.
+
+    `read` returns the columns of that name, `columns` names them by role.
+    """
     import polars as pl
+
+    frame = read([columns[role] for role in ("id", "supersedes", "winner") if role in columns])
 
     def texts(role: str) -> list[Any]:
         return frame[columns[role]].cast(pl.String).to_list() if role in columns else [None] * len(frame)

@@ -199,8 +199,7 @@ def _cut(log: Preferences, client: Client, partitions: int | None) -> tuple[list
 def _marks(table: Any, columns: dict[str, str]) -> tuple[list[Any], list[Any], list[Any]]:
     import polars as pl
 
-    names = [columns[role] for role in ("id", "supersedes", "winner") if role in columns]
-    return marks_of(pl.from_pandas(table[names]), columns)
+    return marks_of(lambda names: pl.from_pandas(table[names]), columns)
 
 
 def _of_table(table: Any, name: str, reasons: Any, mapping: LogMapping) -> Preferences:

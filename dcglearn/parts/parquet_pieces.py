@@ -109,10 +109,8 @@ def _marks(path: str, columns: dict[str, str], mapping: LogMapping) -> tuple[lis
     """Return the ids of a file's rows, those that they supersede, and whether they are open."""
     import polars as pl
 
-    names = [columns[role] for role in ("id", "supersedes", "winner") if role in columns]
     with opened(path, mapping) as (file, _):
-        frame: Any = pl.from_arrow(file.read(columns=names))
-    return marks_of(frame, columns)
+        return marks_of(lambda names: pl.DataFrame(file.read(columns=names)), columns)
 
 
 @contextlib.contextmanager
