@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -80,11 +81,10 @@ def click_log(
     spread: float = 1.0,
     seed: Seed = None,
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, int]]]:
-    """Simulate impressions of interleaved rankings; return them and the judgements of their documents.
+    """Simulate impressions, as `preferences_from_interleaving` reads them; return them and their documents' judgements.
 
     Each impression has a query of its own, whose documents have random grades. Two rankers order them by grade plus
-    noise; their top K, K the model's number of positions, are interleaved, and the top K of the result is shown. The
-    impressions have the form that `preferences_from_interleaving` reads.
+    noise; their top K, K the model's number of positions, are interleaved, and the top K of the result is shown.
 
     Parameters
     ----------
@@ -133,20 +133,17 @@ def click_log(
 
 def _team_draft(a: list[int], b: list[int], rng: np.random.Generator) -> tuple[list[int], list[str]]:
     """Return the list and the teams: in each round, both rankings add their best document left, in random order."""
-    merged: list[int] = []
-    teams: list[str] = []
+    merged: dict[int, str] = {}
     while len(merged) < len(a):
         order = [("a", a), ("b", b)]
         for team, ranking in order[:: 1 if rng.random() < 0.5 else -1]:
-            merged.append(next(document for document in ranking if document not in merged))
-            teams.append(team)
-    return merged[: len(a)], teams[: len(a)]
+            if len(merged) < len(a):
+                merged[next(document for document in ranking if document not in merged)] = team
+    return list(merged), list(merged.values())
 
 
 def _balanced(a: list[int], b: list[int], rng: np.random.Generator) -> tuple[list[int], list[str]]:
     """Return the list: the rankings add their documents in turn, one of them, drawn at random, always first."""
     rankings = [a, b] if rng.random() < 0.5 else [b, a]
-    merged: list[int] = []
-    for pair in zip(*rankings, strict=True):
-        merged += [document for document in dict.fromkeys(pair) if document not in merged]
-    return merged[: len(a)], []
+    merged = dict.fromkeys(chain.from_iterable(zip(*rankings, strict=True)))
+    return list(merged)[: len(a)], []
