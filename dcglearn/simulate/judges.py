@@ -44,14 +44,12 @@ _LABELS = {"rater": "n_raters", "query": "n_queries"}
 def ground_truth(name: str, n_grades: int = 5, depth: int = 10) -> DCG:
     """Return a ground truth of Zhou et al. 2008 (section 6.1, eq. 2, where grades and positions count from 1).
 
-    Its discounts are ``1 / log(k + 2)``, natural logarithm, k = 0..K-1.
-
     Parameters
     ----------
     name : {"D1", "D2"}
         Gains ``l + 1`` or ``2^(l+1) - 1`` for the grades l = 0..L-1, 0 = worst.
     n_grades, depth : int
-        L and K.
+        L and K. The discounts are ``1 / log(k + 2)``, natural logarithm, k = 0..K-1.
 
     Raises
     ------
@@ -89,12 +87,11 @@ def judge(
     seed: Seed = None,
     n_grades: int | None = None,
 ) -> Preferences:
-    """Judge pairs of lists by a truth, with mistakes; return the log of the pairs in the given order.
+    """Judge pairs of lists by a truth, with mistakes; return the log of the pairs in their order.
 
-    The winner of each pair is its `preferred`. A tie keeps its first list there, and its entry of `tie` is true; `tie`
-    is None where nothing is tied. Ties are those of the noise-free truth, within 1e-12 of its largest score (under D1,
-    ``1/log 2``, ``1/log 4`` and ``1/log 8`` are commensurable), and are never flipped. Several kinds of noise act one
-    after the other: a pair that is flipped twice is ordered as by the truth.
+    A tie has its first list as `preferred`. Ties are those of the noise-free truth, within 1e-12 of its largest score
+    (under D1, ``1/log 2``, ``1/log 4`` and ``1/log 8`` are commensurable), and are never flipped. Several kinds of
+    noise act one after the other: a pair that is flipped twice is ordered as by the truth.
 
     Parameters
     ----------
@@ -102,10 +99,9 @@ def judge(
         Its scores decide which list wins.
     first, second : array_like of int, shape (n, K)
         Grades by position. Positions beyond the truth's depth do not count.
-    n_flips : int
-        Number of decided pairs to flip, chosen at random (Zhou et al. 2008, section 6.4).
-    flip_rate : float
-        Flip each decided pair with this probability, 0 to 1/2.
+    n_flips, flip_rate : int, float
+        Number of decided pairs to flip, chosen at random (Zhou et al. 2008, section 6.4); or flip each of them with
+        this probability, 0 to 1/2.
     temperature : float
         Bradley-Terry noise, in units of the truth's score: the first list wins with probability
         ``1 / (1 + exp(-difference / temperature))``.
@@ -225,14 +221,12 @@ def write_log(
 
     Parameters
     ----------
-    path : path
-        The file; `force` replaces an existing one.
+    path, force
+        The file, and whether an existing one is replaced.
     truth, n, **options
         As in `preference_pairs`; `n_flips` counts per chunk.
-    chunk : int
-        Number of pairs made and held at a time; each chunk becomes a row group.
-    seed : int
-        Same seed and chunk, same log. The seed of a chunk is ``(seed, number of the chunk)``.
+    chunk, seed : int
+        Number of pairs made and held at a time, a row group each; the seed of a chunk is ``(seed, its number)``.
 
     Raises
     ------

@@ -100,14 +100,13 @@ def free_lists(n_grades: int, depth: int, n: int, seed: Seed = None, probabiliti
 def partial_overlap(grades: ArrayLike, n: int, n_replaced: int, n_grades: int = 5, seed: Seed = None) -> Grades:
     """Return random orderings of one multiset in which some positions hold a new random grade, shape (n, K).
 
-    They lie between the paper's two settings: with ``n_replaced=0`` they are `permutations`, with K `free_lists`.
-
     Parameters
     ----------
     grades, n, n_grades, seed
         As in `permutations`, and L.
     n_replaced : int
-        Number of positions redrawn in each list, chosen at random; the new grade can equal the old one.
+        Number of positions redrawn in each list, chosen at random; the new grade can equal the old one. With 0 the
+        lists are `permutations`, with K `free_lists`: the paper's two settings.
 
     Raises
     ------
