@@ -15,7 +15,7 @@ from dcglearn.evaluation.gate import Gate, gated
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
-from dcglearn.foundation.validation import Floats, InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, one_of, whole_number
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 
-CORRECTIONS = ("holm", "bh", "none")
 MAX_RESAMPLES = 10_000_000
 """Most bootstrap samples and permutations."""
 
@@ -175,8 +174,7 @@ def compare_systems(
     >>> comparison.frame["run"][0], comparison.frame["p_permutation"][0] < 0.05
     ('good', True)
     """
-    if correction not in CORRECTIONS:
-        raise InputError(f"correction={correction!r}: give one of {', '.join(CORRECTIONS)}")
+    one_of(correction, "correction", ("holm", "bh", "none"))
     evaluation, paired = evaluated_and_paired(runs, judgements, metrics, **settings)
     return compared(evaluation, baseline, level, correction, n_resamples, seed, paired)
 

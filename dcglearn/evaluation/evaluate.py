@@ -25,7 +25,7 @@ from dcglearn.evaluation.values import (
     values_of_queries,
 )
 from dcglearn.foundation.plain_text import aligned, number_of
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Floats, InputError, one_of
 from dcglearn.metric.dcg import DCG, normalised_values
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import EVALUATED, SCORING, metric_or_name, read_metric
@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     Metrics = Mapping[str, OneMetric | Plain] | Sequence[str | os.PathLike[str]] | OneMetric
 
 Ideal = Literal["judgements", "list"]
-IDEALS: tuple[str, ...] = get_args(Ideal)
 Missing = Literal["zero", "skip"]
-MISSING: tuple[str, ...] = get_args(Missing)
 UNJUDGED = ("worst", "best", "drop")
 
 _LOG = logging.getLogger(__name__)
@@ -282,9 +280,8 @@ def _check_settings(unjudged: str | float, missing: str, ideal: str, ties: str) 
         raise InputError(f"unjudged={unjudged!r}: give a gain, or one of {', '.join(UNJUDGED)}")
     if not isinstance(unjudged, str) and not np.isfinite(unjudged):
         raise InputError(f"unjudged={unjudged!r}: give a finite gain, or one of {', '.join(UNJUDGED)}")
-    for name, value, choices in (("missing", missing, MISSING), ("ideal", ideal, IDEALS)):
-        if value not in choices:
-            raise InputError(f"{name}={value!r}: give one of {', '.join(choices)}")
+    one_of(missing, "missing", get_args(Missing))
+    one_of(ideal, "ideal", get_args(Ideal))
     if unjudged == "drop" and ties == "average":
         raise InputError(
             'unjudged="drop" and ties="average" do not go together: documents that move up leave their ties'

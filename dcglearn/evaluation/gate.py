@@ -7,12 +7,10 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, one_of
 
 if TYPE_CHECKING:
     import polars as pl
-
-RULES = ("harm", "non-inferior")
 
 
 @dataclass(frozen=True)
@@ -150,8 +148,7 @@ class Gate:
 
 def gated(frame: pl.DataFrame, samples: pl.DataFrame, level: float, min_difference: float, rule: str) -> Gate:
     """Return the decision on the rows of a comparison; see `SystemComparison.gate`."""
-    if rule not in RULES:
-        raise InputError(f"rule={rule!r}: give one of {', '.join(RULES)}")
+    one_of(rule, "rule", ("harm", "non-inferior"))
     if not abs(min_difference) < float("inf"):
         raise InputError(f"min_difference={min_difference!r} must be a finite number, such as -0.005")
     verdicts = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, Grades, InputError, Integers
+from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, one_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,8 +86,7 @@ def ranked_grades(run: Run, judgements: Judgements, depth: int | None = None, ti
     """
     import polars as pl
 
-    if ties not in TIES:
-        raise InputError(f"ties={ties!r}: give one of {', '.join(TIES)}")
+    one_of(ties, "ties", TIES)
     queries = judgements.frame["query"].unique().sort()
     numbers = pl.DataFrame({"query": queries, "number": np.arange(len(queries))})
     query_of_line = run.frame.select("query").join(numbers, on="query", how="left", maintain_order="left")["number"]

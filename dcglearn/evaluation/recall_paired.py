@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.evaluation.ranked import RankedGrades, judged_counts, ranked_grades
-from dcglearn.foundation.validation import Floats, InputError, Integers
+from dcglearn.foundation.validation import Floats, InputError, Integers, one_of
 
 if TYPE_CHECKING:
     from dcglearn.evaluation.trec import Judgements, Run
@@ -28,8 +28,6 @@ WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
     "log2": lambda i: 1 / np.log2(i + 1),
 }
 """Weights of the i-th relevant documents, up to a factor."""
-
-FORMS = ("sign", "reciprocal")
 
 
 def recall_paired_preference(x: Sequence[float | None], y: Sequence[float | None], weight: str = "uniform") -> float:
@@ -59,12 +57,11 @@ def recall_paired_preference(x: Sequence[float | None], y: Sequence[float | None
 
     Examples
     --------
-    >>> found, other = (1, 5, None), (2, 3, 10)
-    >>> [round(recall_paired_preference(found, other, weight), 4) for weight in ("uniform", "reciprocal", "log2")]
+    >>> ranks = (1, 5, None), (2, 3, 10)
+    >>> [round(recall_paired_preference(*ranks, weight), 4) for weight in ("uniform", "reciprocal", "log2")]
     [-0.3333, 0.0909, -0.0614]
     """
-    if weight not in WEIGHTS:
-        raise InputError(f"weight={weight!r}: give one of {', '.join(WEIGHTS)}")
+    one_of(weight, "weight", WEIGHTS)
     return _paired(*_both(x, y), weight)
 
 
@@ -147,8 +144,7 @@ def _paired(x: Floats, y: Floats, weight: str) -> float:
 
 
 def _first_difference(x: Floats, y: Floats, form: str = "sign", *, first: bool) -> float:
-    if form not in FORMS:
-        raise InputError(f"form={form!r}: give one of {', '.join(FORMS)}")
+    one_of(form, "form", ("sign", "reciprocal"))
     places = np.flatnonzero(x != y)
     if not len(places):
         return 0.0

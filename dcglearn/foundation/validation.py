@@ -163,6 +163,12 @@ def within(value: float, name: str, most: float, remedy: str) -> None:
         raise InputError(f"{name}={value} must be {allowed}; {remedy}")
 
 
+def one_of(value: Any, name: str, choices: Iterable[str]) -> None:
+    """Raise InputError that lists the choices unless `value` is one of them."""
+    if value not in choices:
+        raise InputError(f"{name}={value!r}: give one of {', '.join(choices)}")
+
+
 def listed(names: Iterable[str], most: int = 20) -> str:
     """Return names for a message, separated by commas, the first `most` of them."""
     texts = [name if len(name) <= 60 else f"{name[:57]}..." for name in map(str, names)]

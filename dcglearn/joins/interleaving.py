@@ -13,12 +13,9 @@ from dcglearn.evaluation.tables import JudgementsLike, read_judgements
 from dcglearn.evaluation.trec import Duplicates
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import Grades, InputError, graded_lists
+from dcglearn.foundation.validation import Grades, InputError, graded_lists, one_of
 from dcglearn.joins.join_judgements import Joining, joined_pairs
 from dcglearn.readers.preferences import Preferences
-
-METHODS = ("team-draft", "balanced")
-"""Ways of interleaving whose clicks can be credited."""
 
 TEAMS = ("a", "b")
 
@@ -236,8 +233,7 @@ def preferences_from_interleaving(
 
 def _credited(impressions: Any, method: str) -> tuple[dict[tuple[Any, ...], float], dict[str, int]]:
     """Return (query, a, b, difference of credited clicks) with their weights, and the weights of what is left out."""
-    if method not in METHODS:
-        raise InputError(f"method={method!r}: give one of {', '.join(METHODS)}")
+    one_of(method, "method", ("team-draft", "balanced"))
     pairs: dict[tuple[Any, ...], float] = {}
     silent = uncredited = 0.0
     for place, record in _records(impressions):

@@ -15,7 +15,7 @@ from dcglearn.evaluation.ranked import as_judged, in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Run
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, scale_size, whole_number
+from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, one_of, scale_size, whole_number
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import Source, errors_in
 from dcglearn.readers.long_tables import open_shaped
@@ -37,9 +37,6 @@ VERDICT = {**OTHERS, "query": Role("label", PREFERENCE["query"].names, required=
 
 UNJUDGED = ("worst", "best", "drop", "unknown")
 """What a document without a judgement counts as; or a grade."""
-
-MISSING = ("error", "skip")
-"""What to do with queries without judgements."""
 
 
 def join_judgements(
@@ -255,8 +252,7 @@ class Joining:
             whole_number(self.depth, "depth")
         if self.n_grades is not None:
             scale_size(self.n_grades, 0)
-        if self.missing not in MISSING:
-            raise InputError(f"missing={self.missing!r}: give one of {', '.join(MISSING)}")
+        one_of(self.missing, "missing", ("error", "skip"))
         if isinstance(self.unjudged, str) and self.unjudged not in UNJUDGED:
             raise InputError(f"unjudged={self.unjudged!r}: give a grade, or one of {', '.join(UNJUDGED)}")
         if not isinstance(self.unjudged, str):

@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dcglearn.foundation.validation import Floats, InputError, Seed, finite_array, graded_lists, whole_number
-
-INTERLEAVINGS = ("team-draft", "balanced")
-"""The ways of interleaving two rankings."""
+from dcglearn.foundation.validation import Floats, InputError, Seed, finite_array, graded_lists, one_of, whole_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +110,7 @@ def click_log(
     >>> sorted(impressions[0]), len(judgements["q0"])
     (['a', 'b', 'clicks', 'merged', 'query', 'teams'], 5)
     """
-    if method not in INTERLEAVINGS:
-        raise InputError(f"method={method!r}: give one of {', '.join(INTERLEAVINGS)}")
+    one_of(method, "method", ("team-draft", "balanced"))
     depth, rng = len(model.examination), np.random.default_rng(seed)
     whole_number(n_documents, "n_documents", depth)
     names = np.array([f"d{number}" for number in range(n_documents)])
