@@ -11,8 +11,7 @@ import typer
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option
 from dcglearn.cli.options import DryRun
-from dcglearn.cli.reading_options import Reading
-from dcglearn.cli.recognised import left_out
+from dcglearn.cli.reading import Reading, left_out
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 
@@ -65,7 +64,7 @@ class CandidateOptions:
             from dcglearn.judge.candidates import read_candidates
 
             return read_candidates(file, mapping=mapping)
-        from dcglearn.judge.from_runs import candidates_from_runs
+        from dcglearn.judge.candidates import candidates_from_runs
 
         if self.qrels is None or self.runs is None:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")

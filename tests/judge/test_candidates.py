@@ -8,8 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dcglearn.judge.candidates import read_candidates, seen_items, web_origin
-from dcglearn.judge.from_runs import candidates_from_runs
+from dcglearn.judge.candidates import candidates_from_runs, read_candidates, seen_items, web_origin
 from dcglearn.judge.study import Rules
 from tests.makers import refused
 
