@@ -10,7 +10,7 @@ import typer
 from dcglearn.cli.command import examples, first_option, input_option, model_option
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import AsJson, Force, Grades, Plot, Seed, Ties, check_outputs, write_figure
-from dcglearn.cli.reading_options import Read, convert_line
+from dcglearn.cli.reading import Read, convert_line
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED

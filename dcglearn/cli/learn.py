@@ -12,8 +12,7 @@ import typer
 from dcglearn.cli.command import examples, first_option, output_option, scale_option
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions
 from dcglearn.cli.options import Cluster, Force, check_outputs, said_at_once, write_figure
-from dcglearn.cli.reading_options import LogOptions
-from dcglearn.cli.recognised import describe, recognised_lines, say_winners
+from dcglearn.cli.reading import LogOptions, describe, recognised_lines, say_winners
 from dcglearn.cli.terminal import told_on_a_terminal
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.reading import metric_or_name

@@ -10,8 +10,15 @@ from numpy.typing import ArrayLike
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
 from dcglearn.cli.options import Force, Output, OutputLog, Seed, check_outputs, write_log
-from dcglearn.cli.reading_options import JoinOptions, MappingOptions, Reading, convert_line
-from dcglearn.cli.recognised import looked_up_lines, recognised_mapping, say_winners
+from dcglearn.cli.reading import (
+    JoinOptions,
+    MappingOptions,
+    Reading,
+    convert_line,
+    looked_up_lines,
+    recognised_mapping,
+    say_winners,
+)
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 

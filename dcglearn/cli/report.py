@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
-from dcglearn.cli.recognised import describe, left_out, n_pairs
+from dcglearn.cli.reading import describe, left_out, n_pairs
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
