@@ -16,10 +16,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.letor.candidates import Choice, Grid
 
 
-@examples(
-    "dcglearn folds all.svm -o data",
-    "dcglearn folds -o data --queries 106  # synthetic ones",
-)
+@examples("dcglearn folds all.svm -o data", "dcglearn folds -o data --queries 106  # synthetic ones")
 def folds(
     output: Annotated[Path, first_option("-o", "--output", metavar="DIR", help="Write Fold1, Fold2, ... in here.")],
     data: Annotated[
@@ -59,8 +56,7 @@ class Experiment:
         str, first_option(help="letor (discount 1 at ranks 1 and 2), standard, GAIN-DISCOUNT[@K], or a DCG's file.")
     ] = "letor"
     grid: Annotated[
-        Grid,
-        model_option(help="Candidates: regularised, from good starts; a few, for a first look; the papers' own."),
+        Grid, model_option(help="Candidates: regularised, from good starts; a few, for a first look; the papers' own.")
     ] = "default"
     features: Annotated[
         int | None, input_option("--features", metavar="D", help="Number of features, where zeros are left out.")

@@ -144,9 +144,7 @@ def ask(
     write_log(questions.to_polars(), output, f"{number}; fill in winner and append to the log", force=force)
 
 
-@examples(
-    "dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json",
-)
+@examples("dcglearn simulate --pairs 400 --flips 40 --raters 8 -o log.jsonl --truth-file truth.json")
 def simulate(
     output: OutputLog = None,
     truth: Annotated[

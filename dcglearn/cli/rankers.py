@@ -84,11 +84,7 @@ class TrainingData:
         """Read both on one scale of grades and features; ``nan`` is a missing value if `missing`."""
         from dcglearn.rankers.svmlight import read_queries
 
-        common: dict[str, Any] = {
-            "n_grades": self.grades,
-            "zero_based": self.zero_based,
-            "missing": missing,
-        }
+        common: dict[str, Any] = {"n_grades": self.grades, "zero_based": self.zero_based, "missing": missing}
         queries = read_queries(self.data, self.groups, n_features=self.features, **common)
         if self.valid is None:
             return queries, None
@@ -193,9 +189,7 @@ class ModelOptions:
         return getattr(losses, LOSSES[self.method_name])(dcg)
 
 
-@examples(
-    "dcglearn train train.svm --valid valid.svm --metric dcg.json --method approx-ndcg -o model",
-)
+@examples("dcglearn train train.svm --valid valid.svm --metric dcg.json --method approx-ndcg -o model")
 def train(
     source: TrainingData,
     output: Annotated[Path, first_option("-o", "--output", metavar="FOLDER", help="Write the model here.")],
@@ -248,9 +242,7 @@ def train(
     typer.echo(f"wrote: {output}", err=as_json)
 
 
-@examples(
-    "dcglearn rank model test.svm --format trec --tag mine -o run.txt",
-)
+@examples("dcglearn rank model test.svm --format trec --tag mine -o run.txt")
 def rank(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that `dcglearn train` wrote.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Svmlight text with qid, also .gz, .xz and .zst.")],

@@ -16,10 +16,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.plots import dcg_figure
 
 
-@examples(
-    "dcglearn show dcg.json",
-    "dcglearn show dcg.json exponential-log2@10 --plot both.png",
-)
+@examples("dcglearn show dcg.json", "dcglearn show dcg.json exponential-log2@10 --plot both.png")
 def show(
     metrics: Annotated[list[str], typer.Argument(metavar="METRIC...", help="Files, or names GAIN-DISCOUNT[@K].")],
     grades: Grades = None,
@@ -75,10 +72,7 @@ def export(
     write_text(text, output, force=force)
 
 
-@examples(
-    "dcglearn verify model",
-    "dcglearn verify fit.checkpoint --json",
-)
+@examples("dcglearn verify model", "dcglearn verify fit.checkpoint --json")
 def verify(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", help="A folder that `dcglearn train` wrote, or a checkpoint.")

@@ -16,14 +16,7 @@ from dcglearn.evaluation.ranked import judged_counts, ranked_grades
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
-from dcglearn.evaluation.values import (
-    Plain,
-    check_list_settings,
-    judged_ideal,
-    measured,
-    own_ideal,
-    values_of_queries,
-)
+from dcglearn.evaluation.values import Plain, check_list_settings, judged_ideal, measured, own_ideal, values_of_queries
 from dcglearn.foundation.plain_text import aligned, number_of
 from dcglearn.foundation.validation import Floats, InputError, one_of
 from dcglearn.metric.dcg import DCG, normalised_values
