@@ -146,12 +146,7 @@ def distinct(pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[
 
 
 def read_candidates(
-    path: str | os.PathLike[str],
-    n_grades: int | None = None,
-    *,
-    depth: int | None = None,
-    scale: Sequence[str] | None = None,
-    mapping: MappingLike = None,
+    path: str | os.PathLike[str], n_grades: int | None = None, *, depth: int | None = None, mapping: MappingLike = None
 ) -> Candidates:
     """Read pairs that could be judged; parameters are those of `read_preferences`.
 
@@ -164,7 +159,7 @@ def read_candidates(
         raise InputError("candidates are read from a file, so that a restart finds them again; name one")
     if Path(path).exists() and Path(path).stat().st_size > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MB; give a sample of its pairs")
-    mapping = LogMapping.of(n_grades, mapping=mapping, depth=depth, scale=scale)
+    mapping = LogMapping.of(n_grades, mapping=mapping, depth=depth)
     roles = {role: PREFERENCE[role] for role in ("a", "b", "query")}
     table, _, recognised = read_columns(path, roles, mapping)
     extras = [] if "position" in recognised.columns else _extras(path, table["a"].shape[1], mapping.depth)
@@ -273,24 +268,11 @@ def candidates_from_runs(
 ) -> Candidates:
     """Return the pairs that two runs make: the first K documents of each, a pair a query.
 
-    Parameters
-    ----------
-    runs, qrels
-        Two runs and their judgements, as for `read_runs` and `read_judgements`.
-    documents : path, optional
-        JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, and a `snippet` or `text`; `url` and `image`.
-        Without it, lists are shown as grades.
-    topics : path, optional
-        Texts of the queries, a line each: name, tab, text.
-    depth, n_grades : int, optional
-        K (shorter lists end in positions without a grade), and L where it is larger than that of the judgements.
-    unjudged : {"worst", "best", "drop"}
-        The grade of documents that nobody has judged; "drop" leaves them out of both lists.
-
-    Raises
-    ------
-    InputError
-        If there are not two runs, they share no judged query, or a file cannot be read.
+    `documents` are JSON lines with a name (`docno`, `doc_id`, `id`), a `title`, and a `snippet` or `text`; `url` and
+    `image`; without them, lists are shown as grades. `topics` are lines of a query's name, a tab and its text. Lists
+    shorter than `depth` end in positions without a grade; `n_grades` counts where it is larger than that of the
+    judgements; `unjudged` is a setting of `evaluate`. Raises InputError if there are not two runs, they share no judged
+    query, or a file cannot be read.
     """
     systems = read_runs(runs)
     if len(systems) != 2:
