@@ -9,12 +9,12 @@ from .estimators.utility_learner import UtilityLearner as UtilityLearner
 from .evaluation.arrays import evaluate_arrays as evaluate_arrays
 from .evaluation.compare_systems import compare_systems as compare_systems
 from .evaluation.evaluate import evaluate as evaluate
-from .evaluation.rank_eval import read_rank_eval as read_rank_eval
 from .evaluation.recall_paired import lexi_precision as lexi_precision
 from .evaluation.recall_paired import lexi_recall as lexi_recall
 from .evaluation.recall_paired import recall_paired_preference as recall_paired_preference
 from .evaluation.tables import read_judgements as read_judgements
 from .evaluation.tables import read_runs as read_runs
+from .evaluation.tool_files import read_rank_eval as read_rank_eval
 from .evaluation.trec import Judgements as Judgements
 from .evaluation.trec import Run as Run
 from .foundation.validation import InputError as InputError

@@ -104,7 +104,7 @@ class EvaluationOptions:
 
     def _of_responses(self, metrics: Mapping[str, DCG | ListUtility | str]) -> tuple[list[Run], Judgements]:
         """Return the hits of responses as runs, and all judgements or those of the hits; print notes."""
-        from dcglearn.evaluation.rank_eval import judgements_of_hits, notes_of_responses, read_rank_eval
+        from dcglearn.evaluation.tool_files import judgements_of_hits, notes_of_responses, read_rank_eval
 
         if self.judgements is not None:
             raise InputError(f"--rank-eval takes no runs; leave out {self.judgements} or give it by --qrels")

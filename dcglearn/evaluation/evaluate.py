@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.evaluation.ranked import judged_counts, ranked_grades
+from dcglearn.evaluation.ranked import Plain, check_list_settings, judged_counts, judged_ideal, measured, ranked_grades
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
-from dcglearn.evaluation.values import Plain, check_list_settings, judged_ideal, measured, own_ideal, values_of_queries
 from dcglearn.foundation.plain_text import aligned, number_of
 from dcglearn.foundation.validation import Floats, InputError, one_of
 from dcglearn.metric.dcg import DCG, normalised_values
@@ -29,7 +28,7 @@ from dcglearn.metric.textbook_lists import ListMetricName
 if TYPE_CHECKING:
     import polars as pl
 
-    from dcglearn.evaluation.values import Known
+    from dcglearn.evaluation.ranked import Known
 
     OneMetric = DCG | ListUtility | str | os.PathLike[str]
     Metrics = Mapping[str, OneMetric | Plain] | Sequence[str | os.PathLike[str]] | OneMetric
@@ -238,10 +237,10 @@ def evaluate(
         n_judged = (ranked.grades[:, :depth] >= 0).sum()
         share_unjudged[r] = 1 - float(n_judged / np.minimum(ranked.lengths, depth).sum())
         for m, dcg in dcgs.items():
-            value = values_of_queries(dcg, ranked, unjudged)
-            more = values_of_queries(dcg, ranked, "best") - value if residuals else value
+            value = ranked.values(dcg, unjudged)
+            more = ranked.values(dcg, "best") - value if residuals else value
             if normalise and not isinstance(dcg, Plain):
-                top = ideals[m] if ideal == "judgements" else own_ideal(dcg, ranked, unjudged)
+                top = ideals[m] if ideal == "judgements" else ranked.own_ideal(dcg, unjudged)
                 value, more = normalised_values(value, top, empty), normalised_values(more, top, 0.0)
             if added is not None:
                 added[r, m] = more

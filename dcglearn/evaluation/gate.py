@@ -174,13 +174,11 @@ def gated(frame: pl.DataFrame, samples: pl.DataFrame, level: float, min_differen
 
 
 def detectable_difference(spread: float, n_topics: int, level: float, power: float = 0.8) -> float:
-    """Return the distance from the margin at which a gate decides with a given power.
+    """Return the distance from the margin at which a gate decides with probability `power`.
 
     It is ``(z[(1 + level) / 2] + z[power]) * spread / sqrt(n_topics)`` with quantiles z of the normal distribution: the
-    sample size formula of a one-sided paired z test at level ``(1 - level) / 2``, solved for the difference.
-
-    `spread` is the standard deviation of the paired differences between `n_topics` topics, `level` the confidence level
-    of the two-sided interval, and `power` the probability of the decision.
+    sample size formula of a one-sided paired z test, solved for the difference. `spread` is the standard deviation of
+    the paired differences, `level` the confidence level of their two-sided interval.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dcglearn.evaluation.judgement_files import table_of_tool
+from dcglearn.evaluation.tool_files import table_of_tool
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run, trec_judgements, trec_runs, without_duplicates
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.plain_text import escaped, one_line
@@ -79,17 +79,14 @@ def read_judgements(
     >>> dl.read_judgements({"q1": {"a": 2, "b": 0}}, n_grades=5).n_grades
     5
     """
-    read = _read_judgements(judgements, duplicates)
-    return read if n_grades is None else replace(read, n_grades=n_grades)
-
-
-def _read_judgements(judgements: JudgementsLike, duplicates: Duplicates) -> Judgements:
     if isinstance(judgements, Judgements):
-        return judgements
-    if _is_trec(judgements):
-        return trec_judgements(judgements, duplicates=duplicates)
-    name, frame = _named_table(judgements, "judgements", JUDGEMENT)
-    return _judgements(frame, name, duplicates)
+        read = judgements
+    elif _is_trec(judgements):
+        read = trec_judgements(judgements, duplicates=duplicates)
+    else:
+        name, frame = _named_table(judgements, "judgements", JUDGEMENT)
+        read = _judgements(frame, name, duplicates)
+    return read if n_grades is None else replace(read, n_grades=n_grades)
 
 
 def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:

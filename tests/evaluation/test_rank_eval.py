@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dcglearn.evaluation.evaluate import evaluate
-from dcglearn.evaluation.rank_eval import judgements_of_hits, read_rank_eval
 from dcglearn.evaluation.tables import read_judgements
+from dcglearn.evaluation.tool_files import judgements_of_hits, read_rank_eval
 from dcglearn.metric.dcg import DCG
 from tests.makers import refused
 
