@@ -62,10 +62,10 @@ from .metric_coherence.system_order import system_order as system_order
 from .parts.dask_log import DaskLog as DaskLog
 from .parts.parquet_log import ParquetLog as ParquetLog
 from .rankers.adarank import AdaRankRanker as AdaRankRanker
-from .rankers.baselines import RankSVMRanker as RankSVMRanker
-from .rankers.baselines import RidgeRanker as RidgeRanker
 from .rankers.dask_trees import DaskBoostedRanker as DaskBoostedRanker
 from .rankers.linear import LinearRanker as LinearRanker
+from .rankers.linear_model import RankSVMRanker as RankSVMRanker
+from .rankers.linear_model import RidgeRanker as RidgeRanker
 from .rankers.load_ranker import load_ranker as load_ranker
 from .rankers.queries import Queries as Queries
 from .rankers.reduction import PairwiseRanker as PairwiseRanker

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dcglearn as dl
-from dcglearn.letor.trial import Trial
+from dcglearn.letor.results import Trial
 from tests.makers import refused
 from tests.saved import kinds
 

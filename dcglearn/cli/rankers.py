@@ -155,8 +155,8 @@ class ModelOptions:
         """Return the ranker, not fitted."""
         if self.model == "trees":
             return self._trees(dcg, validated, over_cluster)
-        from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
         from dcglearn.rankers.linear import LinearRanker
+        from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
         from dcglearn.rankers.sparse import SparseRanker
 
         penalty: dict[str, Any] = {} if self.l2 is None else {"l2": self.l2}
@@ -361,7 +361,7 @@ def _unseen_grades(dcg: DCG, data: dict[Any, Queries]) -> list[str]:
 
 
 def _report(ranker: Ranker, queries: Queries, held: Queries | None, name: str, as_json: bool) -> None:
-    from dcglearn.rankers.baselines import RidgeRanker
+    from dcglearn.rankers.linear_model import RidgeRanker
     from dcglearn.rankers.queries import has_missing
 
     rows = {"training": queries} | ({} if held is None else {"validation": held})

@@ -48,7 +48,7 @@ class Setting:
     @cached_property
     def starts(self) -> dict[str, Any]:
         """Least squares and RankSVM, fitted, each with the best penalty on the validation set: others start there."""
-        from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
+        from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
 
         penalties = (1.0,) if self.quick or self.vali is None else (1.0, 10.0, 100.0)
         return {

@@ -15,8 +15,8 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.letor.candidates import Candidate, Setting
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.adarank import AdaRankRanker
-from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.linear import LinearRanker
+from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.sparse import SparseRanker
 from dcglearn.rankers.trees import BoostedRanker
 

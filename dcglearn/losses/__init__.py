@@ -5,13 +5,11 @@ with few lines; the sums over documents are in the numba functions of the ``*_ke
 slow twin in the tests. `boosting.py` turns any objective into the gradient and Hessian that a booster takes.
 """
 
-from dcglearn.losses.approx import SDCG, ApproxAP, ApproxNDCG, soft_ranks
+from dcglearn.losses.approx import SDCG, SHFSDCG, ApproxAP, ApproxNDCG, RegSHFSDCG, soft_ranks
 from dcglearn.losses.listwise import ListNet, Regression
 from dcglearn.losses.objective import Objective
 from dcglearn.losses.pairwise import GBRank, LambdaRank, RankHinge, RSRank
-from dcglearn.losses.shf import SHFSDCG, RegSHFSDCG
-from dcglearn.losses.smooth import SmoothAP, SmoothNDCG
-from dcglearn.losses.softrank import SoftRankNDCG
+from dcglearn.losses.smooth import SmoothAP, SmoothNDCG, SoftRankNDCG
 
 __all__ = [
     "SDCG", "SHFSDCG", "ApproxAP", "ApproxNDCG", "GBRank", "LambdaRank", "ListNet", "Objective", "RSRank",

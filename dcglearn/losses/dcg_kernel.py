@@ -1,4 +1,4 @@
-"""A DCG at real-valued ranks, and weights over the ideal value of each query."""
+"""A DCG and an average precision at real-valued ranks, and weights over the ideal value of each query."""
 
 from __future__ import annotations
 
@@ -116,4 +116,41 @@ def dcg_of_ranks(ranks, order, grades, offsets, gains, kind, numbers, edges, bet
                 part += gain * value
                 slope[i] = gain * change
         total += part
+    return total
+
+
+@njit(cache=True, nogil=True)
+def relevant_of(order, grades, offsets, min_grade):
+    """Return the positions of relevant documents in the sorted order, and the offsets of queries among these."""
+    ends = np.zeros_like(offsets)
+    relevant = np.empty(len(order), np.int64)
+    n = 0
+    for q in range(len(offsets) - 1):
+        for i in range(offsets[q], offsets[q + 1]):
+            if grades[order[i]] >= min_grade:
+                relevant[n] = i
+                n += 1
+        ends[q + 1] = n
+    return relevant[:n].copy(), ends
+
+
+@njit(cache=True, nogil=True)
+def precision(ranks, relevant, among, ends, weight, slope, inner):
+    """Return the weighted sum of average precisions; fill its derivatives with respect to both kinds of rank.
+
+    It is the mean over relevant documents of (rank among the relevant) / (rank among all). The sorted document
+    ``relevant[m]`` has the former rank ``among[m]``, to which `inner` takes the derivative, and the latter
+    ``ranks[relevant[m]]``, to which `slope` does.
+    """
+    total = 0.0
+    for q in range(len(ends) - 1):
+        n = ends[q + 1] - ends[q]
+        part = 0.0
+        for m in range(ends[q], ends[q + 1]):
+            r = ranks[relevant[m]]
+            part += among[m] / r
+            inner[m] = weight[q] / (n * r)
+            slope[relevant[m]] = -inner[m] * among[m] / r
+        if n > 0:
+            total += weight[q] * part / n
     return total

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, InputError, Integers
-from dcglearn.losses import dcg_kernel, swap_kernel
+from dcglearn.losses import dcg_kernel, pair_kernel
 from dcglearn.losses.objective import Batch, Objective, positive
 from dcglearn.losses.rank_kernel import n_chunks_of
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.smooth_discount import SmoothDiscount
 
 SWAP_COST = 16.0
-"""Time of a pair in `swap_kernel.lambdas`, in units of a pair of soft ranks."""
+"""Time of a pair in `pair_kernel.lambdas`, in units of a pair of soft ranks."""
 
 
 def depth_of(k: int | str | None, dcg: DCG) -> float:
@@ -86,14 +86,14 @@ class DCGObjective(Objective):
         raise NotImplementedError
 
     def _swap_lambdas(self, batch: Batch, step: int) -> tuple[Floats, Floats]:
-        """Return `Objective.lambdas`; `step`, the slope of a pair's comparison, is a constant of `swap_kernel`."""
+        """Return `Objective.lambdas`; `step`, the slope of a pair's comparison, is a constant of `pair_kernel`."""
         classes, n_classes = self._classes
         gains, discounts = self.dcg.gains[batch.grades], self.swap_discounts(batch.longest)
         arrays = batch.scores, classes[batch.grades], n_classes, gains, batch.offsets, discounts
         how = self.per_score, step, self.normalise, self._factors(batch, np.ones(batch.n_queries))
         out = np.empty(len(batch.scores)), np.empty(len(batch.scores))
         n, n_chunks = batch.n_queries, min(n_chunks_of(SWAP_COST * batch.n_pairs()), batch.n_queries)
-        in_chunks(lambda _, first, last: swap_kernel.lambdas(*arrays, *how, first, last, *out), n, n_chunks)
+        in_chunks(lambda _, first, last: pair_kernel.lambdas(*arrays, *how, first, last, *out), n, n_chunks)
         weight = np.repeat(batch.weight, batch.sizes)
         return weight * out[0], weight * out[1]
 
@@ -128,7 +128,7 @@ class SoftRankObjective(DCGObjective):
     shift: float
 
     sharpness: ClassVar[str | None] = "alpha"
-    _step: ClassVar[int] = swap_kernel.BELL
+    _step: ClassVar[int] = pair_kernel.BELL
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,4 +1,4 @@
-"""Sums over pairs of a better and a worse document of one query."""
+"""Losses and lambdas of pairs of a better and a worse document of one query."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ import numpy as np
 from dcglearn.foundation.compiled import njit
 from dcglearn.losses.rank_kernel import FAR, first_at_most, first_below
 
-LOGISTIC, MODIFIED_HUBER = range(2)
+LOG_LOSS, MODIFIED_HUBER = range(2)
 """Losses of a pair with margin v: ``log(1 + exp(-v))``, and ``-4v`` for v < -1, ``(v - 1)^2`` up to 1, then 0."""
+
+BELL, HINGE, LOGISTIC = range(3)
+"""Slopes of a pair's comparison: ``4 sigma(x) sigma(-x)`` of soft ranks, the smoothed hinge, ``2 sigma(-x)``."""
+NEAR = 0.001
+"""Added to the distance in a lambda, in units of 1 / alpha, so that ties have finite lambdas."""
+PAST = 1.5
+"""Distance by which a Newton step overtakes, in units of 1 / alpha: with less trees learn slowly, with more noise."""
+WIDE = 600.0
+"""exp(-600) is a normal number. In queries of a wider range of scores each row computes exponentials of its own."""
 
 
 @njit(cache=True, nogil=True)
@@ -68,7 +77,7 @@ def hinge(f, segments, n_classes, tops, bottoms, down, squares, up, factor, marg
 @njit(cache=True, nogil=True)
 def phi(kind, v):
     """Return the loss of a pair with margin v, and its derivative."""
-    if kind == LOGISTIC:
+    if kind == LOG_LOSS:
         e = math.exp(-abs(v)) if abs(v) <= 2.0 * FAR else 0.0
         value = math.log1p(e) + max(-v, 0.0)
         return value, (-e if v >= 0.0 else -1.0) / (1.0 + e)
@@ -109,3 +118,97 @@ def weighted_pairs(f, gain, offsets, discounts, factor, kind, steepness, first, 
             out[a] -= step
             out[b] += step
     return value
+
+
+@njit(cache=True, nogil=True)
+def worst_first(scores, classes, n_classes, start, stop, order):
+    """Fill `order` with documents start..stop-1 by falling score, ties by rising class, independent of their order."""
+    ends = np.zeros(n_classes + 1, np.int64)
+    for i in range(start, stop):
+        ends[classes[i] + 1] += 1
+    for c in range(n_classes):
+        ends[c + 1] += ends[c]
+    rising = np.empty(stop - start, np.int64)
+    for i in range(start, stop):
+        rising[ends[classes[i]]] = i
+        ends[classes[i]] += 1
+    places = np.argsort(-scores[rising], kind="mergesort")
+    for p in range(stop - start):
+        order[p] = rising[places[p]]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"}, error_model="numpy")
+def _row(x, e, gain, discounts, p, m, hinge, logistic, row, curvatures):
+    """Fill the signed lambdas of position p with each position below it, and their curvatures; return their sums."""
+    top, scale, own, level = x[p], 1.0 / e[p], gain[p], discounts[p]
+    total, curvature, size = 0.0, 0.0, 0.0
+    for r in range(p + 1, m):
+        far = top - x[r]
+        t = e[r] * scale
+        s = 1.0 / (1.0 + t)
+        span = own - gain[r]
+        slope = 4.0 * t * s * s
+        up = 1.0 if hinge else slope
+        if logistic:
+            up, slope = 2.0 * s, 2.0 * t * s
+        signed = (slope if span > 0.0 else up) * span * abs(level - discounts[r]) / (far + NEAR)
+        unsigned = abs(signed)
+        curve = unsigned / (far + PAST)
+        row[r] = signed
+        curvatures[r] = curve
+        total += signed
+        curvature += curve
+        size += unsigned
+    return total, curvature, size
+
+
+@njit(cache=True, nogil=True)
+def lambdas(scores, classes, n_classes, gains, offsets, c, alpha, step, damped, factor, first, last, out, curvature):
+    """Fill the lambdas of the documents of queries first..last-1, towards higher scores, and their curvature.
+
+    `c` are discounts by position. If `damped`, the lambdas of a query that sum to S are scaled to log2(1 + S).
+    """
+    longest = 1
+    for q in range(first, last):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    # Rows of one array, far apart: whether the compiled `_row` takes its vectorised loop, which adds in another order,
+    # depends on the distance of its arrays in memory, and so must not change between calls.
+    rows = np.empty((8, 3 * longest))
+    x, e, gain, level = rows[0, :longest], rows[1, :longest], rows[2, :longest], rows[3, :longest]
+    row, curvatures, sums, curvature_sums = rows[4, :longest], rows[5, :longest], rows[6, :longest], rows[7, :longest]
+    level[:] = c[:longest]
+    order = np.empty(longest, np.int64)
+    for q in range(first, last):
+        start, stop = offsets[q], offsets[q + 1]
+        m = stop - start
+        if factor[q] == 0.0 or m < 2:
+            out[start:stop] = 0.0
+            curvature[start:stop] = 0.0
+            continue
+        worst_first(scores, classes, n_classes, start, stop, order)
+        best = scores[order[0]]
+        for p in range(m):
+            i = order[p]
+            x[p], gain[p] = alpha * (scores[i] - best), gains[i]
+            e[p] = math.exp(max(x[p], -WIDE))
+            sums[p], curvature_sums[p] = 0.0, 0.0
+        wide = x[m - 1] < -WIDE
+        total = 0.0
+        for p in range(m):
+            if wide:
+                for r in range(p, m):
+                    e[r] = math.exp(max(x[r] - x[p], -WIDE))
+            up, curve, size = _row(x, e, gain, level, p, m, step == HINGE, step == LOGISTIC, row, curvatures)
+            sums[p] += up
+            curvature_sums[p] += curve
+            total += size
+            for r in range(p + 1, m):
+                sums[r] -= row[r]
+                curvature_sums[r] += curvatures[r]
+        scale = factor[q]
+        if damped and total > 0.0:
+            total *= 2.0 * factor[q]
+            scale *= math.log2(1.0 + total) / total
+        for p in range(m):
+            out[order[p]] = scale * alpha * sums[p]
+            curvature[order[p]] = scale * alpha * alpha * curvature_sums[p]

@@ -14,7 +14,6 @@ from dcglearn.losses.class_kernel import Classes, sums_from_bottom, sums_from_to
 from dcglearn.losses.dcg_objective import WholeRankObjective
 from dcglearn.losses.objective import Batch, Objective
 from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
-from dcglearn.losses.swap_kernel import LOGISTIC
 from dcglearn.metric.dcg import DCG
 
 
@@ -135,7 +134,7 @@ class LambdaRank(WholeRankObjective):
     normalise: bool = True
 
     sharpness: ClassVar[str | None] = "alpha"
-    _loss: ClassVar[int] = pair_kernel.LOGISTIC
+    _loss: ClassVar[int] = pair_kernel.LOG_LOSS
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         discounts, n = self._discounts(batch.longest), len(batch.scores)
@@ -148,7 +147,7 @@ class LambdaRank(WholeRankObjective):
         return value, unsorted(order, slopes.sum(axis=0))
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
-        return self._swap_lambdas(batch, LOGISTIC)
+        return self._swap_lambdas(batch, pair_kernel.LOGISTIC)
 
 
 @dataclass(frozen=True)

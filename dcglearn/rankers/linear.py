@@ -13,8 +13,7 @@ from dcglearn.foundation.progress import bar
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.losses import ApproxNDCG, LambdaRank, RankHinge
 from dcglearn.metric.dcg import DCGLike
-from dcglearn.rankers.baselines import RankSVMRanker
-from dcglearn.rankers.linear_model import Design, LinearModel, coefficients_of, least_squares
+from dcglearn.rankers.linear_model import Design, LinearModel, RankSVMRanker, coefficients_of, least_squares
 from dcglearn.rankers.ranker import Training
 
 _LOG = logging.getLogger(__name__)

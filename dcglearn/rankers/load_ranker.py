@@ -44,9 +44,9 @@ def load_ranker(path: str | os.PathLike[str], metric: DCG | None = None) -> Rank
     True
     """
     from dcglearn.rankers.adarank import AdaRankRanker
-    from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
     from dcglearn.rankers.dask_trees import DaskBoostedRanker
     from dcglearn.rankers.linear import LinearRanker
+    from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
     from dcglearn.rankers.sparse import SparseRanker
     from dcglearn.rankers.trees import BoostedRanker
 

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from dcglearn.foundation.validation import Floats, InputError, Integers, whole_number
 from dcglearn.metric.dcg import DCG, DCGLike
-from dcglearn.rankers.baselines import RidgeRanker
+from dcglearn.rankers.linear_model import RidgeRanker
 from dcglearn.rankers.queries import Queries, query_offsets
 from dcglearn.rankers.ranker import Ranker, Training
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dcglearn import DCG, evaluate_arrays, exports, losses
-from dcglearn.rankers.baselines import RidgeRanker
 from dcglearn.rankers.linear import LinearRanker
+from dcglearn.rankers.linear_model import RidgeRanker
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.synthetic import letor_queries
 from tests.makers import refused

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListNet, Regression, RegSHFSDCG, RSRank
 from dcglearn.losses.objective import check
-from dcglearn.losses.swap_kernel import NEAR, PAST
+from dcglearn.losses.pair_kernel import NEAR, PAST
 from dcglearn.metric.dcg import DCG
 
 STEEP = DCG([0, 1, 4, 30], [1, 0.95, 0.9, 0.85, 0.8])

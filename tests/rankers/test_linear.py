@@ -20,9 +20,8 @@ from dcglearn.losses import (
     SmoothNDCG,
 )
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.baselines import RidgeRanker
 from dcglearn.rankers.linear import LinearRanker, stages_of
-from dcglearn.rankers.linear_model import Design, spread_of_scores
+from dcglearn.rankers.linear_model import Design, RidgeRanker, spread_of_scores
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.synthetic import letor_queries
 from tests.makers import refused

@@ -18,7 +18,7 @@ class TestLetorShaped:
         assert np.array_equal(letor_queries(seed=3).features, queries.features)
 
     def test_which_metric_matters(self):
-        from dcglearn.rankers.baselines import RidgeRanker
+        from dcglearn.rankers.linear_model import RidgeRanker
 
         queries = letor_queries(160, sizes=(30, 80), seed=0)
         train, test = queries[:80], queries[80:]

@@ -8,9 +8,9 @@ import pytest
 from dcglearn.foundation import threads
 from dcglearn.losses import LambdaRank, RegSHFSDCG
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.baselines import RidgeRanker
 from dcglearn.rankers.feature_columns import FeatureColumns, from_frame
 from dcglearn.rankers.linear import LinearRanker
+from dcglearn.rankers.linear_model import RidgeRanker
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries

@@ -45,7 +45,7 @@ def small(loss, **settings):
 @pytest.mark.parametrize("curvature", CURVATURES)
 @pytest.mark.parametrize("follow", DIRECTIONS)
 def test_every_loss_learns_what_no_linear_model_can(kind, follow, curvature):
-    from dcglearn.rankers.baselines import RidgeRanker
+    from dcglearn.rankers.linear_model import RidgeRanker
 
     ranker = small(kind(STEEP), n_trees=80, follow=follow, curvature=curvature).fit(TRAIN)
     assert ranker.score(TEST) > RidgeRanker(STEEP).fit(TRAIN).score(TEST) + 0.03

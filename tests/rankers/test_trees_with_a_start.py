@@ -5,7 +5,7 @@ import pytest
 
 from dcglearn.losses import SHFSDCG
 from dcglearn.metric.dcg import DCG
-from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
+from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.load_ranker import load_ranker
 from tests.makers import refused
 from tests.rankers.makers import tiny

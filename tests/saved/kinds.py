@@ -12,7 +12,7 @@ import numpy as np
 
 import dcglearn as dl
 from dcglearn.letor.folds import letor_folds, write_folds
-from dcglearn.letor.trial import Trial
+from dcglearn.letor.results import Trial
 
 FOLDER = Path(__file__).parent
 COLUMNS = ("preferred", "other", "tie", "query", "rater", "strength", "margin", "weight")

@@ -5,8 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
-from dcglearn.rankers.baselines import RankSVMRanker, RidgeRanker
-from dcglearn.rankers.linear_model import Design
+from dcglearn.rankers.linear_model import Design, RankSVMRanker, RidgeRanker
 from dcglearn.rankers.queries import Queries
 from tests.rankers.makers import MINE, by_query, small, tiny
 
