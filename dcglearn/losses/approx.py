@@ -23,19 +23,14 @@ from dcglearn.metric.dcg import DCG
 
 
 def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None) -> Floats:
-    """Return ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))`` within each query.
+    """Return ``r_i = 1 + sum_{j != i} sigma(alpha (f_j - f_i))`` within each query, shape (n,).
 
     Parameters
     ----------
-    scores : array_like, shape (n,)
+    scores, offsets : array_like
+        As in a call of an `Objective`.
     alpha : float
         Sharpness, per unit of score.
-    offsets : array_like of int, shape (n_queries + 1,), optional
-        Query q holds documents ``offsets[q]:offsets[q + 1]``; one query by default.
-
-    Returns
-    -------
-    ndarray, shape (n,)
 
     Raises
     ------
@@ -57,9 +52,8 @@ def soft_ranks(scores: ArrayLike, alpha: float, offsets: ArrayLike | None = None
     batch = check(scores, np.zeros(scores.shape, np.int64), 0, offsets, None)
     if len(batch.scores) == 0:
         return np.zeros(0)
-    n_chunks = n_chunks_of(batch.n_pairs())
-    order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-    return unsorted(order, SoftRanks(f, batch.offsets, alpha, n_chunks).ranks())
+    order, soft = SoftRanks.of(batch.scores, batch.offsets, alpha)
+    return unsorted(order, soft.ranks())
 
 
 @dataclass(frozen=True)
@@ -85,9 +79,7 @@ class ApproxNDCG(SoftRankObjective):
     See Also
     --------
     SmoothNDCG : Smooth mixtures of documents at each position.
-    SHFSDCG : For poor starts.
     LinearRanker : Train a linear model on it.
-    BoostedRanker : Train trees on it.
 
     Notes
     -----
@@ -110,9 +102,7 @@ class ApproxNDCG(SoftRankObjective):
     normalise: bool = True
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks = n_chunks_of(batch.n_pairs())
-        order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-        soft = SoftRanks(f, batch.offsets, self.alpha, n_chunks)
+        order, soft = SoftRanks.of(batch.scores, batch.offsets, self.alpha)
         value, slope = self._dcg_of_ranks(soft.ranks(), order, batch, np.array([self._edge]))
         return value, unsorted(order, soft.vjp(slope))
 
@@ -128,7 +118,6 @@ class SDCG(ApproxNDCG):
 
     See Also
     --------
-    ApproxNDCG : A softer truncation.
     SHFSDCG : Smoothed hinge ranks.
 
     Examples
@@ -158,7 +147,6 @@ class ApproxAP(Objective):
 
     See Also
     --------
-    ApproxNDCG : The same ranks for graded judgements.
     SmoothAP : Smooth mixtures instead of smooth ranks.
 
     Notes
@@ -168,8 +156,7 @@ class ApproxAP(Objective):
 
     Examples
     --------
-    >>> value, gradient = ApproxAP(alpha=50.0, beta=10.0)([0.3, 0.1, 0.2], [0, 2, 1])
-    >>> round(value, 4)
+    >>> round(ApproxAP(alpha=50.0, beta=10.0)([0.3, 0.1, 0.2], [0, 2, 1])[0], 4)
     0.5841
     """
 
@@ -188,15 +175,13 @@ class ApproxAP(Objective):
         return without_relevant(batch, self.min_grade)
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks = n_chunks_of(batch.n_pairs())
-        order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-        soft = SoftRanks(f, batch.offsets, self.alpha, n_chunks)
+        order, soft = SoftRanks.of(batch.scores, batch.offsets, self.alpha)
         ranks = soft.ranks()
         relevant, ends = dcg_kernel.relevant_of(order, batch.grades, batch.offsets, self.min_grade)
-        among, negative_ranks = sorted_queries(-ranks[relevant], ends, n_chunks)
+        among, negative_ranks = sorted_queries(-ranks[relevant], ends, soft.n_chunks)
         relevant = relevant[among]
-        within = SoftRanks(negative_ranks, ends, self.beta, n_chunks)
-        slope, inner = np.zeros(len(f)), np.empty(len(relevant))
+        within = SoftRanks(negative_ranks, ends, self.beta, soft.n_chunks)
+        slope, inner = np.zeros(len(ranks)), np.empty(len(relevant))
         value = dcg_kernel.precision(ranks, relevant, within.ranks(), ends, batch.weight, slope, inner)
         slope[relevant] -= within.vjp(inner)
         return value, unsorted(order, soft.vjp(slope))
@@ -204,7 +189,6 @@ class ApproxAP(Objective):
 
 if TYPE_CHECKING:
     Blocks = tuple[Floats, Integers, Integers]
-
 
 EARLIER = 1e5
 """Weight of the lambdas relative to the gradient: with it the regression's share is 1/2 at tree M/12 of M, not M/2."""
@@ -230,7 +214,6 @@ class SHFSDCG(SoftRankObjective):
     See Also
     --------
     RegSHFSDCG : Begins as a regression.
-    SDCG : Logistic ranks.
 
     Notes
     -----
@@ -275,8 +258,7 @@ class SHFSDCG(SoftRankObjective):
         return edges
 
     def _regrouped(self, batch: Batch, n_chunks: int) -> tuple[Classes, Blocks]:
-        order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-        c = Classes.of(order, f, batch.offsets, batch.grades, *self._classes)
+        c = Classes.of(batch, *self._classes, n_chunks)
         return c, SoftRanks(c.f, c.segments, self.alpha, n_chunks).blocks
 
     def _ranks(self, c: Classes, blocks: Blocks, n_chunks: int) -> Floats:
@@ -311,7 +293,6 @@ class RegSHFSDCG(SHFSDCG):
 
     See Also
     --------
-    SHFSDCG : The same without the regression.
     BoostedRanker : The trees for which it was made.
 
     Notes

@@ -13,7 +13,6 @@ from dcglearn.foundation.validation import Floats, InputError
 if TYPE_CHECKING:
     from dcglearn.losses.objective import Objective
 
-
 DIRECTIONS = ("lambdas", "gradient")
 """What trees can follow."""
 CURVATURES = ("diagonal", "constant")
@@ -38,7 +37,7 @@ def descent(
     curvature: str = "diagonal",
     total: Callable[[Floats], Floats] | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return minus the ascent direction, scaled to mean size 1, and its curvature, for a booster that minimises.
+    """Return minus the ascent direction, scaled to mean size 1, and its curvature, shapes (n,), for a booster.
 
     The trees depend neither on the size of gains, nor on the number of queries, nor on the unit of scores.
 
@@ -52,10 +51,6 @@ def descent(
         Each document's own curvature, or the objective's sharpness for all (Friedman 2001).
     total : callable, optional
         All-reduce: returns the sum over workers of an array, so that means are over the documents of all workers.
-
-    Returns
-    -------
-    slope, curvature : ndarray, shapes (n,)
     """
     check_words(follow, curvature)
     if follow == "lambdas":

@@ -8,6 +8,8 @@ import numpy as np
 
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.validation import Floats, Integers
+from dcglearn.losses.objective import Batch
+from dcglearn.losses.rank_kernel import sorted_queries
 
 
 @dataclass(frozen=True)
@@ -26,11 +28,10 @@ class Classes:
     bottoms: Floats
 
     @classmethod
-    def of(
-        cls, order: Integers, f: Floats, offsets: Integers, grades: Integers, classes: Integers, n_classes: int
-    ) -> Classes:
-        """Regroup documents sorted by query and falling score; `classes` holds the class of each grade, shape (L,)."""
-        segments, place = by_class(order, offsets, grades, classes, n_classes)
+    def of(cls, batch: Batch, classes: Integers, n_classes: int, n_chunks: int) -> Classes:
+        """Sort and group the documents of a batch; `classes` holds the class of each grade, shape (L,)."""
+        order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
+        segments, place = by_class(order, batch.offsets, batch.grades, classes, n_classes)
         regrouped, g = np.empty_like(order), np.empty_like(f)
         regrouped[place], g[place] = order, f
         filled = np.diff(segments) > 0

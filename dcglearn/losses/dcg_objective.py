@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.losses import dcg_kernel, pair_kernel
 from dcglearn.losses.objective import Batch, Objective, positive
-from dcglearn.losses.rank_kernel import n_chunks_of
+from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.smooth_discount import SmoothDiscount
 
@@ -114,6 +115,19 @@ class WholeRankObjective(DCGObjective):
         """Return the discounts at ranks 1..depth: the DCG's own, then the tail of the smooth discount."""
         c = self.dcg.discounts
         return np.concatenate([c[:depth], self._discount(np.arange(len(c) + 1.0, depth + 1))])
+
+    def _summed(self, batch: Batch, work: float, kernel: Callable[..., float], *how: Any) -> tuple[float, Floats]:
+        """Return the sum of a kernel over chunks of sorted documents, and its gradient; `work` is in pairs of ranks."""
+        discounts, factor, n_chunks = (
+            self._discounts(batch.longest),
+            self._factors(batch, batch.weight),
+            n_chunks_of(work),
+        )
+        order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
+        arrays = f, self.dcg.gains[batch.grades[order]], batch.offsets, discounts, factor, *how
+        slopes = np.zeros((n_chunks, len(f)))
+        value = sum(in_chunks(lambda i, first, last: kernel(*arrays, first, last, slopes[i]), len(f), n_chunks))
+        return value, unsorted(order, slopes.sum(axis=0))
 
     def _over_ideal(self, batch: Batch, weight: Floats) -> Floats:
         grades, falling = (batch.grades, batch.offsets), -np.sort(-self._discounts(batch.longest))

@@ -22,13 +22,11 @@ class Regression(Objective):
 
     See Also
     --------
-    ListNet : Top-one probabilities.
     RegSHFSDCG : A regression that turns into a metric.
 
     Examples
     --------
-    >>> value, gradient = Regression(dl.DCG.standard(3, 10, "linear"))([0.5, 0.0], [2, 0])
-    >>> value, gradient
+    >>> Regression(dl.DCG.standard(3, 10, "linear"))([0.5, 0.0], [2, 0])
     (-0.125, array([ 0.5, -0. ]))
     """
 
@@ -58,7 +56,6 @@ class ListNet(Objective):
 
     See Also
     --------
-    Regression : Least squares on gains.
     ApproxNDCG : A smooth form of the metric itself.
 
     Notes

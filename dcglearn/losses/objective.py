@@ -67,11 +67,7 @@ class Objective:
                 object.__setattr__(self, "dcg", metric)
 
     def __call__(
-        self,
-        scores: ArrayLike,
-        grades: ArrayLike,
-        offsets: ArrayLike | None = None,
-        weight: ArrayLike | None = None,
+        self, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike | None = None, weight: ArrayLike | None = None
     ) -> tuple[float, Floats]:
         """Return the value and its gradient with respect to the scores.
 
@@ -103,13 +99,9 @@ class Objective:
         return self._on(batch)._evaluate(batch)
 
     def lambdas(
-        self,
-        scores: ArrayLike,
-        grades: ArrayLike,
-        offsets: ArrayLike | None = None,
-        weight: ArrayLike | None = None,
+        self, scores: ArrayLike, grades: ArrayLike, offsets: ArrayLike | None = None, weight: ArrayLike | None = None
     ) -> tuple[Floats, Floats]:
-        """Return LambdaMART's lambdas and their curvature, to which boosted trees are fitted in place of the gradient.
+        """Return LambdaMART's lambdas and their curvature, shapes (n,), to which boosted trees are fitted.
 
         Objectives of soft ranks, and LambdaRank, weigh a pair of documents a, b with gains G, scores f, and discounts D
         at their ranks (`DCGObjective.swap_discounts`: the mean of the DCG's own and of log2's) by the change of the DCG
@@ -122,14 +114,8 @@ class Objective:
         step brings the pair in order. ``step`` is the slope of the objective's own comparison of two scores, 1 where
         they are equal. If queries are normalised and the lambdas of one sum to S, they are scaled to log2(1 + S).
         All other objectives return their gradient; its curvature is its size times the sharpness, the second derivative
-        in `Regression`.
-
-        Arguments and errors are those of a call.
-
-        Returns
-        -------
-        direction, curvature : ndarray, shapes (n,)
-            `direction` points to higher values; `curvature` is not negative.
+        in `Regression`. Lambdas point to higher values, curvatures are not negative; arguments and errors are those of
+        a call.
         """
         batch = check(scores, grades, self._top_grade, offsets, weight)
         if len(batch.scores) == 0:

@@ -13,7 +13,7 @@ from dcglearn.losses import pair_kernel
 from dcglearn.losses.class_kernel import Classes, sums_from_bottom, sums_from_top
 from dcglearn.losses.dcg_objective import WholeRankObjective
 from dcglearn.losses.objective import Batch, Objective
-from dcglearn.losses.rank_kernel import n_chunks_of, sorted_queries, unsorted
+from dcglearn.losses.rank_kernel import n_chunks_of, unsorted
 from dcglearn.metric.dcg import DCG
 
 
@@ -30,7 +30,6 @@ class RankHinge(Objective):
 
     See Also
     --------
-    GBRank : Its square.
     RankSVMRanker : The solver of RankSVM.
 
     Notes
@@ -55,8 +54,7 @@ class RankHinge(Objective):
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
         n, n_classes = len(batch.scores), int(batch.grades.max()) + 1
         n_chunks = n_chunks_of(512.0 * n * n_classes)
-        order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-        c = Classes.of(order, f, batch.offsets, batch.grades, np.arange(n_classes), n_classes)
+        c = Classes.of(batch, np.arange(n_classes), n_classes, n_chunks)
         below = c.below_top()
         down, squares = sums_from_top(below, c.segments), sums_from_top(below * below, c.segments)
         up = sums_from_bottom(c.above_bottom(), c.segments)
@@ -78,7 +76,6 @@ class GBRank(RankHinge):
 
     See Also
     --------
-    RankHinge : Its linear form.
     LambdaRank : Pairs weighted by what they are worth.
 
     Notes
@@ -112,9 +109,7 @@ class LambdaRank(WholeRankObjective):
 
     See Also
     --------
-    RSRank : Pairs weighted alike, with a bound on the regret.
     ApproxNDCG : A smooth form of the metric itself.
-    BoostedRanker : Train trees on it.
 
     Notes
     -----
@@ -137,14 +132,9 @@ class LambdaRank(WholeRankObjective):
     _loss: ClassVar[int] = pair_kernel.LOG_LOSS
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        discounts, n = self._discounts(batch.longest), len(batch.scores)
-        n_chunks = n_chunks_of(16 * batch.n_pairs(len(discounts)))
-        order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-        gains, factor = self.dcg.gains[batch.grades[order]], self._factors(batch, batch.weight)
-        arrays, slopes = (f, gains, batch.offsets, discounts, factor, self._loss, self.alpha), np.zeros((n_chunks, n))
-        kernel = pair_kernel.weighted_pairs
-        value = -sum(in_chunks(lambda i, first, last: kernel(*arrays, first, last, slopes[i]), n, n_chunks))
-        return value, unsorted(order, slopes.sum(axis=0))
+        work = 16 * batch.n_pairs(len(self._discounts(batch.longest)))
+        loss, gradient = self._summed(batch, work, pair_kernel.weighted_pairs, self._loss, self.alpha)
+        return -loss, gradient
 
     def _lambdas(self, batch: Batch) -> tuple[Floats, Floats]:
         return self._swap_lambdas(batch, pair_kernel.LOGISTIC)
@@ -163,7 +153,6 @@ class RSRank(LambdaRank):
 
     See Also
     --------
-    LambdaRank : The logistic loss with the same weights.
     SparseRanker : The ranker that uses it.
 
     Notes

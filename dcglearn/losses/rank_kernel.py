@@ -46,12 +46,8 @@ def n_chunks_of(n_pairs: float) -> int:
 
 def sorted_queries(scores: Floats, offsets: Integers, n_chunks: int) -> tuple[Integers, Floats]:
     """Return the documents of each query by falling score, ties in input order, and their scores; shapes (n,)."""
-    order, f = np.empty(len(scores), np.int64), np.empty(len(scores))
-    in_chunks(
-        lambda _, first, last: sort_queries(scores, offsets, first, last, order, f),
-        len(offsets) - 1,
-        min(n_chunks, len(offsets) - 1),
-    )
+    order, f, n = np.empty(len(scores), np.int64), np.empty(len(scores)), len(offsets) - 1
+    in_chunks(lambda _, first, last: sort_queries(scores, offsets, first, last, order, f), n, min(n_chunks, n))
     return order, f
 
 
@@ -72,6 +68,14 @@ class SoftRanks:
         self.f, self.segments, self.alpha, self.n_chunks = f, segments, alpha, n_chunks
         self.blocks = np.empty(len(f)), np.empty(len(f), np.int64), np.empty(len(f), np.int64)
         prepare(f, segments, alpha, *self.blocks)
+
+    @classmethod
+    def of(cls, scores: Floats, offsets: Integers, alpha: float) -> tuple[Integers, SoftRanks]:
+        """Return the documents by query and falling score, shape (n,), and their soft ranks."""
+        sizes = np.diff(offsets).astype(np.float64)
+        n_chunks = n_chunks_of(float(sizes @ sizes))
+        order, f = sorted_queries(scores, offsets, n_chunks)
+        return order, cls(f, offsets, alpha, n_chunks)
 
     def ranks(self) -> Floats:
         """Return ``1 + sum_{j != i} sigma(alpha (f_j - f_i))``, shape (n,)."""

@@ -32,16 +32,12 @@ class SmoothNDCG(WholeRankObjective):
     sigma : float
         The ``s`` of the formula, in squared units of score. 1 suits scores whose spread is about 1; a smaller one is
         closer to the metric and has more local maxima.
-    k : int, "depth" or None
-        Positions that count: those of the DCG, the first k, or all, past the DCG's with the tail of `SmoothDiscount`.
-    normalise : bool
-        Whether each query is divided by its ideal value.
+    k, normalise
+        As in `ApproxNDCG`; positions past the DCG's have the tail of `SmoothDiscount`.
 
     See Also
     --------
     ApproxNDCG : Smooth ranks; faster on long lists.
-    SoftRankNDCG : Expected NDCG of noisy scores.
-    LinearRanker : Anneals its sharpness.
 
     Notes
     -----
@@ -93,7 +89,6 @@ class SmoothAP(Objective):
     See Also
     --------
     ApproxAP : Smooth ranks instead of smooth mixtures.
-    SmoothNDCG : The same for graded judgements.
 
     Notes
     -----
@@ -137,12 +132,10 @@ class SmoothAP(Objective):
         return _at_soft_positions(batch, relevant, self.sigma, batch.longest, metric)
 
     def _evaluate_direct(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks = n_chunks_of(batch.n_pairs())
-        order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-        soft = SoftRanks(f, batch.offsets, 1 / self.sigma, n_chunks)
+        order, soft = SoftRanks.of(batch.scores, batch.offsets, 1 / self.sigma)
         relevant, ends = dcg_kernel.relevant_of(order, batch.grades, batch.offsets, self.min_grade)
-        within = SoftRanks(f[relevant], ends, 1 / self.sigma, n_chunks)
-        slope, inner = np.zeros(len(f)), np.empty(len(relevant))
+        within = SoftRanks(soft.f[relevant], ends, 1 / self.sigma, soft.n_chunks)
+        slope, inner = np.zeros(len(order)), np.empty(len(relevant))
         value = dcg_kernel.precision(soft.ranks(), relevant, within.ranks(), ends, batch.weight, slope, inner)
         gradient = soft.vjp(slope)
         gradient[relevant] += within.vjp(inner)
@@ -185,7 +178,6 @@ class SoftRankNDCG(WholeRankObjective):
     See Also
     --------
     SmoothNDCG : Faster, and as flexible.
-    ApproxNDCG : Fast on lists of any length.
 
     Notes
     -----
@@ -209,10 +201,4 @@ class SoftRankNDCG(WholeRankObjective):
     sharpness_power = 1
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
-        n_chunks = n_chunks_of(batch.n_pairs() * batch.longest)
-        order, f = sorted_queries(batch.scores, batch.offsets, n_chunks)
-        gain, discounts = self.dcg.gains[batch.grades[order]], self._discounts(batch.longest)
-        arrays = f, gain, batch.offsets, discounts, self._factors(batch, batch.weight), self.sigma
-        kernel, slopes = smooth_kernel.expected_dcg, np.zeros((n_chunks, len(f)))
-        value = sum(in_chunks(lambda i, first, last: kernel(*arrays, first, last, slopes[i]), len(f), n_chunks))
-        return value, unsorted(order, slopes.sum(axis=0))
+        return self._summed(batch, batch.n_pairs() * batch.longest, smooth_kernel.expected_dcg, self.sigma)
