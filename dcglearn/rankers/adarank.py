@@ -30,21 +30,17 @@ class AdaRankRanker(LinearModel):
         two kinds.
     metric : DCG, file or name, optional
         The metric of `score`, and of E for ``"ndcg"``; the textbook DCG by default.
-    n_rounds : int
-        Most rounds; a feature may be chosen again.
+    n_rounds, patience : int
+        Most rounds; and with a validation set, the rounds without a better value on it after which to stop.
     both_signs : bool
         Whether a feature may also have a negative weight. Take False if every feature is made so that more is better.
-    patience : int, optional
-        With a validation set: stop after this many rounds without a better value on it.
     max_in_a_row : int, optional
         A feature that was chosen this often in a row is left out of the next round; 3 or 1 suit features that are
         alike. Without a limit one good feature is often chosen always, since ``exp(-E)`` ranges from ``1/e`` to 1 only.
 
     Attributes
     ----------
-    coef_ : ndarray, shape (d,)
-    intercept_ : float
-    metric_ : DCG
+    coef_, intercept_, metric_ : ndarray, shape (d,); float; DCG
     chosen_ : list of int
         The feature of each round.
     history_ : list of dict
@@ -55,7 +51,6 @@ class AdaRankRanker(LinearModel):
     See Also
     --------
     LinearRanker : One weight a feature, on any loss.
-    BoostedRanker : Trees, where features interact.
     letor_experiment : Compare the papers' methods under one protocol.
 
     Notes
@@ -77,6 +72,8 @@ class AdaRankRanker(LinearModel):
     both_signs: bool = True
     patience: int | None = None
     max_in_a_row: int | None = None
+
+    _options = ("eval_set",)
 
     def _check_parameters(self) -> None:
         if self.measure not in MEASURES:

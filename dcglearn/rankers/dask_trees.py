@@ -63,7 +63,6 @@ class DaskBoostedRanker(BoostedRanker):
 
     See Also
     --------
-    BoostedRanker : The same in one process.
     DaskLog : A log of preferences over a cluster.
 
     Examples

@@ -52,10 +52,9 @@ class LinearRanker(LinearModel):
         objective, without one) is kept. 20 suit ``start="random"``, since there are many local maxima.
     l2 : float
         Weight of the squared distance from the start. Try 1 to 100 for some sixty queries, 0.01 to 1 for many.
-    max_iter : int
-        Iterations per stage; passes over the queries for ``"sgd"``.
-    tol : float
-        A stage ends when the largest derivative ("cg", "lbfgs"), or the change of v over a pass ("sgd"), is less.
+    max_iter, tol : int, float
+        A stage ends after `max_iter` iterations (passes over the queries for ``"sgd"``), or when the largest derivative
+        ("cg", "lbfgs"), or the change of v over a pass ("sgd"), is less than `tol`.
     learning_rate : float
         Step of ``"sgd"``.
     metric : DCG, file or name, optional
@@ -67,9 +66,7 @@ class LinearRanker(LinearModel):
 
     Attributes
     ----------
-    coef_ : ndarray, shape (d,)
-    intercept_ : float
-    metric_ : DCG
+    coef_, intercept_, metric_ : ndarray, shape (d,); float; DCG
     history_ : list of dict
         Of each stage: restart, stage, sharpness, iterations, objective, normalised DCG on both sets.
     best_ : dict
@@ -77,9 +74,7 @@ class LinearRanker(LinearModel):
 
     See Also
     --------
-    SparseRanker : Few features.
     BoostedRanker : Trees.
-    RidgeRanker : Its usual start.
     load_ranker : Read a saved model.
 
     Notes

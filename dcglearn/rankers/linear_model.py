@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -165,14 +165,11 @@ class RidgeRanker(LinearModel):
 
     Attributes
     ----------
-    coef_ : ndarray, shape (d,)
-    intercept_ : float
-    metric_ : DCG
+    coef_, intercept_, metric_ : ndarray, shape (d,); float; DCG
 
     See Also
     --------
-    RankSVMRanker : Pairs in order, by a margin.
-    LinearRanker : Improve on either by a smooth metric.
+    LinearRanker : Improve on it by a smooth metric.
 
     Notes
     -----
@@ -188,8 +185,6 @@ class RidgeRanker(LinearModel):
     metric: DCGLike | None = None
     l2: float = 1e-3
     reweighted: bool = True
-
-    _options: ClassVar[tuple[str, ...]] = ()
 
     def _check_parameters(self) -> None:
         positive(l2=self.l2)
@@ -216,24 +211,20 @@ class RankSVMRanker(LinearModel):
         Weight of the pairs' mean loss. Take 0.01 to 1 for some sixty queries; a validation set tells.
     metric : DCG, file or name, optional
         The metric of `score`; the textbook DCG by default.
-    tol : float
-        Stop when the gap to the optimum, relative to the objective, is at most this.
-    max_iter : int
-        Most Newton steps.
+    tol, max_iter : float, int
+        Stop when the gap to the optimum, relative to the objective, is at most `tol`, or after `max_iter` Newton steps.
 
     Attributes
     ----------
-    coef_ : ndarray, shape (d,)
-    intercept_ : float
+    coef_, intercept_ : ndarray, shape (d,); float
     objective_, gap_ : float
         The objective, and an upper bound on its relative distance to the optimum.
-    n_iter_ : int
-    n_pairs_ : int
+    n_iter_, n_pairs_ : int
+        Newton steps, and pairs of documents.
 
     See Also
     --------
     RidgeRanker : Least squares on gains.
-    LinearRanker : Improve on either by a smooth metric.
 
     Notes
     -----
@@ -250,8 +241,6 @@ class RankSVMRanker(LinearModel):
     metric: DCGLike | None = None
     tol: float = 1e-9
     max_iter: int = 100
-
-    _options: ClassVar[tuple[str, ...]] = ()
 
     def _check_parameters(self) -> None:
         positive(C=self.C)
@@ -291,7 +280,7 @@ def newton(
     """Minimise a 1-strongly convex, piecewise quadratic function by Newton's method with conjugate gradients.
 
     `evaluate` returns value, gradient and the product with the (generalised) Hessian at v. Returns v, the objective,
-    the gap ``|gradient|^2 / 2`` over the objective, which bounds the relative distance to the optimum, and the steps.
+    its gap (see `RankSVMRanker`) and the number of steps.
     """
     from scipy.sparse.linalg import LinearOperator, cg
 

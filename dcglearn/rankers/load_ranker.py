@@ -29,14 +29,13 @@ def load_ranker(path: str | os.PathLike[str], metric: DCG | None = None) -> Rank
 
     See Also
     --------
-    LinearRanker : Has `save`, as all rankers.
     read_queries : Read what is to be ranked.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> queries = dl.simulate.letor_queries(n_queries=10, sizes=(10, 20), seed=0)
-    >>> ranker = dl.RidgeRanker(dl.DCG.standard(3, 10)).fit(queries)
+    >>> queries = dl.simulate.letor_queries(10, seed=0)
+    >>> ranker = dl.RidgeRanker().fit(queries)
     >>> with TemporaryDirectory() as folder:
     ...     ranker.save(f"{folder}/model")
     ...     again = dl.load_ranker(f"{folder}/model")
@@ -50,6 +49,6 @@ def load_ranker(path: str | os.PathLike[str], metric: DCG | None = None) -> Rank
     from dcglearn.rankers.sparse import SparseRanker
     from dcglearn.rankers.trees import BoostedRanker
 
-    kinds: tuple[type[Ranker], ...] = (LinearRanker, SparseRanker, RidgeRanker, RankSVMRanker, AdaRankRanker)
-    kinds += (BoostedRanker, DaskBoostedRanker)
-    return read_model(path, {kind.__name__: kind for kind in kinds}, metric)
+    linear = LinearRanker, SparseRanker, RidgeRanker, RankSVMRanker, AdaRankRanker
+    kinds: dict[str, type[Ranker]] = {kind.__name__: kind for kind in (*linear, BoostedRanker, DaskBoostedRanker)}
+    return read_model(path, kinds, metric)

@@ -35,10 +35,8 @@ class Queries:
         0 = worst.
     qid : array_like, shape (n,)
         The query of each document, numbers or texts, equal ones next to each other.
-    n_grades : int, optional
-        L; by default the largest grade + 1.
-    documents : sequence of str, optional
-        Names of the documents, for runs.
+    n_grades, documents : int, sequence of str, optional
+        L, by default the largest grade + 1; and the names of the documents, for runs.
     missing : bool
         Whether features may be NaN, which stands for a missing value; trees take these, linear models do not.
     columns : FeatureColumns, optional
@@ -46,10 +44,8 @@ class Queries:
 
     Attributes
     ----------
-    offsets : ndarray of int64, shape (m + 1,)
-        Query q holds rows ``offsets[q]:offsets[q + 1]``.
-    names : ndarray, shape (m,)
-        The `qid` of each query.
+    offsets, names : ndarray of int64, shape (m + 1,); ndarray, shape (m,)
+        Query q holds rows ``offsets[q]:offsets[q + 1]`` and has the `qid` ``names[q]``.
 
     Raises
     ------
@@ -60,7 +56,6 @@ class Queries:
     See Also
     --------
     read_queries : Read svmlight text.
-    simulate.letor_queries : Queries whose truth is known.
 
     Examples
     --------

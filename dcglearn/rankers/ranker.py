@@ -44,7 +44,7 @@ class Ranker(BaseEstimator):
 
     takes_missing: ClassVar[bool] = False
     """Whether the model takes NaN as a missing value, and categories."""
-    _options: ClassVar[tuple[str, ...]] = ("eval_set",)
+    _options: ClassVar[tuple[str, ...]] = ()
     """Options of `fit` that this kind of ranker takes and others do not; scikit-learn routes them."""
     _default_loss: ClassVar[type[Any] | None] = None
     """The class of the objective, with the textbook DCG, where the parameter `loss` is None."""
@@ -64,12 +64,7 @@ class Ranker(BaseEstimator):
         return tags
 
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        qid: ArrayLike | None = None,
-        eval_set: Any = None,
-        **options: Any,
+        self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None, eval_set: Any = None, **options: Any
     ) -> Self:
         """Learn from documents X with grades y of queries qid, or from `Queries`.
 
@@ -158,10 +153,7 @@ class Ranker(BaseEstimator):
     def score(self, X: Any, y: ArrayLike | None = None, qid: ArrayLike | None = None) -> float:
         """Return the mean normalised DCG over queries (0 for one without a relevant document); see `fit` for X, y, qid.
 
-        Raises
-        ------
-        InputError
-            If qid is missing, or a grade is not on the metric's scale.
+        Raise InputError if qid is missing, or a grade is not on the metric's scale.
         """
         return float(self.evaluate(X, y, qid).mean())
 
@@ -182,10 +174,7 @@ class Ranker(BaseEstimator):
     def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the fitted model into a folder: parameters as JSON, arrays as npz; nothing is pickled.
 
-        Raises
-        ------
-        InputError
-            If the ranker is not fitted or is of a kind that has no file, or the folder cannot be written.
+        Raise InputError if the ranker is not fitted or is of a kind that has no file, or the folder cannot be written.
         """
         save_model(self, path, force=force)
 

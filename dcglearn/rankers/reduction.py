@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,13 +46,11 @@ class PairwiseRanker(Ranker):
 
     Attributes
     ----------
-    learner_ : classifier
-    metric_ : DCG
+    learner_, metric_ : classifier, DCG
 
     See Also
     --------
     RankSVMRanker : A linear classifier of pairs, solved directly.
-    SparseRanker : RSRank, with few features.
 
     Notes
     -----
@@ -62,8 +60,7 @@ class PairwiseRanker(Ranker):
     Examples
     --------
     >>> queries = dl.simulate.letor_queries(20, sizes=(20, 40), seed=0)
-    >>> ranker = PairwiseRanker(n_rounds=2).fit(queries)
-    >>> ranker.score(queries) > 0.4
+    >>> PairwiseRanker(n_rounds=2).fit(queries).score(queries) > 0.4
     True
     """
 
@@ -73,8 +70,6 @@ class PairwiseRanker(Ranker):
     n_rounds: int = 3
     max_pairs: int = 200_000
     seed: int = 0
-
-    _options: ClassVar[tuple[str, ...]] = ()
 
     def _check_parameters(self) -> None:
         if self.pairs not in ("difference", "both"):
@@ -101,12 +96,7 @@ class PairwiseRanker(Ranker):
     def predict(self, X: Any, qid: ArrayLike | None = None) -> Floats:
         """Return minus the position of each document in its query (NDCG-Test), shape (n,).
 
-        Parameters
-        ----------
-        X : array_like or CSR, shape (n, d), or Queries
-            Features.
-        qid : array_like, shape (n,), optional
-            The query of each document, since documents are compared within queries; one query by default.
+        `qid`, shape (n,), names the query of each document where X is not `Queries`; one query by default.
         """
         features = self._features_of(X)
         n = features.shape[0]

@@ -64,34 +64,27 @@ class SparseRanker(LinearModel):
         Step, in units of one over the largest curvature at the start of a point; the paper's eta, without its unit.
     truncate_every : int
         The paper's K.
-    max_iter : int
-        Most steps at each point.
-    tol : float
-        A point ends when no coefficient changes by more.
+    max_iter, tol : int, float
+        A point ends after `max_iter` steps, or when no coefficient changes by more than `tol`.
     loss : loss, optional
         Another loss; by default ``losses.RSRank(metric, k=None)``. With weights truncated at the DCG's depth, documents
         take turns in the first positions, and the steps do not converge.
 
     Attributes
     ----------
-    coef_ : ndarray, shape (d,)
-    intercept_ : float
+    coef_, intercept_, metric_ : ndarray, shape (d,); float; DCG
     features_ : ndarray of int
         Columns that remain.
-    path_ : list of PathPoint
-        From all features to none.
-    chosen_ : PathPoint
-    metric_ : DCG
+    path_, chosen_ : list of PathPoint, PathPoint
+        The path, from all features to none, and its point that is kept.
 
     See Also
     --------
     LinearRanker : All features, any loss.
-    RSRank : The loss that it uses.
 
     Notes
     -----
-    Sun, Qin, Tao and Wang 2009, algorithm 1, with the absolute value of the weights: under a loss with a margin, the
-    signed form moves correct pairs in the wrong direction.
+    Sun, Qin, Tao and Wang 2009, algorithm 1, with the absolute value of the weights, see `RSRank`.
 
     Examples
     --------
@@ -111,6 +104,7 @@ class SparseRanker(LinearModel):
     tol: float = 1e-4
     loss: Any = None
 
+    _options = ("eval_set",)
     _default_loss: ClassVar[type[Any] | None] = RSRank
 
     def _check_parameters(self) -> None:

@@ -53,16 +53,14 @@ def read_queries(
 
     See Also
     --------
-    Queries : The result.
     load_ranker : Read a model to rank them.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "train.svm"
-    ...     _ = file.write_text("2 qid:1 1:0.5 2:1\n0 qid:1 1:0.1\n")
-    ...     read_queries(file)
+    ...     _ = Path(folder, "train.svm").write_text("2 qid:1 1:0.5 2:1\n0 qid:1 1:0.1\n")
+    ...     read_queries(f"{folder}/train.svm")
     Queries(1 query, 2 documents, 2 features, 3 grades)
     """
     data = _bytes(Path(path))

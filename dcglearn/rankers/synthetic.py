@@ -32,13 +32,11 @@ def letor_queries(
 
     Parameters
     ----------
-    n_queries : int
-    n_features : int
-        Scaled to 0..1 within the query as LETOR's are. A third of those not redundant views each hidden variable.
-    n_redundant : int
-        Number of features that are noise or near copies of others, in turn.
-    n_grades : int
-        L; the best grades are the rarest.
+    n_queries, n_grades : int
+        The best of the L grades are the rarest.
+    n_features, n_redundant : int
+        Features are scaled to 0..1 within the query as LETOR's are. `n_redundant` of them are noise or near copies of
+        others, in turn; a third of the rest views each hidden variable.
     sizes : (int, int)
         Smallest and largest number of documents of a query.
     conflict : float
@@ -54,7 +52,6 @@ def letor_queries(
     See Also
     --------
     simulate.nonlinear_queries : Queries that need trees.
-    read_queries : Real ones.
 
     Examples
     --------
@@ -104,10 +101,8 @@ def nonlinear_queries(
 
     Parameters
     ----------
-    n_queries, size : int
-        Number of queries, and of documents per query.
-    n_features : int
-        Number of features, 7 or more.
+    n_queries, size, n_features : int
+        Number of queries, of documents per query, and of features, 7 or more.
     noise : float
         Standard deviation of the judges' noise; that of the utility is about 1.5.
     n_grades, seed

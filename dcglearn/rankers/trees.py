@@ -18,12 +18,8 @@ from dcglearn.rankers.ranker import Ranker, Training
 
 _LOG = logging.getLogger(__name__)
 
-OWN_NAMES = {"num_iterations": "n_trees", "early_stopping_round": "patience", "seed": "seed"}
-OWN_NAMES |= {
-    "metric": "metric",
-    "eval_at": "metric",
-    **dict.fromkeys(("objective", "label_gain", "init_score"), "loss"),
-}
+OWN_NAMES = {"num_iterations": "n_trees", "early_stopping_round": "patience", "seed": "seed", "metric": "metric"}
+OWN_NAMES |= {"eval_at": "metric", **dict.fromkeys(("objective", "label_gain", "init_score"), "loss")}
 """LightGBM's parameters, and the names that they have here."""
 
 MAX_LEARNING_RATE = 1000.0
@@ -75,9 +71,7 @@ class BoostedRanker(Ranker):
 
     Attributes
     ----------
-    booster_ : lightgbm.Booster
-        The trees.
-    metric_ : DCG
+    booster_, metric_ : lightgbm.Booster, DCG
     n_trees_ : int
         Number of trees that are used: the best number on the validation set, or all.
     base_ : ndarray, shape (d + 1,), or None
@@ -94,7 +88,6 @@ class BoostedRanker(Ranker):
 
     See Also
     --------
-    DaskBoostedRanker : The same over a cluster.
     LinearRanker : For few queries.
     exports.lightgbm_callables : Train with LightGBM directly.
 
@@ -113,14 +106,7 @@ class BoostedRanker(Ranker):
     """
 
     takes_missing: ClassVar[bool] = True
-    _options: ClassVar[tuple[str, ...]] = (
-        "eval_set",
-        "query_weight",
-        "sample_weight",
-        "checkpoint",
-        "checkpoint_every",
-        "resume",
-    )
+    _options = ("eval_set", "query_weight", "sample_weight", "checkpoint", "checkpoint_every", "resume")
     _default_loss: ClassVar[type[Any] | None] = RegSHFSDCG
     _also_reads: ClassVar[tuple[str, ...]] = ("DaskBoostedRanker",)
     _data_file: ClassVar[str] = "trees.txt"
