@@ -13,7 +13,7 @@ from dcglearn.cli.command import examples, first_option, input_option, model_opt
 from dcglearn.cli.metric_options import ScaleOptions
 from dcglearn.cli.options import DryRun, Groups, Seed
 from dcglearn.foundation.validation import InputError
-from dcglearn.letor.candidates import Choice, Grid
+from dcglearn.letor import Choice, Grid
 
 
 @examples("dcglearn folds all.svm -o data", "dcglearn folds -o data --queries 106  # synthetic ones")

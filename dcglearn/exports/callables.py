@@ -22,16 +22,13 @@ if TYPE_CHECKING:
 def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
     """Return an objective and a metric for ``lightgbm.train``: ``params["objective"]`` and ``feval``.
 
+    ``objective(scores, dataset) -> (gradient, hessian)``, as in `BoostedRanker`, is minimised by LightGBM;
+    ``metric(scores, dataset) -> ("NDCG", value, True)``.
+
     Parameters
     ----------
     dcg, loss : DCG or file, Objective
         Any gains and discounts; and the objective to train against, ``ApproxNDCG(dcg)`` by default.
-
-    Returns
-    -------
-    objective, metric : callable
-        ``objective(scores, dataset) -> (gradient, hessian)``, as in `BoostedRanker`; LightGBM minimises it.
-        ``metric(scores, dataset) -> ("NDCG", value, True)``.
 
     See Also
     --------
@@ -39,7 +36,6 @@ def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables
 
     Examples
     --------
-    >>> import numpy as np
     >>> objective, metric = dl.exports.lightgbm_callables(dl.DCG.standard(3, 5))
     >>> class Sets:                                   # what lightgbm.Dataset gives to its callables
     ...     get_label = staticmethod(lambda: np.array([2, 0, 1]))
@@ -114,7 +110,6 @@ def sklearn_scorer(dcg: DCGLike) -> Callable[..., float]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from sklearn.base import BaseEstimator, RegressorMixin
     >>> class Oracle(RegressorMixin, BaseEstimator):
     ...     def predict(self, X):

@@ -55,13 +55,7 @@ class Export:
 
 
 def target_of(word: str) -> str:
-    """Return the target that a word names, with hyphens or underscores; raise InputError if there is none.
-
-    Examples
-    --------
-    >>> target_of("trec_eval")
-    'trec-eval'
-    """
+    """Return the target that a word names, with hyphens or underscores; raise InputError if there is none."""
     name = word.strip().lower().replace("_", "-").replace(" ", "-")
     name = ALIASES.get(name, name)
     if name in FIXED:

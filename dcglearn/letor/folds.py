@@ -151,7 +151,6 @@ def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
 
     See Also
     --------
-    write_folds : Write them as LETOR has them.
     letor_experiment : Compare methods on them.
 
     Examples
@@ -185,16 +184,14 @@ def write_folds(folds: Sequence[Fold], folder: str | os.PathLike[str]) -> None:
     See Also
     --------
     letor_folds : Make the folds.
-    letor_experiment : Read the folder.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> folds = dl.letor_folds(dl.simulate.letor_queries(n_queries=10, n_features=3, sizes=(5, 9), seed=0))
     >>> with TemporaryDirectory() as folder:
-    ...     dl.write_folds(folds, f"{folder}/folds")
-    ...     sorted(path.name for path in Path(folder, "folds", "Fold1").iterdir())
+    ...     dl.write_folds(dl.letor_folds(dl.simulate.letor_queries(10, sizes=(5, 9), seed=0)), folder)
+    ...     sorted(path.name for path in Path(folder, "Fold1").iterdir())
     ['test.txt', 'train.txt', 'vali.txt']
     """
     for fold in folds:

@@ -58,13 +58,7 @@ class Convention:
         return convention
 
     def measures(self, queries: Queries, scores: ArrayLike) -> Floats:
-        """Return the measures of each query, shape (m, 21), columns as in `MEASURES`; NaN if a query does not count.
-
-        >>> queries = dl.Queries([[0.0]] * 3, [0, 2, 1], qid=[1, 1, 1])
-        >>> values = Convention.named("letor", 3).measures(queries, [3, 2, 1])
-        >>> dict(zip(MEASURES, values[0].round(4).tolist()))["NDCG@3"]
-        0.9077
-        """
+        """Return the measures of each query, shape (m, 21), columns as in `MEASURES`; NaN if a query does not count."""
         depths = range(1, DEPTH + 1)
         ndcg = [queries.evaluate(scores, DCG(self.dcg.gains, self.dcg.discounts[:k])) for k in depths]
         values = np.column_stack([*ndcg, precision_by_query(scores, queries.grades, queries.offsets, depths)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -12,13 +12,61 @@ import numpy as np
 
 from dcglearn import losses
 from dcglearn.foundation.validation import InputError
-from dcglearn.letor.candidates import Candidate, Setting
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.adarank import AdaRankRanker
 from dcglearn.rankers.linear import LinearRanker
 from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
+from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.sparse import SparseRanker
 from dcglearn.rankers.trees import BoostedRanker
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A point of a grid: settings as shown, an unfitted ranker, and whether its training uses the validation set."""
+
+    label: str
+    ranker: Any
+    validated: bool = False
+
+    def fit(self, train: Queries, vali: Queries) -> Any:
+        """Return the fitted ranker."""
+        return self.ranker.fit(train, eval_set=vali) if self.validated else self.ranker.fit(train)
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What the candidates of one fold share; `vali` chooses the penalties of the starts, 1 without it or if quick."""
+
+    train: Queries
+    dcg: DCG
+    grid: str = "default"
+    seed: int = 0
+    vali: Queries | None = None
+
+    @property
+    def quick(self) -> bool:
+        """Whether the grid is the small one."""
+        return self.grid == "quick"
+
+    @cached_property
+    def starts(self) -> dict[str, Any]:
+        """Least squares and RankSVM, fitted, each with the best penalty on the validation set: others start there."""
+        penalties = (1.0,) if self.quick or self.vali is None else (1.0, 10.0, 100.0)
+        return {
+            "RankSVM": self._best([RankSVMRanker(C=1 / penalty, metric=self.dcg) for penalty in penalties]),
+            "ridge": self._best([RidgeRanker(self.dcg, l2=penalty) for penalty in penalties]),
+        }
+
+    def _best(self, rankers: list[Any]) -> Any:
+        """Return the fitted ranker with the best value on the validation set."""
+        fitted = [ranker.fit(self.train) for ranker in rankers]
+        return fitted[0] if len(fitted) == 1 else max(fitted, key=lambda ranker: ranker.score(self.vali))
+
+    def start_candidates(self) -> Iterator[Candidate]:
+        """Yield the starts themselves: the limits of methods whose penalty is infinite, or that use no tree."""
+        for name, ranker in self.starts.items():
+            yield Candidate(f"start {name}, as it is", ranker)
 
 
 @dataclass(frozen=True)
@@ -81,28 +129,23 @@ SHAPES = ((4, 0.1, 0.01), (8, 0.05, 0.02), (4, 0.03, 0.03))
 
 def boosted(setting: Setting, loss: str, with_start: bool = True) -> Iterator[Candidate]:
     """Yield boosted trees that maximise a loss: by shape, and by the linear model to whose scores they add, if any."""
-    kind = getattr(losses, loss)
     starts: dict[str, Any] = setting.starts if with_start else {}
     starts = starts if setting.quick and starts else {"none": None, **starts}
     shapes, n_trees = (SHAPES[:1], 50) if setting.quick else (SHAPES, 250)
     for (start, coefficients), (leaves, rate, share) in product(starts.items(), shapes):
-        ranker = BoostedRanker(
-            _loss(kind, setting.dcg),
-            n_trees=n_trees,
-            learning_rate=rate,
-            num_leaves=leaves,
-            metric=setting.dcg,
-            follow="lambdas" if loss in ("GBRank", "Regression") else "gradient",  # some 60 queries: small steps
-            seed=setting.seed,
-            start=coefficients,
-            min_data_in_leaf=max(round(share * setting.train.shape[0]), 1),
-            feature_fraction=0.3,
-            bagging_fraction=0.7,
-            bagging_freq=1,
-            num_threads=1,
-        )
+        follow = "lambdas" if loss in ("GBRank", "Regression") else "gradient"  # some 60 queries: small steps
+        options: dict[str, Any] = {"n_trees": n_trees, "follow": follow, "start": coefficients}
+        options |= {"min_data_in_leaf": max(round(share * setting.train.shape[0]), 1), "feature_fraction": 0.3}
+        ranker = _trees(setting, loss, leaves, rate, bagging_fraction=0.7, bagging_freq=1, **options)
         label = f"start {start}, {leaves} leaves, rate {rate:g}, {share:.0%} of documents in a leaf"
         yield Candidate(label, ranker, True)
+
+
+def _trees(setting: Setting, loss: str, leaves: int, rate: float, **options: Any) -> BoostedRanker:
+    """Return unfitted trees that maximise a loss, in one thread."""
+    options |= {"metric": setting.dcg, "seed": setting.seed, "num_threads": 1}
+    kind = getattr(losses, loss)
+    return BoostedRanker(_loss(kind, setting.dcg), num_leaves=leaves, learning_rate=rate, **options)
 
 
 def sparse(setting: Setting) -> Iterator[Candidate]:
@@ -170,16 +213,7 @@ def chapelle(setting: Setting) -> Iterator[Candidate]:
 def wu(setting: Setting, loss: str) -> Iterator[Candidate]:
     """Yield 250 boosted trees, or fewer by validation, that add to no linear model (Wu et al. 2009)."""
     for leaves, rate in product((4, 8, 16), (0.05, 0.1)):
-        ranker = BoostedRanker(
-            getattr(losses, loss)(setting.dcg),
-            n_trees=250,
-            num_leaves=leaves,
-            learning_rate=rate,
-            metric=setting.dcg,
-            seed=setting.seed,
-            num_threads=1,
-        )
-        yield Candidate(f"{leaves} leaves, rate {rate:g}", ranker, True)
+        yield Candidate(f"{leaves} leaves, rate {rate:g}", _trees(setting, loss, leaves, rate, n_trees=250), True)
 
 
 def sun(setting: Setting) -> Iterator[Candidate]:
@@ -229,11 +263,7 @@ PAPER_GRIDS: dict[str, Callable[[Setting], Iterator[Candidate]]] = {
 
 
 def method_named(name: str) -> Method:
-    """Return a method by its name, or raise InputError; case, blanks and punctuation do not matter.
-
-    >>> method_named("adarank-ndcg").source
-    'Xu and Li 2007'
-    """
+    """Return a method by its name, or raise InputError; case, blanks and punctuation do not matter."""
     plain, *others = ("".join(filter(str.isalnum, text.lower())) for text in (name, *METHODS))
     if plain not in others:
         raise InputError(f"method {name!r} is none of {', '.join(METHODS)}")

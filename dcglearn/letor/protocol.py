@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,10 @@ from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.foundation.version import __version__
-from dcglearn.letor.candidates import CHOICES, GRIDS, Setting
+from dcglearn.letor import CHOICES, GRIDS
 from dcglearn.letor.folds import Fold, find_folds, read_fold
 from dcglearn.letor.measures import MEASURES, Convention
-from dcglearn.letor.methods import METHODS, method_named
+from dcglearn.letor.methods import METHODS, Setting, method_named
 from dcglearn.letor.results import LetorResult, Trial
 from dcglearn.rankers.linear_model import spread_of_scores
 
@@ -124,10 +124,9 @@ def letor_experiment(
         Skip the trials that `output` holds already; the result is the same as without an interruption.
     n_features : int, optional
         Number of features, for files that leave zeros out.
-    jobs : int
-        Number of processes; with more than one, a script needs ``if __name__ == "__main__"``.
-    seed : int
-        Same seed, same result, for any number of processes.
+    jobs, seed : int
+        Number of processes; with more than one, a script needs ``if __name__ == "__main__"``. Same seed, same result,
+        for any number of processes.
 
     Raises
     ------
@@ -137,15 +136,13 @@ def letor_experiment(
     See Also
     --------
     letor_folds : Make folds of one file.
-    LinearRanker : Train one model.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from dcglearn import letor_folds, write_folds
-    >>> from dcglearn.simulate import letor_queries
+    >>> folds = dl.letor_folds(dl.simulate.letor_queries(15, n_features=6, sizes=(10, 20), seed=0), 3)
     >>> with TemporaryDirectory() as folder:
-    ...     write_folds(letor_folds(letor_queries(15, n_features=6, sizes=(10, 20), seed=0), 3), folder)
+    ...     dl.write_folds(folds, folder)
     ...     result = letor_experiment(folder, ["ridge", "RankSVM"], grid="quick")
     >>> result.mean("ridge", "NDCG@10") > 0.3
     True
@@ -244,10 +241,6 @@ def candidates_of(plan: Plan) -> dict[str, int]:
     return {name: sum(1 for _ in METHODS[name].candidates(setting)) for name in plan.methods}
 
 
-if TYPE_CHECKING:
-    from dcglearn.letor.folds import Fold
-
-
 def fingerprint_of(data: str, method: str, convention: Convention, grid: str, seed: int) -> str:
     """Return the digest of all that a trial's numbers depend on; `data` is the fingerprint of the fold's files."""
     settings = [data, method, grid, seed, __version__, convention.counts_empty, repr(convention.dcg.to_dict())]
@@ -295,9 +288,6 @@ def within_error(values: Floats) -> tuple[Floats, NDArray[np.bool_]]:
 
     `values` has shape (candidates, queries), NaN for queries that do not count. The error is that of the mean
     difference to the best over queries, so queries that are hard for all candidates do not enlarge it.
-
-    >>> within_error(np.array([[0.5, 0.7, 0.6], [0.6, 0.5, 0.6], [0.2, 0.4, 0.3]]))[1]
-    array([ True,  True, False])
     """
     counted = values[:, ~np.isnan(values[0])]
     n = counted.shape[1]

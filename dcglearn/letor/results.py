@@ -18,7 +18,7 @@ from dcglearn.evaluation.evaluate import Evaluation
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import aligned
 from dcglearn.foundation.validation import Floats, InputError
-from dcglearn.letor.candidates import CHOICES
+from dcglearn.letor import CHOICES
 from dcglearn.letor.measures import MEASURES, SUMMARY, Convention
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.threads import in_chunks
 from dcglearn.foundation.validation import Floats, Integers, whole_number, within
-from dcglearn.losses import dcg_kernel, shf_kernel
+from dcglearn.losses import class_kernel, dcg_kernel
 from dcglearn.losses.class_kernel import Classes, sums_from_bottom, sums_from_top
 from dcglearn.losses.dcg_objective import SoftRankObjective, depth_of
 from dcglearn.losses.listwise import Regression
@@ -180,15 +180,12 @@ class ApproxAP(Objective):
         relevant, ends = dcg_kernel.relevant_of(order, batch.grades, batch.offsets, self.min_grade)
         among, negative_ranks = sorted_queries(-ranks[relevant], ends, soft.n_chunks)
         relevant = relevant[among]
-        within = SoftRanks(negative_ranks, ends, self.beta, soft.n_chunks)
+        inside = SoftRanks(negative_ranks, ends, self.beta, soft.n_chunks)
         slope, inner = np.zeros(len(ranks)), np.empty(len(relevant))
-        value = dcg_kernel.precision(ranks, relevant, within.ranks(), ends, batch.weight, slope, inner)
-        slope[relevant] -= within.vjp(inner)
+        value = dcg_kernel.precision(ranks, relevant, inside.ranks(), ends, batch.weight, slope, inner)
+        slope[relevant] -= inside.vjp(inner)
         return value, unsorted(order, soft.vjp(slope))
 
-
-if TYPE_CHECKING:
-    Blocks = tuple[Floats, Integers, Integers]
 
 EARLIER = 1e5
 """Weight of the lambdas relative to the gradient: with it the regression's share is 1/2 at tree M/12 of M, not M/2."""
@@ -254,18 +251,18 @@ class SHFSDCG(SoftRankObjective):
         if not self.annealed or k == np.inf:
             return np.array([k + self.shift])
         edges = np.full(batch.n_queries, self.shift)
-        shf_kernel.widest_ranks(ranks, batch.offsets, segments, self._classes[1], int(k), edges)
+        class_kernel.widest_ranks(ranks, batch.offsets, segments, self._classes[1], int(k), edges)
         return edges
 
-    def _regrouped(self, batch: Batch, n_chunks: int) -> tuple[Classes, Blocks]:
+    def _regrouped(self, batch: Batch, n_chunks: int) -> tuple[Classes, tuple[Floats, Integers, Integers]]:
         c = Classes.of(batch, *self._classes, n_chunks)
         return c, SoftRanks(c.f, c.segments, self.alpha, n_chunks).blocks
 
-    def _ranks(self, c: Classes, blocks: Blocks, n_chunks: int) -> Floats:
+    def _ranks(self, c: Classes, blocks: tuple[Floats, Integers, Integers], n_chunks: int) -> Floats:
         down, up = sums_from_top(c.below_top(), c.segments), sums_from_bottom(c.above_bottom(), c.segments)
         arrays = c.f, c.segments, c.n_classes, c.tops, c.bottoms, down, up, *blocks, self.alpha
         ranks = np.empty(len(c.f))
-        in_chunks(lambda _, first, last: shf_kernel.hinge_ranks(*arrays, first, last, ranks), len(ranks), n_chunks)
+        in_chunks(lambda _, first, last: class_kernel.hinge_ranks(*arrays, first, last, ranks), len(ranks), n_chunks)
         return ranks
 
     def _evaluate(self, batch: Batch) -> tuple[float, Floats]:
@@ -275,7 +272,9 @@ class SHFSDCG(SoftRankObjective):
         value, w = self._dcg_of_ranks(ranks, c.order, batch, self._edges(ranks, batch, c.segments))
         down, up = sums_from_top(w, c.segments), sums_from_bottom(w, c.segments)
         arrays, slope = (c.f, c.segments, c.n_classes, w, down, up, *blocks, self.alpha), np.empty(len(ranks))
-        in_chunks(lambda _, first, last: shf_kernel.hinge_ranks_vjp(*arrays, first, last, slope), len(slope), n_chunks)
+        in_chunks(
+            lambda _, first, last: class_kernel.hinge_ranks_vjp(*arrays, first, last, slope), len(slope), n_chunks
+        )
         return value, unsorted(c.order, slope)
 
 

@@ -1,4 +1,11 @@
-"""Documents of a query grouped by class (equal grade, or equal gain), each class sorted by falling score."""
+"""Documents of a query by class (equal grade, or equal gain), and their smoothed hinge ranks of Wu et al. 2009.
+
+A pair of a better and a worse document, ``x = f_better - f_worse``, adds ``A(x)`` to the rank of the better one and
+``1 + A(x)`` to that of the worse one, with ``A(x) = sigma(-alpha x)`` in the right order (x >= 0) and
+``1/2 - (alpha/4) x`` in the wrong order. Documents of one class add ``sigma(alpha (f_j - f_i))``. For one document,
+each other class is a range in the right order, of which only a window counts, and a range in the wrong order, whose
+linear terms are a difference of running sums.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +16,7 @@ import numpy as np
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.validation import Floats, Integers
 from dcglearn.losses.objective import Batch
-from dcglearn.losses.rank_kernel import sorted_queries
+from dcglearn.losses.rank_kernel import FAR, count_above, first_at_most, first_below, slopes, sorted_queries
 
 
 @dataclass(frozen=True)
@@ -95,3 +102,84 @@ def sums_from_bottom(values, segments):
         for j in range(segments[s + 1] - 1, segments[s] - 1, -1):
             sums[s + j] = sums[s + j + 1] + values[j]
     return sums
+
+
+@njit(cache=True, nogil=True)
+def hinge_ranks(f, segments, n_classes, tops, bottoms, down, up, ratio, head, tail, alpha, first, last, ranks):
+    """Fill the ranks of documents first..last-1, sorted by query, class and score.
+
+    `down` sums the scores minus their class's largest from the top, `up` the scores minus the smallest from the bottom,
+    so that no sum is a difference of two larger ones.
+    """
+    s = np.searchsorted(segments, first, side="right") - 1
+    for i in range(first, last):
+        while segments[s + 1] <= i:
+            s += 1
+        x = f[i]
+        own = s % n_classes
+        low = first_at_most(f, x, alpha, FAR, segments[s], segments[s + 1])
+        high = first_below(f, x, alpha, -FAR, low, segments[s + 1])
+        rank = 1.0 + (low - segments[s] - 0.5 + count_above(x, 0.0, f, ratio, head, tail, low, high, alpha))
+        for other in range(s - own, s - own + n_classes):
+            start, stop = segments[other], segments[other + 1]
+            if other == s or start == stop:
+                continue
+            if other < s:  # worse documents, in the right order if they score at most x
+                turn = first_at_most(f, x, 1.0, 0.0, start, stop)
+                high = first_below(f, x, alpha, -FAR, turn, stop)
+                wrong = turn - start
+                gap = down[other + turn] - wrong * (x - tops[other])
+                rank += count_above(x, 0.0, f, ratio, head, tail, turn, high, alpha)
+            else:  # better documents, in the right order if they score at least x
+                turn = first_below(f, x, 1.0, 0.0, start, stop)
+                low = first_at_most(f, x, alpha, FAR, start, turn)
+                wrong = stop - turn
+                gap = wrong * (x - bottoms[other]) - up[other + turn]
+                rank += (stop - start) + (turn - low) - count_above(x, 0.0, f, ratio, head, tail, low, turn, alpha)
+            if wrong > 0:
+                rank += 0.5 * wrong + 0.25 * alpha * gap
+        ranks[i] = rank
+
+
+@njit(cache=True, nogil=True)
+def hinge_ranks_vjp(f, segments, n_classes, w, down, up, ratio, head, tail, alpha, first, last, out):
+    """Fill ``sum_i w_i dr_i/df_p``; `down` and `up` sum w from the top and from the bottom of each class."""
+    s = np.searchsorted(segments, first, side="right") - 1
+    for i in range(first, last):
+        while segments[s + 1] <= i:
+            s += 1
+        x = f[i]
+        own = s % n_classes
+        low = first_at_most(f, x, alpha, FAR, segments[s], segments[s + 1])
+        high = first_below(f, x, alpha, -FAR, low, segments[s + 1])
+        total = slopes(x, 0.0, w[i], f, ratio, head, tail, low, high, alpha, w)[0]
+        for other in range(s - own, s - own + n_classes):
+            start, stop = segments[other], segments[other + 1]
+            if other == s or start == stop:
+                continue
+            if other < s:  # A'(x) is -alpha times the slope of sigma, and -alpha/4 where the order is wrong
+                turn = first_at_most(f, x, 1.0, 0.0, start, stop)
+                high = first_below(f, x, alpha, -FAR, turn, stop)
+                total -= slopes(x, 0.0, -w[i], f, ratio, head, tail, turn, high, alpha, w)[0]
+                total -= 0.25 * (down[other + turn] + (turn - start) * w[i])
+            else:
+                turn = first_below(f, x, 1.0, 0.0, start, stop)
+                low = first_at_most(f, x, alpha, FAR, start, turn)
+                total += slopes(x, 0.0, -w[i], f, ratio, head, tail, low, turn, alpha, w)[0]
+                total += 0.25 * (up[other + turn] + (stop - turn) * w[i])
+        out[i] = alpha * total
+
+
+@njit(cache=True, nogil=True)
+def widest_ranks(ranks, offsets, segments, n_classes, k, edges):
+    """Add to `edges` the largest rank of each query's k most relevant documents, among equals those scored higher."""
+    for q in range(len(offsets) - 1):
+        left = min(k, offsets[q + 1] - offsets[q])
+        widest = 0.0
+        for c in range(n_classes - 1, -1, -1):
+            s = q * n_classes + c
+            taken = min(left, segments[s + 1] - segments[s])
+            for i in range(segments[s], segments[s] + taken):
+                widest = max(widest, ranks[i])
+            left -= taken
+        edges[q] += widest

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dcglearn.letor.candidates import Setting
-from dcglearn.letor.methods import METHODS, method_named
+from dcglearn.letor.methods import METHODS, Setting, method_named
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.synthetic import letor_queries
 from tests.letor.makers import small

@@ -13,10 +13,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn.letor.candidates import Setting
 from dcglearn.letor.folds import find_folds, letor_folds, read_fold
 from dcglearn.letor.measures import MEASURES, Convention
-from dcglearn.letor.methods import METHODS
+from dcglearn.letor.methods import METHODS, Setting
 from dcglearn.letor.protocol import letor_experiment, within_error
 from dcglearn.rankers.synthetic import letor_queries
 from tests.letor.makers import small
