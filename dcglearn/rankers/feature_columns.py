@@ -97,13 +97,9 @@ class FeatureColumns:
             )
         return new
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the columns as JSON."""
-        return {"names": list(self.names), "categories": self.categories, "ordered": list(self.ordered)}
-
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> FeatureColumns:
-        """Build from what `to_dict` returned."""
+        """Build from the fields in a saved model."""
         return cls(tuple(fields["names"]), dict(fields["categories"]), tuple(fields["ordered"]))
 
 

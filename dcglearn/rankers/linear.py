@@ -59,10 +59,9 @@ class LinearRanker(LinearModel):
         Step of ``"sgd"``.
     metric : DCG, file or name, optional
         The metric of `score` and of the validation set; by default the DCG of the loss.
-    patience : int, optional
-        With a validation set, the annealing ends after this many stages without a better value.
-    seed : int
-        Seed of random starts and shuffles.
+    patience, seed : int
+        With a validation set, the annealing ends after this many stages without a better value; and the seed of random
+        starts and shuffles.
 
     Attributes
     ----------
@@ -84,11 +83,9 @@ class LinearRanker(LinearModel):
 
     Examples
     --------
-    >>> queries = dl.simulate.letor_queries(40, seed=0)
-    >>> train, test = queries[:30], queries[30:]
+    >>> data = dl.simulate.letor_queries(40, seed=0)
     >>> mine = dl.DCG(gains=[0, 1, 4], discounts=[1, 0.7, 0.5, 0.3, 0.2])
-    >>> ranker = LinearRanker(loss=dl.losses.ApproxNDCG(mine)).fit(train.features, train.grades, train.qid)
-    >>> 0.4 < ranker.score(test.features, test.grades, test.qid) < 1
+    >>> 0.4 < LinearRanker(dl.losses.ApproxNDCG(mine)).fit(data[:30]).score(data[30:]) < 1
     True
     """
 

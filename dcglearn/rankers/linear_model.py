@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.losses.objective import positive
+from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.metric.dcg import DCG, DCGLike
-from dcglearn.rankers.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.ranker import Ranker, Training, coefficients_in
 

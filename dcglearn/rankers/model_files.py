@@ -29,7 +29,6 @@ CHECKPOINT = "training.checkpoint"
 
 _DATA = re.compile(r"(weights|trees)-[0-9a-f]{16}\.(npz|txt)")
 
-
 R = TypeVar("R")
 
 
@@ -48,7 +47,7 @@ def save_model(ranker: Any, path: str | os.PathLike[str], *, force: bool = True)
     fields["metric"] = ranker.metric_.to_dict()
     fields["n_features"] = ranker.n_features_in_
     if ranker.columns_ is not None:
-        fields["columns"] = ranker.columns_.to_dict()
+        fields["columns"] = dataclasses.asdict(ranker.columns_)
     content, more = ranker._numbers()
     checksum = hashlib.sha256(content).hexdigest()
     stem, suffix = ranker._data_file.split(".")

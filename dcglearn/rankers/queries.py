@@ -160,12 +160,6 @@ def ndcg_by_query(
     Query q holds documents ``offsets[q]:offsets[q + 1]`` of `scores` and `grades`, shape (n,). Documents with equal
     scores keep their order (``"stable"``) or rank worst grade first (``"worst"``). The ideal value is that of all
     documents of the query; where it is not positive (no relevant document), the value is `empty`.
-
-    Examples
-    --------
-    >>> dcg = dl.DCG([0, 1, 3], [1, 0.5])
-    >>> ndcg_by_query(dcg, [0.2, 0.7, 0.1, 0.3], [0, 2, 1, 0], [0, 3, 4]).round(3)
-    array([0.857, 0.   ])
     """
     ranked, place = _ranked(scores, grades, offsets, dcg.n_grades, ties, "the DCG's scale")
     offsets = np.asarray(offsets, dtype=np.int64)

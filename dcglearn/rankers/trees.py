@@ -44,10 +44,9 @@ class BoostedRanker(Ranker):
     ----------
     loss : loss, optional
         ``RegSHFSDCG`` of the textbook DCG by default. The DCG matters more than which of the smooth losses it is.
-    n_trees : int
-        Number of trees. Give many, with a validation set and `patience`.
-    learning_rate : float
-        Factor of each tree. A smaller one needs more trees.
+    n_trees, learning_rate : int, float
+        Number of trees, and factor of each; a smaller factor needs more trees. Give many, with a validation set and
+        `patience`.
     num_leaves : int
         Most leaves of a tree. Take 7 or so for some hundred queries.
     follow : {"lambdas", "gradient"}
@@ -100,8 +99,7 @@ class BoostedRanker(Ranker):
     --------
     >>> data = dl.simulate.letor_queries(40, seed=0)
     >>> mine = dl.DCG(gains=[0, 1, 4], discounts=[1, 0.7, 0.5, 0.3, 0.2])
-    >>> ranker = BoostedRanker(dl.RegSHFSDCG(mine), n_trees=30).fit(data[:30])
-    >>> 0.3 < ranker.score(data[30:]) < 1
+    >>> 0.3 < BoostedRanker(dl.RegSHFSDCG(mine), n_trees=30).fit(data[:30]).score(data[30:]) < 1
     True
     """
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dcglearn.rankers.document_pairs import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
+from dcglearn.losses.pair_kernel import count_pairs, hinge_curvature, hinge_sums, sorted_by_score
 
 
 def hinge_twin(scores, grades, offsets):
