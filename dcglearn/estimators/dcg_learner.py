@@ -22,7 +22,7 @@ from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric.saved_metric import check_format, check_numbers
+from dcglearn.metric.saved_metric import check_format, check_numbers, fields_of, read_saved
 from dcglearn.parts.open_log import Log, opened_log
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
@@ -82,34 +82,25 @@ class DCGLearner(PairLearner):
     ----------
     dcg_ : DCG
         Gains from 0 to 1, decreasing discounts from 1; whatever the form, the DCG that fits the log best.
-    utility_ : ListUtility
-        The metric in the form chosen, on the same scale.
-    form_ : str
-        The form chosen.
+    form_, utility_, metric_ : str, ListUtility, DCG or ListUtility
+        The form chosen, the metric in it, on the same scale, and that metric as a `DCG` where it is one.
     form_scores_ : dict of str to FormScore
         With ``form="auto"`` how well each form fits and predicts; else empty.
-    scale_ : float
-        Size of a difference of 1 in `dcg_`, in units of the judges' noise.
+    scale_, tie_threshold_ : float
+        Size of a difference of 1 in `dcg_`, and the utility difference up to which ties are likely (0 without ties), in
+        units of the judges' noise.
     error_rate_, rater_error_ : float, dict of str to float
         How often judges name the wrong list of a clear pair; 0 where it is not estimated. By rater, if several.
-    tie_threshold_ : float
-        Utility difference, in units of the judges' noise, up to which ties are likely; 0 without ties.
     loss_ : str
         The loss used.
     objective_, n_effective_ : float
         Loss of `n_effective_` independent judgements plus prior: the log's weight, but at most its number of lists.
-    n_iter_ : int
-        Iterations of the last descent.
-    warm_ : bool
-        Whether the fit is that from the `start` given.
-    visible_ : Visibility
-        What the log can and cannot tell; not saved.
-    dropped_ : dict of str to int
-        Number of pairs left out, by reason.
+    n_iter_, warm_ : int, bool
+        Iterations of the last descent, and whether the fit is that from the `start`.
+    visible_, dropped_ : Visibility, dict of str to int
+        What the log can and cannot tell, which is not saved; number of pairs left out, by reason.
     curves_ : Curves
         The fitted metric and judges.
-    metric_ : DCG or ListUtility
-        The DCG or, in another form, the list utility.
     fit_ : DirectFit
         All of these in one frozen object.
 
@@ -117,7 +108,6 @@ class DCGLearner(PairLearner):
     --------
     UtilityLearner : The paper's quadratic programme.
     bootstrap_bands : How exactly the log determines the result.
-    ridge_path : Choose the strength of the prior.
     suggest_pairs : Choose the next pairs to judge.
     compare_learners : Compare learners on held-out pairs.
 
@@ -188,7 +178,7 @@ class DCGLearner(PairLearner):
 
         Parameters
         ----------
-        X, y
+        X, y, engine, memory, checkpoint, resume
             As in `UtilityLearner.fit`.
         start : DCGLearner, path, Curves or DCG, optional
             The only start: a fitted learner or its saved file, its `curves_`, or a DCG or its file. A learner that was
@@ -196,15 +186,12 @@ class DCGLearner(PairLearner):
         refit : {"never", "if_worse"}
             With a `start`: "if_worse" tries all starts too if one of them has a lower objective than the warm fit, and
             keeps the better fit. The objective is not convex.
-        engine, memory, checkpoint, resume
-            As in `UtilityLearner.fit`.
 
         Raises
         ------
         InputError
-            If a parameter has no meaning, the log cannot tell gains and discounts, the start has other numbers of
-            grades or positions, another loss or impossible values, a file is damaged, or the checkpoint is of another
-            fit; if a form beyond the DCG is asked of a log in parts, or with a checkpoint.
+            As in `UtilityLearner.fit`; if the start has other numbers of grades or positions, another loss or
+            impossible values; if a form beyond the DCG is asked of a log in parts, or with a checkpoint.
         RuntimeError
             If the cluster is lost.
         """
@@ -247,7 +234,7 @@ class DCGLearner(PairLearner):
         Raises
         ------
         InputError
-            If the file is damaged, of another kind, or of another version; it names the file.
+            As in `DCG.load`.
         """
         fit = load_fit(path)
         learner = cls(**vars(fit.description))
@@ -279,16 +266,13 @@ def save_fit(fit: DirectFit, path: str | os.PathLike[str], *, force: bool = True
 
 def load_fit(path: str | os.PathLike[str]) -> DirectFit:
     """Read what `save_fit` wrote; raise InputError, with the file's name, as `DCGLearner.load` says."""
-    values = read_json_object(path)
-    try:
-        check_format(values, [KIND], VERSION)
-        return _fit_of({key: value for key, value in values.items() if key not in ("format", "version")})
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+    return read_saved(path, _fit_of)
 
 
 def _fit_of(values: dict[str, Any]) -> DirectFit:
     """Return the fit of a file's fields; raise InputError if one is damaged, or they do not belong together."""
+    check_format(values, [KIND], VERSION)
+    values = fields_of(values, TYPES, (), "a saved learner")
     _check(values)
     dcg, curves, raters = DCG.from_dict(values["dcg"]), _curves(values["curves"]), tuple(values["raters"])
     prior = values["description"].get("prior")
@@ -314,11 +298,7 @@ def _fit_of(values: dict[str, Any]) -> DirectFit:
 
 
 def _check(fields: dict[str, Any]) -> None:
-    """Raise InputError if a key is missing or unknown, or a value of another type."""
-    missing, unknown = [key for key in TYPES if key not in fields], sorted(set(fields) - set(TYPES))
-    if missing or unknown:
-        problem = f'"{missing[0]}" is missing' if missing else f'unknown key "{unknown[0]}"'
-        raise InputError(f"{problem}; a saved learner holds {', '.join(TYPES)}")
+    """Raise InputError if a value is of another type."""
     for key, kind in TYPES.items():
         value = fields[key]
         if kind is float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import Floats, InputError, finite_array, graded_lists, scale_size, whole_number
 from dcglearn.metric.saved_metric import SavedMetric
-from dcglearn.metric.scales import grade_map, warn_of_scale
+from dcglearn.metric.scales import warn_of_scale
 from dcglearn.metric.textbook import (
     TEXTBOOK_DISCOUNTS,
     TEXTBOOK_GAINS,
@@ -63,20 +63,16 @@ class Utility(SavedMetric):
 
     _kind: ClassVar[str] = "utility"
     _arrays: ClassVar[tuple[str, ...]] = ("weights",)
+    _by_grade: ClassVar[tuple[str, ...]] = ("weights",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", finite_array(self.weights, "weights", 2))
-        self._set_texts(self.n_grades)
+        self._set_texts()
 
     @property
     def depth(self) -> int:
         """K, the number of positions that count."""
         return int(self.weights.shape[0])
-
-    @property
-    def n_grades(self) -> int:
-        """L, the number of grades."""
-        return int(self.weights.shape[1])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -107,11 +103,6 @@ class Utility(SavedMetric):
             total += table[k][grades[..., k]]
         return total if total.ndim else total[()]
 
-    def map_grades(self, mapping: Mapping[int, int]) -> Utility:
-        """Return the same metric for data on another scale; see `DCG.map_grades`."""
-        grades = grade_map(mapping, self.n_grades)
-        return Utility(self.weights[:, grades], names_of(self.grade_names, grades), self.notes)
-
     def table(self) -> str:
         """Return the weights as a text table, one row per position."""
         names = tuple(map(one_line, self.grade_names or [f"grade {grade}" for grade in range(self.n_grades)]))
@@ -137,11 +128,6 @@ class NormalisedMetric(SavedMetric):
     def depth(self) -> int:
         """K, the number of positions that count."""
         return len(self.discounts)
-
-    @property
-    def n_grades(self) -> int:
-        """L, the number of grades."""
-        return len(self.gains)
 
     def ndcg(
         self,
@@ -186,10 +172,9 @@ class DCG(NormalisedMetric):
 
     Parameters
     ----------
-    gains : array_like, shape (L,)
-        Gain of each grade, worst grade first. Any floats.
-    discounts : array_like, shape (K,)
-        Discount of each position, top first. Any floats; they need not decrease.
+    gains, discounts : array_like, shapes (L,) and (K,)
+        Gain of each grade, worst grade first, and discount of each position, top first. Any floats; discounts need not
+        decrease.
     grade_names, notes
         As in `Utility`.
 
@@ -200,7 +185,6 @@ class DCG(NormalisedMetric):
 
     See Also
     --------
-    Utility : Any weight for each grade at each position.
     ListUtility : Lists whose utility is no sum.
     DCGLearner : Learn gains and discounts.
 
@@ -225,7 +209,7 @@ class DCG(NormalisedMetric):
     def __post_init__(self) -> None:
         object.__setattr__(self, "gains", finite_array(self.gains, "gains", 1))
         object.__setattr__(self, "discounts", finite_array(self.discounts, "discounts", 1))
-        self._set_texts(self.n_grades)
+        self._set_texts()
 
     @classmethod
     def standard(cls, n_grades: int, depth: int, gain: str = "exponential", discount: str = "log2") -> DCG:
@@ -256,24 +240,19 @@ class DCG(NormalisedMetric):
 
     @classmethod
     def parse(cls, file_or_name: str | os.PathLike[str], n_grades: int, depth: int | None = None) -> DCG:
-        """Return the DCG in a file, or that of a name, see `from_name`.
+        """Return the DCG in a file, or that of a name.
 
         Parameters
         ----------
         file_or_name : str or path
-            A file if it exists, or if the name ends in ``.json`` or contains a path separator.
+            A file if it exists, or if the name ends in ``.json`` or contains a path separator; else as in `from_name`.
         n_grades, depth : int
             L and K of a textbook DCG; `depth` where the name has no K. A file has its own.
 
         Raises
         ------
         InputError
-            If it is neither, the file does not hold a DCG, or neither the name nor `depth` says how deep it is.
-
-        Examples
-        --------
-        >>> DCG.parse("linear-log2", n_grades=3, depth=2)
-        DCG(gains=[0, 1, 2], discounts=[1, 0.63093])
+            If the file does not hold a DCG, and as in `from_name`.
         """
         if is_metric_file(file_or_name):
             return cls.load(file_or_name)
@@ -353,27 +332,6 @@ class DCG(NormalisedMetric):
             total += np.diff(np.append(0.0, np.cumsum(falls))[ends], axis=1, prepend=0.0) @ gains[best]
         return total
 
-    def map_grades(self, mapping: Mapping[int, int]) -> DCG:
-        """Return the same metric for data on another scale.
-
-        Parameters
-        ----------
-        mapping : mapping of int to int
-            The grade of this metric that each grade 0, 1, 2, ... of the data stands for.
-
-        Raises
-        ------
-        InputError
-            If the grades of the data have a gap, or a grade is not on this metric's scale.
-
-        Examples
-        --------
-        >>> DCG([0, 1, 3, 7, 15], [1, 0.5]).map_grades({0: 0, 1: 2, 2: 4})
-        DCG(gains=[0, 3, 15], discounts=[1, 0.5])
-        """
-        grades = grade_map(mapping, self.n_grades)
-        return DCG(self.gains[grades], self.discounts, names_of(self.grade_names, grades), self.notes)
-
     def normalised(self) -> DCG:
         """Return the same metric with gains from 0 to 1 and a first discount of 1, where their signs allow it.
 
@@ -402,11 +360,6 @@ class DCG(NormalisedMetric):
 
 DCGLike: TypeAlias = "DCG | str | os.PathLike[str]"
 """A DCG, its file, or the name of a textbook DCG."""
-
-
-def names_of(names: tuple[str, ...] | None, grades: list[int]) -> tuple[str, ...] | None:
-    """Return the names of the grades, or None where two of them would have the same name."""
-    return None if names is None or len(set(grades)) < len(grades) else tuple(names[grade] for grade in grades)
 
 
 def normalised_values(value: Floats, ideal: Floats, empty: float) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import comb
@@ -12,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import Floats, InputError, Integers, finite_array, graded_lists
-from dcglearn.metric.dcg import DCG, NormalisedMetric, names_of, short_row
-from dcglearn.metric.scales import grade_map
+from dcglearn.metric.dcg import DCG, NormalisedMetric, short_row
 
 MOST_STATES = 500_000
 """Maximum number of states of the dynamic programme."""
@@ -33,10 +31,8 @@ class ListUtility(NormalisedMetric):
 
     Parameters
     ----------
-    gains : array_like, shape (L,)
-        Gain of each grade, at least 0, worst grade first.
-    discounts : array_like, shape (K,)
-        Discount of each position, top first; at least 0, never rising.
+    gains, discounts : array_like, shapes (L,) and (K,)
+        Gain of each grade, at least 0, worst grade first, and discount of each position, at least 0, never rising.
     stops : array_like, shape (L,), optional
         Stop probability ``s`` of each grade, from 0 to 1; 0 by default. They suit users who stop at a good result,
         `best` those to whom the best one counts most.
@@ -74,6 +70,7 @@ class ListUtility(NormalisedMetric):
     _kind: ClassVar[str] = "list_utility"
     _name: ClassVar[str] = "the utility"
     _arrays: ClassVar[tuple[str, ...]] = ("gains", "discounts", "stops", "best")
+    _by_grade: ClassVar[tuple[str, ...]] = ("gains", "stops")
 
     def __post_init__(self) -> None:
         gains, discounts = finite_array(self.gains, "gains", 1), finite_array(self.discounts, "discounts", 1)
@@ -91,7 +88,7 @@ class ListUtility(NormalisedMetric):
             raise InputError("give stops (saturation) or best (the best result's share), not both")
         for name, value in (("gains", gains), ("discounts", discounts), ("stops", stops), ("best", best)):
             object.__setattr__(self, name, value)
-        self._set_texts(self.n_grades)
+        self._set_texts()
 
     @classmethod
     def of_dcg(cls, dcg: DCG) -> ListUtility:
@@ -109,18 +106,7 @@ class ListUtility(NormalisedMetric):
         return DCG(self.gains, self.discounts, self.grade_names, self.notes)
 
     def score(self, lists: ArrayLike) -> Floats:
-        """Return the values of graded lists, shape (n,), or a float for one list.
-
-        Parameters
-        ----------
-        lists : array_like of int, shape (n, M) or (M,)
-            Grades by position, -1 = no known grade, which counts 0 and stops nobody, as do missing positions.
-
-        Raises
-        ------
-        InputError
-            If a grade is not an integer within -1..L-1.
-        """
+        """Score graded lists, shape (n, M) or (M,); see `Utility.score`. No grade (-1) and no position stop nobody."""
         grades = graded_lists(lists, n_grades=self.n_grades)
         gains, going_on = np.append(self.gains, 0.0), np.append(1 - self.stops, 1.0)
         total, highest = np.zeros(grades.shape[:-1]), np.zeros(grades.shape[:-1])
@@ -134,20 +120,10 @@ class ListUtility(NormalisedMetric):
         return value if value.ndim else value[()]
 
     def ideal(self, documents: ArrayLike) -> Floats:
-        """Return the largest value that a ranking of documents can have, shape (n,), or a float for one set.
+        """Return the largest value that a ranking of documents can have; for parameters see `DCG.ideal`.
 
         Under saturation the order by grade is not the best in general: a document that stops the user may be worth
-        more below others. The maximum is exact, see `ideal_of_counts`.
-
-        Parameters
-        ----------
-        documents : array_like of int, shape (n, M) or (M,)
-            Grades of the documents that can be ranked, in any order; -1 = no document.
-
-        Raises
-        ------
-        InputError
-            If there are too many depths and grades for the exact maximum.
+        more below others. The maximum is exact; for errors see `ideal_of_counts`.
 
         Examples
         --------
@@ -199,12 +175,6 @@ class ListUtility(NormalisedMetric):
         lead, lost = g[:, None] - g, s[:, None] * g - s * g[:, None]
         added = falls[:, None, None] * lead - later[:, None, None] * lost
         return bool((added[:, *np.triu_indices(len(g), 1)] >= 0).all())
-
-    def map_grades(self, mapping: Mapping[int, int]) -> ListUtility:
-        """Return the same metric for data on another scale; see `DCG.map_grades`."""
-        grades = grade_map(mapping, self.n_grades)
-        names = names_of(self.grade_names, grades)
-        return ListUtility(self.gains[grades], self.discounts, self.stops[grades], self.best, names, self.notes)
 
     def normalised(self) -> ListUtility:
         """Return the same metric with a largest gain and a first discount of 1, where there is any."""

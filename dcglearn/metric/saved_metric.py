@@ -3,27 +3,60 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import read_json_object
 from dcglearn.foundation.validation import InputError
+from dcglearn.metric.scales import grade_map
 
 if TYPE_CHECKING:
     Kind = TypeVar("Kind", bound="SavedMetric")
+    Saved = TypeVar("Saved")
 
 SCHEMA_VERSION = 1
 """Version of the file format; others are refused."""
 
 
 class SavedMetric:
-    """A metric whose class names its kind and its arrays in `_kind` and `_arrays`."""
+    """A metric whose class names its kind and its arrays, and those with an entry a grade on the last axis."""
 
     _kind: ClassVar[str]
     _arrays: ClassVar[tuple[str, ...]]
+    _by_grade: ClassVar[tuple[str, ...]] = ("gains",)
     grade_names: tuple[str, ...] | None
     notes: tuple[str, ...]
+
+    @property
+    def n_grades(self) -> int:
+        """L, the number of grades."""
+        return int(getattr(self, self._by_grade[0]).shape[-1])
+
+    def map_grades(self, mapping: Mapping[int, int]) -> Self:
+        """Return the same metric for data on another scale.
+
+        Parameters
+        ----------
+        mapping : mapping of int to int
+            The grade of this metric that each grade 0, 1, 2, ... of the data stands for.
+
+        Raises
+        ------
+        InputError
+            If the grades of the data have a gap, or a grade is not on this metric's scale.
+
+        Examples
+        --------
+        >>> dl.DCG([0, 1, 3, 7, 15], [1, 0.5]).map_grades({0: 0, 1: 2, 2: 4})
+        DCG(gains=[0, 3, 15], discounts=[1, 0.5])
+        """
+        grades, names = grade_map(mapping, self.n_grades), self.grade_names
+        merged = len(set(grades)) < len(grades)  # grades of different names
+        values: dict[str, Any] = {key: getattr(self, key)[..., grades] for key in self._by_grade}
+        values["grade_names"] = None if names is None or merged else tuple(names[grade] for grade in grades)
+        return replace(self, **values)  # type: ignore[type-var]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, as `save` writes them."""
@@ -45,13 +78,7 @@ class SavedMetric:
             If a key is missing or unknown, a value has another type, or the format is of another kind or version.
         """
         check_format(values, [cls._kind], SCHEMA_VERSION)
-        fields = {key: value for key, value in values.items() if key not in ("format", "version")}
-        missing = [key for key in cls._arrays if key not in fields]
-        unknown = sorted(set(fields) - {*cls._arrays, "grade_names", "notes"})
-        if missing or unknown:
-            problem = f'"{missing[0]}" is missing' if missing else f'unknown key "{unknown[0]}"'
-            arrays = ", ".join(cls._arrays)
-            raise InputError(f"{problem}; a {cls._kind} holds {arrays} and optionally grade_names, notes")
+        fields = fields_of(values, cls._arrays, ("grade_names", "notes"), f"a {cls._kind}")
         for key in cls._arrays:
             check_numbers(fields[key], key)
         for key in ("grade_names", "notes"):
@@ -74,7 +101,7 @@ class SavedMetric:
         """
         return load_metric(path, (cls,))
 
-    def _set_texts(self, n_grades: int) -> None:
+    def _set_texts(self) -> None:
         """Check `grade_names` and `notes` and make them tuples."""
         for name in ("grade_names", "notes"):
             texts = getattr(self, name)
@@ -83,8 +110,8 @@ class SavedMetric:
             if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
                 raise InputError(f"{name} must be a list of texts, not {texts!r}")
             object.__setattr__(self, name, tuple(texts))
-        if self.grade_names is not None and len(self.grade_names) != n_grades:
-            raise InputError(f"{len(self.grade_names)} grade names for {n_grades} grades")
+        if self.grade_names is not None and len(self.grade_names) != self.n_grades:
+            raise InputError(f"{len(self.grade_names)} grade names for {self.n_grades} grades")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SavedMetric) and self.to_dict() == other.to_dict()
@@ -95,13 +122,34 @@ class SavedMetric:
 
 def load_metric(path: str | os.PathLike[str], kinds: Sequence[type[Kind]]) -> Kind:
     """Return the metric in a file, which is of one of several kinds; raise InputError, naming the file, otherwise."""
+
+    def metric_of(values: dict[str, Any]) -> Kind:
+        by_name = {kind._kind: kind for kind in kinds}
+        check_format(values, list(by_name), SCHEMA_VERSION)
+        return by_name[values["format"].removeprefix("dcglearn.")].from_dict(values)
+
+    return read_saved(path, metric_of)
+
+
+def read_saved(path: str | os.PathLike[str], made_of: Callable[[dict[str, Any]], Saved]) -> Saved:
+    """Return what is made of a JSON file's object; an InputError names the file."""
     values = read_json_object(path)
     try:
-        names = [kind._kind for kind in kinds]
-        check_format(values, names, SCHEMA_VERSION)
-        return kinds[names.index(values["format"].removeprefix("dcglearn."))].from_dict(values)
+        return made_of(values)
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
+
+
+def fields_of(values: dict[str, Any], needed: Iterable[str], optional: Sequence[str], thing: str) -> dict[str, Any]:
+    """Return a file's fields without format and version; raise InputError if one is missing or unknown."""
+    needed, fields = list(needed), {key: value for key, value in values.items() if key not in ("format", "version")}
+    missing = [key for key in needed if key not in fields]
+    unknown = sorted(fields.keys() - {*needed, *optional})
+    if missing or unknown:
+        problem = f'"{missing[0]}" is missing' if missing else f'unknown key "{unknown[0]}"'
+        more = f" and optionally {', '.join(optional)}" if optional else ""
+        raise InputError(f"{problem}; {thing} holds {', '.join(needed)}{more}")
+    return fields
 
 
 def check_format(values: dict[str, Any], kinds: Sequence[str], version: int) -> None:
