@@ -19,10 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, graded_lists, whole_number
+from dcglearn.foundation.validation import Floats, Grades, InputError, graded_lists, whole_number
 from dcglearn.learning.fits import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.list_kernel import value_slopes
-from dcglearn.logs.unique_rows import packed, unique_rows
+from dcglearn.logs.preference_pairs import encode
+from dcglearn.logs.unique_rows import list_numbers, pair_numbers
 from dcglearn.logs.visibility import gram_matrix
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
@@ -47,13 +48,9 @@ PRIOR, BLOCK = 0.1, 1 << 14
 class Questions:
     """Pairs of lists to judge next, the most informative first.
 
-    Attributes
-    ----------
-    pairs : ndarray of int8, shape (n, 2, K)
-        The two lists of each pair.
-    difference, value : ndarray, shape (n,)
-        Score of the first list minus that of the second under the present metric (gains from 0 to 1, first discount 1),
-        and the uncertainty of that difference over its size, by which pairs are chosen.
+    `pairs`, shape (n, 2, K), holds the two lists of each pair, `difference`, shape (n,), the score of the first minus
+    that of the second under the present metric (gains from 0 to 1, first discount 1), and `value`, shape (n,), the
+    uncertainty of that difference over its size, by which pairs are chosen.
     """
 
     pairs: Grades
@@ -117,7 +114,6 @@ def suggest_pairs(
     See Also
     --------
     read_questions : Read candidates from a file.
-    DCGLearner : The learner that asks.
 
     Examples
     --------
@@ -131,9 +127,9 @@ def suggest_pairs(
     pairs = _candidate_pairs(candidates, seed)
     top = int(pairs.max(initial=0)) + 1
     n_grades = max(top, n_grades or 0, 2 if judged is None else judged.n_grades)
-    pairs = _open(pairs, judged)
+    asked = None if judged is None else _candidate_pairs(judged, seed)
+    pairs = _open(pairs, asked)
     metric = _present_metric(judged, learner, n_grades, pairs.shape[2])
-    asked = None if judged is None else np.stack([judged.preferred, judged.other], axis=1)
     with one_blas_thread():
         chosen, value = _greedy(*_directions(pairs, asked, metric), min(n, len(pairs)))
     if len(pairs) < n:
@@ -173,36 +169,24 @@ def _candidate_pairs(candidates: Preferences | ArrayLike, seed: int) -> Grades:
     return np.stack([lists[first], lists[second]], axis=1)
 
 
-def _open(pairs: Grades, judged: Preferences | None) -> Grades:
-    """Return the distinct pairs of different lists that are not judged yet, in either order of the two lists."""
+def _open(pairs: Grades, asked: Grades | None) -> Grades:
+    """Return the distinct pairs of different lists that are not asked yet, in either order of the two lists."""
     equal = (pairs[:, 0] == pairs[:, 1]).all(axis=1)
-    keys, n_judged = _keys(pairs), 0 if judged is None else len(judged)
-    if judged is not None:
-        if judged.depth != pairs.shape[2]:
-            raise InputError(
-                f"the candidates have {pairs.shape[2]} positions, the log {judged.depth}: cut or pad with depth="
-            )
-        keys = np.concatenate([_keys(np.stack([judged.preferred, judged.other], axis=1)), keys])
-    _, first_seen, _ = unique_rows(keys)
-    new = np.zeros(len(keys), dtype=bool)
-    new[first_seen] = True
-    still_open = new[n_judged:] & ~equal
+    asked = pairs[:0] if asked is None else asked
+    if asked.shape[2] != pairs.shape[2]:
+        raise InputError(
+            f"the candidates have {pairs.shape[2]} positions, the log {asked.shape[2]}: cut or pad with depth="
+        )
+    both = np.concatenate([asked, pairs])
+    new = np.zeros(len(both), dtype=bool)
+    new[np.unique(pair_numbers(*list_numbers(both[:, 0], both[:, 1])), return_index=True)[1]] = True
+    still_open = new[len(asked) :] & ~equal
     if not still_open.any():
         raise InputError(
             f"nothing is left to ask: of {len(pairs)} candidate pairs {int(equal.sum())} hold two equal lists and the "
             "others are judged already; give other candidates"
         )
     return np.ascontiguousarray(pairs[still_open])
-
-
-def _keys(pairs: Grades) -> Integers:
-    """Return integer rows that are equal for the same two lists in either order."""
-    first, second = packed(pairs[:, 0]), packed(pairs[:, 1])
-    unequal = first != second
-    at = unequal.argmax(axis=1)
-    rows = np.arange(len(pairs))
-    swap = (first[rows, at] > second[rows, at])[:, None]
-    return np.hstack([np.where(swap, second, first), np.where(swap, first, second)])
 
 
 def _present_metric(
@@ -238,7 +222,9 @@ def _directions(
         if len(asked):
             sides = np.ascontiguousarray(asked.transpose(1, 0, 2))
             information += gram_matrix(sides[0], sides[1], (metric.depth, metric.n_grades))
-        return _differences(pairs, metric.n_grades), information, metric.utility.weights.ravel()
+        ahead, behind = (encode(pairs[:, side], metric.n_grades) for side in (0, 1))
+        rows = (ahead - behind).reshape(len(pairs), -1).astype(np.float32)
+        return rows, information, metric.utility.weights.ravel()
     rows = (value_slopes(metric, pairs[:, 0]) - value_slopes(metric, pairs[:, 1])).astype(np.float32)
     information = PRIOR * np.eye(rows.shape[1])
     for start in range(0, len(asked), BLOCK):
@@ -277,12 +263,3 @@ def _values(variance: Floats, difference: Floats) -> Floats:
     """Return the uncertainty of differences over their size."""
     near = difference + NEAR * max(float(np.sqrt(np.mean(difference**2))), 1e-12)
     return np.sqrt(np.maximum(variance, 0.0)) / near
-
-
-def _differences(pairs: Grades, n_grades: int) -> NDArray[np.float32]:
-    """Return the encoding of the first list of each pair minus that of the second, shape (m, K * L)."""
-    codes = np.arange(-1, n_grades)
-    one_hot = (codes[:, None] == np.arange(n_grades)).astype(np.float32)  # of each code; all 0 for -1
-    table = (one_hot[:, None] - one_hot).reshape(-1, n_grades)
-    numbers = (pairs[:, 0].astype(np.intp) + 1) * len(codes) + pairs[:, 1] + 1
-    return table[numbers].reshape(len(pairs), -1)
