@@ -3,42 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Floats, Grades, frozen
+from dcglearn.logs.columns import Columns
 from dcglearn.logs.unique_rows import packed, unique_rows
-
-
-class RatedPairs(Protocol):
-    """The columns of pairs of rated lists: both lists, shape (n, K), and labels of shape (n,) or None."""
-
-    @property
-    def preferred(self) -> Grades: ...  # noqa: D102
-    @property
-    def other(self) -> Grades: ...  # noqa: D102
-    @property
-    def rater(self) -> NDArray[np.str_] | None: ...  # noqa: D102
-    @property
-    def segment(self) -> NDArray[np.str_] | None: ...  # noqa: D102
 
 
 @dataclass(frozen=True, eq=False)
 class RatingCounts:
     """How often each list got each rating, in each group; read-only.
 
-    Attributes
-    ----------
-    lists : ndarray of int8, shape (U, K)
-        The distinct lists.
-    groups : ndarray of str, shape (G, 2)
-        Label of the group and of the segment within which lists are compared; empty where the log names none.
-    group, list : ndarray of int, shape (m,)
-        Row of `groups` and of `lists`, for each distinct group, list and rating.
-    rating, weight : ndarray of float, shape (m,)
-        The rating, and the number of lines that gave it.
+    `lists`, shape (U, K), are the distinct lists; `groups`, shape (G, 2), holds the labels of group and segment within
+    which lists are compared, empty where the log names none. For each distinct group, list and rating, shape (m,),
+    `group` and `list` are the rows of these, `rating` is the rating, and `weight` the number of lines that gave it.
     """
 
     lists: Grades
@@ -58,7 +38,7 @@ class RatingCounts:
     def __repr__(self) -> str:
         return f"RatingCounts({self.weight.sum():g} ratings of {len(self.lists)} lists in {len(self.groups)} group(s))"
 
-    def rows_of(self, log: RatedPairs) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    def rows_of(self, log: Columns) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
         """Return the numbers of the rated lists of each pair, shape (n,) twice, and of each count, shape (m,).
 
         A rated list is a list in a group. Lists in pairs without counts have numbers that no count has.
@@ -70,7 +50,7 @@ class RatingCounts:
         rows = np.unique(group * (int(numbers.max(initial=0)) + 1) + lists, return_inverse=True)[1]
         return rows[:n], rows[n : 2 * n], rows[2 * n :]
 
-    def of(self, log: RatedPairs) -> RatingCounts:
+    def of(self, log: Columns) -> RatingCounts:
         """Return the counts of the lists that occur in a log's pairs, such as a subset of those built from them."""
         first, second, own = self.rows_of(log)
         kept = np.isin(own, np.concatenate([first, second]))
@@ -80,7 +60,7 @@ class RatingCounts:
         groups, where = np.unique(self.group[kept], return_inverse=True)
         return RatingCounts(self.lists[lists], self.groups[groups], where, which, self.rating[kept], self.weight[kept])
 
-    def _group_of(self, log: RatedPairs) -> NDArray[np.intp]:
+    def _group_of(self, log: Columns) -> NDArray[np.intp]:
         """Return the row of `groups` of each pair, shape (n,); the number of rows where there is none."""
         place = {tuple(labels): row for row, labels in enumerate(self.groups.tolist())}
         labels, number = group_labels(log)
@@ -88,7 +68,7 @@ class RatingCounts:
         return rows[number]
 
 
-def group_labels(log: RatedPairs) -> tuple[NDArray[np.str_], NDArray[np.intp]]:
+def group_labels(log: Columns) -> tuple[NDArray[np.str_], NDArray[np.intp]]:
     """Return the distinct labels of group and segment, shape (G, 2), and their row for each pair, shape (n,)."""
     empty = np.array([""]), np.zeros(len(log.preferred), dtype=np.intp)
     (raters, rater), (segments, segment) = (

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import InputError
-from dcglearn.logs.rating_counts import RatedPairs, RatingCounts, group_labels
+from dcglearn.logs.columns import Columns
+from dcglearn.logs.rating_counts import RatingCounts, group_labels
 from dcglearn.logs.unique_rows import packed, unique_rows
 from dcglearn.readers.line_formats import NUMBER, shown
 
 
-def texts_of_counts(counts: RatingCounts, log: RatedPairs) -> tuple[NDArray[Any], NDArray[Any]]:
+def texts_of_counts(counts: RatingCounts, log: Columns) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the counts of both lists of each pair as text, ``rating:number`` separated by blanks; (n,) each."""
     first, second, own = counts.rows_of(log)
     texts: NDArray[Any] = np.full(int(max(x.max(initial=-1) for x in (first, second, own))) + 1, "", dtype=object)
@@ -22,7 +23,7 @@ def texts_of_counts(counts: RatingCounts, log: RatedPairs) -> tuple[NDArray[Any]
     return texts[first], texts[second]
 
 
-def counts_of_texts(log: RatedPairs, texts: NDArray[Any]) -> RatingCounts:
+def counts_of_texts(log: Columns, texts: NDArray[Any]) -> RatingCounts:
     """Return the counts that a saved log holds as texts, shape (n, 2), beside the lists of its pairs.
 
     Raises InputError if one list of one group has different counts on different lines.
