@@ -122,8 +122,7 @@ def disagreement(
         n_pairs = round(float(counts.sum()))
     else:
         values: list[Callable[[Grades], Floats]] = [partial(list_values, table) for table in weights]
-        if beyond:
-            values = [_list_utility(metric, name) for metric, name in zip(metrics, names, strict=True)]
+        values += [_list_utility(metric, name) for metric, name in zip(metrics, names, strict=True) if beyond]
         first, second = _sampled_signs(rankings, values, n_pairs, np.random.default_rng(seed))
         product, either, both = first * second, (first == 0) != (second == 0), (first == 0) & (second == 0)
         cases = (product == -1, product == 1, either & (first == 0), either & (second == 0), both)

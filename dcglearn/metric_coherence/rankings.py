@@ -222,13 +222,11 @@ def resolved(
     size = n_grades or max((shape[1] for shape in shapes or documents), default=None)
     own = [metric.depth for metric in read if isinstance(metric, MetricName) and metric.depth is not None]
     deepest = depth or max([*own, *(shape[0] for shape in shapes)], default=documents[0][0] if documents else None)
-    made: list[Metric] = []
-    labels: list[str | None] = []
-    for metric, name in zip(read, names, strict=True):
-        by_name = isinstance(metric, MetricName)
-        made.append(read_metric(metric, size, deepest, name=name) if by_name else metric)
-        labels.append(metric.at(metric.deep(deepest)) if by_name else None)
-    return made, labels
+    made = [
+        read_metric(metric, size, deepest, name=name) if isinstance(metric, MetricName) else metric
+        for metric, name in zip(read, names, strict=True)
+    ]
+    return made, [metric.at(metric.deep(deepest)) if isinstance(metric, MetricName) else None for metric in read]
 
 
 def scaled_weights(

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -57,16 +57,6 @@ NO_REGRET = LargestRegret(0.0, 0.0, None)
 """The result where the metrics never disagree."""
 
 
-class Search(Protocol):
-    """Finds the largest regret of metric `second` over pairs of lists that metric `first` orders by at least tau."""
-
-    def regret(self, first: int, second: int, tau: float) -> LargestRegret:
-        """Return the pair with the largest regret."""
-
-    def tie_regret(self, first: int, second: int) -> LargestRegret:
-        """Return the pair that `first` ties and whose values under `second` differ most."""
-
-
 class ExhaustiveSearch:
     """Search over all lists, sorted by value under the two metrics of an enumeration."""
 
@@ -75,7 +65,10 @@ class ExhaustiveSearch:
         self.orders = [np.argsort(values, kind="stable") for values in enumeration.values]
 
     def regret(self, first: int, second: int, tau: float) -> LargestRegret:
-        """See `Search`: for every list, the best by `second` of those at least tau below it by `first`."""
+        """Return the largest regret of metric `second` over pairs of lists that `first` orders by at least tau.
+
+        For every list, it is found with the best by `second` of those at least tau below it by `first`.
+        """
         order = self.orders[first]
         a, b = self.enumeration.values[first][order], self.enumeration.values[second][order]
         highest = np.maximum.accumulate(b)
@@ -87,7 +80,7 @@ class ExhaustiveSearch:
         return self._of_pair(lost[worst], order[worst], order[b[: below[worst] + 1].argmax()])
 
     def tie_regret(self, first: int, second: int) -> LargestRegret:
-        """See `Search`: the widest range by `second` within a run of equal values by `first`."""
+        """Return the pair that `first` ties and whose values under `second` differ most, in a run of equal values."""
         order = self.orders[first]
         a, b = self.enumeration.values[first][order], self.enumeration.values[second][order]
         starts = np.concatenate([[0], np.flatnonzero(np.diff(a) > TIE) + 1])
@@ -113,11 +106,11 @@ class IntegerProgramme:
         self.rows, self.low, self.high = _assignment(rankings)
 
     def regret(self, first: int, second: int, tau: float) -> LargestRegret:
-        """See `Search`."""
+        """See `ExhaustiveSearch`."""
         return self._solved(first, second, max(tau, RESOLUTION), np.inf)
 
     def tie_regret(self, first: int, second: int) -> LargestRegret:
-        """See `Search`; differences up to `NEAR_TIE` count as ties."""
+        """See `ExhaustiveSearch`; differences up to `NEAR_TIE` count as ties."""
         return self._solved(first, second, -NEAR_TIE, NEAR_TIE)
 
     def _solved(self, first: int, second: int, least: float, most: float) -> LargestRegret:
@@ -140,6 +133,10 @@ class IntegerProgramme:
         if lost <= TIE or gaps[0] < least - 2 * NEAR_TIE or gaps[0] > most + 2 * NEAR_TIE:
             return LargestRegret(0.0, bound, None)
         return LargestRegret(lost, max(bound, lost), pair)
+
+
+Search: TypeAlias = "ExhaustiveSearch | IntegerProgramme"
+"""A search for the largest regret."""
 
 
 def _assignment(rankings: Rankings) -> tuple[csr_array, Floats, Floats]:
