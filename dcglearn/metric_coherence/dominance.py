@@ -215,7 +215,6 @@ def dominance(
     See Also
     --------
     consistent_ranges : What a log determines of gains and discounts.
-    coherence : Compare two metrics.
 
     Notes
     -----
@@ -296,7 +295,7 @@ class AllowedMetrics:
     def verdict(self, gap: Floats, names: tuple[str, str]) -> Dominance:
         """Return the verdict on a difference of counts, shape (p,)."""
         low, high = self.range(gap)
-        verdict = _verdict(low, high)
+        verdict = verdict_of(low, high)
         deciding, multipliers = self._deciding({"x": gap, "y": -gap}.get(verdict))
         return Dominance(
             verdict=verdict,
@@ -359,7 +358,8 @@ class AllowedMetrics:
         return DCG(gains, discounts / discounts[0])
 
 
-def _verdict(low: float, high: float) -> str:
+def verdict_of(low: float, high: float) -> str:
+    """Return the verdict of `Dominance` on the least and the largest advantage of x, shares of the span."""
     if low >= -ZERO:
         return "x" if high > ZERO else "equal"
     return "y" if high <= ZERO else "open"

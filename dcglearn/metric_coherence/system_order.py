@@ -17,7 +17,7 @@ from dcglearn.evaluation.ranked import ranked_grades
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import Floats, InputError, whole_number
-from dcglearn.metric_coherence.dominance import ZERO, AllowedMetrics, counts, scope_of
+from dcglearn.metric_coherence.dominance import AllowedMetrics, counts, scope_of, verdict_of
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 if TYPE_CHECKING:
@@ -242,6 +242,6 @@ def _beats(allowed: AllowedMetrics, mean_counts: list[Floats]) -> NDArray[np.boo
     beats = np.zeros((n, n), dtype=bool)
     for i, j in combinations(range(n), 2):
         low, high = allowed.range(mean_counts[j] - mean_counts[i])
-        beats[j, i] = low >= -ZERO and high > ZERO
-        beats[i, j] = high <= ZERO and low < -ZERO
+        verdict = verdict_of(low, high)
+        beats[j, i], beats[i, j] = verdict == "x", verdict == "y"
     return beats
