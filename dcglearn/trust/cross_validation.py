@@ -33,14 +33,10 @@ RIDGES = tuple(10.0**power for power in (-2, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 2))
 
 @dataclass(frozen=True)
 class ChosenC:
-    """The C that cross-validation chose, with the scores of all.
+    """The C with the best mean (the smallest of equals), and the scores of all.
 
-    Attributes
-    ----------
-    C : float
-        The C with the best mean (the smallest of equals).
-    grid, mean, error : ndarray, shape (n_C,)
-        Each C, the mean share of held-out preferences respected, and its standard error over the folds.
+    For each C of `grid`, `mean` is the mean share of held-out preferences respected, and `error` its standard error
+    over the folds; shape (n_C,) each.
     """
 
     C: float
@@ -76,7 +72,7 @@ def choose_C(  # noqa: N802 - the parameter is called C
     seed : int or Generator, optional
         Same seed, same folds.
     engine : distributed.Client, str or int, optional
-        Run the folds on a Dask cluster: a client, a scheduler's address, or a number of processes.
+        Run the folds on a Dask cluster, as in `UtilityLearner.fit`.
 
     Raises
     ------
@@ -85,7 +81,6 @@ def choose_C(  # noqa: N802 - the parameter is called C
 
     See Also
     --------
-    UtilityLearner : The learner whose C is chosen.
     ridge_path : The same for `DCGLearner`.
 
     Examples
@@ -95,10 +90,7 @@ def choose_C(  # noqa: N802 - the parameter is called C
     >>> chosen.C in (0.01, 1.0)
     True
     """
-    log = as_preferences(log)
-    if by == "pair":
-        log = log.merged()
-    values = np.sort(np.array(list(grid), dtype=np.float64))
+    log, values = _prepared(log, grid, by)
     parts = log.folds(folds, seed=seed, by=by)
     of_fold = partial(_c_path, QPDescription.of(learner), values)
     rows = map(of_fold, parts) if engine is None else over_cluster(of_fold, parts, engine)
@@ -107,6 +99,12 @@ def choose_C(  # noqa: N802 - the parameter is called C
     C = float(values[int(np.argmax(mean))])
     _LOG.info("C=%g chosen of %d in %d folds by %s", C, len(values), folds, by)
     return ChosenC(C, values, mean, error)
+
+
+def _prepared(log: Preferences, grid: Iterable[float], by: str | None) -> tuple[Preferences, Floats]:
+    """Return the log, its like pairs merged if folds are of pairs, and the values to try in ascending order."""
+    log = as_preferences(log)
+    return log.merged() if by == "pair" else log, np.sort(np.array(list(grid), dtype=np.float64))
 
 
 def _c_path(description: QPDescription, values: Floats, fold: tuple[Preferences, Preferences]) -> Floats:
@@ -123,16 +121,9 @@ def _c_path(description: QPDescription, values: Floats, fold: tuple[Preferences,
 class RidgePath:
     """Gains and discounts at every strength of the prior, and the share of held-out pairs that they order correctly.
 
-    Attributes
-    ----------
-    ridge : ndarray, shape (n,)
-        The strengths, increasing.
-    gains, discounts : ndarray, shapes (n, L) and (n, K)
-        Learned from the whole log.
-    mean, error : ndarray, shape (n,)
-        Mean share of held-out preferences respected, and its standard error over the folds.
-    further : ndarray, shape (n, L) or (n, 1), or None
-        Stop probabilities, or the share of the best result, of a form beyond the DCG.
+    At each `ridge`, shape (n,), increasing, `gains`, shape (n, L), and `discounts`, shape (n, K), are learned from the
+    whole log, as is `further` in a form beyond the DCG: stop probabilities, shape (n, L), or the share of the best
+    result, shape (n, 1). `mean` and `error` are those of `ChosenC`.
     """
 
     ridge: Floats
@@ -165,14 +156,12 @@ def ridge_path(
 
     Parameters
     ----------
-    log : Preferences
-        The log.
+    log, folds, by, seed
+        As in `choose_C`.
     learner : DCGLearner, optional
         Learner whose other settings are kept; with ``form="auto"`` the form is chosen once, at the learner's ridge.
     grid : iterable of float
         Strengths, tried from the largest down.
-    folds, by, seed
-        As in `choose_C`.
 
     Raises
     ------
@@ -181,7 +170,6 @@ def ridge_path(
 
     See Also
     --------
-    DCGLearner : The learner whose ridge is chosen.
     choose_C : The same for `UtilityLearner`.
 
     Examples
@@ -191,10 +179,7 @@ def ridge_path(
     >>> path.ridge.tolist(), path.mean.shape
     ([0.1, 10.0], (2,))
     """
-    values = np.sort(np.array(list(grid), dtype=np.float64))
-    log = as_preferences(log)
-    if by == "pair":
-        log = log.merged()
+    log, values = _prepared(log, grid, by)
     splits = log.folds(folds, seed=seed, by=by)
     description = replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades)
     if description.form == "auto":
