@@ -82,32 +82,26 @@ class UtilityLearner(PairLearner):
         For ``solver="cvxpy"``: from the cvxpy variable W, shape (K, L), to a list of further constraints.
     n_grades : int, optional
         L where it is larger than the log's.
-    tol : float
-        Relative duality gap at which to stop.
-    max_iter : int
-        Maximum Newton steps.
+    tol, max_iter : float, int
+        Relative duality gap at which to stop; maximum Newton steps.
 
     Attributes
     ----------
-    utility_ : Utility
+    utility_, metric_ : Utility
         W, shape (K, L), columns worst to best.
-    objective_ : float
-        ``||W||^2 + C sum v xi^2`` at W.
-    gap_ : float
-        Duality gap relative to the objective: no W can be better by more (the solver's own gap with `constraints`).
+    objective_, gap_ : float
+        ``||W||^2 + C sum v xi^2`` at W, and the duality gap relative to it: no W can be better by more (the solver's
+        own gap with `constraints`).
     n_iter_ : int
         Newton steps.
-    visible_ : Visibility
-        What the log can and cannot tell.
-    dropped_ : dict of str to int
-        Number of pairs left out, by reason.
+    visible_, dropped_ : Visibility, dict of str to int
+        What the log can and cannot tell; number of pairs left out, by reason.
     fit_ : QPFit
         All of these in one frozen object.
 
     See Also
     --------
     DCGLearner : Gains and discounts directly; needs fewer judgements.
-    choose_C : Choose C by cross-validation.
     identifiable_similarity : Compare two utilities by what a log can tell.
 
     Notes
@@ -181,10 +175,8 @@ class UtilityLearner(PairLearner):
             Learn on a Dask cluster: a client, a scheduler's address, or a number of processes on this machine.
         memory : str or int, optional
             Memory limit of this process, such as ``"2GB"``, where `X` is a path; grades beyond it are kept on disk.
-        checkpoint : path, optional
-            A file that keeps the sums of every pass.
-        resume : bool
-            Continue from `checkpoint`, to the same bytes.
+        checkpoint, resume : path, bool, optional
+            A file that keeps the sums of every pass; whether to continue from it, to the same bytes.
 
         Raises
         ------

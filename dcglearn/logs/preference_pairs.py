@@ -192,10 +192,8 @@ class PreferencePairs(Columns):
         ----------
         n_folds : int
             At least 2.
-        seed : int or Generator, optional
-            Same seed, same folds.
-        by : {"pair", "rater", "query"}, optional
-            What to keep together; see `split`.
+        seed, by
+            As in `split`; folds are by "pair", "rater" or "query", or of judgements.
 
         Raises
         ------
@@ -349,7 +347,6 @@ def encode(lists: ArrayLike, n_grades: int) -> Grades:
 
     See Also
     --------
-    Preferences : Logs of lists.
     Utility : What the encoding is multiplied by.
 
     Examples

@@ -11,19 +11,12 @@ from dcglearn.foundation.validation import InputError, pointer, whole_number
 class ScaleWarning(UserWarning):
     """A metric has gains for more grades than the data have: the two scales may not be the same.
 
-    Attributes
-    ----------
-    declared : dict of str to int
-        Number of grades of each such metric.
-    n_grades : int
-        Number of grades of the data.
-    fact : str
-        What differs, without a remedy.
+    `declared` holds the number of grades of each such metric, `n_grades` is that of the data, and `fact` says what
+    differs, without a remedy.
 
     See Also
     --------
     DCG.map_grades : Say which grade stands for which.
-    InputError : Input that cannot be used.
 
     Examples
     --------

@@ -31,7 +31,6 @@ class SmoothDiscount:
     ``[factor]`` or ``[factor, log p]``. `knots`, shape (K,), holds the values at ranks 1..K.
     ``1/log2(r+1)``, ``1/r``, ``1/sqrt(r)`` and ``p^r`` (each times any factor) are recognised by their values and keep
     their closed form. Every other vector is first made positive and strictly decreasing: negative discounts become 0,
-    their closed form. Every other vector is first made positive and strictly decreasing: negative discounts become 0,
     a vector that rises somewhere is replaced by the nearest non-increasing one, and drops smaller than ``TILT / K`` of
     the largest discount are made that large. A piecewise cubic goes through these knots (PCHIP; the slope at rank 1 is
     that of the first secant, at rank K that of the tail or three times the last secant, if that is less steep), and

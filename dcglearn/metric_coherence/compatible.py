@@ -26,7 +26,6 @@ def is_compatible(a: DCGLike, b: DCGLike) -> bool:
 
     See Also
     --------
-    optimal_rankings : The best rankings of a metric.
     two_grade_theorem : When compatible metrics are coherent.
 
     Notes
@@ -36,10 +35,8 @@ def is_compatible(a: DCGLike, b: DCGLike) -> bool:
 
     Examples
     --------
-    >>> is_compatible(dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "exponential"))
-    True
-    >>> is_compatible(dl.DCG.standard(5, 10, "linear"), dl.DCG.standard(5, 10, "binary2"))
-    False
+    >>> [is_compatible("linear-log2@10", dl.DCG.standard(5, 10, gain)) for gain in ("exponential", "binary2")]
+    [True, False]
     """
     a, b = _dcgs(a, b)
     if a.n_grades != b.n_grades:

@@ -41,21 +41,12 @@ UNKNOWN = Estimate(np.nan, np.nan, np.nan)
 
 @dataclass(frozen=True)
 class RaterSummary:
-    """One rater.
+    """One rater, by name; ``all`` for a log that names no rater.
 
-    Attributes
-    ----------
-    rater : str
-        The name; ``all`` for a log that names no rater.
-    judgements, ties : int
-        Number of verdicts, and how many of them are ties.
-    error, bias : Estimate
-        How often the rater names the wrong list of a clear pair, and by how much the log-odds favour the list shown
-        first, whatever the pair.
-    first : Estimate
-        Share of the decided verdicts that name the list shown first; near 1/2 where sides were drawn, without bias.
-    both_ways, consistency : int, Estimate
-        Number of pairs judged both ways round, and the share of these on which all verdicts of the rater agree.
+    `judgements` counts the verdicts, and `ties` those that are ties. `error` says how often the rater names the wrong
+    list of a clear pair, `bias` by how much the log-odds favour the list shown first, whatever the pair. `first` is the
+    share of the decided verdicts that name the list shown first; near 1/2 where sides were drawn, without bias.
+    `both_ways` counts the pairs judged both ways round, and on the share `consistency` of these all verdicts agree.
     """
 
     rater: str
@@ -72,19 +63,10 @@ class RaterSummary:
 class RaterAgreement:
     """How far the raters of a log agree; prints as a table, a row a rater.
 
-    Attributes
-    ----------
-    nominal, ordinal : Estimate
-        Krippendorff's alpha between raters of the values first list, tie, second list, unordered and ordered (strengths
-        of preference are further ordered values), each with an interval from bootstrap samples of units.
-    n_units : int
-        Number of units that at least two raters judged.
-    both_ways, consistency : int, Estimate
-        Number of pairs that one rater judged both ways round, and the share of these on which the verdicts agree.
-    raters : tuple of RaterSummary
-        By name.
-    level : float
-        Level of all intervals.
+    `nominal` and `ordinal` are Krippendorff's alpha between raters of the values first list, tie, second list,
+    unordered and ordered (strengths of preference are further ordered values), each with an interval from bootstrap
+    samples of units; at least two raters judged each of `n_units`. One rater judged `both_ways` pairs both ways round,
+    and on the share `consistency` of these the verdicts agree. `raters` are by name; `level` is that of all intervals.
     """
 
     nominal: Estimate

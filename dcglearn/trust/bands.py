@@ -141,10 +141,8 @@ def bootstrap_bands(
     level : float
         Share of the samples within a band. In simulations, 90% bands of a DCG covered the truth in 95% of noisy logs
         and 86% of clean ones; see Notes for saturation.
-    seed, jobs
-        Seed, number of processes (the bands do not depend on it).
-    engine : distributed.Client, str or int, optional
-        Learn from the samples on a Dask cluster: a client, a scheduler's address, or a number of processes.
+    seed, jobs, engine
+        Seed; number of processes, and a Dask cluster as in `UtilityLearner.fit`, on which the bands do not depend.
 
     Raises
     ------
@@ -154,7 +152,6 @@ def bootstrap_bands(
     See Also
     --------
     consistent_ranges : What the log determines, without a model of noise.
-    DCGLearner : The learner.
     plots.banded_figure : Draw them.
 
     Notes
@@ -185,11 +182,9 @@ def bootstrap_bands(
     description = replace(whole.description, form=whole.form)
     of_sample = partial(_resampled, log, description, whole if beyond else whole.dcg)
     samples = resampled_weights(log, unit, n_resamples, seed)
-    results: Any
-    if engine is not None:
-        results = over_cluster(of_sample, samples, engine)
-    else:
-        results = (of_sample(weight) for weight in samples) if jobs == 1 else in_processes(of_sample, samples, jobs)
+    results: Any = (of_sample(weight) for weight in samples)
+    if engine is not None or jobs != 1:
+        results = in_processes(of_sample, samples, jobs) if engine is None else over_cluster(of_sample, samples, engine)
     with closing(results):
         learned = [metric for metric in counted(results, n_resamples, "bootstrap") if metric is not None]
     _LOG.info("%d bootstrap samples by %s, %d of them left out", n_resamples, unit, n_resamples - len(learned))

@@ -169,18 +169,10 @@ class LogsOfDCG:
     mistaken for its opposite as often as gives the fitted error rate of a pair. With the chance `shared` noise and
     mistake are the list's, the same wherever it recurs, so that pairs which share a list depend on each other.
 
-    Attributes
-    ----------
-    model, theta
-        The fitted DCG.
-    lists : ndarray of int8, shape (m, K)
-        The distinct lists.
-    row, ratings : ndarray of int, shape (r,)
-        List of each rated list, and its number of ratings; without ratings, the lists themselves, once each.
-    first, second, rater, weight : ndarray, shape (n,)
-        The rated lists of each distinct pair, its judge, and how much it counts.
-    shared : float
-        Share of the noise that is the list's.
+    `model` and `theta` are the fitted DCG, `lists`, shape (m, K), the distinct lists. `row` and `ratings`, shape (r,),
+    are the list of each rated list and its number of ratings; without ratings, the lists themselves, once each.
+    `first`, `second`, `rater` and `weight`, shape (n,), are the rated lists of each distinct pair, its judge, and how
+    much it counts.
     """
 
     model: Model

@@ -49,14 +49,9 @@ FEWEST_FOR_C = 10
 class Row:
     """One metric on held-out pairs.
 
-    Attributes
-    ----------
-    name : str
-        Name of the metric.
-    share, precision : float
-        Share of preferences respected, where ties of the metric count half, or nothing.
-    difference, low, high : float
-        Share of the first metric, the learned one, minus that of this metric, and its 90% bootstrap interval.
+    `share` and `precision` are the share of preferences respected, where ties of the metric count half, or nothing;
+    `difference` is the share of the first metric, the learned one, minus that of this metric, and `low` and `high` are
+    the ends of its 90% bootstrap interval.
     """
 
     name: str
@@ -76,22 +71,11 @@ class Row:
 class Comparison:
     """How metrics order held-out pairs; prints as a table with a verdict.
 
-    Attributes
-    ----------
-    rows : tuple of Row
-        The learned metric first.
-    current, textbook : str
-        Names of the metric used now, and of the textbook DCG that is best on the training pairs.
-    n_train, n_held_out : int
-        Number of decided pairs.
-    by : str
-        Unit that the bootstrap drew.
-    ceiling, no_ceiling : NoiseCeiling or None, str
-        Noise ceiling of the held-out pairs, or why there is none.
-    reached : float or None
-        Share of the ceiling's pairs that the learned metric respects.
-    lack_of_fit : LackOfFit or None
-        Where the learned DCG is shown to be below the ceiling, what a DCG cannot express of the whole log.
+    `rows` hold the learned metric first; `current` and `textbook` name the metric used now, and the textbook DCG that
+    is best on the training pairs. `n_train` and `n_held_out` count the decided pairs, `by` is the unit that the
+    bootstrap drew. `ceiling` is the noise ceiling of the held-out pairs, and `reached` the share of its pairs that the
+    learned metric respects; where there is none, `no_ceiling` says why. `lack_of_fit` says what a DCG cannot express of
+    the whole log, where the learned one is shown to be below the ceiling.
     """
 
     rows: tuple[Row, ...]

@@ -40,20 +40,12 @@ N_PARTITIONS = 3
 
 @dataclass(frozen=True)
 class Part:
-    """One utility on held-out preferences.
+    """One utility on held-out preferences; its `name` says what is free in it.
 
-    Attributes
-    ----------
-    name : str
-        What is free in the utility.
-    share, log_likelihood : float
-        Share of the preferences respected (ties of the utility count half), and mean log probability of a preference.
-    ahead, ahead_error : float
-        The share minus that of the DCG, and its standard error.
-    likelihood_ahead, likelihood_error : float
-        The same for the log likelihood.
-    covered_share : float or None
-        Share of the preferences between lists that recur, which can be compared with the noise ceiling.
+    `share` is the share of the preferences respected (ties of the utility count half), `log_likelihood` the mean log
+    probability of a preference; `ahead` and `likelihood_ahead` are those minus the DCG's, with their standard errors
+    `ahead_error` and `likelihood_error`. `covered_share`, the share where lists recur, can be compared with the noise
+    ceiling.
     """
 
     name: str
@@ -88,18 +80,10 @@ class Part:
 class LackOfFit:
     """What a DCG cannot express of a log; prints as a table with sentences.
 
-    Attributes
-    ----------
-    parts, sentences : tuple of Part, tuple of str
-        The DCG, weights free at each grade and position, and the list utilities; what they mean.
-    form, utility : str or None, ListUtility or None
-        The form of `DCGLearner` that closes part of the gap, and its fit to the whole log; None where none is shown to.
-    ceiling : NoiseCeiling or None
-        The noise ceiling of the held-out pairs; None where too few lists recur.
-    n_pairs : int
-        Number of held-out pairs.
-    by : str
-        Unit that was held out, and that standard errors are by.
+    `parts` are the DCG, weights free at each grade and position, and the list utilities; `sentences` say what they
+    mean. `form` is the form of `DCGLearner` that closes part of the gap, and `utility` its fit to the whole log; None
+    where none is shown to. `ceiling` is the noise ceiling of the held-out pairs, None where too few lists recur.
+    `n_pairs` counts the held-out pairs, and `by` is the unit that was held out and that standard errors are by.
     """
 
     parts: tuple[Part, ...]
@@ -155,7 +139,6 @@ def lack_of_fit(
 
     See Also
     --------
-    noise_ceiling : The share that any metric could reach.
     position_dependence : A test of gains times discounts.
     segment_test : Whether segments need metrics of their own.
 

@@ -50,28 +50,13 @@ STEP = 0.05
 class NoiseCeiling:
     """The noise ceiling of a log; prints as a sentence.
 
-    Attributes
-    ----------
-    share : float
-        Estimated largest share of the preferences that any function of the two lists' grades can respect.
-    interval : tuple of float
-        Its 90% interval, for the lists of this log.
-    lower : float
-        Share respected by the lists' shrunken values, cross-fitted; a function of the grades reaches it.
-    upper : float
-        Share respected by the lists' values with hardly any shrinking, counted on the same ratings or judgements.
-    covered : float
-        Share of the log's decided pairs, by weight, that lie between lists that recur.
-    fewest : int
-        How often a list was rated or judged, at least, to count as one that recurs.
-    n_lists, n_units : int
-        Number of these lists, and of their ratings or judgements.
-    unit : {"rating", "judgement"}
-        What the folds divide.
-    pairs : Preferences
-        The covered pairs: `share` is to be compared with a metric's share of these.
-    rows : ndarray of int, shape (n,)
-        Their rows in the log.
+    `share` is the estimated largest share of the preferences that any function of the two lists' grades can respect,
+    `interval` its 90% interval, for the lists of this log. `lower` is the share respected by the lists' shrunken
+    values, cross-fitted, which a function of the grades reaches; `upper` that by their values with hardly any
+    shrinking, counted on the same ratings or judgements. A list recurs if it was rated or judged at least `fewest`
+    times: `n_lists` counts these, `n_units` their ratings or judgements (the `unit` that the folds divide), and
+    `covered` is the share of the log's decided pairs, by weight, that lie between them. `pairs` are these pairs, on
+    which a metric's share is to be compared with `share`, and `rows`, shape (n,), their rows in the log.
     """
 
     share: float

@@ -76,8 +76,7 @@ def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199,
 
     See Also
     --------
-    DCGLearner : Assumes gains times discounts.
-    UtilityLearner : Does not.
+    UtilityLearner : A learner without gains times discounts.
 
     Notes
     -----

@@ -44,20 +44,10 @@ class Segment:
 class SegmentTest:
     """The gain of a DCG for each segment over a common one, on held-out preferences; prints as a table with a sentence.
 
-    Attributes
-    ----------
-    gain, error : float
-        Share of preferences respected by the segments' DCGs minus that of the common DCG, and its standard error.
-    likelihood_gain, likelihood_error : float
-        The same for the mean log probability of a preference.
-    interval : tuple of float
-        90% interval of `gain`.
-    segments : tuple of Segment
-        The segments, the largest first.
-    by, unit : str
-        The column, and the unit that was held out and that standard errors are by.
-    n_pairs : int
-        Number of held-out pairs of segments that have a DCG of their own.
+    `gain` is the share of preferences respected by the segments' DCGs minus that of the common DCG, `error` its
+    standard error and `interval` its 90% interval; `likelihood_gain` and `likelihood_error` are the same for the mean
+    log probability of a preference. `segments` come the largest first, by the column `by`; `unit` was held out, and
+    standard errors are by it. `n_pairs` counts the held-out pairs of segments that have a DCG of their own.
     """
 
     gain: float
@@ -121,7 +111,6 @@ def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int
     See Also
     --------
     lack_of_fit : Whether one DCG fits the log.
-    noise_ceiling : The share that any metric could reach.
 
     Notes
     -----
@@ -131,7 +120,6 @@ def segment_test(log: Preferences | ArrayLike, by: str = "segment", *, seed: int
 
     Examples
     --------
-    >>> import numpy as np
     >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, lists="free", seed=0)
     >>> halves = Preferences(log.preferred, log.other, segment=np.repeat(["new", "old"], 100))
     >>> segment_test(halves).found
