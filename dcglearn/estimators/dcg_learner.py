@@ -178,7 +178,7 @@ class DCGLearner(PairLearner):
 
         Parameters
         ----------
-        X, y, engine, memory, checkpoint, resume
+        X, engine, memory, checkpoint, resume
             As in `UtilityLearner.fit`.
         start : DCGLearner, path, Curves or DCG, optional
             The only start: a fitted learner or its saved file, its `curves_`, or a DCG or its file. A learner that was

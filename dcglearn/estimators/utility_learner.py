@@ -166,9 +166,8 @@ class UtilityLearner(PairLearner):
         Parameters
         ----------
         X : Preferences, array_like of int, shape (n, 2, K), path, ParquetLog, DaskLog or Dask dataframe
-            Pairs, the preferred list first; or Parquet files, a folder or a pattern of them, however large.
-        y : None
-            Ignored; scikit-learn passes it.
+            Pairs, the preferred list first; or Parquet files, a folder or a pattern of them, however large. The `y`
+            that scikit-learn passes is ignored.
         start : Utility, optional
             Initial W, such as the solution at another `C`.
         engine : distributed.Client, str or int, optional

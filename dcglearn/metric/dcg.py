@@ -36,10 +36,8 @@ class Utility(SavedMetric):
     ----------
     weights : array_like, shape (K, L)
         ``weights[k, l]`` is the weight of grade ``l`` (0 = worst) at position ``k`` (0 = top).
-    grade_names : sequence of str, optional
-        Names of the L grades, worst first.
-    notes : sequence of str, optional
-        Remarks that are saved with the utility: what was not learned, what is a convention.
+    grade_names, notes : sequence of str, optional
+        Names of the L grades, worst first; remarks that are saved with the utility, such as what was not learned.
 
     Raises
     ------
@@ -141,10 +139,8 @@ class NormalisedMetric(SavedMetric):
 
         Parameters
         ----------
-        lists : array_like of int, shape (n, M) or (M,)
-            Grades by position.
-        documents : array_like of int, shape (n, M') or (M',), optional
-            Grades of all documents that could have been ranked; by default those in the list.
+        lists, documents : array_like of int, shapes (n, M) or (M,), and (n, M') or (M',)
+            Grades by position, and of all documents that could have been ranked; by default those in the list.
         empty : float
             The value where the ideal is not positive.
         n_grades : int, optional
@@ -316,10 +312,8 @@ class DCG(NormalisedMetric):
 
         Parameters
         ----------
-        counts : array_like of int, shape (n, L)
-            Number of documents of each grade.
-        filler : float
-            The gain of a position that is left empty for want of documents.
+        counts, filler : array_like of int, shape (n, L), float
+            Number of documents of each grade; the gain of a position that is left empty for want of documents.
         """
         table = np.atleast_2d(np.asarray(counts)).astype(np.int64)
         empty = np.maximum(self.depth - table.sum(axis=1, keepdims=True), 0)

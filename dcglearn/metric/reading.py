@@ -49,11 +49,6 @@ def read_metric(
     ------
     InputError
         As `metric_or_name`; for a name whose L or K nothing says.
-
-    Examples
-    --------
-    >>> read_metric("linear-log2", n_grades=3, depth=2)
-    DCG(gains=[0, 1, 2], discounts=[1, 0.63093])
     """
     metric = metric_or_name(metric, accept=accept, name=name)
     if not isinstance(metric, (MetricName, ListMetricName)):

@@ -35,11 +35,6 @@ class SmoothDiscount:
     the largest discount are made that large. A piecewise cubic goes through these knots (PCHIP; the slope at rank 1 is
     that of the first secant, at rank K that of the tail or three times the last secant, if that is less steep), and
     after rank K follows the tail ``c[K-1] log2(K+1) / log2(r+1)``.
-
-    Examples
-    --------
-    >>> SmoothDiscount.of([1, 1, 0.5]).knots.round(5)
-    array([1.00033, 1.     , 0.5    ])
     """
 
     kind: int

@@ -87,17 +87,7 @@ class NamedMetric:
 
 @dataclass(frozen=True)
 class MetricName(NamedMetric):
-    """The name of a textbook DCG.
-
-    ``nDCG@K`` means what trec_eval means, linear gain and log2 discount.
-
-    Examples
-    --------
-    >>> MetricName.of("nDCG@5")
-    MetricName(word='nDCG@5', gain='linear', discount='log2', depth=5)
-    >>> MetricName.of("linear-log2").at(20)
-    'linear-log2@20'
-    """
+    """The name of a textbook DCG; ``nDCG@K`` means what trec_eval means, linear gain and log2 discount."""
 
     word: str
     gain: str

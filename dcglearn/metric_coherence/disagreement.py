@@ -210,10 +210,8 @@ def disagreement_matrix(
 
     Parameters
     ----------
-    metrics : mapping of str to metric
-        For example `textbook_dcgs(5, 10)`.
-    grades : array_like of int, shape (N,), optional
-        Grades of the documents that are ranked; by default every list of grades is a ranking.
+    metrics, grades
+        Metrics by name, for example `textbook_dcgs(5, 10)`; the documents, as in `coherence`.
     max_lists, seed : int
         If there are more than `max_lists` rankings, a random sample of 5,000 is compared; `seed` is its seed.
 

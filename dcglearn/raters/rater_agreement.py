@@ -79,7 +79,8 @@ class RaterAgreement:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, None for what is not known."""
-        return _without_nan(asdict(self))
+        raters = [asdict(rater, dict_factory=_without_nan) for rater in self.raters]
+        return {**asdict(self, dict_factory=_without_nan), "raters": raters}
 
     def __str__(self) -> str:
         lines = [
@@ -183,10 +184,8 @@ def krippendorff_alpha(
     ----------
     unit, value : array_like, shape (n,)
         What was judged, and the value it was given; a row a judgement.
-    ordinal : bool
-        Whether the order of the values counts.
-    level, seed
-        Level of the bootstrap interval over units, and its seed.
+    ordinal, level, seed
+        Whether the order of the values counts; level and seed of the bootstrap interval over units.
 
     Notes
     -----
@@ -286,9 +285,5 @@ def _summaries(
     )
 
 
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and np.isnan(value) else value
+def _without_nan(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {key: None if isinstance(value, float) and np.isnan(value) else value for key, value in fields}

@@ -204,10 +204,8 @@ def compare_learners(
         C of the paper's QP; "auto" chooses it by cross-validation on the training part.
     by : {"pair", "rater", "query", "list"}, optional
         Unit that the bootstrap draws from `held_out`; by default the independent one (see `unit_of`).
-    n_resamples : int, optional
-        Number of bootstrap samples; by default 1,000, for more than 50,000 pairs 200.
-    seed : int
-        Seed of folds and bootstrap.
+    n_resamples, seed : int, optional
+        Number of bootstrap samples, by default 1,000, for more than 50,000 pairs 200; seed of folds and bootstrap.
 
     Returns
     -------

@@ -127,10 +127,8 @@ def lack_of_fit(
         The log; ties are left out.
     by : {"pair", "rater", "query", "list"}, optional
         Unit that is held out, and that standard errors are by; by default the independent one (see `unit_of`).
-    learner : DCGLearner, optional
-        Learner whose settings are used; by default ``DCGLearner()``.
-    seed : int
-        Seed of folds and samples.
+    learner, seed : DCGLearner, int, optional
+        Learner whose settings are used, by default ``DCGLearner()``; seed of folds and samples.
 
     Raises
     ------

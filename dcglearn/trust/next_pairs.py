@@ -95,10 +95,8 @@ def suggest_pairs(
         Number of pairs, each chosen as if those before it were answered. Small batches teach more.
     learner : DCGLearner, optional
         A fitted learner, whose metric is used; or one to fit to `log`, by default ``DCGLearner()``.
-    n_grades : int, optional
-        L where log and candidates may lack the top grade.
-    seed : int
-        Seed of the pairs drawn from many candidate lists.
+    n_grades, seed : int, optional
+        L where log and candidates may lack the top grade; seed of the pairs drawn from many candidate lists.
 
     Returns
     -------

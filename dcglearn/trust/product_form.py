@@ -64,10 +64,8 @@ def position_dependence(log: Preferences | ArrayLike, *, n_resamples: int = 199,
     ----------
     log : Preferences, or array_like of int, shape (n, 2, K)
         The log; ties are left out.
-    n_resamples : int
-        Number of logs simulated from the product form; 199 are enough at the 5% level.
-    seed : int
-        Same seed, same p-value.
+    n_resamples, seed : int
+        Number of logs simulated from the product form, of which 199 are enough at the 5% level, and their seed.
 
     Raises
     ------

@@ -220,10 +220,9 @@ class JudgedLists:
         mean = np.zeros(n_lists) if start is None else start
         for _ in range(STEPS):
             wrong = expit(mean[self.worse] - mean[self.better])
-            slope = np.bincount(self.better, weight * wrong, n_lists) + np.bincount(
-                self.worse, -weight * wrong, n_lists
-            )
-            curvature = self._curvature(weight * wrong * (1 - wrong))
+            push = weight * wrong
+            slope = np.bincount(self.better, push, n_lists) - np.bincount(self.worse, push, n_lists)
+            curvature = self._curvature(push * (1 - wrong))
             # The Newton step (K^-1 + H)^-1 (H m + g) without the inverse of K: K (I + H K)^-1.
             system = np.eye(n_lists) + curvature @ prior
             new = prior @ np.linalg.solve(system, curvature @ mean + slope)
