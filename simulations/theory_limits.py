@@ -52,17 +52,17 @@ def relative_distance(w, other):
     return float(np.linalg.norm(w - other) / np.linalg.norm(w))
 
 
-def large_sigma(queries, X, rng):
+def large_sigma(queries, X, rng, powers):
     """Yield the distance of the minimiser from w0 as sigma grows, from a start at w0 and from a random start."""
     w0 = least_squares(queries, X)
     random = rng.normal(size=len(w0)) / np.sqrt(len(w0))
-    for power in FAR:
+    for power in powers:
         for line, start in (("start at w0", w0), ("start at random", random)):
             w = minimiser(queries, X, 2.0**power, LAMBDA, w0, start)
             yield {"what": "far", "line": line, "x": 2.0**power, "value": relative_distance(w0, w)}
 
 
-def descend(queries, X, sigma, lam, start, step, steps=200):
+def descend(queries, X, sigma, lam, start, step, steps):
     """Return the end point of gradient steps on the objective with w0 = 0."""
     w = start
     for _ in range(steps):
@@ -70,20 +70,20 @@ def descend(queries, X, sigma, lam, start, step, steps=200):
     return w
 
 
-def lemma(queries, X, rng):
+def lemma(queries, X, rng, steps):
     """Yield the distance of ``sqrt(c) w(lambda c, sigma / c)`` from ``w(lambda, sigma)``, for corresponding starts."""
     zero = np.zeros(X.shape[1])
     start = rng.normal(size=len(zero)) / np.sqrt(len(zero))
     for power in SHARPNESS:
         sigma, step = 2.0**power, 2.0 ** (power - 2)
-        w = descend(queries, X, sigma, LAMBDA, start, step)
+        w = descend(queries, X, sigma, LAMBDA, start, step, steps)
         for c in FACTORS:
-            other = np.sqrt(c) * descend(queries, X, sigma / c, LAMBDA * c, start / np.sqrt(c), step / c)
+            other = np.sqrt(c) * descend(queries, X, sigma / c, LAMBDA * c, start / np.sqrt(c), step / c, steps)
             yield {"what": "lemma", "line": f"steps, sigma = 2^{power}", "x": c, "value": relative_distance(w, other)}
     sigma = 2.0 ** SHARPNESS[0]
-    w = minimiser(queries, X, sigma, LAMBDA, zero, start, 200)
+    w = minimiser(queries, X, sigma, LAMBDA, zero, start, steps)
     for c in FACTORS:
-        other = np.sqrt(c) * minimiser(queries, X, sigma / c, LAMBDA * c, zero, start / np.sqrt(c), 200)
+        other = np.sqrt(c) * minimiser(queries, X, sigma / c, LAMBDA * c, zero, start / np.sqrt(c), steps)
         yield {
             "what": "lemma",
             "line": f"L-BFGS, sigma = 2^{SHARPNESS[0]}",
@@ -92,11 +92,11 @@ def lemma(queries, X, rng):
         }
 
 
-def gap(train, test, X, X_test):
+def gap(train, test, X, X_test, sigmas):
     """Yield the smoothed objective on training minus test queries as sigma falls, and the bound of the difference."""
     w = w0 = least_squares(train, X)
     radius = float(np.linalg.norm(X, axis=1).max())
-    for power in SIGMAS:
+    for power in sigmas:
         sigma = 2.0**power
         w = minimiser(train, X, sigma, LAMBDA, w0, w)
         value = smooth(train, X, w, sigma)[0] - smooth(test, X_test, w, sigma)[0]
@@ -106,15 +106,16 @@ def gap(train, test, X, X_test):
 
 def trial(rng, quick):
     """Return the records of the three claims, on queries of equal length, as the bound assumes."""
-    counts, n_test = ((10, 40), 40) if quick else (COUNTS, 200)
+    counts, n_test, steps = ((10, 40), 40, 50) if quick else (COUNTS, 200, 200)
+    powers, sigmas = (FAR[::4], SIGMAS[::7]) if quick else (FAR, SIGMAS)  # both hold the ends, which the claims compare
     queries = dl.simulate.letor_queries(counts[-1] + n_test, sizes=(LENGTH, LENGTH), seed=rng)
     X = centred(queries)
     edge = queries.offsets[n_test]
     test, train = queries[:n_test], queries[n_test:]
     first, X_first = train[: counts[0]], X[edge:][: train.offsets[counts[0]]]
-    records = [*large_sigma(first, X_first, rng), *lemma(first, X_first, rng)]
+    records = [*large_sigma(first, X_first, rng, powers), *lemma(first, X_first, rng, steps)]
     for n in counts:
-        records += gap(train[:n], test, X[edge:][: train.offsets[n]], X[:edge])
+        records += gap(train[:n], test, X[edge:][: train.offsets[n]], X[:edge], sigmas)
     return records
 
 

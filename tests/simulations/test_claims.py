@@ -1,7 +1,6 @@
-"""The rule of verdicts, and that every row of the page of claims can come out each way."""
+"""The rule of verdicts, that every row of the page of claims can come out each way, and reasons that claims give."""
 
 import re
-import sys
 from dataclasses import replace
 from functools import cache
 from itertools import combinations, product
@@ -11,12 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-
-from simulations import __main__ as everything  # noqa: E402
-from simulations import claims_page, overview, run  # noqa: E402
-from simulations.claims import (  # noqa: E402
+import dcglearn as dl
+from simulations import __main__ as everything
+from simulations import claims_page, overview, run
+from simulations import study_f_two_similarities as study_f
+from simulations import study_g_margins as study_g
+from simulations.claims import (
     CONDITION,
     FAILS,
     HOLDS,
@@ -28,8 +27,11 @@ from simulations.claims import (  # noqa: E402
     select,
     verdict,
 )
-from simulations.findings import FINDINGS  # noqa: E402
-from tests.makers import refused  # noqa: E402
+from simulations.findings import FINDINGS
+from simulations.run import recovery
+from tests.makers import refused
+
+ROOT = Path(__file__).parents[2]
 
 
 @cache
@@ -135,14 +137,13 @@ class TestEveryRow:
             inside, outside = targets(claim)
             noise = 100.0 * (1 + abs(inside) + abs(outside))
             n = len(claim.branches)
-            elsewhere = outside if n == 2 else inside
             outcomes = {
                 HOLDS: made_up(claim, [inside] * n),
                 FAILS: made_up(claim, [outside] * n),
                 UNDECIDED: made_up(claim, [inside] * n, noise),
             }
             if n == 2:
-                outcomes[CONDITION] = made_up(claim, [inside, elsewhere])
+                outcomes[CONDITION] = made_up(claim, [inside, outside])
             for expected, made in outcomes.items():
                 assert made.verdict == expected, f"{claim.place}: {claim.text}"
 
@@ -269,11 +270,41 @@ class TestPictures:
 
 
 def test_the_readme_shows_the_figures_of_the_claims_page():
-    root = Path(__file__).parents[2]
     row = r"^\| beats .* \| ([-+][.\d]+) \(.*\) \| (.+) \|$"
-    rows = re.findall(row, (root / "README.md").read_text(), re.MULTILINE)
-    page = (root / "docs" / "claims.md").read_text()
+    rows = re.findall(row, (ROOT / "README.md").read_text(), re.MULTILINE)
+    page = (ROOT / "docs" / "claims.md").read_text()
     claims = re.findall(r"`DCGLearner` beats .*\[(-?[.\d]+) \(.*\*\*(.+)\*\*", page)
     known = {(round(float(mean), 3), verdict) for mean, verdict in claims}
     assert len(rows) == 3
     assert {(float(mean), verdict) for mean, verdict in rows} <= known
+
+
+@pytest.mark.parametrize("truth", ["D1", "D2"])
+def test_f_similarity_stalls_at_the_cosine_of_shifted_discounts(truth):
+    true = dl.simulate.ground_truth(truth)
+    log = dl.simulate.preference_pairs(true, 20_000, seed=0)
+    learner = dl.UtilityLearner(C=100.0).fit(log)
+    weights = learner.utility_.weights
+    assert recovery(learner, true, log)["similarity"] == pytest.approx(study_f.similarity_limit(truth), abs=0.005)
+    assert np.ptp(weights[-1]) < 1e-3 * np.ptp(weights[0])  # the last position has equal weights for all grades
+    unconstrained = dl.UtilityLearner(C=100.0, monotone=False).fit(log)
+    assert recovery(unconstrained, true, log)["similarity"] < 0.5  # all constants are zero, which is another limit
+
+
+def test_b_flips_shift_the_solution_for_d2_more_than_for_d1():
+    similarity = {}
+    for truth in ("D1", "D2"):
+        true = dl.simulate.ground_truth(truth)
+        test = dl.simulate.preference_pairs(true, 5000, seed=1)
+        log = dl.simulate.preference_pairs(true, 100_000, n_flips=10_000, seed=0)
+        similarity[truth] = recovery(dl.UtilityLearner(C=1.0).fit(log), true, test)["gauge_free"]
+    assert similarity["D1"] > 0.999
+    assert 0.98 < similarity["D2"] < 0.996
+
+
+def test_g_only_a_margin_that_is_a_dcg_has_a_precision():
+    true = dl.simulate.ground_truth("D1")
+    test = dl.simulate.preference_pairs(true, 2000, seed=0)
+    assert study_g.margin_precision(true, test) == 1.0
+    assert study_g.margin_precision("hamming", test) is None
+    assert 0.85 < study_g.margin_precision(dl.DCG.standard(5, 10, "exponential", "log2"), test) < 0.95
