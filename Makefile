@@ -58,7 +58,7 @@ peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoos
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps xgboost  # NCCL is for GPUs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch --index-url https://download.pytorch.org/whl/cpu \
 	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/exports tests/metric/test_textbook_lists.py tests/test_docs.py -k "exports or textbook or torch or docstrings or pages"
+	DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/exports tests/metric/test_list_utility.py tests/test_docs.py -k "exports or textbook or cwl or torch or docstrings or pages"
 
 oldest newest:   ## run the tests with the lowest versions of all dependencies that pyproject.toml allows, or with the newest
 	$(PYTHON) -m venv --clear $(VENV)-$@

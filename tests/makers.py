@@ -47,6 +47,17 @@ def write_trec(folder: Path, judged: dict, runs: dict) -> None:
         (folder / f"{name}.txt").write_text("".join(lines))
 
 
+def noisy_runs(names: dict[str, float], n_queries: int, n_documents: int, seed: int = 0) -> tuple[dict, dict]:
+    """Return random judgements of grades 0 to 3, and by name the runs whose scores are grades plus so much noise."""
+    rng = np.random.default_rng(seed)
+    grades = rng.integers(0, 4, (n_queries, n_documents))
+
+    def by_query(values: np.ndarray) -> dict:
+        return {f"q{i:02}": {f"d{j:02}": x for j, x in enumerate(row)} for i, row in enumerate(values.tolist())}
+
+    return by_query(grades), {name: by_query(grades + x * rng.normal(size=grades.shape)) for name, x in names.items()}
+
+
 def refused(message, function, /, *arguments, **named):
     """Assert that the call raises an InputError whose message matches."""
     __tracebackhide__ = True

@@ -11,15 +11,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import dcg_score, ndcg_score
 
 import dcglearn as dl
-from dcglearn.evaluation.arrays import evaluate_arrays
-from dcglearn.evaluation.compare_systems import compare_systems
-from dcglearn.evaluation.evaluate import evaluate
-from dcglearn.evaluation.tables import read_judgements, read_runs
-from dcglearn.evaluation.trec import Run
-from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
+from dcglearn import DCG, InputError, Run, compare_systems, evaluate, evaluate_arrays, read_judgements, read_runs
 from dcglearn.plots import forest_figure
-from tests.makers import refused, write_trec
+from tests.makers import noisy_runs, refused, write_trec
 
 JUDGED = {"q1": {"a": 3, "b": 1, "c": 0}, "q2": {"a": 2, "ü 1": 1}}
 SCORES = {"q1": {"b": 2.5, "a": 1.5, "x": 0.5}, "q2": {"ü 1": 9.0, "a": 8.0}}
@@ -141,8 +135,7 @@ def test_forty_grades_a_thousand_positions_and_other_discounts():
     order = np.argsort(-scores, axis=1)[:, :1000]
     slow = dcg.score(np.take_along_axis(grades, order, axis=1)) / dcg.ideal(grades)
     np.testing.assert_allclose(evaluate_arrays(grades, scores, dcg), slow, rtol=1e-12)
-    judged = {f"q{i}": {f"d{j}": int(g) for j, g in enumerate(row)} for i, row in enumerate(grades)}
-    run = {f"q{i}": {f"d{j}": float(s) for j, s in enumerate(row)} for i, row in enumerate(scores)}
+    judged, run = ({f"q{i}": dict(enumerate(row)) for i, row in enumerate(x.tolist())} for x in (grades, scores))
     np.testing.assert_allclose(evaluate(run, judged, dcg).values[0, 0], slow, rtol=1e-12)
     fractional = DCG([0, 0.2, 0.5, 0.9], [1, 0.5])
     assert evaluate({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 3, "b": 1}}, fractional).means[0, 0] == 1.0
@@ -187,16 +180,8 @@ def test_peers_measures_need_ir_measures(monkeypatch):
         dl.exports.ir_measure(DCG([0, 1], [1.0]))
 
 
-def systems(n_queries=40, seed=0):
-    rng = np.random.default_rng(seed)
-    grades = rng.integers(0, 4, (n_queries, 20))
-    judged = {f"q{i}": {f"d{j}": int(g) for j, g in enumerate(row)} for i, row in enumerate(grades)}
-
-    def run(noise):
-        values = grades + noise * rng.normal(size=grades.shape)
-        return {f"q{i}": {f"d{j}": float(v) for j, v in enumerate(row)} for i, row in enumerate(values)}
-
-    return judged, {"base": run(2.0), "same": run(2.0), "better": run(0.7)}
+def systems(n_queries=40):
+    return noisy_runs({"base": 2.0, "same": 2.0, "better": 0.7}, n_queries, 20)
 
 
 def test_comparisons():
@@ -239,7 +224,7 @@ def test_what_cannot_be_compared():
     ):
         refused(words, compare_systems, runs, judged, **settings)
     refused("two systems", compare_systems, {"base": runs["base"]}, judged)
-    refused("too few", compare_systems, runs, {"q0": judged["q0"]})
+    refused("too few", compare_systems, runs, {"q00": judged["q00"]})
 
 
 class TestOnTheCommandLine:

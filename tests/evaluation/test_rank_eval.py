@@ -6,10 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from dcglearn.evaluation.evaluate import evaluate
-from dcglearn.evaluation.tables import read_judgements
-from dcglearn.evaluation.tool_files import judgements_of_hits, read_rank_eval
-from dcglearn.metric.dcg import DCG
+from dcglearn import DCG, evaluate, read_judgements, read_rank_eval
+from dcglearn.evaluation.tool_files import judgements_of_hits
 from tests.makers import refused
 
 MINE = DCG([0, 0.2, 0.5, 0.9], [1, 0.9, 0.3])

@@ -5,9 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from dcglearn import lexi_precision, lexi_recall, recall_paired_preference
-from dcglearn.evaluation.compare_systems import compare_systems
-from dcglearn.evaluation.evaluate import evaluate
+from dcglearn import compare_systems, evaluate, lexi_precision, lexi_recall, recall_paired_preference
 from tests.makers import refused, write_trec
 
 X, Y = (1, 5, None), (2, 3, 10)

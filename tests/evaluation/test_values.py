@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dcglearn import DCG, ListUtility, evaluate
-from dcglearn.metric_coherence.system_order import system_order
+from dcglearn import DCG, ListUtility, evaluate, system_order
 from tests.makers import refused, write_trec
 
 JUDGED = {"q": {"a": 3, "b": 1, "c": 1, "d": 0}, "r": {"a": 1, "b": 0}}

@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.learning.similarity import identifiable_similarity, similarity
-from dcglearn.logs.preference_pairs import encode
-from dcglearn.metric.dcg import DCG, Utility, normalised_values, textbook_dcgs
-from dcglearn.readers.preferences import Preferences
+from dcglearn import DCG, Preferences, Utility, encode, identifiable_similarity, similarity, textbook_dcgs
+from dcglearn.metric.dcg import normalised_values
 from tests.makers import TRUTH, refused
 
 floats = st.floats(-100, 100, allow_nan=False)

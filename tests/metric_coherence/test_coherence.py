@@ -10,11 +10,18 @@ from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult
 
 import dcglearn as dl
-from dcglearn.metric.dcg import DCG, Utility
+from dcglearn import (
+    DCG,
+    Utility,
+    coherence,
+    flip_points,
+    is_compatible,
+    optimal_rankings,
+    regret_curve,
+    two_grade_theorem,
+)
 from dcglearn.metric_coherence import coherence as coherence_module
 from dcglearn.metric_coherence import regret
-from dcglearn.metric_coherence.coherence import coherence, regret_curve
-from dcglearn.metric_coherence.compatible import flip_points, is_compatible, optimal_rankings, two_grade_theorem
 from dcglearn.metric_coherence.rankings import Rankings, scaled_weights
 from dcglearn.metric_coherence.regret import ExhaustiveSearch, IntegerProgramme
 from tests.makers import PAPER_LIST, refused

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn import DCG, disagreement, disagreement_matrix, textbook_dcgs
 from dcglearn.metric_coherence import disagreement as disagreement_module
-from dcglearn.metric_coherence.disagreement import disagreement, disagreement_matrix, pair_counts
+from dcglearn.metric_coherence.disagreement import pair_counts
 from dcglearn.plots import disagreement_figure
 from tests.makers import PAPER_LIST, refused
 

@@ -1,14 +1,12 @@
-"""Dominance and ranges: counts, linear programs, multipliers, examples that disagree, and noise-free logs."""
+"""All metrics that respect a log: who beats whom under each of them, and the ranges of their numbers."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn.foundation.validation import InputError
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric_coherence.dominance import AllowedMetrics, Cone, consistent_ranges, counts, dominance, span
-from dcglearn.readers.preferences import Preferences
+from dcglearn import DCG, InputError, Preferences, consistent_ranges, dominance
+from dcglearn.metric_coherence.dominance import AllowedMetrics, Cone, counts, span
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.product_form import weights_of_increments
 from tests.makers import TRUTH, random_log, refused

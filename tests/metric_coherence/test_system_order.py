@@ -7,16 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn.evaluation.evaluate import evaluate
+from dcglearn import DCG, Judgements, Run, dominance, evaluate, read_judgements, read_runs, system_order
 from dcglearn.evaluation.ranked import ranked_grades
-from dcglearn.evaluation.tables import read_judgements, read_runs
-from dcglearn.evaluation.trec import Judgements, Run
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric_coherence.dominance import dominance
-from dcglearn.metric_coherence.system_order import system_order, tau_ap
+from dcglearn.metric_coherence.system_order import tau_ap
 from dcglearn.plots import slope_figure
 from dcglearn.simulate import preference_pairs
-from tests.makers import refused
+from tests.makers import noisy_runs, refused
 
 QRELS = "q1 0 a 3\nq1 0 b 1\nq1 0 c 0\nq2 0 a 2\nq2 0 d -1\n"
 RUN = "q1 Q0 b 1 2.5 mine\nq1 Q0 a 2 1.5 mine\nq1 Q0 x 3 0.5 mine\nq2 Q0 d 1 9 mine\nq2 Q0 a 2 8 mine\n"
@@ -29,17 +25,9 @@ def files(tmp_path):
     return tmp_path / "qrels.txt", tmp_path / "run.txt"
 
 
-def made(n_systems=6, n_topics=30, seed=0):
-    """Return judgements, and systems whose scores are grades plus noise."""
-    rng = np.random.default_rng(seed)
-    grades = rng.choice(4, size=(n_topics, 40), p=[0.5, 0.25, 0.15, 0.1])
-    query = np.repeat([f"t{i:02}" for i in range(n_topics)], 40)
-    document = np.tile([f"d{i:02}" for i in range(40)], n_topics)
-    judged = Judgements(pl.DataFrame({"query": query, "document": document, "grade": grades.ravel()}))
-    noises = np.linspace(0.3, 3, n_systems)
-    scores = [(grades + noise * rng.normal(size=grades.shape)).ravel() for noise in noises]
-    frames = [pl.DataFrame({"query": query, "document": document, "score": values}) for values in scores]
-    return judged, [Run(frame, f"s{i}") for i, frame in enumerate(frames)]
+def made(n_systems=6, n_topics=30):
+    judged, runs = noisy_runs({f"s{i}": 0.3 + 0.5 * i for i in range(n_systems)}, n_topics, 40)
+    return read_judgements(judged), read_runs(runs)
 
 
 def test_values_by_hand(files):

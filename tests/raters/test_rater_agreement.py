@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.foundation.validation import InputError
-from dcglearn.raters.rater_agreement import krippendorff_alpha, rater_agreement, wilson
+from dcglearn import DCGLearner, InputError, Preferences, rater_agreement
+from dcglearn.raters.rater_agreement import krippendorff_alpha, wilson
 from dcglearn.raters.rater_likelihood import Observations, fitted_raters
-from dcglearn.readers.preferences import Preferences
 from tests.makers import TRUTH, random_lists, refused
 
 # Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", section D: four observers, twelve units.
