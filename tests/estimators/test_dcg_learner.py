@@ -1,7 +1,7 @@
-"""DCGLearner: gradients, optimality, invariances, judges, and the figures that it must reach."""
+"""DCGLearner: gradients, optimality, invariances, judges, the figures that it must reach, and logs that say little."""
 
 import warnings
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -10,19 +10,17 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 
-from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.estimators.utility_learner import UtilityLearner
+from dcglearn import DCG, DCGLearner, Preferences, UtilityLearner, textbook_dcgs
 from dcglearn.learning import verdicts
 from dcglearn.learning.curve_prior import KNEE
 from dcglearn.learning.direct_fit import DirectObjective, Model, family, log_curves
-from dcglearn.learning.direct_search import warm_fit
+from dcglearn.learning.direct_search import fit, warm_fit
 from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs
-from dcglearn.metric.dcg import DCG, textbook_dcgs
-from dcglearn.readers.preferences import Preferences
 from dcglearn.simulate import ground_truth, preference_pairs
 from tests.makers import PAPER_LIST, TRUTH, random_log, refused
 
@@ -52,18 +50,6 @@ def models(draw):
     return model, judged, theta
 
 
-@given(models())
-def test_the_gradient_is_that_of_the_objective(problem):
-    model, judged, theta = problem
-    objective = DirectObjective(model, judged, 0.7)
-    value, gradient = objective.with_gradient(theta)
-    for i in range(len(theta)):
-        step = np.zeros(len(theta))
-        step[i] = 1e-6
-        ends = [objective.with_gradient(theta + sign * step)[0] for sign in (1, -1)]
-        assert gradient[i] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-4, abs=1e-5 * (1 + abs(value)))
-
-
 def hessian_of(local):
     """Return the whole Hessian at the first point."""
     d, p = local.dense.shape[1], local.gradient.shape[1]
@@ -74,15 +60,16 @@ def hessian_of(local):
 
 
 @given(models())
-def test_the_hessian_is_that_of_the_objective(problem):
+def test_gradient_and_hessian_are_those_of_the_objective(problem):
     model, judged, theta = problem
     objective = DirectObjective(model, judged, 0.7)
+    value, gradient = objective.with_gradient(theta)
     hessian = hessian_of(objective(theta[None]))
-    for i in range(len(theta)):
-        step = 1e-6 * (np.arange(len(theta)) == i)
-        ends = objective.at(np.array([theta + step, theta - step]), SLOPES).gradient
-        difference = (ends[0] - ends[1]) / 2e-6
-        np.testing.assert_allclose(hessian[i], difference, rtol=1e-4, atol=1e-4 * (1 + np.abs(hessian).max()))
+    for i, step in enumerate(1e-6 * np.eye(len(theta))):
+        ends = objective.at(np.array([theta + step, theta - step]), SLOPES)
+        slope, curvatures = (np.subtract(*x) / 2e-6 for x in (ends.value, ends.gradient))
+        assert gradient[i] == pytest.approx(slope, rel=1e-4, abs=1e-5 * (1 + abs(value)))
+        np.testing.assert_allclose(hessian[i], curvatures, rtol=1e-4, atol=1e-4 * (1 + np.abs(hessian).max()))
 
 
 @given(models())
@@ -341,3 +328,50 @@ def test_the_family_holds_the_lists_own_curves():
     assert len(family(5, 10)) == 32
     assert all((np.diff(gains) > 0).all() and (np.diff(c) < 0).all() for gains, c in family(5, 10))
     assert PAPER_LIST.max() == 4
+
+
+def is_a_dcg(dcg):
+    gains, discounts = dcg.gains, dcg.discounts
+    return np.isfinite([*gains, *discounts]).all() and (np.diff(gains) >= 0).all() and (np.diff(discounts) <= 0).all()
+
+
+@pytest.mark.parametrize("loss", ["robust", "logistic", "sigmoid", "squared_hinge"])
+def test_clean_pairs_without_a_prior_have_a_finite_fit_that_respects_them(loss):
+    log = random_log(60, seed=2)
+    learner = DCGLearner(loss, ridge=0.0).fit(log)
+    assert is_a_dcg(learner.dcg_) and np.isfinite(learner.objective_) and np.isfinite(learner.scale_)
+    assert learner.score(log) > 0.95
+
+
+def test_one_pair_is_learned_from_with_a_warning():
+    with pytest.warns(UserWarning, match="counts for 1 independent judgements, fewer than the 4"):
+        learner = DCGLearner().fit(Preferences([[2, 1, 0]], [[0, 1, 1]]))
+    assert is_a_dcg(learner.dcg_)
+
+
+def test_all_but_one_pair_tied():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        learner = DCGLearner().fit(random_log(40, tie=np.arange(40) > 0))
+    assert is_a_dcg(learner.dcg_) and learner.tie_threshold_ > 1
+
+
+def test_a_start_outside_the_bounds_is_moved_inside():
+    log = random_log(100, noise=0.2)
+    cold = DCGLearner().fit(log)
+    far = replace(cold.curves_, sharpness=1e30, errors=np.ones(1))
+    assert DCGLearner().fit(log, start=far).objective_ == pytest.approx(cold.objective_, rel=0.05)
+
+
+def test_a_fit_that_stops_short_warns():
+    with pytest.warns(ConvergenceWarning, match="stopped after 2 iterations"):
+        DCGLearner(max_iter=2).fit(random_log(100, noise=0.3))
+
+
+def test_an_objective_that_is_not_finite_is_refused():
+    log = random_log(20)
+    one = np.ones(1)
+    judged = JudgedPairs(log.preferred, log.other, one.astype(np.int8), np.zeros(1, np.int32), one)
+    model = Model(10, 5)
+    starts = [model.starts(np.array([np.concatenate(log_curves(*curves)) for curves in family(5, 10)]))]
+    refused("not finite at any start", fit, model, judged, np.inf, starts)

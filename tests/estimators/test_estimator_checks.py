@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.estimators.utility_learner import UtilityLearner
+from dcglearn import DCGLearner, UtilityLearner
 
 NO_TABLE = "X holds pairs of lists, shape (n, 2, K), so it has no columns of features to count"
 NO_NUMBERS = "grades are whole numbers, and pairs that are none are refused in words of their own"

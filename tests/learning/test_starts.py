@@ -8,12 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dcglearn.estimators.dcg_learner import DCGLearner
-from dcglearn.foundation.validation import InputError
+from dcglearn import DCG, DCGLearner, InputError, Preferences
 from dcglearn.learning.direct_fit import Model
 from dcglearn.learning.starts import WarmStart
-from dcglearn.metric.dcg import DCG
-from dcglearn.readers.preferences import Preferences
 from tests.makers import random_log, refused
 
 LOG = random_log(300, "free", seed=3, noise=0.1)

@@ -1,12 +1,12 @@
-"""Comparisons on held-out pairs."""
+"""Held-out pairs: comparisons, and the choice of C and of the prior's strength."""
 
 import numpy as np
 import pytest
 
-from dcglearn.metric.dcg import DCG
-from dcglearn.readers.preferences import Preferences
+from dcglearn import DCG, Preferences, compare_learners
 from dcglearn.simulate import preference_pairs
-from dcglearn.trust.held_out import LEARNED, Comparison, Row, compare_learners
+from dcglearn.trust.cross_validation import C_GRID, choose_C, ridge_path
+from dcglearn.trust.held_out import LEARNED, Comparison, Row
 from tests.makers import random_log, refused
 
 
@@ -68,3 +68,22 @@ def test_the_metric_used_now_is_a_name_or_a_file(tmp_path):
 def test_logs_of_other_shapes_are_not_compared():
     refused("same n_grades= and depth=", compare_learners, random_log(50), Preferences([[1, 0]], [[0, 1]]))
     refused("has 3 grades", compare_learners, random_log(50), random_log(50, seed=1), current=DCG.standard(3, 10))
+
+
+def test_the_chosen_c_is_small_under_noise_and_repeats():
+    noisy = random_log(300, noise=0.35)
+    chosen = choose_C(noisy, seed=0)
+    assert chosen.C == choose_C(noisy, seed=0).C
+    assert chosen.C < 1
+    assert len(chosen.mean) == len(C_GRID) == 11
+    assert chosen.mean.max() == chosen.mean[np.flatnonzero(chosen.grid == chosen.C)[0]]
+    refused("folds", choose_C, noisy[:3])
+
+
+def test_the_ridge_path_goes_from_the_data_to_straight_curves():
+    path = ridge_path(random_log(200, "free", seed=2, noise=0.1), grid=(1e-2, 1.0, 1e4), seed=0)
+    assert path.gains.shape == (3, 5) and path.discounts.shape == (3, 10)
+    bends = np.abs(np.diff(np.log(np.diff(path.gains, axis=1)), 2, axis=1)).sum(axis=1)
+    assert bends[2] < 1e-2 < bends[0]
+    assert path.best in path.ridge and (path.mean > 0.6).all()
+    assert "held-out share" in str(path)

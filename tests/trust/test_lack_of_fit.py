@@ -1,4 +1,4 @@
-"""What a DCG cannot express of a log, in parts; and whether segments need DCGs of their own."""
+"""What a DCG cannot express of a log: in parts, position dependence, and segments that need DCGs of their own."""
 
 import json
 
@@ -6,17 +6,14 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from dcglearn import DCG, ListUtility, Preferences, Utility, lack_of_fit, position_dependence, segment_test
 from dcglearn.learning.fits import DirectDescription
 from dcglearn.learning.held_out_values import held_out_values
-from dcglearn.metric.dcg import DCG
-from dcglearn.metric.list_utility import ListUtility
 from dcglearn.plots import fit_figure, segments_figure
-from dcglearn.readers.preferences import Preferences
-from dcglearn.simulate import preference_pairs
+from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust import lack_of_fit as module
-from dcglearn.trust.lack_of_fit import LackOfFit, Part, lack_of_fit, meaning
+from dcglearn.trust.lack_of_fit import LackOfFit, Part, meaning
 from dcglearn.trust.resampling import decided_pairs, folds_of, mean_and_error, resampled_weights, unit_of
-from dcglearn.trust.segment_test import segment_test
 from tests.makers import random_log, refused
 
 ENOUGH = ListUtility([0, 0.5, 0.6], [1, 0.95, 0.9, 0.85, 0.8], stops=[0, 0, 1])
@@ -60,8 +57,6 @@ def test_the_ceiling_is_compared_with_shares_of_the_same_pairs(of_enough):
     ceiling, dcg = of_enough.ceiling, of_enough["gains times"]
     assert of_enough.n_pairs > len(ceiling.pairs) and "any function of the grades, at most" in str(of_enough)
     assert dcg.covered_share < ceiling.share and "points are left" in str(of_enough)
-    plain = of_enough.to_dict()
-    assert plain["form"] == "saturation" and plain["parts"][0]["ahead"] == 0 and plain["utility"]["stops"]
 
 
 def test_logs_without_lists_that_recur_have_no_ceiling_and_a_dcg_is_not_refused():
@@ -139,7 +134,7 @@ def test_a_table_is_plain_values(of_enough):
     assert [part["shown"] for part in values["parts"]] == [part.shown for part in of_enough.parts]
     assert values["ceiling"]["share"] == of_enough.ceiling.share and values["sentences"] == [*of_enough.sentences]
     assert (values["form"], values["n_pairs"]) == ("saturation", of_enough.n_pairs)
-    assert values["utility"] == of_enough.utility.to_dict()
+    assert values["parts"][0]["ahead"] == 0 and values["utility"] == of_enough.utility.to_dict()
 
 
 @pytest.mark.parametrize("unit", ["pair", "list", "rater"])
@@ -199,3 +194,27 @@ def test_a_segment_of_three_judgements_keeps_the_common_dcg():
     result = segment_test(Preferences(log.preferred, log.other, n_grades=5, segment=segment))
     small = result.segments[-1]
     assert (small.name, small.n_pairs, small.own) == ("three", 3, None) and "too few: the common DCG" in str(result)
+
+
+def test_the_test_accepts_products_and_detects_position_dependence():
+    truth = ground_truth("D1").normalised()
+    weights = truth.utility.weights.copy()
+    weights[5:, 1:-1] *= 0.35
+    log = preference_pairs(truth, 500, lists="free", temperature=0.2, seed=1)
+    dependent = preference_pairs(Utility(weights), 1500, lists="free", temperature=0.1, seed=1)
+    quiet, again, loud = (position_dependence(one, n_resamples=39) for one in (log, log, dependent))
+    assert quiet.p_value > 0.05 and "does not speak against" in str(quiet)
+    assert loud.p_value < 0.05 and "depends on its position" in str(loud)
+    assert quiet.df == 9 * 3 and loud.statistic > 2 * loud.null.mean()
+    assert again.p_value == quiet.p_value
+
+
+def test_degrees_of_freedom_and_logs_that_can_show_nothing():
+    log = random_log(200, "permutations", noise=0.1)
+    assert position_dependence(log, n_resamples=1).df == 8 * 3
+    refused("nothing to test", position_dependence, Preferences([[1, 0, 1]] * 3, [[0, 1, 0]] * 3))
+    refused("no gains to test", position_dependence, Preferences.from_documents([["x", "y"]], [["y", "x"]]))
+    lists = np.random.default_rng(0).integers(0, 3, (6, 4))
+    i, j = np.random.default_rng(1).permuted(np.tile(np.arange(6), (60, 1)), axis=1)[:, :2].T
+    with pytest.warns(UserWarning, match="not independent"):
+        position_dependence(Preferences(lists[i], lists[j], n_grades=3), n_resamples=1)

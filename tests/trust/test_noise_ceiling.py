@@ -7,9 +7,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, ndtr
 
-from dcglearn.readers.preferences import Preferences
+from dcglearn import Preferences, noise_ceiling
 from dcglearn.trust import noise_ceiling as module
-from dcglearn.trust.noise_ceiling import noise_ceiling
 from dcglearn.trust.recurring_lists import RecurringJudgements, RecurringRatings
 from dcglearn.trust.values_of_lists import JudgedLists, RatedLists, Variances, indicators
 from tests.makers import random_log, refused
@@ -60,30 +59,29 @@ def rating_chances(worth, noise=1.0):
     return lambda i, j: (above / (above + above.T))[i, j]
 
 
-def test_the_ceiling_of_ratings_is_right_where_the_noise_is_known():
+def judgement_chances(worth):
+    return lambda i, j: expit(worth[i] - worth[j])
+
+
+@pytest.mark.parametrize(
+    ("log_of", "chances", "seeds", "near", "unit"),
+    [
+        (rated_log, rating_chances, range(12), 0.04, "rating"),
+        (judged_log, judgement_chances, range(8), 0.05, "judgement"),
+    ],
+)
+def test_the_ceiling_is_right_where_the_noise_is_known(log_of, chances, seeds, near, unit):
     hits = []
-    for seed in range(12):
-        log, worth = rated_log(np.random.default_rng(seed), 400)
+    for seed in seeds:
+        log, worth = log_of(np.random.default_rng(seed), 400)
         ceiling = noise_ceiling(log, seed=seed)
-        truth = true_share(ceiling.pairs, worth, rating_chances(worth))
+        truth = true_share(ceiling.pairs, worth, chances(worth))
         assert ceiling.lower < ceiling.share < ceiling.upper and ceiling.covered > 0.95
-        assert abs(ceiling.share - truth) < 0.04
+        assert abs(ceiling.share - truth) < near
         hits.append(ceiling.interval[0] <= truth <= ceiling.interval[1])
     assert np.mean(hits) >= 0.7
-    assert ceiling.n_units == pytest.approx(400, abs=5) and ceiling.unit == "rating"
+    assert ceiling.n_units == pytest.approx(400, abs=15) and ceiling.unit == unit
     assert np.isclose(ceiling.pairs.total_weight / log.total_weight, ceiling.covered)
-
-
-def test_the_ceiling_of_judged_pairs_is_right_where_the_noise_is_known():
-    hits = []
-    for seed in range(8):
-        log, worth = judged_log(np.random.default_rng(seed), 400)
-        ceiling = noise_ceiling(log, seed=seed)
-        truth = true_share(ceiling.pairs, worth, lambda i, j: expit(worth[i] - worth[j]))  # noqa: B023
-        assert ceiling.lower < ceiling.share < ceiling.upper
-        assert abs(ceiling.share - truth) < 0.05
-        hits.append(ceiling.interval[0] <= truth <= ceiling.interval[1])
-    assert np.mean(hits) >= 0.7 and ceiling.unit == "judgement"
 
 
 def test_levels_of_groups_do_not_count_as_worth():
