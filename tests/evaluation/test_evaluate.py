@@ -1,4 +1,4 @@
-"""Evaluation of tables, dictionaries and arrays; ties, policies, peers' measures; comparisons of systems."""
+"""Evaluation of tables, dictionaries, arrays; ties, policies, list utilities, peers' measures; comparisons."""
 
 import gzip
 import json
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import dcg_score, ndcg_score
 
 import dcglearn as dl
-from dcglearn import DCG, InputError, Run, compare_systems, evaluate, evaluate_arrays, read_judgements, read_runs
+from dcglearn import DCG, ListUtility, compare_systems, evaluate, evaluate_arrays, read_judgements, read_runs
 from dcglearn.plots import forest_figure
 from tests.makers import noisy_runs, refused, write_trec
 
@@ -76,7 +76,7 @@ def test_bad_tables_of_runs(tmp_path):
     refused("no run", read_runs, [])
     named = read_runs([rows(SCORES, "score"), rows(SCORES, "score")])
     assert [run.name for run in named] == ["run 1", "run 2"]
-    (run,) = read_runs(Run(rows(SCORES, "score", ("query", "document")), "mine"))
+    (run,) = read_runs(dl.Run(rows(SCORES, "score", ("query", "document")), "mine"))
     assert run.name == "mine"
 
 
@@ -175,7 +175,7 @@ def test_measures_of_ir_measures():
 def test_peers_measures_need_ir_measures(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ir_measures", None)
     refused(r"pip install 'dcglearn\[ir\]'", evaluate, SCORES, JUDGED, ["AP"])
-    with pytest.raises(InputError, match=r"pip install 'dcglearn\[ir\]'"):
+    with pytest.raises(dl.InputError, match=r"pip install 'dcglearn\[ir\]'"):
         monkeypatch.delitem(__import__("sys").modules, "dcglearn.exports.into_ir_measures", raising=False)
         dl.exports.ir_measure(DCG([0, 1], [1.0]))
 
@@ -329,3 +329,69 @@ def test_the_command_shows_residuals(dcglearn, tmp_path, monkeypatch):
     assert status == 0 and out.split()[:3] == ["run", "linear-log2@3", "residual"]
     status, out, _ = dcglearn(*both, "--format", "jsonl", "-q")
     assert status == 0 and json.loads(out.splitlines()[0])["residual"] > 0
+
+
+GRADED = {"q": {"a": 3, "b": 1, "c": 1, "d": 0}, "r": {"a": 1, "b": 0}}
+RANKED = {"q": {"a": 9.0, "b": 8.0, "x": 7.0, "c": 6.0}, "r": {"b": 2.0, "a": 1.0}}
+ENOUGH = ListUtility([0, 0.4, 0.9, 1], DCG.standard(4, 3).discounts, stops=[0, 0, 1, 1])
+
+
+def values_of(metric, **settings):
+    return evaluate({"mine": RANKED}, GRADED, {"m": metric}, **settings).values[0, 0]
+
+
+def test_a_list_utility_is_divided_by_its_exact_ideal():
+    best = ENOUGH.score([1, 1, 3])
+    np.testing.assert_allclose(values_of(ENOUGH), [1 / best, ENOUGH.score([0, 1]) / 0.4], rtol=1e-12)
+    np.testing.assert_allclose(values_of(ENOUGH, normalise=False), [1, ENOUGH.score([0, 1])], rtol=1e-12)
+    own = values_of(ENOUGH, ideal="list")
+    assert own[0] == pytest.approx(1 / best)
+
+
+def test_without_stops_the_values_are_those_of_the_dcg():
+    standard, above = DCG.standard(4, 3), DCG([0.5, 1, 3, 7], [1, 0.5, 0.2])
+    policies = ({}, {"ideal": "list"}, {"unjudged": "best"}, {"unjudged": "drop"}, {"normalise": False})
+    for dcg, settings in [*((standard, policy) for policy in policies), *((above, policy) for policy in policies[:2])]:
+        expected = values_of(dcg, **settings)
+        np.testing.assert_allclose(values_of(ListUtility.of_dcg(dcg), **settings), expected, rtol=1e-12)
+
+
+def test_unjudged_documents_have_the_grade_that_is_asked():
+    lists = {"worst": [3, 1, 0], "best": [3, 1, 3], "drop": [3, 1, 1]}
+    best = ListUtility([0, 1, 2, 3], [1, 0.9, 0.8], best=0.5)
+    for unjudged, grades in lists.items():
+        assert values_of(best, unjudged=unjudged, normalise=False)[0] == best.score(grades)
+
+
+def test_textbook_metrics_of_lists_are_plain():
+    found = evaluate({"mine": RANKED}, GRADED, ["ERR@3", "RBP(p=0.5)@2", "BestGrade@2"])
+    assert found.metrics == ("ERR@3", "RBP(p=0.5)@2", "BestGrade@2")
+    first = found.values[0, :, 0]
+    np.testing.assert_allclose(first, [7 / 8 + 1 / 8 * 1 / 8 / 2, 0.5 * (1 + 0.5 / 3), 3], rtol=1e-12)
+    assert evaluate({"mine": RANKED}, GRADED, "INST").metrics == ("INST(T=1)@4",)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"ties": "average"}, "share gains"), ({"unjudged": 0.5}, "worst or best"), ({"residuals": True}, "no residual")],
+)
+def test_what_is_only_defined_for_sums_is_refused(settings, message):
+    refused(message, values_of, ENOUGH, **settings)
+
+
+def test_systems_are_ordered_by_a_list_utility():
+    other = {query: {name: -score for name, score in documents.items()} for query, documents in RANKED.items()}
+    order = dl.system_order({"mine": RANKED, "other": other}, GRADED, {"m": ENOUGH, "ERR": "ERR@3"}, n_resamples=10)
+    assert order.evaluation.means.shape == (2, 2)
+
+
+def test_commands_read_the_file_of_a_list_utility(dcglearn, misuse, tmp_path):
+    write_trec(tmp_path, GRADED, {"mine": RANKED})
+    files, path = (tmp_path / "qrels.txt", tmp_path / "mine.txt"), tmp_path / "utility.json"
+    ENOUGH.save(path)
+    status, out, _ = dcglearn("evaluate", *files, "--metric", path, "--metric", "ERR@3")
+    assert status == 0 and f"{values_of(ENOUGH).mean():.4f}" in out and "ERR@3" in out
+    status, out, err = dcglearn("coherence", path, "exponential-log2", "--json")
+    assert status == 0 and "only true of a DCG" in err
+    assert json.loads(out)["disagreement_exact"] is False
+    misuse("can hold only a DCG", "export", path, "--to", "sql")

@@ -83,21 +83,15 @@ def test_parse_takes_a_file_or_a_name(tmp_path, monkeypatch):
         refused(name.partition("-")[2] or name, DCG.from_name, name, 5)
 
 
+NO_METRIC = ("", "-", "exponential", "AP@10", "linear-log2@", "linear-log2@-1", "linear-log2\n", "linear-log2\0", ".")
+
+
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("", "neither a file nor GAIN-DISCOUNT"),
-        ("-", "neither a file nor GAIN-DISCOUNT"),
-        ("exponential", "neither a file nor GAIN-DISCOUNT"),
-        ("AP@10", "neither a file nor GAIN-DISCOUNT"),
+        *((word, "neither a file nor GAIN-DISCOUNT") for word in (*NO_METRIC, "linear-\ud800", "a" * 5000)),
         ("linear-sqrt", "'linear-sqrt' has no depth, and nothing here says one: write linear-sqrt@10"),
         ("nDCG", "write nDCG@10"),
-        ("linear-log2@", "neither a file nor GAIN-DISCOUNT"),
-        ("linear-log2@-1", "neither a file nor GAIN-DISCOUNT"),
-        ("linear-log2\n", "neither a file nor GAIN-DISCOUNT"),
-        ("linear-log2\0", "neither a file nor GAIN-DISCOUNT"),
-        ("linear-\ud800", "neither a file nor GAIN-DISCOUNT"),
-        ("a" * 5000, "neither a file nor GAIN-DISCOUNT"),
         ("my-metric", "there is no such file, and gain 'my' is not one of linear"),
         ("linear-metric", "there is no such file, and discount 'metric' is not one of flat"),
         ("linear-rbp0.99999999999999999999", "there is no such file, and discount"),
@@ -109,7 +103,6 @@ def test_parse_takes_a_file_or_a_name(tmp_path, monkeypatch):
         ("no/linear-log2", "no/linear-log2 does not exist; check the name"),
         ("linear-log2/", "linear-log2/ does not exist; check the name"),
         (Path("linear-log2"), "linear-log2 does not exist; check the name"),
-        (".", "neither a file nor GAIN-DISCOUNT"),
         ("/", "/ is a folder; name a file in it"),
         ("../linear\0.json", "cannot be the name of a file"),
         ("\ud800.json", "cannot be the name of a file"),

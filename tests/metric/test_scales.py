@@ -1,7 +1,5 @@
 """Names of metrics without a depth, and metrics whose scale is not that of the data."""
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -62,15 +60,14 @@ class TestScales:
         assert str(said[0].message).startswith(words)
         assert (said[0].message.declared, said[0].message.n_grades) == ({"five": 5, "four": 4}, 3)
 
+    @pytest.mark.filterwarnings("error")
     def test_scales_that_match_are_quiet(self):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            evaluate(RUN, read_judgements(JUDGED, n_grades=5), FIVE)
-            evaluate(RUN, JUDGED, FIVE.map_grades({0: 0, 1: 2, 2: 4}))
-            FIVE.ndcg([1, 0])
-            FIVE.ndcg([[1, 0], [2, 0]], n_grades=5)
-            FIVE.ndcg([[1, 0], [4, 0]])
-            coherence(FIVE, "linear-log2@2", [2, 1, 0])
+        evaluate(RUN, read_judgements(JUDGED, n_grades=5), FIVE)
+        evaluate(RUN, JUDGED, FIVE.map_grades({0: 0, 1: 2, 2: 4}))
+        FIVE.ndcg([1, 0])
+        FIVE.ndcg([[1, 0], [2, 0]], n_grades=5)
+        FIVE.ndcg([[1, 0], [4, 0]])
+        coherence(FIVE, "linear-log2@2", [2, 1, 0])
         refused(r"judgements: grade 2 lies outside 0\.\.1", read_judgements, JUDGED, n_grades=2)
 
     def test_lists_and_documents_warn(self):

@@ -38,18 +38,13 @@ vectors = st.lists(st.floats(-1, 2).map(lambda x: round(x, 3)), min_size=1, max_
 
 
 @given(vectors)
-def test_it_is_positive_falls_everywhere_and_goes_through_its_knots(c):
+def test_it_is_positive_falls_by_its_slope_and_goes_through_its_knots(c):
     smooth = SmoothDiscount.of(c)
     value, slope = smooth.with_slope(FINE)
     assert (value > 0).all()
     assert (slope < 0).all()
     assert (np.diff(value) < 0).all()
     np.testing.assert_allclose(smooth.vector(len(c)), smooth.knots, rtol=1e-12, atol=1e-13)
-
-
-@given(vectors)
-def test_the_slope_is_the_derivative(c):
-    smooth = SmoothDiscount.of(c)
     inside = FINE[FINE % 1 > 1e-3]
     change = (smooth(inside + 1e-6) - smooth(inside - 1e-6)) / 2e-6
     np.testing.assert_allclose(smooth.with_slope(inside)[1], change, rtol=1e-5, atol=1e-8 * max(c))

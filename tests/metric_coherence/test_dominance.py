@@ -1,5 +1,7 @@
 """All metrics that respect a log: who beats whom under each of them, and the ranges of their numbers."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -62,40 +64,36 @@ def test_a_noise_free_log_decides_and_is_never_wrong(n, about):
 
 
 def held_out_verdicts(name, n, seed):
-    """Return a log of a ground truth, and the lists and verdicts of 40 other pairs, the preferred list first."""
+    """Return a log of a ground truth, and an iterator of other pairs and their verdicts, the preferred list first."""
     truth = ground_truth(name)
     log, held_out = preference_pairs(truth, n, seed=seed), preference_pairs(truth, 40, seed=seed + 1)
-    return log, [(x, y, dominance(x, y, log)) for x, y in zip(held_out.preferred, held_out.other, strict=True)]
+    return log, ((x, y, dominance(x, y, log)) for x, y in zip(held_out.preferred, held_out.other, strict=True))
 
 
 def test_the_judgements_that_decide():
-    seen, (log, verdicts) = 0, held_out_verdicts("D2", 80, seed=1)
-    for x, y, found in verdicts:
-        if found.verdict != "x" or found.deciding is None:
-            continue
-        seen += 1
+    log, verdicts = held_out_verdicts("D2", 80, seed=1)
+    decided = list(islice((one for one in verdicts if one[2].verdict == "x" and one[2].deciding is not None), 5))
+    assert len(decided) == 5
+    for x, y, found in decided:
         assert (np.diff(found.multipliers) <= 1e-12).all() and (found.multipliers > 0).all()
         alone = dominance(x, y, found.deciding, n_grades=5)  # they are enough
         assert alone.verdict == "x"
         turned = dominance(y, x, log)
         assert turned.verdict == "y" and turned.low == pytest.approx(-found.high, abs=1e-6)
         assert "beats" in str(found) and "decided by" in str(found) and str(turned).startswith("y beats x")
-    assert seen >= 5
 
 
 def test_open_verdicts_show_two_dcgs_that_respect_the_log():
-    shown, (log, verdicts) = 0, held_out_verdicts("D1", 30, seed=3)
-    for x, y, found in verdicts:
-        if found.verdict != "open":
-            continue
-        for dcg, sign in ((found.for_x, 1), (found.for_y, -1)):
-            if dcg is not None:
-                shown += 1
-                assert sign * np.diff(dcg.score([y, x]))[0] > 0
-                gaps = dcg.score(log.preferred) - dcg.score(log.other)
-                assert gaps.min() > -1e-5 * dcg.discounts.sum()
-                assert (np.diff(dcg.gains) >= 0).all() and (np.diff(dcg.discounts) <= 0).all()
-    assert shown >= 10
+    log, verdicts = held_out_verdicts("D1", 30, seed=3)
+    open_ = ((x, y, found) for x, y, found in verdicts if found.verdict == "open")
+    signed = ((x, y, dcg, sign) for x, y, found in open_ for dcg, sign in ((found.for_x, 1), (found.for_y, -1)) if dcg)
+    shown = list(islice(signed, 10))
+    assert len(shown) == 10
+    for x, y, dcg, sign in shown:
+        assert sign * np.diff(dcg.score([y, x]))[0] > 0
+        gaps = dcg.score(log.preferred) - dcg.score(log.other)
+        assert gaps.min() > -1e-5 * dcg.discounts.sum()
+        assert (np.diff(dcg.gains) >= 0).all() and (np.diff(dcg.discounts) <= 0).all()
     assert dominance([2, 0, 0], [1, 1, 1], log=[[[2, 0, 1], [1, 2, 1]]]).for_y is not None
 
 
