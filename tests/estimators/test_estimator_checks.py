@@ -1,7 +1,5 @@
 """scikit-learn's own checks of estimators. They give tables of numbers, which are made pairs of graded lists here."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
@@ -62,13 +60,12 @@ class UtilityOfTables(OfTables, UtilityLearner):
     __init__ = UtilityLearner.__init__
 
 
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "learner", [DCGOfTables(n_starts=1, max_iter=5, n_grades=4), UtilityOfTables(n_grades=4)], ids=type
 )
 def test_scikit_learns_checks(learner):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        checks = check_estimator(learner, expected_failed_checks=DO_NOT_APPLY, on_fail=None)
+    checks = check_estimator(learner, expected_failed_checks=DO_NOT_APPLY, on_fail=None)
     failed = {check["check_name"]: str(check["exception"]) for check in checks if check["status"] == "failed"}
     assert not failed
     assert {check["check_name"] for check in checks if check["status"] == "xfail"} == set(DO_NOT_APPLY)

@@ -1,7 +1,5 @@
 """The learner: what it recovers, what it refuses, and the limits in which it is known."""
 
-import warnings
-
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
@@ -198,8 +196,7 @@ class TestFactoring:
         assert "gains times discounts explain" in str(factoring)
 
 
+@pytest.mark.filterwarnings("error")
 def test_no_warning_on_ordinary_logs():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for C in C_GRID:
-            UtilityLearner(C=C).fit(random_log(100, noise=0.1)).factor()
+    for C in C_GRID:
+        UtilityLearner(C=C).fit(random_log(100, noise=0.1)).factor()

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcglearn import DCG, encode
+from dcglearn.learning import margin_qp
 from dcglearn.learning.margin_qp import (
     Pairs,
-    _by_least_squares,
     bounded_minimum,
     certificate,
     difference_matrix,
@@ -54,7 +54,7 @@ def test_bounded_minimum_is_the_brute_force_one(size, seed, bounded):
     expected = brute_force_bounded(hessian, gradient, lower)
     np.testing.assert_allclose(bounded_minimum(hessian, gradient, lower), expected, atol=1e-7)
     if np.isfinite(lower).any():  # what takes over where pivoting cycles
-        np.testing.assert_allclose(_by_least_squares(hessian, gradient, lower), expected, atol=1e-7)
+        np.testing.assert_allclose(margin_qp._by_least_squares(hessian, gradient, lower), expected, atol=1e-7)
 
 
 @pytest.mark.parametrize(("seed", "n", "depth", "n_grades", "C"), [(62, 177, 9, 6, 8.5e4), (170, 660, 10, 7, 1.1e6)])

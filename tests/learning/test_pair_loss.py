@@ -10,17 +10,8 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from dcglearn.foundation import threads
-from dcglearn.learning.judgement_kernel import (
-    CURVATURE,
-    HINGE,
-    LIKELIHOOD,
-    SIGMOID,
-    SLOPES,
-    VALUE,
-    chances,
-    log_chances,
-    verdict,
-)
+from dcglearn.learning import judgement_kernel
+from dcglearn.learning.judgement_kernel import CURVATURE, HINGE, LIKELIHOOD, SIGMOID, SLOPES, VALUE, verdict
 from dcglearn.learning.listed_judgements import ListedJudgements
 from dcglearn.learning.pair_loss import JudgedPairs, Points, pair_loss
 from dcglearn.logs.preference_pairs import encode
@@ -161,8 +152,8 @@ def test_chances_are_those_of_verdicts():
     for threshold in (0.0, 0.8):
         tie, first, second = probabilities(z, np.array([0, threshold, np.inf]), error).T
         expected = np.column_stack([first, tie, second])
-        np.testing.assert_allclose(chances(z, threshold, error), expected, rtol=1e-9, atol=1e-15)
-    logs, of_z, of_error = log_chances(z, 0.2)
+        np.testing.assert_allclose(judgement_kernel.chances(z, threshold, error), expected, rtol=1e-9, atol=1e-15)
+    logs, of_z, of_error = judgement_kernel.log_chances(z, 0.2)
     np.testing.assert_allclose(logs, np.log(0.2 + 0.6 * expit(z)))
     np.testing.assert_allclose(of_z, 0.6 * expit(z) * expit(-z) / np.exp(logs))
     np.testing.assert_allclose(of_error, (1 - 2 * expit(z)) / np.exp(logs))

@@ -2,7 +2,6 @@
 
 import json
 import re
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -58,11 +57,10 @@ def test_one_more_judgement_from_every_kind_of_start_ends_at_the_same_fit(learne
         assert warm.objective_ == pytest.approx(cold.objective_, rel=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_parameters_of_judges_are_taken_over_exactly(of_judges):
     """The objective at the start is that of the fit, so nothing is lost on the way through the curves."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        again = DCGLearner(max_iter=1).fit(judged(200), start=of_judges)
+    again = DCGLearner(max_iter=1).fit(judged(200), start=of_judges)
     assert again.objective_ == pytest.approx(of_judges.objective_, rel=1e-9)
     assert again.rater_error_ == pytest.approx(of_judges.rater_error_, rel=1e-4)
 
@@ -78,14 +76,13 @@ def test_judges_are_found_by_name(of_judges):
     np.testing.assert_allclose(rates, of_judges.curves_.errors, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_a_start_in_another_basin_is_left_where_that_is_worse(learner):
     contrary = replace(learner.curves_, sharpness=1e-2, errors=np.array([0.49]))
     there = DCGLearner(max_iter=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert there.fit(LOG, start=contrary).warm_
-        stuck = there.objective_
-        there.fit(LOG, start=contrary, refit="if_worse")
+    assert there.fit(LOG, start=contrary).warm_
+    stuck = there.objective_
+    there.fit(LOG, start=contrary, refit="if_worse")
     assert not there.warm_ and there.objective_ < stuck
     assert DCGLearner().fit(LOG, start=learner, refit="if_worse").warm_
 

@@ -12,23 +12,12 @@ import pytest
 
 import dcglearn as dl
 from simulations import __main__ as everything
+from simulations import claims as rule
 from simulations import claims_page, overview, run
 from simulations import study_f_two_similarities as study_f
 from simulations import study_g_margins as study_g
-from simulations.claims import (
-    CONDITION,
-    FAILS,
-    HOLDS,
-    UNDECIDED,
-    Claim,
-    Interval,
-    conditional,
-    interval,
-    select,
-    verdict,
-)
+from simulations.claims import CONDITION, FAILS, HOLDS, UNDECIDED, Claim, interval, select
 from simulations.findings import FINDINGS
-from simulations.run import recovery
 from tests.makers import refused
 
 ROOT = Path(__file__).parents[2]
@@ -98,13 +87,13 @@ class TestRule:
         ],
     )
     def test_one_interval_gives_one_verdict(self, low, high, ends, expected):
-        assert verdict(Interval(sum(ends) / 2, *ends, repeats=20), low, high) == expected
+        assert rule.verdict(rule.Interval(sum(ends) / 2, *ends, repeats=20), low, high) == expected
 
     def test_a_condition_needs_both_branches(self):
-        assert conditional(HOLDS, FAILS) == CONDITION
-        assert conditional(HOLDS, HOLDS) == HOLDS
-        assert conditional(HOLDS, UNDECIDED) == UNDECIDED
-        assert {conditional(first, HOLDS) for first in (FAILS, UNDECIDED)} == {FAILS, UNDECIDED}
+        assert rule.conditional(HOLDS, FAILS) == CONDITION
+        assert rule.conditional(HOLDS, HOLDS) == HOLDS
+        assert rule.conditional(HOLDS, UNDECIDED) == UNDECIDED
+        assert {rule.conditional(first, HOLDS) for first in (FAILS, UNDECIDED)} == {FAILS, UNDECIDED}
 
     def test_the_interval_covers_the_true_mean_in_95_percent(self):
         rng = np.random.default_rng(0)
@@ -285,10 +274,10 @@ def test_f_similarity_stalls_at_the_cosine_of_shifted_discounts(truth):
     log = dl.simulate.preference_pairs(true, 20_000, seed=0)
     learner = dl.UtilityLearner(C=100.0).fit(log)
     weights = learner.utility_.weights
-    assert recovery(learner, true, log)["similarity"] == pytest.approx(study_f.similarity_limit(truth), abs=0.005)
+    assert run.recovery(learner, true, log)["similarity"] == pytest.approx(study_f.similarity_limit(truth), abs=0.005)
     assert np.ptp(weights[-1]) < 1e-3 * np.ptp(weights[0])  # the last position has equal weights for all grades
     unconstrained = dl.UtilityLearner(C=100.0, monotone=False).fit(log)
-    assert recovery(unconstrained, true, log)["similarity"] < 0.5  # all constants are zero, which is another limit
+    assert run.recovery(unconstrained, true, log)["similarity"] < 0.5  # all constants are zero, which is another limit
 
 
 def test_b_flips_shift_the_solution_for_d2_more_than_for_d1():
@@ -297,7 +286,7 @@ def test_b_flips_shift_the_solution_for_d2_more_than_for_d1():
         true = dl.simulate.ground_truth(truth)
         test = dl.simulate.preference_pairs(true, 5000, seed=1)
         log = dl.simulate.preference_pairs(true, 100_000, n_flips=10_000, seed=0)
-        similarity[truth] = recovery(dl.UtilityLearner(C=1.0).fit(log), true, test)["gauge_free"]
+        similarity[truth] = run.recovery(dl.UtilityLearner(C=1.0).fit(log), true, test)["gauge_free"]
     assert similarity["D1"] > 0.999
     assert 0.98 < similarity["D2"] < 0.996
 

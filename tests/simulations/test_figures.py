@@ -59,6 +59,12 @@ def figure_09(tmp_path_factory):
     return module, folder
 
 
+@pytest.fixture
+def copied(figure_09, tmp_path):
+    """Return the program of figure 9, and a folder of the test's own with those results."""
+    return figure_09[0], shutil.copytree(figure_09[1], tmp_path / "copied")
+
+
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.long] if name == "study_n_forms" else []) for name in PROGRAMS]
 )
@@ -224,10 +230,9 @@ def test_same_seed_same_bytes_for_any_number_of_processes(tmp_path, figure_09):
         assert [(tmp_path / f"figure_09{suffix}").read_bytes() for suffix in run.SUFFIXES] == before
 
 
-def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(tmp_path, monkeypatch):
-    module = importlib.import_module("simulations.figure_13")
-    run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(monkeypatch, copied):
+    module, folder = copied
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
 
     def interrupted(**_):
         yield {"truth": "D1"}
@@ -235,32 +240,31 @@ def test_an_interrupted_run_changes_nothing_and_missing_results_are_made_again(t
 
     monkeypatch.setattr(module, "simulate", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run.produce(module, options(tmp_path, "--quick", "--repeats", "2", "--force"))
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))  # results exist: nothing runs
-    (tmp_path / "figure_13.pdf").unlink()
+        run.produce(module, options(folder, "--quick", "--repeats", "2", "--force"))
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    run.produce(module, options(folder, "--quick", "--repeats", "2"))  # results exist: nothing runs
+    (folder / "figure_09.pdf").unlink()
     with pytest.raises(KeyboardInterrupt):
-        run.produce(module, options(tmp_path, "--quick", "--repeats", "2"))
+        run.produce(module, options(folder, "--quick", "--repeats", "2"))
 
 
-def test_pictures_are_drawn_again_from_the_table(tmp_path, monkeypatch, figure_09):
-    module, made = figure_09
+def test_pictures_are_drawn_again_from_the_table(tmp_path, monkeypatch, copied):
+    module, folder = copied
     message = r"figure_09\.csv does not exist; run without --redraw"
     refused(message, run.produce, module, options(tmp_path, "--redraw"))
-    folder = shutil.copytree(made, tmp_path / "folder")
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before, claims = {path.name: path.read_bytes() for path in folder.iterdir()}, run.tested(module, folder)
     (folder / "figure_09.png").unlink()
     monkeypatch.setattr(module, "simulate", None)
-    assert run.produce(module, options(folder, "--redraw")) == run.tested(module, made)
+    assert run.produce(module, options(folder, "--redraw")) == claims
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_results_of_other_options_are_kept_unless_forced(tmp_path, figure_09):
-    module, made = figure_09
-    folder = shutil.copytree(made, tmp_path / "folder")
+def test_results_of_other_options_are_kept_unless_forced(copied):
+    module, folder = copied
+    before = (folder / "figure_09.csv").read_bytes()
     other = ("--quick", "--repeats", "2", "--seed", "1")
     refused("other options", run.produce, module, options(folder, *other))
-    assert (folder / "figure_09.csv").read_bytes() == (made / "figure_09.csv").read_bytes()
+    assert (folder / "figure_09.csv").read_bytes() == before
     run.produce(module, options(folder, *other, "--force"))
     assert (folder / "figure_09.csv").read_text().startswith("# seed=1 repeats=2 quick=True\n")
 
