@@ -252,9 +252,9 @@ def _estimates(
     kept = np.ones(len(log), bool) if fit.tie_threshold > 0 else ~tie
     weight = np.ones(len(log)) if log.weight is None else log.weight
     columns = (column[kept] for column in (tie, way, weight, rater))
-    fitted = fitted_raters(Observations.of(z[kept], fit.tie_threshold, *columns, n_raters), level)
-    biases = fitted.bias if log.swapped is not None else np.full((n_raters, 3), np.nan)
-    return [(Estimate(*e), Estimate(*b)) for e, b in zip(fitted.error.tolist(), biases.tolist(), strict=True)]
+    error, bias = fitted_raters(Observations.of(z[kept], fit.tie_threshold, *columns, n_raters), level)
+    biases = bias if log.swapped is not None else np.full((n_raters, 3), np.nan)
+    return [(Estimate(*e), Estimate(*b)) for e, b in zip(error.tolist(), biases.tolist(), strict=True)]
 
 
 def _summaries(

@@ -85,18 +85,11 @@ class Observations:
         return np.bincount(self.rater, self.weight * values, minlength=self.n_raters).astype(np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class FittedRaters:
-    """Error rate and position bias of every rater with the ends of their intervals, shape (R, 3) each."""
+def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Floats]:
+    """Return the error rates and biases of highest likelihood with the ends of their intervals, shape (R, 3) each.
 
-    error: Floats
-    bias: Floats
-
-
-def fitted_raters(observations: Observations, level: float) -> FittedRaters:
-    """Return the error rates and biases of highest likelihood; NaN for raters without a judgement.
-
-    Intervals of errors come from the profile of the likelihood, those of biases from its curvature at the best.
+    They are NaN for raters without a judgement. Intervals of errors come from the profile of the likelihood, those of
+    biases from its curvature at the best.
     """
     n, quantile = observations.n_raters, normal_quantile(level)
     biases, profile, paths = np.zeros(n), np.empty((len(LOGITS), n)), np.empty((len(LOGITS), n))
@@ -115,7 +108,7 @@ def fitted_raters(observations: Observations, level: float) -> FittedRaters:
     error, bias = np.column_stack([errors, *rates]), np.column_stack([biases, biases - half, biases + half])
     silent = np.bincount(observations.rater, minlength=n) == 0
     error[silent], bias[silent] = np.nan, np.nan
-    return FittedRaters(error, bias)
+    return error, bias
 
 
 def _standard_errors(observations: Observations, logits: Floats, biases: Floats) -> Floats:

@@ -93,23 +93,23 @@ def test_slope_and_curvature_of_the_likelihood():
 def test_errors_and_biases_are_recovered_and_their_intervals_hold_their_level(tie):
     rng, n_raters = np.random.default_rng(1), 150
     errors, biases = rng.choice([0.02, 0.1, 0.25], n_raters), rng.choice([-0.8, 0.0, 0.5], n_raters)
-    found = fitted_raters(observations(rng, n_raters, 300, errors, biases, tie), 0.95)
-    for estimates, truth in ((found.error, errors), (found.bias, biases)):
+    error, bias = fitted_raters(observations(rng, n_raters, 300, errors, biases, tie), 0.95)
+    for estimates, truth in ((error, errors), (bias, biases)):
         covered = (estimates[:, 1] <= truth) & (truth <= estimates[:, 2])
         assert 0.89 < covered.mean() < 0.99
-    assert np.abs(found.error[:, 0] - errors).mean() < 0.03
-    assert np.abs((found.bias[:, 0] - biases).mean()) < 0.03
+    assert np.abs(error[:, 0] - errors).mean() < 0.03
+    assert np.abs((bias[:, 0] - biases).mean()) < 0.03
 
 
 def test_a_rater_who_never_errs_or_always_names_the_first_list():
     z, way = np.full(40, 8.0), np.tile([1.0, -1.0], 20)
     zeros, no_tie = np.zeros(40, np.intp), np.zeros(40, bool)
-    clear = fitted_raters(Observations.of(z, 0.0, no_tie, way, np.ones(40), zeros, 1), 0.95)
-    assert clear.error[0, 1] == 0 and clear.error[0, 2] == pytest.approx(1 - np.exp(-1.9207 / 40), rel=0.02)
-    first = fitted_raters(Observations.of(np.zeros(40), 0.0, no_tie, np.ones(40), np.ones(40), zeros, 1), 0.95)
-    assert first.bias[0, 1] > 1.5 and np.isfinite(first.bias).all()
-    nobody = fitted_raters(Observations.of(z, 0.0, no_tie, way, np.ones(40), zeros + 1, 2), 0.95)
-    assert np.isnan(nobody.error[0]).all() and np.isfinite(nobody.error[1]).all()
+    error, _ = fitted_raters(Observations.of(z, 0.0, no_tie, way, np.ones(40), zeros, 1), 0.95)
+    assert error[0, 1] == 0 and error[0, 2] == pytest.approx(1 - np.exp(-1.9207 / 40), rel=0.02)
+    _, bias = fitted_raters(Observations.of(np.zeros(40), 0.0, no_tie, np.ones(40), np.ones(40), zeros, 1), 0.95)
+    assert bias[0, 1] > 1.5 and np.isfinite(bias).all()
+    error, _ = fitted_raters(Observations.of(z, 0.0, no_tie, way, np.ones(40), zeros + 1, 2), 0.95)
+    assert np.isnan(error[0]).all() and np.isfinite(error[1]).all()
 
 
 @pytest.fixture(scope="module")
