@@ -325,11 +325,6 @@ def regret_curve(
     if not _equivalent(rankings, *weights):
         search = _thorough_search(rankings, weights, time_limit)
         there, back = ([search.regret(first, 1 - first, tau) for tau in taus] for first in (0, 1))
-    return RegretCurve(
-        margin=np.array(taus),
-        regret=np.array([one.regret for one in there]),
-        regret_reverse=np.array([one.regret for one in back]),
-        bound=np.array([one.bound for one in there]),
-        bound_reverse=np.array([one.bound for one in back]),
-        names=names,
-    )
+    regret, regret_reverse = (np.array([one.regret for one in regrets]) for regrets in (there, back))
+    bound, bound_reverse = (np.array([one.bound for one in regrets]) for regrets in (there, back))
+    return RegretCurve(np.array(taus), regret, regret_reverse, bound, bound_reverse, names)

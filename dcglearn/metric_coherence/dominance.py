@@ -446,11 +446,8 @@ def consistent_ranges(
     first = np.ones(n_gains * depth)  # W[0, L-1] as a function of B
     least = cone.least_violation()
     budget = (1 + slack) * least
-    in_gains = [
-        np.where(np.arange(n_gains)[:, None] < grade, total.reshape(n_gains, depth), 0.0).ravel()
-        for grade in range(n_gains + 1)
-    ]
-    in_discounts = [np.tile(np.arange(depth) >= k, (n_gains, 1)).ravel().astype(float) for k in range(depth)]
+    in_gains = [total * np.repeat(np.arange(n_gains) < grade, depth) for grade in range(n_gains + 1)]
+    in_discounts = [np.tile(np.arange(depth) >= k, n_gains).astype(float) for k in range(depth)]
     gains = [[s * cone.least(s * x, total, budget, SLACK).value for s in (1.0, -1.0)] for x in in_gains]
     discounts = [[s * cone.least(s * x, first, budget, SLACK).value for s in (1.0, -1.0)] for x in in_discounts]
     return Ranges(_clean(gains), _clean(discounts), least, cone.used)

@@ -71,9 +71,7 @@ class SystemOrder:
     def ranks(self) -> NDArray[np.intp]:
         """Rank of every system under every metric, 1 = best, shape (R, M)."""
         order = np.argsort(-self.evaluation.means, axis=0, kind="stable")
-        ranks = np.empty_like(order)
-        np.put_along_axis(ranks, order, np.arange(1, len(order) + 1)[:, None], axis=0)
-        return ranks
+        return np.argsort(order, axis=0) + 1
 
     @property
     def share_decided(self) -> float:
