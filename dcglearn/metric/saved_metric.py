@@ -53,7 +53,7 @@ class SavedMetric:
         DCG(gains=[0, 3, 15], discounts=[1, 0.5])
         """
         grades, names = grade_map(mapping, self.n_grades), self.grade_names
-        merged = len(set(grades)) < len(grades)  # grades of different names
+        merged = len(set(grades)) < len(grades)  # two grades of the data would have one name
         values: dict[str, Any] = {key: getattr(self, key)[..., grades] for key in self._by_grade}
         values["grade_names"] = None if names is None or merged else tuple(names[grade] for grade in grades)
         return replace(self, **values)  # type: ignore[type-var]
