@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from dcglearn.evaluation.ranked import averaged
 from dcglearn.foundation.compiled import njit
 from dcglearn.foundation.threads import in_chunks, threads
-from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, finite_array, graded_lists
+from dcglearn.foundation.validation import Floats, Grades, InputError, finite_array, graded_lists
 from dcglearn.metric.dcg import DCG, DCGLike, normalised_values
 from dcglearn.metric.reading import metric_or_name, read_metric
 
@@ -159,20 +159,22 @@ def _grade_shares(
 ) -> None:
     """Write the share of each grade at each of the first positions, and the count of each grade, of some queries.
 
-    Documents with equal scores stand at each of their positions with the same probability. `scores` and `grades` (-1 =
-    no document) have shape (Q, N); the zeros of `shares`, (Q, K, L), and `counts`, (Q, L), are written to.
+    `scores` and `grades` (-1 = no document) have shape (Q, N); the zeros of `shares`, (Q, K, L), and `counts`, (Q, L),
+    are written to. Documents with equal scores have equal shares of their positions.
     """
-    places = np.empty(depth, dtype=np.int64)
     for q in range(start, stop):
         least = _least_of_highest(scores[q], grades[q], depth, counts[q])
-        if np.isnan(least):
-            continue
-        above, tied = _places_above(scores[q], grades[q], least, places)
-        for i in range(scores.shape[1]):
-            if grades[q, i] >= 0 and scores[q, i] == least:
-                for k in range(above, min(depth, above + tied)):
-                    shares[q, k, grades[q, i]] += 1.0 / tied
-        _share_above(scores[q], grades[q], places[:above], shares[q])
+        places = np.flatnonzero((grades[q] >= 0) & (scores[q] >= least))
+        places = places[np.argsort(-scores[q][places])]
+        first = 0
+        while first < min(depth, len(places)):
+            last = first + 1
+            while last < len(places) and scores[q, places[last]] == scores[q, places[first]]:
+                last += 1
+            for k in range(first, min(last, depth)):
+                for place in places[first:last]:
+                    shares[q, k, grades[q, place]] += 1.0 / (last - first)
+            first = last
 
 
 @njit(cache=True, nogil=True)
@@ -188,33 +190,3 @@ def _least_of_highest(scores: Floats, grades: Grades, depth: int, counts: Floats
         elif scores[i] > heap[0]:
             heapreplace(heap, scores[i])
     return heap[0] if heap else np.nan
-
-
-@njit(cache=True, nogil=True)
-def _places_above(scores: Floats, grades: Grades, least: float, places: Integers) -> tuple[int, int]:
-    """Write the places of scores above `least`; return how many there are, and how many scores are equal to it."""
-    above, tied = 0, 0
-    for i in range(len(scores)):
-        if grades[i] >= 0:
-            if scores[i] > least:
-                places[above] = i
-                above += 1
-            elif scores[i] == least:
-                tied += 1
-    return above, tied
-
-
-@njit(cache=True, nogil=True)
-def _share_above(scores: Floats, grades: Grades, places: Integers, shares: Floats) -> None:
-    """Write the shares of the documents at `places`, which fill the first positions."""
-    places = places[np.argsort(-scores[places])]
-    first = 0
-    while first < len(places):
-        last = first + 1
-        while last < len(places) and scores[places[last]] == scores[places[first]]:
-            last += 1
-        part = 1.0 / (last - first)
-        for k in range(first, last):
-            for i in range(first, last):
-                shares[k, grades[places[i]]] += part
-        first = last
