@@ -108,8 +108,8 @@ class Report:
             "dcg": self.dcg.to_dict(),
         }
         if self.comparison is not None:
-            resampled = {"bootstrap_by": self.comparison.by}
-            common["held_out"] = {**self.comparison.to_dict(), **resampled, "by": self.held_out_by}
+            units = {"bootstrap_by": self.comparison.by, "by": self.held_out_by}
+            common["held_out"] = {**self.comparison.to_dict(), **units}
         if self.bands is not None:
             common["bands"] = {"level": self.bands.level, "by": self.bands.by, "parameters": self.bands.table()}
         if self.ranges is not None:

@@ -86,15 +86,15 @@ def verify(
         raise InputError(f"{model} does not exist; check the name")
     folder = model.is_dir()
     checkpoint = model / CHECKPOINT if folder else model
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     if folder and ((model / "model.json").exists() or not checkpoint.exists()):
-        found["model"] = _model(model)
+        parts["model"] = _model(model)
     if not folder or checkpoint.exists():
-        found["checkpoint"] = inspect_checkpoint(checkpoint)
+        parts["checkpoint"] = inspect_checkpoint(checkpoint)
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(parts))
         return
-    for kind, fields in found.items():
+    for kind, fields in parts.items():
         typer.echo("\n".join([f"{kind}: whole", *(f"  {name}: {value}" for name, value in fields.items())]))
 
 

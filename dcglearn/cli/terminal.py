@@ -15,7 +15,13 @@ from dcglearn.foundation.plain_text import escaped
 if TYPE_CHECKING:
     from rich.console import Console
 
+LINE = "compiling, once after an installation: this takes some seconds ..."
+"""What `told_on_a_terminal` writes."""
+
 _CURSOR = re.compile(r"(\n|\x1b\[A)*")
+
+_LOG = logging.getLogger("dcglearn")
+"""The logger above those of all modules."""
 
 
 class Escaped:
@@ -92,39 +98,30 @@ def escaped_streams() -> Iterator[None]:
         yield
 
 
-LOGGER = "dcglearn"
-"""The logger above those of all modules."""
-
-
 def show_log(asked: bool) -> None:
     """Show on standard error what is logged, if asked; a second time changes nothing."""
-    logger = logging.getLogger(LOGGER)
-    if not asked or any(isinstance(handler, _Shown) for handler in logger.handlers):
+    if not asked or any(isinstance(handler, _Shown) for handler in _LOG.handlers):
         return
     handler = _Shown(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s: %(message)s", "%H:%M:%S"))
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
+    _LOG.addHandler(handler)
+    _LOG.setLevel(logging.INFO)
 
 
 @contextlib.contextmanager
 def quiet_afterwards() -> Iterator[None]:
     """Undo `show_log` at the end of the block."""
-    logger = logging.getLogger(LOGGER)
-    level = logger.level
+    level = _LOG.level
     try:
         yield
     finally:
-        for handler in [handler for handler in logger.handlers if isinstance(handler, _Shown)]:
-            logger.removeHandler(handler)
-        logger.setLevel(level)
+        for handler in [handler for handler in _LOG.handlers if isinstance(handler, _Shown)]:
+            _LOG.removeHandler(handler)
+        _LOG.setLevel(level)
 
 
 class _Shown(logging.StreamHandler):
     """The handler of ``--verbose``."""
-
-
-LINE = "compiling, once after an installation: this takes some seconds ..."
 
 
 @contextlib.contextmanager
