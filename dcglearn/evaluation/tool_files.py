@@ -74,25 +74,20 @@ def _from_json(name: str, data: bytes) -> list[Rating] | None:
         value = json.loads(data)
     except (ValueError, RecursionError):
         return None  # lines of JSON, or a fault that the reader of tables names
-    lists = list(_judgement_lists(value))
+    requests, queries = (value.get(key) if isinstance(value, dict) else None for key in ("requests", "queries"))
+    lists = [("query", "query", "docId", parts) for parts in _judgement_lists(value)]
+    if not lists and isinstance(requests, list):
+        lists = [("request", "id", "_id", requests)]
     try:
         if lists:
             return [
-                (f"query {number}", part["query"], rating["docId"], rating["rating"])
-                for parts in lists
+                (f"{kind} {number}", part[query], rating[document], rating["rating"])
+                for kind, query, document, parts in lists
                 for number, part in enumerate(parts, 1)
                 for rating in part["ratings"]
             ]
-        if isinstance(value, dict) and isinstance(value.get("requests"), list):
-            return [
-                (f"request {number}", part["id"], rating["_id"], rating["rating"])
-                for number, part in enumerate(value["requests"], 1)
-                for rating in part["ratings"]
-            ]
-        if isinstance(value, dict) and isinstance(value.get("queries"), list):
-            return [
-                row for number, part in enumerate(value["queries"], 1) for row in _rre_rows(f"query {number}", part)
-            ]
+        if isinstance(queries, list):
+            return [row for number, part in enumerate(queries, 1) for row in _rre_rows(f"query {number}", part)]
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{name}: a query or a rating has another form ({error}); export it again") from error
     return None

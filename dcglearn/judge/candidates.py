@@ -247,13 +247,11 @@ def web_origin(url: str) -> str | None:
 
 def seen_items(items: Sequence[Mapping[str, str]], *, images: bool) -> list[Item]:
     """Return what a page may show of a list's items: addresses only if they are http(s), pictures only if allowed."""
-    names = ("title", "snippet", "url", *(("image",) if images else ()))
-    safe = [{name: item[name] for name in names if name in item} for item in items]
-    for item in safe:
-        for name in ("url", "image"):
-            if name in item and web_origin(item[name]) is None:
-                del item[name]
-    return safe
+    texts, links = ("title", "snippet"), ("url", "image") if images else ("url",)
+    return [
+        {name: item[name] for name in (*texts, *links) if name in item and (name in texts or web_origin(item[name]))}
+        for item in items
+    ]
 
 
 def candidates_from_runs(
