@@ -75,11 +75,11 @@ def pair_sums(
         loss, slope = _add_sums(*pairs, flat, width, start, stop, block, *sums)
         hessian = np.zeros((0, 0))
         if curvature:
-            known = np.arange(depth * width) % width > 0
+            graded = np.arange(depth * width) % width > 0
             both = _contract(single, joint, sign) if counted else np.zeros((depth * width,) * 2)
             if not counted:
                 _scatter(*pairs, flat, width, start, stop, both)
-            hessian = both[np.ix_(known, known)]
+            hessian = both[np.ix_(graded, graded)]
         return PairSums(loss, slope, (shortfalls @ sign)[:, 1:], hessian)
 
     return reduce(PairSums.__add__, over_chunks(part, n))

@@ -202,12 +202,12 @@ class PreferencePairs(Columns):
         """
         if by == "list":
             raise InputError('folds by "list" would drop most pairs; use split(by="list")')
-        numbers = self.clusters(by)[0]
-        n = int(numbers.max(initial=-1)) + 1
+        clusters = self.clusters(by)
+        n = int(clusters[0].max(initial=-1)) + 1
         if not 2 <= n_folds <= n:
             raise InputError(f"{n_folds} folds of {n} {by or 'pair'}(s): ask for 2 to {n}")
-        fold = np.random.default_rng(seed).permutation(n)[numbers] % n_folds
-        return [(self[fold != i], self[fold == i]) for i in range(n_folds)]
+        rows = divided(clusters, n_folds, np.random.default_rng(seed), across=False)
+        return [(self[train], self[test]) for train, test in rows]
 
     def clusters(self, by: str | None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the number of the pair, rater, query or list that each pair's two lists belong to, shape (n,) each.
@@ -329,6 +329,27 @@ class PreferencePairs(Columns):
         ties = f", {number_of(int(self.tie.sum()), 'ties')}" if self.tie is not None and self.tie.any() else ""
         total = "" if self.weight is None else f" of total weight {self.total_weight:g}"
         return f"{type(self).__name__}({number_of(len(self), 'pairs')}{total}{ties}, depth {self.depth}, {scale})"
+
+
+def divided(
+    clusters: tuple[NDArray[np.intp], NDArray[np.intp]], n_folds: int, rng: np.random.Generator, *, across: bool = True
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Return the rows to train on and to hold out, for random folds of clusters, which number both lists of each pair.
+
+    A pair is held out with the folds of its two lists, and trained on where neither is held out. With `across`, folds
+    are held out two at a time too, so that each pair is held out once; else pairs of lists in two folds never are.
+    """
+    first, second = clusters
+    fold = rng.permutation(int(max(first.max(), second.max())) + 1) % n_folds
+    low, high = np.minimum(fold[first], fold[second]), np.maximum(fold[first], fold[second])
+    folds = []
+    for i in range(n_folds):
+        for j in range(i, n_folds) if across else (i,):
+            test = np.flatnonzero((low == i) & (high == j))
+            train = np.flatnonzero(~np.isin(low, (i, j)) & ~np.isin(high, (i, j)))
+            if len(test) and len(train):
+                folds.append((train, test))
+    return folds
 
 
 def encode(lists: ArrayLike, n_grades: int) -> Grades:

@@ -25,11 +25,11 @@ from dcglearn.learning.fit_direct import FittedDCG, fit_dcg, fit_direct, in_form
 from dcglearn.learning.fits import FORMS, LIKELIHOOD, LOSSES, DirectDescription, DirectFit, FormScore
 from dcglearn.learning.pair_loss import JudgedPairs
 from dcglearn.learning.starts import WarmStart
-from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.logs.preference_pairs import PreferencePairs, divided
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, unique_rows
 from dcglearn.parts.parts import OpenLog, with_grades
-from dcglearn.trust.resampling import FOLDS, divided, mean_and_error, unit_of
+from dcglearn.trust.resampling import FOLDS, mean_and_error, unit_of
 from dcglearn.trust.values_of_lists import RatedLists, indicators
 
 N_SIMULATED, ALLOWED = 39, 1

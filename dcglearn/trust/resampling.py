@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcglearn.foundation.validation import Floats, InputError, Seed
-from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
+from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs, divided
 from dcglearn.readers.preferences import Preferences, as_preferences
 
 FOLDS, LIST_FOLDS = 5, 4
@@ -41,27 +41,6 @@ def unit_of(log: PreferencePairs, *, fewest: int = 2, without: str = "", per_lis
         if labels is not None and len(np.unique(labels)) >= fewest:
             return unit
     return "list" if len(log) >= max(per_list * log.n_lists, log.n_lists + 1) else "pair"
-
-
-def divided(
-    clusters: tuple[NDArray[np.intp], NDArray[np.intp]], n_folds: int, rng: np.random.Generator, *, across: bool = True
-) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Return the rows to train on and to hold out, for random folds of clusters, which number both lists of each pair.
-
-    A pair is held out with the folds of its two lists, and trained on where neither is held out. With `across`, folds
-    are held out two at a time too, so that each pair is held out once; else pairs of lists in two folds never are.
-    """
-    first, second = clusters
-    fold = rng.permutation(int(max(first.max(), second.max())) + 1) % n_folds
-    low, high = np.minimum(fold[first], fold[second]), np.maximum(fold[first], fold[second])
-    folds = []
-    for i in range(n_folds):
-        for j in range(i, n_folds) if across else (i,):
-            test = np.flatnonzero((low == i) & (high == j))
-            train = np.flatnonzero(~np.isin(low, (i, j)) & ~np.isin(high, (i, j)))
-            if len(test) and len(train):
-                folds.append((train, test))
-    return folds
 
 
 def folds_of(log: PreferencePairs, unit: str, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:

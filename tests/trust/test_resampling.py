@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from dcglearn import DCGLearner, InputError, Preferences, bootstrap_bands
+from dcglearn.logs.preference_pairs import divided
 from dcglearn.simulate import ground_truth, preference_pairs
-from dcglearn.trust.resampling import divided, mean_and_error, resampled_weights, unit_of
+from dcglearn.trust.resampling import mean_and_error, resampled_weights, unit_of
 from tests.makers import random_log, refused
 
 
