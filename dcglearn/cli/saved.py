@@ -56,7 +56,7 @@ def export(
     force: Force = False,
 ) -> None:
     """Export a metric to another tool: a program, settings as JSON, or lines of code where settings do not suffice."""
-    from dcglearn.exports.carried import carried
+    from dcglearn.exports.settings import carried
     from dcglearn.exports.targets import exported, list_of_targets, target_of
 
     if listed:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.evaluation.arrays import evaluate_arrays
-from dcglearn.exports.carried import carried
+from dcglearn.exports.settings import carried
 from dcglearn.foundation.validation import Floats, InputError, Integers
 from dcglearn.losses import ApproxNDCG, Objective
 from dcglearn.losses.boosting import descent
@@ -40,7 +40,6 @@ def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables
     >>> class Sets:                                   # what lightgbm.Dataset gives to its callables
     ...     get_label = staticmethod(lambda: np.array([2, 0, 1]))
     ...     get_group = staticmethod(lambda: np.array([3]))
-    ...     get_weight = staticmethod(lambda: None)
     >>> [gradient.shape for gradient in objective(np.zeros(3), Sets)]
     [(3,), (3,)]
     """

@@ -6,7 +6,7 @@ from string import Template
 
 import numpy as np
 
-from dcglearn.exports.carried import carried
+from dcglearn.exports.settings import carried
 from dcglearn.foundation.plain_text import one_line
 from dcglearn.foundation.validation import Floats, InputError
 from dcglearn.foundation.version import __version__

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dcglearn.exports.carried import carried
 from dcglearn.exports.programs import to_python, to_quepid, to_sql
-from dcglearn.exports.settings import cwl_continuation, cwl_gains, lost_in_settings, to_lightgbm, to_trec_eval
+from dcglearn.exports.settings import carried, cwl_continuation, cwl_gains, lost_in_settings, to_lightgbm, to_trec_eval
 from dcglearn.foundation.plain_text import nearest
 from dcglearn.foundation.validation import InputError
 from dcglearn.metric.dcg import DCG

@@ -111,10 +111,7 @@ def _file_of(folder: Path, part: str) -> Path:
 
 
 def read_fold(files: FoldFiles, n_features: int | None = None) -> Fold:
-    """Read the files of a fold, which must have the same features and share no query.
-
-    `n_features` is for files that leave out zeros, so that their largest feature may be smaller.
-    """
+    """Read a fold, whose files must have the same features (`n_features` if zeros are left out) and share no query."""
     queries = {part: read_queries(getattr(files, part), n_features=n_features) for part in PARTS}
     width = queries["train"].shape[1]
     for part in PARTS[1:]:

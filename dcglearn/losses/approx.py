@@ -138,10 +138,9 @@ class ApproxAP(Objective):
 
     Parameters
     ----------
-    alpha : float
-        Sharpness of the ranks r, per unit of score. 10 suits scores whose spread is about 1.
-    beta : float
-        Sharpness of the comparison of two ranks, per rank; 100 follows the metric more closely.
+    alpha, beta : float
+        Sharpness of the ranks r, per unit of score, as in `ApproxNDCG`; and of the comparison of two ranks, per rank,
+        where 100 follows the metric more closely.
     min_grade : int
         The lowest grade that is relevant. Take 2 or more where grade 1 means "hardly relevant".
 

@@ -106,15 +106,11 @@ class WholeRankObjective(DCGObjective):
         """Return the discounts of the ranks that count in queries of up to `longest` documents."""
         own = len(self.dcg.discounts)
         k = int(min(depth_of(self.k, self.dcg), max(longest, own)))
-        return self.dcg.discounts[:k] if k <= own else self._continued(k)
+        return self.dcg.discounts[:k] if k <= own else self._tailed(k)
 
     def _tailed(self, longest: int) -> Floats:
-        return self._continued(longest)
-
-    def _continued(self, depth: int) -> Floats:
-        """Return the discounts at ranks 1..depth: the DCG's own, then the tail of the smooth discount."""
         c = self.dcg.discounts
-        return np.concatenate([c[:depth], self._discount(np.arange(len(c) + 1.0, depth + 1))])
+        return np.concatenate([c[:longest], self._discount(np.arange(len(c) + 1.0, longest + 1))])
 
     def _summed(self, batch: Batch, work: float, kernel: Callable[..., float], *how: Any) -> tuple[float, Floats]:
         """Return the sum of a kernel over chunks of sorted documents, and its gradient; `work` is in pairs of ranks."""

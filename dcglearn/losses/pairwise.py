@@ -100,12 +100,10 @@ class LambdaRank(WholeRankObjective):
 
     Parameters
     ----------
-    dcg : DCG, file or name
-        The metric, textbook or learned; its discounts act as they are.
+    dcg, k, normalise
+        As in `SmoothNDCG`. A pair with neither document among the positions that count has weight 0.
     alpha : float
         Steepness, per unit of score. 1 suits most scores: a ranker finds the scale that fits.
-    k, normalise
-        As in `ApproxNDCG`. A pair with neither document among the positions that count has weight 0.
 
     See Also
     --------

@@ -167,13 +167,11 @@ class SoftRankNDCG(WholeRankObjective):
 
     Parameters
     ----------
-    dcg : DCG, file or name
-        The metric; its discounts act as they are.
+    dcg, k, normalise
+        As in `SmoothNDCG`.
     sigma : float
         Standard deviation of the noise of a score, in units of score; that of a difference is ``sqrt(2) sigma``. 0.1 to
         1 suit scores whose spread is 1. A larger one is smoother and slower.
-    k, normalise
-        As in `SmoothNDCG`.
 
     See Also
     --------

@@ -53,11 +53,7 @@ class FeatureColumns:
         return self.names.index(name)
 
     def aligned(self, features: Any, columns: FeatureColumns) -> Any:
-        """Return features with the columns `columns` in the order and the codes of these columns.
-
-        A category that is not among these becomes NaN, with a warning. Raise InputError if a column is missing, or
-        there is another one, or one is categorical here and not there.
-        """
+        """Return the features of `columns` in the order and codes of these; another category is NaN, with a warning."""
         if columns == self:
             return features
         missing = [name for name in self.names if name not in columns.names]
@@ -109,10 +105,7 @@ def is_table(features: Any) -> bool:
 
 
 def from_frame(frame: Any) -> tuple[Floats, FeatureColumns]:
-    """Return the features in a data frame of pandas or polars, shape (n, d) with NaN where missing, and their columns.
-
-    Raise InputError if two columns have one name, or a column holds neither numbers nor categories.
-    """
+    """Return the features in a frame of pandas or polars, shape (n, d) with NaN where missing, and their columns."""
     names = [str(name) for name in frame.columns]
     twice = [name for name in names if names.count(name) > 1]
     if twice:

@@ -37,12 +37,10 @@ class PairwiseRanker(Ranker):
         Gains and discounts, and the metric of `score`; the textbook DCG by default.
     pairs : {"difference", "both"}
         The learner's features of a pair: the difference of the documents' features, or both, one after the other.
-    n_rounds : int
-        The paper's T.
+    n_rounds, seed : int
+        The paper's T; and the seed of the order of the documents in a pair, and of the sample.
     max_pairs : int
         Most pairs a round; of more, a sample is drawn in proportion to their weights. More are slower and steadier.
-    seed : int
-        Seed of the order of the documents in a pair, and of the sample.
 
     Attributes
     ----------
@@ -151,10 +149,7 @@ class PairwiseRanker(Ranker):
 
 
 def weighted_pairs(queries: Queries, q: int, scores: Floats, dcg: DCG) -> tuple[Any, Any, Floats]:
-    """Return the better and the worse document of each pair of query q, and the weight of their order.
-
-    Sun et al. 2009, equation 3; positions past the DCG's depth are discounted to 0.
-    """
+    """Return better and worse document of each pair of query q, and the weight of their order (Sun et al., eq. 3)."""
     start, stop = queries.offsets[q], queries.offsets[q + 1]
     grades = queries.grades[start:stop]
     rank = np.empty(stop - start, dtype=np.int64)

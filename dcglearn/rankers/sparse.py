@@ -60,10 +60,9 @@ class SparseRanker(LinearModel):
         Share of the best normalised DCG (on the validation set, if any) that may be lost; 0 keeps the best model.
     n_points : int
         Points of the path. More find the smallest model more exactly.
-    step : float
-        Step, in units of one over the largest curvature at the start of a point; the paper's eta, without its unit.
-    truncate_every : int
-        The paper's K.
+    step, truncate_every : float, int
+        Step, in units of one over the largest curvature at the start of a point (the paper's eta, without its unit),
+        and the steps between two truncations (its K).
     max_iter, tol : int, float
         A point ends after `max_iter` steps, or when no coefficient changes by more than `tol`.
     loss : loss, optional

@@ -94,10 +94,7 @@ def read_queries(
 def read_query_files(
     paths: Any, *, n_features: int | None = None, sparse: bool = False, missing: bool = False
 ) -> Queries:
-    """Read files (a path, pattern, folder, or sequence of these) as one, in order; see `read_queries`.
-
-    Raise InputError if there is no such file, one cannot be read, or a query is in two of them.
-    """
+    """Read files (a path, pattern, folder, or sequence of these) as one, in order; see `read_queries`."""
     from scipy.sparse import vstack
 
     files = [path for path in expand_paths(paths, "*") if not path.endswith(".query")]
