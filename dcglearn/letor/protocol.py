@@ -118,10 +118,9 @@ def letor_experiment(
     choice : {"blend", "best"}
         Show the result of the mean scores of all candidates within one standard error of the best on the validation
         file, or of the best candidate, as published rows do.
-    output : path, optional
-        Folder to write each trial to as it ends, and the tables.
-    resume : bool
-        Skip the trials that `output` holds already; the result is the same as without an interruption.
+    output, resume : path, bool
+        Folder to write each trial to as it ends, and the tables; and whether to skip the trials that it holds already,
+        for the result of an uninterrupted run.
     n_features : int, optional
         Number of features, for files that leave zeros out.
     jobs, seed : int

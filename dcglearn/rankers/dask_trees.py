@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 SETTLED = {"machines", "num_machines", "machine_list_filename", "tree_learner", "pre_partition", "num_threads"}
 """LightGBM's parameters that the cluster settles."""
 
-SETTINGS = {"time_out": 2}
-"""LightGBM's parameter that has another default over a cluster: the time limit of a connection, in minutes."""
-
 _NETWORK = re.compile(r"^\[(machines|local_listen_port): .*\]\n", re.MULTILINE)
 """The lines of a model that name addresses and ports of the workers."""
 
@@ -120,7 +117,7 @@ class DaskBoostedRanker(BoostedRanker):
             objective=WorkerObjective(Slopes(task), workers, weights, sums.result(), f"{own.id}-trees"),
             n_estimators=self.n_trees,
             random_state=self.seed,
-            **main_names({**SETTINGS, **task.parameters}),
+            **main_names({"time_out": 2, **task.parameters}),  # the time limit of a connection, in minutes
         )
         data = self._placed(own, task, [rank == i for i in range(len(workers))])
         with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():

@@ -34,7 +34,7 @@ def twin(loss, f, y, offsets):
     gains = loss.dcg.gains[y]
     for q, (start, stop) in enumerate(pairwise(offsets)):
         order = sorted(range(start, stop), key=lambda i: (-f[i], gains[i]))
-        own = loss._continued(stop - start) if isinstance(loss, LambdaRank) else loss._discount.vector(stop - start)
+        own = loss._tailed(stop - start) if isinstance(loss, LambdaRank) else loss._discount.vector(stop - start)
         c = [d / 2 + max(own) / 2 / math.log2(r + 2) for r, d in enumerate(own)]
         factor = loss._factors(check(f, y, loss._top_grade, offsets, None), np.ones(len(offsets) - 1))[q]
         total, sums, curve = 0.0, np.zeros(len(f)), np.zeros(len(f))
