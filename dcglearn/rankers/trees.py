@@ -104,7 +104,7 @@ class BoostedRanker(Ranker):
     """
 
     takes_missing: ClassVar[bool] = True
-    _options = ("eval_set", "query_weight", "sample_weight", "checkpoint", "checkpoint_every", "resume")
+    _options: ClassVar[Any] = ("eval_set", "query_weight", "sample_weight", "checkpoint", "checkpoint_every", "resume")
     _default_loss: ClassVar[type[Any] | None] = RegSHFSDCG
     _also_reads: ClassVar[tuple[str, ...]] = ("DaskBoostedRanker",)
     _data_file: ClassVar[str] = "trees.txt"
