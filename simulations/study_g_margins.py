@@ -1,5 +1,7 @@
 """Study g: does a margin close to the true DCG difference help, although the Hamming margin does not?"""
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 
@@ -30,7 +32,7 @@ def blurred(truth, rng):
     return dl.DCG(gains, np.cumsum(steps[::-1])[::-1])
 
 
-def trial(rng, truth, n, flip_rate, n_test):
+def trial(rng, truth, n, flip_rate, n_test, **grid):
     """Learn from the same pairs with each margin, C chosen on an equally noisy set; return one record per margin."""
     true = dl.simulate.ground_truth(truth)
     test = dl.simulate.preference_pairs(true, n_test, seed=rng)
@@ -43,7 +45,7 @@ def trial(rng, truth, n, flip_rate, n_test):
         "DCG off by 30%": blurred(true, rng),
         "wrong gains": dl.DCG.standard(5, 10, WRONG[truth], "log2"),
     }
-    learners = {name: validated(train, validation, margin=margin) for name, margin in margins.items()}
+    learners = {name: validated(train, validation, margin=margin, **grid) for name, margin in margins.items()}
     return [
         {"margin": name, **recovery(learner, true, test), "alone": margin_precision(margins[name], test)}
         for name, learner in learners.items()
@@ -61,7 +63,8 @@ def simulate(seed, repeats, quick, jobs):
     settings = [
         {"truth": t, "n": n, "flip_rate": rate, "n_test": n_test} for t in TRUTHS for rate in (0.0, 0.1) for n in sizes
     ]
-    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+    chosen = partial(trial, grid=(0.01, 1.0, 100.0)) if quick else trial
+    yield from repeated(chosen, settings, repeats=repeats, seed=seed, jobs=jobs)
 
 
 def plot(table, axes):

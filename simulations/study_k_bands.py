@@ -78,10 +78,10 @@ def covered(bands, values):
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per truth, noise, parameter and repeat."""
     common = {"repeats": repeats, "seed": seed, "jobs": jobs}
-    n, n_resamples = (100, 10) if quick else (300, RESAMPLES)
+    n, n_resamples = (100, 6) if quick else (300, RESAMPLES)
     settings = [{"truth": t, "noise": noise, "n": n, "n_resamples": n_resamples} for t in TRUTHS for noise in NOISES]
     yield from repeated(trial, settings, **common)
-    n, n_resamples = (300, 4) if quick else (1000, RESAMPLES)
+    n, n_resamples = (150, 4) if quick else (1000, RESAMPLES)
     settings = [{"truth": form, "noise": "logistic", "n": n, "n_resamples": n_resamples} for form in FORMS]
     yield from repeated(trial_of_form, settings, **common)
 

@@ -23,10 +23,10 @@ def spread(queries, w):
     return float(np.sqrt(np.mean((f - np.repeat(means, queries.sizes)) ** 2)))
 
 
-def along_a_line(rng, queries, w, dcg):
+def along_a_line(rng, queries, w, dcg, n_points):
     """Yield the objective at ``w + t w_random`` for each smoothing: its number of peaks, then its points."""
     w, direction = (v / spread(queries, v) for v in (w, rng.normal(size=len(w))))
-    t = np.linspace(-REACH, REACH, POINTS)
+    t = np.linspace(-REACH, REACH, n_points)
     scores = [queries.features @ (w + x * direction) for x in t]
     for line, power in LINES.items():
         if power is None:
@@ -45,7 +45,7 @@ def trial(rng, data, quick):
     """Anneal on training queries and evaluate on test queries; then evaluate a random line through a model."""
     train, _, test = split(rng, data, quick)
     dcg = dl.DCG.standard(train.n_grades, DEPTH)
-    powers = POWERS[::4] if quick else POWERS
+    powers, n_points = (POWERS[::4], 51) if quick else (POWERS, POINTS)
     options = {"loss": dl.SmoothNDCG(dcg), "l2": 0.01, "max_iter": 20}
     annealing = [2.0 ** (-power / 2) for power in powers]
     history = dl.LinearRanker(annealing=annealing, **options).fit(train, eval_set=test).history_
@@ -58,7 +58,7 @@ def trial(rng, data, quick):
     for part, queries in (("train", train), ("test", test)):
         records.append({"what": f"{part}, start", "line": "", "x": 0.0, "value": start.score(queries)})
     best = dl.LinearRanker(annealing=annealing[: 1 + len(powers) // 2], **options).fit(train).coef_
-    return records + list(along_a_line(rng, train, best, dcg))
+    return records + list(along_a_line(rng, train, best, dcg, n_points))
 
 
 def simulate(seed, repeats, quick, jobs):

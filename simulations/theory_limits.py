@@ -107,7 +107,7 @@ def gap(train, test, X, X_test, sigmas):
 def trial(rng, quick):
     """Return the records of the three claims, on queries of equal length, as the bound assumes."""
     counts, n_test, steps = ((10, 40), 40, 50) if quick else (COUNTS, 200, 200)
-    powers, sigmas = (FAR[::4], SIGMAS[::7]) if quick else (FAR, SIGMAS)  # both hold the ends, which the claims compare
+    powers, sigmas = (FAR[::8], SIGMAS[::7]) if quick else (FAR, SIGMAS)  # both hold the ends, which the claims compare
     queries = dl.simulate.letor_queries(counts[-1] + n_test, sizes=(LENGTH, LENGTH), seed=rng)
     X = centred(queries)
     edge = queries.offsets[n_test]
