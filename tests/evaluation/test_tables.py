@@ -181,14 +181,11 @@ EXPECTED = [("blue jeans", "B1", 1), ("red dress", "B1", 0), ("red dress", "B2",
 
 @pytest.mark.parametrize("name", FILES)
 def test_files_of_other_tools(tmp_path, name):
-    path = tmp_path / name
-    path.write_text(FILES[name])
-    assert sorted(read_judgements(path).frame.rows()) == EXPECTED
+    assert sorted(read_judgements(written(tmp_path, name, FILES[name])).frame.rows()) == EXPECTED
 
 
 def test_a_blank_before_a_formula_is_taken_away(tmp_path):
-    path = tmp_path / "book.csv"
-    path.write_text("query,docid,Ann\n -1 offers,D,2\n two,D,1\n")
+    path = written(tmp_path, "book.csv", "query,docid,Ann\n -1 offers,D,2\n two,D,1\n")
     assert sorted(read_judgements(path).frame["query"]) == [" two", "-1 offers"]
 
 
@@ -207,15 +204,12 @@ def test_a_blank_before_a_formula_is_taken_away(tmp_path):
     ],
 )
 def test_a_bad_rating_is_named(tmp_path, name, old, new, message):
-    path = tmp_path / name
     assert old in FILES[name]
-    path.write_text(FILES[name].replace(old, new))
-    refused(f"{name}.*{message}", read_judgements, path)
+    refused(f"{name}.*{message}", read_judgements, written(tmp_path, name, FILES[name].replace(old, new)))
 
 
 def test_a_document_judged_twice_is_named_with_both_grades(tmp_path):
-    path = tmp_path / "qrels.txt"
-    path.write_text("q1 0 a 1\nq1 0 b 0\nq1 0 a 3\n")
+    path = written(tmp_path, "qrels.txt", "q1 0 a 1\nq1 0 b 0\nq1 0 a 3\n")
     message = 'q1 a occurs more than once, grade 1 in row 1 and grade 3 in row 3 .*duplicates="first" or "last"'
     refused(f"qrels.txt: {message}", read_judgements, path)
     assert sorted(read_judgements(path, "last").frame.rows()) == [("q1", "a", 3), ("q1", "b", 0)]

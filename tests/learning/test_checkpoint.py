@@ -97,7 +97,6 @@ def test_an_answer_cut_short_anywhere_is_asked_for_again(tmp_path):
 
 @pytest.mark.posix
 def test_a_kill_in_the_middle_of_writing_leaves_whole_files(tmp_path):
-    """A process that writes checkpoints and metrics without end is killed at some moment, many times."""
     code = """
         import sys, numpy as np, dcglearn as dl
         from dcglearn.learning.checkpoint import Checkpoint

@@ -102,14 +102,6 @@ def test_a_saved_learner_is_the_learner(of_judges, tmp_path):
     refused("exists", of_judges.save, file, force=False)
 
 
-def change(tmp_path, learner, **values):
-    file = tmp_path / "learner.json"
-    learner.save(file)
-    fields = {**json.loads(file.read_text()), **values}
-    file.write_text(json.dumps({key: value for key, value in fields.items() if key not in values or value is not None}))
-    return file
-
-
 @pytest.mark.parametrize(
     ("values", "words"),
     [
@@ -129,14 +121,13 @@ def change(tmp_path, learner, **values):
     ],
 )
 def test_damaged_files_are_refused_by_name(learner, tmp_path, values, words):
-    file = change(tmp_path, learner, **values)
+    file = tmp_path / "learner.json"
+    learner.save(file)
+    fields = {**json.loads(file.read_text()), **values}
+    file.write_text(json.dumps({key: value for key, value in fields.items() if key not in values or value is not None}))
     with pytest.raises(InputError, match=words) as error:
         DCGLearner.load(file)
     assert str(file) in str(error.value)
-
-
-def curves_of(learner, **changes):
-    return replace(learner.curves_, **changes)
 
 
 @pytest.mark.parametrize(
@@ -146,11 +137,11 @@ def curves_of(learner, **changes):
         (lambda _: DCG.standard(5, 9), "5 grades and 9 positions, the log 5 and 10"),
         (lambda _: DCG([4, 3, 2, 1, 0], np.ones(10)), "gains do not rise from 4, of the worst grade, to 0"),
         (lambda _: DCG(range(5), -np.arange(10.0)), "no discount is positive"),
-        (lambda it: curves_of(it, sharpness=0.0), "sharpness=0.0 must be a positive number"),
-        (lambda it: curves_of(it, sharpness=np.nan), "sharpness=nan"),
-        (lambda it: curves_of(it, errors=np.array([1.5])), "between 0 and 1"),
-        (lambda it: curves_of(it, gains=np.full(5, np.nan)), "not a finite number"),
-        (lambda it: curves_of(it, thresholds=np.array([0, 2.0, 1.0, np.inf])), "must not fall"),
+        (lambda it: replace(it.curves_, sharpness=0.0), "sharpness=0.0 must be a positive number"),
+        (lambda it: replace(it.curves_, sharpness=np.nan), "sharpness=nan"),
+        (lambda it: replace(it.curves_, errors=np.array([1.5])), "between 0 and 1"),
+        (lambda it: replace(it.curves_, gains=np.full(5, np.nan)), "not a finite number"),
+        (lambda it: replace(it.curves_, thresholds=np.array([0, 2.0, 1.0, np.inf])), "must not fall"),
         (lambda _: DCGLearner(), "is no fitted DCGLearner"),
         (lambda _: 3, "is no fitted DCGLearner"),
         (lambda _: "nowhere.json", "nowhere.json does not exist"),
@@ -163,6 +154,6 @@ def test_impossible_starts_are_refused(learner, start, words):
 def test_a_start_of_another_loss_or_number_of_judges_is_refused(learner):
     message = 'was fitted with loss="robust", this fit has loss="logistic"'
     refused(message, DCGLearner(loss="logistic").fit, LOG, start=learner)
-    two = curves_of(learner, errors=np.array([0.1, 0.2]))
+    two = replace(learner.curves_, errors=np.array([0.1, 0.2]))
     refused("2 error rates, the log has 3 raters", DCGLearner().fit, judged(100), start=two)
     refused("refit='always' is not one of never, if_worse", DCGLearner().fit, LOG, start=learner, refit="always")

@@ -104,8 +104,8 @@ def test_a_curved_valley_is_followed_and_infinite_values_are_avoided():
 def bowl(thetas):
     """Return the squared distance to the origin, where one full Newton step ends."""
     n = len(thetas)
-    dense, no_tips = np.tile(2 * np.eye(2), (n, 1, 1)), np.zeros((n, 0))
-    return Local((thetas**2).sum(axis=1), 2 * thetas, dense, no_tips[:, :, None] * np.zeros(2), no_tips)
+    dense = np.tile(2 * np.eye(2), (n, 1, 1))
+    return Local((thetas**2).sum(axis=1), 2 * thetas, dense, np.zeros((n, 0, 2)), np.zeros((n, 0)))
 
 
 def test_a_follower_has_its_leaders_end_and_convergence():

@@ -144,7 +144,6 @@ def test_files_as_people_have_them(tmp_path, name):
         (read_runs, "# nothing\n", "holds no line"),
         (read_judgements, QRELS.replace("b 1", "b 1.5"), "line 2: grade '1.5' is not a whole number"),
         (read_judgements, QRELS.replace("b 1", "b 127"), "above 126"),
-        (read_judgements, QRELS + "q1 0 a 3\n", "more than once"),
     ],
 )
 def test_bad_files(tmp_path, read, text, words):

@@ -26,15 +26,19 @@ def test_a_better_metric_is_called_better_and_a_doubtful_one_doubtful():
         comparison["nothing"]
 
 
+def verdict_of(textbook, *others):
+    rows = (Row(LEARNED, 0.8, 0.8, 0.0, 0.0, 0.0), *others)
+    return Comparison(rows, "exponential-log2@5", textbook, 100, 50, "pair").verdict
+
+
 def test_a_textbook_dcg_that_is_as_good_is_named_first():
     def verdict(low, high, textbook="linear-log2@5"):
-        others = [
-            Row("linear-log2@5 (best textbook DCG in training)", 0.8, 0.8, (low + high) / 2, low, high),
+        best = Row("linear-log2@5 (best textbook DCG in training)", 0.8, 0.8, (low + high) / 2, low, high)
+        worst, used = (
             Row("linear-log2@50", 0.1, 0.1, 0.7, 0.6, 0.8),
             Row("exponential-log2@5", 0.7, 0.7, 0.1, 0.05, 0.15),
-        ]
-        rows = (Row(LEARNED, 0.8, 0.8, 0.0, 0.0, 0.0), *others)
-        return Comparison(rows, "exponential-log2@5", textbook, 100, 50, "pair").verdict
+        )
+        return verdict_of(textbook, best, worst, used)
 
     usual = "the learned DCG orders held-out pairs better than exponential-log2@5 (by +0.1000, 90% interval +0.0500 to"
     assert verdict(0.01, 0.03).startswith(usual)
@@ -48,8 +52,7 @@ def test_a_textbook_dcg_that_is_as_good_is_named_first():
 def test_a_metric_that_is_no_dcg_is_named_if_it_is_better():
     def verdict(high):
         usual = Row("exponential-log2@5 (best textbook DCG in training)", 0.7, 0.7, 0.1, 0.05, 0.15)
-        rows = (Row(LEARNED, 0.8, 0.8, 0.0, 0.0, 0.0), usual, Row("BestGrade@5", 0.83, 0.83, -0.03, -0.05, high))
-        return Comparison(rows, "exponential-log2@5", "exponential-log2@5", 100, 50, "list").verdict
+        return verdict_of("exponential-log2@5", usual, Row("BestGrade@5", 0.83, 0.83, -0.03, -0.05, high))
 
     assert verdict(-0.01).startswith("BestGrade@5 is ahead of the learned DCG on held-out pairs (by -0.0300")
     assert "; the learned DCG orders held-out pairs better than exponential-log2@5" in verdict(-0.01)

@@ -41,7 +41,6 @@ def judged_enough():
 
 @pytest.fixture(scope="module")
 def of_enough():
-    """The parts of such a log."""
     return lack_of_fit(judged_enough())
 
 
