@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from heapq import heappush, heapreplace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -162,14 +161,18 @@ def _grade_shares(
     `scores` and `grades` (-1 = no document) have shape (Q, N); the zeros of `shares`, (Q, K, L), and `counts`, (Q, L),
     are written to. Documents with equal scores have equal shares of their positions.
     """
+    heap, high = np.empty(depth), np.empty(scores.shape[1], dtype=np.int64)
     for q in range(start, stop):
-        least = _least_of_highest(scores[q], grades[q], depth, counts[q])
-        places = np.flatnonzero((grades[q] >= 0) & (scores[q] >= least))
-        places = places[np.argsort(-scores[q][places])]
-        first = 0
-        while first < min(depth, len(places)):
+        least = _least_of_highest(scores[q], grades[q], heap, counts[q])
+        first = n = 0
+        for i in range(scores.shape[1]):
+            if grades[q, i] >= 0 and scores[q, i] >= least:
+                high[n] = i
+                n += 1
+        places = high[:n][np.argsort(-scores[q][high[:n]])]
+        while first < min(depth, n):
             last = first + 1
-            while last < len(places) and scores[q, places[last]] == scores[q, places[first]]:
+            while last < n and scores[q, places[last]] == scores[q, places[first]]:
                 last += 1
             for k in range(first, min(last, depth)):
                 for place in places[first:last]:
@@ -178,15 +181,28 @@ def _grade_shares(
 
 
 @njit(cache=True, nogil=True)
-def _least_of_highest(scores: Floats, grades: Grades, depth: int, counts: Floats) -> float:
-    """Count grades, and return the least of the `depth` highest scores; NaN without a document."""
-    heap = [scores[0] for _ in range(0)]
+def _least_of_highest(scores: Floats, grades: Grades, heap: Floats, counts: Floats) -> float:
+    """Count grades, and return the least of the highest scores, as many as the heap holds; -inf if there are fewer."""
+    heap[:] = -np.inf
     for i in range(len(scores)):
         if grades[i] < 0:
             continue
         counts[grades[i]] += 1.0
-        if len(heap) < depth:
-            heappush(heap, scores[i])
-        elif scores[i] > heap[0]:
-            heapreplace(heap, scores[i])
-    return heap[0] if heap else np.nan
+        if scores[i] > heap[0]:
+            _replace_least(heap, scores[i])
+    return heap[0]
+
+
+@njit(cache=True, nogil=True)
+def _replace_least(heap: Floats, value: float) -> None:
+    """Replace the least value of a min-heap."""
+    parent = 0
+    while 2 * parent + 1 < len(heap):
+        child = 2 * parent + 1
+        if child + 1 < len(heap) and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= value:
+            break
+        heap[parent] = heap[child]
+        parent = child
+    heap[parent] = value
