@@ -1,10 +1,11 @@
-"""The learner: what it recovers, what it refuses, and the limits in which it is known."""
+"""UtilityLearner: what it recovers and refuses, and known limits; and scikit-learn's own checks of both learners."""
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
 
-from dcglearn import DCG, Preferences, Utility, UtilityLearner, identifiable_similarity
+from dcglearn import DCG, DCGLearner, Preferences, Utility, UtilityLearner, identifiable_similarity
 from dcglearn.learning.factoring import factor
 from dcglearn.trust.cross_validation import C_GRID
 from tests.makers import TRUTH, random_log, refused
@@ -200,3 +201,60 @@ class TestFactoring:
 def test_no_warning_on_ordinary_logs():
     for C in C_GRID:
         UtilityLearner(C=C).fit(random_log(100, noise=0.1)).factor()
+
+
+OF_TABLES = ("n_features_in_after_fitting", "n_features_in", "fit2d_1feature", "fit2d_predict1d")
+OF_NUMBERS = ("complex_data", "dtype_object", "estimators_nan_inf")
+OF_SPARSE = ("estimator_sparse_tag", "estimator_sparse_array", "estimator_sparse_matrix")
+NO_TABLE = "X holds pairs of lists, shape (n, 2, K), so it has no columns of features to count"
+NO_NUMBERS = "grades are whole numbers, and pairs that are none are refused in words of their own"
+DO_NOT_APPLY = {f"check_{name}": NO_TABLE for name in (*OF_TABLES, "estimators_empty_data_messages")}
+DO_NOT_APPLY |= {f"check_{name}": NO_NUMBERS for name in (*OF_NUMBERS, *OF_SPARSE)}
+
+
+def pairs_of(X):
+    """Return a pair for each row of a table of numbers: its entries as grades, and the same shifted by a position."""
+    X = np.asarray(X)
+    if X.ndim != 2 or X.dtype.kind not in "fiu" or X.shape[1] < 2:
+        return X
+    grades = (np.floor(3 * np.abs(X)) % 4).astype(np.int8)
+    return np.stack([grades, np.roll(grades, 1, axis=1)], axis=1)
+
+
+class OfTables:
+    """A learner that takes tables."""
+
+    def fit(self, X, y=None):
+        return super().fit(pairs_of(X), y)
+
+    def decision_function(self, X):
+        return super().decision_function(pairs_of(X))
+
+    def predict(self, X):
+        return super().predict(pairs_of(X))
+
+    def agreement(self, X):
+        return super().agreement(pairs_of(X))
+
+
+class DCGOfTables(OfTables, DCGLearner):
+    __init__ = DCGLearner.__init__
+
+    def predict_proba(self, X):
+        return super().predict_proba(pairs_of(X))
+
+
+class UtilityOfTables(OfTables, UtilityLearner):
+    __init__ = UtilityLearner.__init__
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "learner", [DCGOfTables(n_starts=1, max_iter=5, n_grades=4), UtilityOfTables(n_grades=4)], ids=type
+)
+def test_scikit_learns_checks(learner):
+    checks = check_estimator(learner, expected_failed_checks=DO_NOT_APPLY, on_fail=None)
+    failed = {check["check_name"]: str(check["exception"]) for check in checks if check["status"] == "failed"}
+    assert not failed
+    assert {check["check_name"] for check in checks if check["status"] == "xfail"} == set(DO_NOT_APPLY)
+    assert sum(check["status"] == "passed" for check in checks) >= 25

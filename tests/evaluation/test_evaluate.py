@@ -279,8 +279,6 @@ def test_no_list_beats_the_ideal_where_the_worst_grade_has_a_gain(ideal, unjudge
     assert best == pytest.approx(1)
 
 
-# Residuals: what unjudged documents could still add
-
 PARTLY = {"q": {"a": 2, "b": 0, "c": 1}, "r": {"a": 1}, "s": {"a": 2}}
 FOUND = {"q": {"x": 9.0, "a": 8.0, "y": 7.0, "b": 6.0}, "r": {"a": 3.0}}
 

@@ -35,18 +35,14 @@ KILLED_FIT = """
 """
 
 
-def run(code: str, *arguments: object) -> subprocess.CompletedProcess:
-    call = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
-    return subprocess.run(call, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.posix
 @pytest.mark.parametrize(("name", "passes"), [("UtilityLearner", 6), ("DCGLearner", 40)])
 def test_a_killed_process_goes_on_to_the_same_bytes(tmp_path, name, passes):
     log = random_log(3000, noise=0.1)
     log.save(tmp_path / "log.parquet")
     file = tmp_path / "fit.checkpoint"
-    done = run(KILLED_FIT, name, tmp_path / "log.parquet", file, passes)
+    call = [sys.executable, "-c", textwrap.dedent(KILLED_FIT), name, tmp_path / "log.parquet", file, str(passes)]
+    done = subprocess.run(call, capture_output=True, check=False)
     assert done.returncode == -signal.SIGKILL
     whole = getattr(dl, name)().fit(log)
     resumed = getattr(dl, name)().fit(log, checkpoint=file, resume=True)

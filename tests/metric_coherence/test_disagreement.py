@@ -63,10 +63,10 @@ def test_counts_agree_with_scipy():
     assert tau == pytest.approx(kendalltau(first, second).statistic, abs=1e-12)
 
 
-@pytest.mark.parametrize("documents", [[0, 1, 1, 2, 3], [4, 4, 0, 0, 1, 2]])
-def test_documents_below_the_last_position_count_as_rankings(documents):
+@pytest.mark.parametrize("documents", [None, [0, 1, 1, 2, 3], [4, 4, 0, 0, 1, 2]])
+def test_free_lists_and_documents_below_the_last_position_count_as_rankings(documents):
     a, b = standard("linear", "log2", 3), standard("exponential", "reciprocal", 3)
-    rankings = sorted(set(itertools.permutations(documents)))
+    rankings = sorted(set(itertools.permutations(documents) if documents else itertools.product(range(5), repeat=3)))
     values = [dcg.score([one[:3] for one in rankings]).round(12) for dcg in (a, b)]
     expected = slow_counts(*values, np.ones(len(rankings)))
     found = disagreement(a, b, documents)
@@ -75,11 +75,8 @@ def test_documents_below_the_last_position_count_as_rankings(documents):
     assert found.n_pairs == len(rankings) * (len(rankings) - 1) // 2
 
 
-def test_free_lists_and_equal_metrics():
-    a, b = standard("linear", "log2", 4), standard("exponential", "log2", 4)
-    lists = list(itertools.product(range(5), repeat=4))
-    expected = slow_counts(*(dcg.score(lists).round(12) for dcg in (a, b)), np.ones(625))
-    assert disagreement(a, b).share == pytest.approx(expected[0] / expected.sum(), abs=1e-12)
+def test_equal_metrics():
+    a = standard("linear", "log2", 4)
     assert disagreement(a, DCG(3 * a.gains + 1, a.discounts)).share == 0
     reverse = disagreement(a, DCG(-a.gains, a.discounts))
     assert reverse.agree == 0 and reverse.share + reverse.tie_both == pytest.approx(1)

@@ -218,26 +218,25 @@ def test_the_order_of_systems():
 def test_swaps_that_are_more_than_chance_and_swaps_that_are_none():
     rng = np.random.default_rng(0)
     topics = [f"t{i:02}" for i in range(60)]
-    query, document = np.repeat(topics, 4), np.tile(list("abcd"), 60)
-    judged = Judgements(pl.DataFrame({"query": query, "document": document, "grade": np.tile([3, 1, 1, 0], 60)}))
 
-    def system(name, scores):
-        noisy = np.tile(scores, 60) + 0.05 * rng.normal(size=240)
-        return Run(pl.DataFrame({"query": query, "document": document, "score": noisy}), name)
+    def system(*scores):
+        return {topic: dict(zip("abcd", scores + 0.05 * rng.normal(size=4), strict=True)) for topic in topics}
 
-    top, broad = system("top", [4, 1, 2, 3]), system("broad", [1, 4, 3, 0])
+    judged = {topic: {"a": 3, "b": 1, "c": 1, "d": 0} for topic in topics}
+    top, broad = system(4, 1, 2, 3), system(1, 4, 3, 0)
+    both = {"top": top, "broad": broad}
     metrics = {"steep": DCG([0, 0, 0, 1], [1, 0.9, 0.0]), "flat": DCG([0, 1, 1, 1.0], [1, 1.0, 0.0])}
-    solid = system_order([top, broad], judged, metrics)
+    solid = system_order(both, judged, metrics)
     ((_, swaps),) = solid.swaps.items()
     assert swaps.pairs == [("top", "broad")] and swaps.solid == [True] and swaps.noise == 0
     assert not solid.beats.any() and solid.share_decided == 0
-    same = system_order([top, Run(top.frame, "copy")], judged, metrics)
+    same = system_order({"top": top, "copy": top}, judged, metrics)
     assert same.swaps["steep", "flat"].pairs == [] and np.isnan(same.swaps["steep", "flat"].noise)
     prefer = preference_pairs(DCG([0, 1, 1.5, 9], [1, 0.5, 0.1]), 200, lists="free", seed=0)
-    decided = system_order([top, broad], judged, metrics, log=prefer)
+    decided = system_order(both, judged, metrics, log=prefer)
     assert decided.beats[decided.evaluation.runs.index("top"), decided.evaluation.runs.index("broad")]
     assert "respects the log" in str(decided)
-    refused("level", system_order, [top, broad], judged, metrics, level=0.3)
+    refused("level", system_order, both, judged, metrics, level=0.3)
 
 
 class TestOnTheCommandLine:

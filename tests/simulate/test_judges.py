@@ -35,9 +35,6 @@ def as_sets(log: Preferences) -> np.ndarray:
     return np.take_along_axis(pairs, np.argsort(key, axis=1)[..., None], axis=1)
 
 
-# Ground truths
-
-
 def test_ground_truths_are_those_of_equation_2():
     ranks = np.arange(1, 11)
     for truth, gains in ((D1, [1, 2, 3, 4, 5]), (D2, [1, 3, 7, 15, 31])):
@@ -45,9 +42,6 @@ def test_ground_truths_are_those_of_equation_2():
         np.testing.assert_allclose(truth.discounts, 1 / np.log(ranks + 1), rtol=1e-15)
     assert sim.ground_truth("D2", n_grades=3, depth=4).utility.weights.shape == (4, 3)
     assert [grade + 1 for grade in sim.PAPER_LIST] == [5, 5, 4, 4, 3, 3, 2, 2, 1, 1]
-
-
-# List makers
 
 
 @QUICK
@@ -111,9 +105,6 @@ def test_other_grades_can_beat_the_optimal_list():
     log = sim.preference_pairs(D1, 400, lists="optimal", seed=0)
     assert (log.preferred == best).all()
     assert log.differing.all()
-
-
-# The judge
 
 
 @pytest.mark.parametrize("truth", [D1, D2, Utility(D1.utility.weights)], ids=["D1", "D2", "utility"])
@@ -211,9 +202,6 @@ def test_exact_ties_are_ties_whatever_the_rounding():
         np.testing.assert_array_equal(log.preferred, first)
 
 
-# Noise in grades
-
-
 @QUICK
 @given(st.integers(0, 60), st.integers(1, 6) | st.none(), st.integers(2, 6), SEEDS)
 def test_noisy_grades_changes_exactly_n_known_grades(n_documents, size, n_grades, seed):
@@ -253,9 +241,6 @@ def test_more_noisy_grades_contain_fewer():
     few, many = (sim.noisy_grades(lists, n, size=1, seed=4) for n in (30, 90))
     changed = few != lists
     np.testing.assert_array_equal(many[changed], few[changed])
-
-
-# Whole logs
 
 
 @pytest.mark.parametrize("make", [sim.preference_pairs, sim.ungraded_pairs])
@@ -312,9 +297,6 @@ def test_the_log_sees_what_the_theory_says(lists, rank):
     assert sim.judge(D1, first, second).visible().rank == 40  # partial overlap shows what permutations hide
 
 
-# Without grades
-
-
 def test_ungraded_logs_are_judged_by_the_hidden_grades():
     grades = np.array([0, 3, 1, 4, 1, 2])
     truth = sim.ground_truth("D2", depth=6)
@@ -337,8 +319,6 @@ def test_ungraded_logs_take_the_judges_options():
     np.testing.assert_array_equal(log.tie, near)
     assert set(log.rater.tolist()) == {"rater 1", "rater 2"}
 
-
-# What is refused
 
 LISTS = np.array([[4, 0], [0, 4], [2, 2]])
 REFUSED = [
