@@ -3,10 +3,10 @@
 import pytest
 
 from dcglearn.letor.folds import letor_folds, write_folds
-from tests.letor.makers import small
+from tests.rankers.makers import letor_like
 
 
 @pytest.fixture
 def folder(tmp_path):
-    write_folds(letor_folds(small()), tmp_path / "data")
+    write_folds(letor_folds(letor_like()), tmp_path / "data")
     return tmp_path / "data"

@@ -10,8 +10,8 @@ import pytest
 from dcglearn.letor.folds import find_folds, letor_folds, read_fold, write_folds
 from dcglearn.letor.protocol import Plan
 from dcglearn.rankers.synthetic import letor_queries
-from tests.letor.makers import small
 from tests.makers import refused
+from tests.rankers.makers import letor_like
 
 
 class TestFolders:
@@ -58,7 +58,7 @@ class TestFolders:
         assert list(read_fold(find_folds(tmp_path / "again")[0]).test.documents) == ["GX1", "244338"]
 
     def test_what_is_written_is_what_is_read(self, folder):
-        fold, again = letor_folds(small())[2], read_fold(find_folds(folder)[2])
+        fold, again = letor_folds(letor_like())[2], read_fold(find_folds(folder)[2])
         for part in ("train", "vali", "test"):
             mine, read = getattr(fold, part), getattr(again, part)
             assert np.array_equal(mine.features, read.features)
@@ -66,7 +66,7 @@ class TestFolders:
             assert mine.names.tolist() == read.names.tolist()
 
     def test_each_query_is_tested_once_and_never_seen_before(self):
-        folds = letor_folds(small(23))
+        folds = letor_folds(letor_like(23))
         assert sorted(np.concatenate([fold.test.names for fold in folds])) == list(range(1, 24))
         for fold in folds:
             assert len({*fold.train.names, *fold.vali.names, *fold.test.names}) == 23
@@ -82,7 +82,7 @@ class TestFolders:
         (folder / "Fold2" / "held.txt").rename(folder / "Fold2" / "vali.txt")
         (folder / "Fold3" / "testset.txt").write_text("")
         refused(r"both test.txt and testset.txt could be the test file", find_folds, folder)
-        write_folds(letor_folds(small()), folder.parent / "other")
+        write_folds(letor_folds(letor_like()), folder.parent / "other")
         refused(r"folds in several folders \(data, other\)", find_folds, folder.parent)
 
     def test_shared_queries_are_named(self, folder):

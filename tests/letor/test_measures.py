@@ -6,8 +6,8 @@ import pytest
 from dcglearn.letor.measures import MEASURES, Convention
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.queries import Queries
-from tests.letor.makers import small
 from tests.makers import refused
+from tests.rankers.makers import letor_like
 
 
 def measured(convention, grades, scores=None, n_grades=3):
@@ -53,7 +53,7 @@ class TestMeasures:
             refused(text, Convention.named, name, 4)
 
     def test_many_queries_agree_with_one_at_a_time(self):
-        queries, convention = small(), Convention.named("letor", 3)
+        queries, convention = letor_like(), Convention.named("letor", 3)
         scores = np.random.default_rng(0).integers(0, 5, queries.shape[0]).astype(float)
         together = convention.measures(queries, scores)
         for q in range(len(queries)):

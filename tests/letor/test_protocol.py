@@ -18,8 +18,8 @@ from dcglearn.letor.measures import MEASURES, Convention
 from dcglearn.letor.methods import METHODS, Setting
 from dcglearn.letor.protocol import letor_experiment, within_error
 from dcglearn.rankers.synthetic import letor_queries
-from tests.letor.makers import small
 from tests.makers import refused
+from tests.rankers.makers import letor_like
 
 QUICK = ["ridge", "RankSVM", "AdaRank.MAP"]
 
@@ -74,7 +74,7 @@ class TestRuns:
 
     def test_the_best_is_what_its_label_says(self, folder):
         result = letor_experiment(folder, ["RankSVM"], grid="quick", choice="best")
-        trial, fold = result.trials[0], letor_folds(small())[0]
+        trial, fold = result.trials[0], letor_folds(letor_like())[0]
         convention = Convention.named("letor", 3)
         rankers = {
             c.label: c.fit(fold.train, fold.vali)

@@ -1,11 +1,13 @@
 """Every objective against its slow twin, against finite differences, in its limits, and on bad input."""
 
-from dataclasses import fields, is_dataclass, replace
+import inspect
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import dcglearn as dl
 from dcglearn.foundation import threads as chunks
@@ -262,17 +264,33 @@ def test_bytes_do_not_depend_on_threads(name, monkeypatch):
     assert close(np.frombuffer(results[0][1]), gradient, 1e-11)
 
 
-def test_every_parameter_but_the_dcg_has_a_default():
-    for name in dl.losses.__all__:
-        kind = getattr(dl.losses, name)
-        if is_dataclass(kind):
-            takes = {field.name for field in fields(kind)}
-            loss = kind(LOG2) if "dcg" in takes else kind()
-            assert loss == replace(loss)
-            assert loss.at(1, 10).__class__ is kind
-            if loss.sharpness is not None:
-                assert loss.sharpness in takes
-            refused("iteration=0", loss.at, 0, 10)
+KINDS = [getattr(dl.losses, name) for name in dl.losses.__all__ if name != "Objective"]
+KINDS = [kind for kind in KINDS if inspect.isclass(kind) and issubclass(kind, dl.losses.Objective)]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_parameter_but_the_dcg_has_a_default_and_parameters_make_the_same_objective_again(kind):
+    takes = {field.name for field in fields(kind)}
+    for dcg in (LOG2, "linear-log2@3"):
+        loss = kind(dcg) if "dcg" in takes else kind()
+        assert kind(**loss.get_params()) == loss == clone(loss) == replace(loss)
+        assert loss.set_params(**loss.get_params()) is loss
+        assert loss.at(1, 10).__class__ is kind
+        assert loss.sharpness is None or loss.sharpness in takes
+        refused("iteration=0", loss.at, 0, 10)
+
+
+def test_a_change_of_parameters_forgets_what_was_computed_from_them_and_a_bad_one_changes_nothing():
+    scores, grades = [0.3, 0.1, 0.2], [0, 2, 1]
+    loss = dl.ApproxNDCG(LEARNED)
+    before = loss(scores, grades)[0]
+    assert loss.set_params(dcg=LOG2, alpha=2.0) is loss
+    value, gradient = dl.ApproxNDCG(LOG2, alpha=2.0)(scores, grades)
+    assert (loss(scores, grades)[0] == value) and value != before
+    np.testing.assert_array_equal(loss(scores, grades)[1], gradient)
+    refused("alpha", loss.set_params, alpha=-1.0)
+    refused("no parameter 'sharpness'; give one of dcg, alp", loss.set_params, sharpness=1.0)
+    assert loss == dl.ApproxNDCG(LOG2, alpha=2.0)
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -195,13 +195,6 @@ def test_the_mix_is_the_mix():
     assert regression[0] == pytest.approx(-((f - dcg.gains[y] / 3) ** 2).mean())
 
 
-def test_two_names_for_one_formula():
-    dcg, f, y = DCG.standard(3, 5), TABLE_1, np.array([0, 1, 2, 0, 1])
-    first, second = dl.SDCG(dcg, beta=2.0)(f, y), dl.ApproxNDCG(dcg, beta=2.0)(f, y)
-    assert first[0] == second[0]
-    np.testing.assert_array_equal(first[1], second[1])
-
-
 # SoftRank
 
 
