@@ -51,6 +51,13 @@ def shared() -> Path:
 
 
 @pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    """Return an empty folder, which is the working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def dcglearn(monkeypatch, capsys):
     return lambda *arguments: call(monkeypatch, capsys, *arguments)
 

@@ -1,5 +1,7 @@
-"""Small logs of known kinds, and the command line run in this process."""
+"""Small logs of known kinds, files of tests, and the command line run in this process."""
 
+import io
+import json
 import sys
 from pathlib import Path
 
@@ -34,8 +36,39 @@ def random_log(n: int, kind: str = "free", seed: int = 0, noise: float = 0.0, **
     return Preferences(both, n_grades=5, **columns)
 
 
+def rich_log(n: int, seed: int = 0) -> Preferences:
+    """Return a noisy log with every column that counts."""
+    rng = np.random.default_rng(seed)
+    columns = {
+        "weight": rng.exponential(1, n),
+        "tie": rng.random(n) < 0.1,
+        "rater": rng.choice(["ann", "bob", "cy"], n),
+        "strength": rng.integers(1, 4, n),
+    }
+    return random_log(n, "unknown", seed=seed, noise=0.15, **columns)
+
+
 COMMAND = [sys.executable, "-c", "from dcglearn.cli.app import main; main()"]
 """The command line in a process of its own."""
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def write_lines(path: Path, records) -> Path:
+    """Write records as JSON lines, and return the path."""
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def write_svmlight(path: Path, queries) -> Path:
+    """Write queries in the format of SVMlight, and return the path."""
+    rows = zip(queries.grades, queries.qid, queries.features, strict=True)
+    lines = [f"{g} qid:{q} " + " ".join(f"{i}:{v!r}" for i, v in enumerate(x.tolist(), 1) if v) for g, q, x in rows]
+    path.write_text("\n".join(lines) + "\n")
+    return path
 
 
 def write_trec(folder: Path, judged: dict, runs: dict) -> None:

@@ -97,20 +97,3 @@ def test_a_warning_is_one_line_without_a_path(dcglearn, inputs, monkeypatch):
 def test_a_value_of_another_kind_is_named_in_a_plain_sentence(misuse, words, refusal):
     err = misuse(f"Error: Invalid value for {refusal}", *words.split())
     assert "Value error" not in err and "Input should" not in err
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "learn LOG --holdout 1.5",
-        "learn LOG --method qp --C 0",
-        "learn LOG --prior nothing.json",
-        "learn LOG -o /nowhere/dcg.json",
-        "evaluate qrels.txt a.txt --metric nothing",
-        "train LOG -o m --method ridge --resume",
-    ],
-)
-def test_a_terminal_sees_nothing_but_the_error_of_bad_options(misuse, inputs, monkeypatch, words):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    err = misuse("dcglearn: ", *words.replace("LOG", "log.jsonl").split())
-    assert err.startswith("dcglearn: ") and err.count("\n") == 1, err

@@ -1,14 +1,18 @@
 """The command line as a person uses it: in a process of its own."""
 
+import itertools
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dcglearn.cli.options import refuse_overwriting
 from dcglearn.metric.dcg import DCG, Utility
-from tests.makers import refused, write_trec
+from tests.makers import refused, write_lines, write_trec
 
 GOOD = '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "a"}\n{"a": [0, 0, 1], "b": [2, 0, 0], "winner": "b"}\n'
 DCGLEARN = f"{sys.executable} -c 'from dcglearn.cli.app import main; main()'"
@@ -27,25 +31,24 @@ def log(tmp_path, dcglearn):
     return path
 
 
-def test_learn_writes_a_metric_that_loads_and_says_what_it_did(dcglearn, log, tmp_path):
+def test_learn_writes_a_metric_that_loads_and_says_what_it_did_in_words_and_as_json(dcglearn, log, tmp_path):
     dcg, picture, weights = (tmp_path / name for name in ("dcg.json", "dcg.png", "w.json"))
-    options = ("--plot", picture, "--utility", weights, "--holdout", 0.2, "--bands", 10, "--ranges")
-    status, out, err = dcglearn("learn", log, "-o", dcg, *options)
-    assert (status, err) == (0, "")
-    facts = (
-        "300 pairs",
-        "5 raters",
-        "wrong list",
-        "std error",
-        "ranges",
-        "held-out pairs",
-        "exponential-log2",
-        "wrote",
-    )
-    assert [fact for fact in facts if fact not in out] == []
-    assert DCG.load(dcg).depth == 10
+    trust = ("--holdout", 0.2, "--bands", 5, "--ranges", "--current", "linear-log2")
+    status, out, words = dcglearn("learn", log, "-o", dcg, "--plot", picture, "--utility", weights, *trust, "--json")
+    report = json.loads(out)
+    assert status == 0
+    facts = ("300 pairs", "5 raters", "wrong list", "std error", "ranges", "held-out pairs", "linear-log2@10", "wrote")
+    assert [fact for fact in facts if fact not in words] == []
+    assert DCG.from_dict(report["dcg"]) == DCG.load(dcg) and DCG.load(dcg).depth == 10
     assert Utility.load(weights).weights.shape == (10, 5)
     assert picture.read_bytes().startswith(b"\x89PNG")
+    assert report["method"] == "dcg" and 0 < report["error_rate"] < 0.3
+    assert set(report["rater_error"]) == {f"rater {i + 1}" for i in range(5)}
+    assert report["visible"]["rank"] == 40
+    assert report["held_out"]["current"] == "linear-log2@10"
+    assert {"learned DCG", "QP utility", "linear-log2@10"} <= {row["name"] for row in report["held_out"]["rows"]}
+    assert len(report["bands"]["parameters"]) == 15
+    assert len(report["ranges"]["gains"][0]) == 5
 
 
 def test_a_terminal_sees_at_once_what_was_read(dcglearn, log, tmp_path, monkeypatch):
@@ -61,7 +64,7 @@ def test_the_qp_proves_itself(dcglearn, log, tmp_path):
     picture = tmp_path / "dcg.png"
     options = ("--method", "qp", "--C", "auto", "--holdout", 0.2, "--plot", picture, "-o", tmp_path / "dcg.json")
     status, out, _ = dcglearn("learn", log, *options)
-    facts = ("duality gap", "cannot tell", "chosen by validation", "QP utility")
+    facts = ("duality gap", "cannot tell", "chosen by validation", "QP utility", "exponential-log2")
     assert status == 0 and [fact for fact in facts if fact not in out] == []
     assert picture.read_bytes().startswith(b"\x89PNG")
 
@@ -71,21 +74,6 @@ def test_without_output_the_metric_goes_to_standard_output(dcglearn, log):
     assert status == 0
     assert DCG.from_dict(json.loads(out)).n_grades == 5
     assert "wrong list" in err
-
-
-def test_the_report_as_json(dcglearn, log, tmp_path):
-    options = ("--json", "--holdout", 0.2, "--bands", 5, "--ranges", "--current", "linear-log2")
-    status, out, _ = dcglearn("learn", log, *options, "-o", tmp_path / "dcg.json")
-    report = json.loads(out)
-    assert status == 0
-    assert report["method"] == "dcg" and 0 < report["error_rate"] < 0.3
-    assert set(report["rater_error"]) == {f"rater {i + 1}" for i in range(5)}
-    assert report["visible"]["rank"] == 40
-    assert report["held_out"]["current"] == "linear-log2@10"
-    assert {"learned DCG", "QP utility", "linear-log2@10"} <= {row["name"] for row in report["held_out"]["rows"]}
-    assert len(report["bands"]["parameters"]) == 15
-    assert len(report["ranges"]["gains"][0]) == 5
-    assert DCG.from_dict(report["dcg"]) == DCG.load(tmp_path / "dcg.json")
 
 
 def test_options_of_the_learner_reach_it(dcglearn, log):
@@ -122,12 +110,11 @@ def test_existing_files_are_kept(dcglearn, misuse, log, tmp_path):
 
 
 def test_ratings_are_held_out_by_list_or_rater(dcglearn, tmp_path):
-    path = tmp_path / "ratings.jsonl"
     lines = [{"list": [i % 3, i // 3 % 3, i // 9 % 3], "rating": i % 3 * 3 + i // 3 % 3} for i in range(27)]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path = write_lines(tmp_path / "ratings.jsonl", lines)
     status, out, _ = dcglearn("learn", "--ratings", path, "--json", "--holdout", 0.3)
     assert (status, json.loads(out)["held_out"]["by"]) == (0, "list")
-    path.write_text("".join(json.dumps({**line, "group": f"u{i % 5}"}) + "\n" for i, line in enumerate(lines)))
+    write_lines(path, [{**line, "group": f"u{i % 5}"} for i, line in enumerate(lines)])
     pairs = tmp_path / "pairs.jsonl"
     assert dcglearn("convert", path, "--ratings", "--equal-groups", "-o", pairs)[0] == 0
     status, out, _ = dcglearn("learn", pairs, "--json", "--holdout", 0.3)
@@ -143,9 +130,9 @@ def test_questions_that_are_answered_become_part_of_the_log(dcglearn, misuse, lo
     answers = asked.read_text().splitlines()
     answers[0] = answers[0].replace('"open"', '"a"')
     log.write_text(log.read_text() + "\n".join(answers) + "\n")
-    status, out, _ = dcglearn("learn", log, "-o", tmp_path / "dcg.json")
-    assert status == 0
-    assert "read: 301 pairs" in out and "left out: 2 open questions" in out
+    status, out, err = dcglearn("learn", log, "-o", tmp_path / "dcg.json")
+    assert (status, err) == (0, "")
+    assert "read: 301 pairs" in out and "left out: 2 open questions" in out and "wrote" in out
     answers[1] = answers[1].replace('"open"', '"first"')
     log.write_text("\n".join(answers) + "\n")
     assert "line 2" in misuse("use a, b or tie", "learn", log)
@@ -199,6 +186,10 @@ def test_bad_logs_end_with_status_2_and_nothing_written(misuse, tmp_path, text, 
     assert sorted(item.name for item in tmp_path.iterdir()) == ["bad.jsonl"]
 
 
+OF_THE_LOG = ("prior has 5 grades and 3 positions", "no query", "margins or strengths")
+"""Refusals that need what was read, which a terminal sees before."""
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -227,10 +218,14 @@ def test_bad_logs_end_with_status_2_and_nothing_written(misuse, tmp_path, text, 
         (["show", "exponential"], "neither a file nor GAIN-DISCOUNT"),
         (["simulate", "--flips", "500"], "flips"),
         (["simulate", "--truth", "D3"], "D3"),
+        (["train", "LOG", "-o", "m", "--method", "ridge", "--resume"], "--resume"),
     ],
 )
-def test_bad_calls_end_with_status_2_and_say_why(misuse, log, arguments, words):
-    misuse(words, *[log if argument == "LOG" else argument for argument in arguments])
+def test_bad_calls_end_with_status_2_and_a_terminal_sees_nothing_but_why(misuse, log, monkeypatch, arguments, words):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    err = misuse(words, *[log if argument == "LOG" else argument for argument in arguments])
+    seen = ("read: ",) if words in OF_THE_LOG else ("dcglearn: ", "Usage: ")
+    assert err.startswith(seen) and (err.count("\n") == 1 or not err.startswith("dcglearn: ")), err
 
 
 def test_skip_bad_sets_lines_aside(dcglearn, log, tmp_path):
@@ -301,16 +296,15 @@ class TestPicturesComeLast:
         assert dcglearn("show", tmp_path / "dcg.json", "--plot", picture, "--force")[0] == 0
 
     @pytest.mark.parametrize("error", [ValueError("no glyph"), OSError(28, "No space left on device"), MemoryError()])
-    def test_a_picture_that_fails_loses_nothing(self, dcglearn, log, tmp_path, monkeypatch, error):
+    def test_a_picture_that_fails_loses_nothing(self, dcglearn, log, here, monkeypatch, error):
         from matplotlib.figure import Figure
 
         def fails(*_, **__):
             raise error
 
         monkeypatch.setattr(Figure, "savefig", fails)
-        monkeypatch.chdir(tmp_path)
         runs = {name: {q: {f"D{d}": d * n + q for d in range(6)} for q in range(5)} for name, n in (("a", 3), ("b", 4))}
-        write_trec(tmp_path, {q: {f"D{d}": d % 3 for d in range(6)} for q in range(5)}, runs)
+        write_trec(here, {q: {f"D{d}": d % 3 for d in range(6)} for q in range(5)}, runs)
         files = ["qrels.txt", "a.txt", "b.txt"]
         for command, name in (
             (["learn", log, "-o", "dcg.json", "--utility", "w.json"], "dcg.json"),
@@ -327,9 +321,26 @@ class TestPicturesComeLast:
         assert not [path for path in Path().iterdir() if path.name.startswith(".") or path.suffix == ".png"]
 
 
-def test_an_input_is_never_overwritten(misuse, log, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    qrels = tmp_path / "qrels.txt"
+@pytest.mark.posix
+def test_an_input_is_no_output(here):
+    Path("logs").mkdir()
+    for name in ("log.jsonl", "logs/part.parquet", "dcg.json"):
+        Path(name).write_text("x")
+    Path("link").symlink_to("log.jsonl")
+    os.link("log.jsonl", "hard")
+    for output, read in (
+        ("log.jsonl", ["log.jsonl"]),
+        ("link", ["none", "log.jsonl"]),
+        ("hard", ["-", "log.jsonl"]),
+        ("logs/part.parquet", ["logs"]),
+        ("logs/part.parquet", ["logs/*.parquet"]),
+    ):
+        refused("is an input of this command; name another", refuse_overwriting, [output], read)
+    refuse_overwriting(["dcg.json", "none", "/dev/null"], ["log.jsonl", "logs", "exponential-log2", "-"])
+
+
+def test_an_input_is_never_overwritten(misuse, log, here):
+    qrels = here / "qrels.txt"
     qrels.write_text("1 0 D1 1\n")
     kept = {path: path.read_bytes() for path in (log, qrels)}
     for command in (
@@ -342,3 +353,41 @@ def test_an_input_is_never_overwritten(misuse, log, tmp_path, monkeypatch):
         misuse("is an input of this command", *command, "--force")
     misuse("same.json is named for two outputs", "learn", log, "-o", "same.json", "--utility", "same.json")
     assert kept == {path: path.read_bytes() for path in (log, qrels)}
+
+
+POOL = np.array(list(itertools.product(range(2), repeat=5)))
+
+
+@pytest.fixture
+def ratings(tmp_path):
+    """A file of 400 ratings of lists in which one relevant document is better than several."""
+    rng = np.random.default_rng(0)
+    lists = POOL[rng.choice(32, 400)]
+    values = 6 * lists.any(axis=1) + 2 * lists[:, 0] - lists[:, 1:].sum(axis=1) // 2 + rng.integers(0, 3, 400)
+    rows = zip(lists.tolist(), values.tolist(), strict=True)
+    return write_lines(tmp_path / "ratings.jsonl", [{"list": grades, "rating": value} for grades, value in rows])
+
+
+def test_learn_compares_the_dcg_with_the_noise_ceiling(dcglearn, ratings, tmp_path, monkeypatch):
+    monkeypatch.setattr("dcglearn.trust.lack_of_fit.N_PARTITIONS", 1)
+    options = ("--ratings", ratings, "--holdout", 0.5, "-o", tmp_path / "dcg.json", "--plot", tmp_path / "dcg.png")
+    status, report, out = dcglearn("learn", *options, "--json")
+    assert "is a DCG enough?" in out and "(--form saturation)" in out
+    assert status == 0 and "noise ceiling, on the 100% of the pairs between the" in out
+    assert "any function of the grades, at most" in out and "the learned DCG respects" in out
+    held_out = json.loads(report)["held_out"]
+    ceiling = held_out["ceiling"]
+    lack = held_out["lack_of_fit"]
+    assert lack["form"] == "saturation" and len(lack["parts"]) == 4 and lack["by"] == "list"
+    dcg, *others = lack["parts"]
+    assert all(part["share"] == pytest.approx(dcg["share"] + part["ahead"]) for part in others)
+    low, high = ceiling["interval"]
+    assert low < ceiling["share"] < high and ceiling["lower"] <= ceiling["share"] <= ceiling["upper"]
+    assert ceiling["unit"] == "rating" and held_out["reached"] < 1 and not held_out["no_ceiling"]
+
+
+def test_learn_says_why_there_is_no_ceiling(dcglearn, tmp_path):
+    log = tmp_path / "log.jsonl"
+    dcglearn("simulate", "--pairs", 100, "--lists", "free", "-o", log)
+    status, out, _ = dcglearn("learn", log, "--holdout", 0.3, "-o", tmp_path / "dcg.json")
+    assert status == 0 and "no noise ceiling: it takes lists with several judgements" in out

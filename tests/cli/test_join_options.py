@@ -8,6 +8,7 @@ from dcglearn.plots import raters_figure
 from dcglearn.raters.rater_agreement import rater_agreement
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
+from tests.makers import write_lines
 
 QRELS = "q 0 d1 2\nq 0 d2 1\nq 0 d3 0\n"
 LINES = [
@@ -18,16 +19,15 @@ RUNS = ["--run-a", "old.txt", "--run-b", "new.txt"]
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "qrels.txt").write_text(QRELS)
-    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in LINES))
-    (tmp_path / "old.txt").write_text("q Q0 d1 1 2 old\nq Q0 d2 2 1 old\n")
-    (tmp_path / "new.txt").write_text("q Q0 d3 1 2 new\nq Q0 d1 2 1 new\n")
-    (tmp_path / "verdicts.csv").write_text("query,winner,rater\nq,old,ann\nq,old,bob\n")
+def folder(here):
+    (here / "qrels.txt").write_text(QRELS)
+    write_lines(here / "log.jsonl", LINES)
+    (here / "old.txt").write_text("q Q0 d1 1 2 old\nq Q0 d2 2 1 old\n")
+    (here / "new.txt").write_text("q Q0 d3 1 2 new\nq Q0 d1 2 1 new\n")
+    (here / "verdicts.csv").write_text("query,winner,rater\nq,old,ann\nq,old,bob\n")
     impression = {"query": "q", "a": ["d1", "d2"], "b": ["d3", "d1"], "teams": ["a", "b"], "clicks": [1]}
-    (tmp_path / "clicks.jsonl").write_text(json.dumps(impression) + "\n")
-    return tmp_path
+    write_lines(here / "clicks.jsonl", [impression])
+    return here
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_learn_reports_raters_who_judged_the_same(dcglearn, folder):
         for a in ([2, 1, 0], [2, 0, 1], [1, 0, 0], [2, 2, 1])
         for rater, winner, swapped in (("ann", "a", False), ("bob", "a", False), ("bob", "b", True))
     ]
-    (folder / "twice.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_lines(folder / "twice.jsonl", lines)
     half = ("convert", "twice.jsonl", "--inconsistent", "half", "-o", "half.jsonl")
     assert dcglearn(*half)[0] == 0
     status, out, words = dcglearn("learn", "half.jsonl", "--json")

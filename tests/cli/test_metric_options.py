@@ -1,6 +1,7 @@
 """Metrics on the command line: depth of a name, scale of a file beside that of the data."""
 
 import json
+import sys
 
 import pytest
 
@@ -8,18 +9,17 @@ from dcglearn.metric.dcg import DCG
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
+def files(here):
     """Judgements 0-2 of three documents, two runs, queries for rankers, and a DCG of five grades."""
-    (tmp_path / "qrels.txt").write_text("q 0 a 2\nq 0 b 1\nq 0 c 0\n")
+    (here / "qrels.txt").write_text("q 0 a 2\nq 0 b 1\nq 0 c 0\n")
     for name, order in (("mine", "bac"), ("yours", "cab")):
         lines = [f"q Q0 {document} 0 {3 - i} {name}" for i, document in enumerate(order)]
-        (tmp_path / f"{name}.txt").write_text("\n".join(lines))
+        (here / f"{name}.txt").write_text("\n".join(lines))
     rows = [f"{(i + j) % 3} qid:{i} 1:{(i + j) % 3 + 0.1 * j} 2:{i * j % 4}" for i in range(6) for j in range(4)]
-    (tmp_path / "train.svm").write_text("\n".join(rows))
-    DCG([0, 1, 3, 7, 15], [1, 0.5]).save(tmp_path / "five.json")
-    DCG([0, 3, 15], [1, 0.5]).save(tmp_path / "three.json")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    (here / "train.svm").write_text("\n".join(rows))
+    DCG([0, 1, 3, 7, 15], [1, 0.5]).save(here / "five.json")
+    DCG([0, 3, 15], [1, 0.5]).save(here / "three.json")
+    return here
 
 
 COMMANDS = [
@@ -109,7 +109,9 @@ def test_the_depth_used_is_printed(dcglearn, files):
         (("simulate", "--truth", "linear-log2"), "write linear-log2@10"),
         (("learn", "log.jsonl", "--prior", "AP"), "'AP' is neither a file nor"),
         (("rank", "model", "train.svm", "--metric", "P@10"), "'P@10' is neither a file nor"),
+        (("evaluate", "qrels.txt", "mine.txt", "--metric", "nothing"), "'nothing'"),
     ],
 )
-def test_names_that_say_too_little_are_refused_before_any_output(misuse, files, command, words):
+def test_names_that_say_too_little_are_refused_before_any_output(misuse, files, monkeypatch, command, words):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert misuse(words, *command).count("\n") == 1

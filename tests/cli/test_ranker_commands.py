@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import dump_svmlight_file
 
 from dcglearn.foundation.checkpoints import write_checkpoint
 from dcglearn.metric.dcg import DCG
@@ -18,18 +17,17 @@ from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.synthetic import letor_queries
 from tests.clusters import forked_workers
-from tests.makers import COMMAND
+from tests.makers import COMMAND, write_svmlight
 
 
 @pytest.fixture
-def data(tmp_path, monkeypatch):
+def data(here):
     """A folder with train.svm, valid.svm and dcg.json, which is where the test runs."""
     queries = letor_queries(20, n_features=8, sizes=(8, 20), seed=0)
     for name, part in (("train.svm", queries[:12]), ("valid.svm", queries[12:])):
-        dump_svmlight_file(part.features, part.grades, str(tmp_path / name), zero_based=False, query_id=part.qid)
-    DCG([0, 0.5, 6], [1, 0.9, 0.5]).save(tmp_path / "dcg.json")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+        write_svmlight(here / name, part)
+    DCG([0, 0.5, 6], [1, 0.9, 0.5]).save(here / "dcg.json")
+    return here
 
 
 def names_in(folder: Path) -> str:
@@ -131,6 +129,16 @@ def test_a_killed_training_goes_on_to_the_same_model(dcglearn, misuse, data):
     one, other = load_ranker("model"), load_ranker("whole")
     assert np.array_equal(one.coef_, other.coef_)
     assert re.fullmatch(r"model\.json weights-[0-9a-f]{16}\.npz", names_in(data / "model"))
+
+
+def test_trees(dcglearn, misuse, data):
+    pytest.importorskip("lightgbm")
+    command = ("train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "--model", "trees", "--trees", 20)
+    status, out, _ = dcglearn(*command, "--leaves", 4, "-o", "model")
+    assert status == 0 and "trees: " in out and "of 20 are used" in out
+    rows = (data / "valid.svm").read_text().count("\n")
+    assert dcglearn("rank", "model", "valid.svm", "--format", "trec")[1].count(" Q0 ") == rows
+    misuse("of linear models", *command, "--method", "ridge", "-o", "other")
 
 
 def test_trees_over_a_cluster(dcglearn, misuse, data):

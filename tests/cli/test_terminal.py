@@ -1,4 +1,4 @@
-"""Names from files reach the terminal escaped; numbers out of range are refused in words."""
+"""Names from files reach the terminal escaped, numbers out of range are refused in words, compiling is told once."""
 
 import io
 import json
@@ -7,9 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+from numba import njit
 
-from dcglearn.cli.terminal import Escaped
+from dcglearn.cli.terminal import LINE, Escaped, told_on_a_terminal
 from dcglearn.foundation.plain_text import escaped, one_line
+from tests.makers import Terminal
 
 EVIL = "good\x1b]0;owned\x07\x9b31m\u202e\x00."
 
@@ -120,3 +122,26 @@ def test_tls_without_certificates_is_refused(misuse, inputs):
     pytest.importorskip("distributed")
     err = misuse("cannot be reached without certificates", "learn", "log.jsonl", "--workers", "tls://127.0.0.1:9")
     assert "distributed.comm.tls" in err
+
+
+def compiled():
+    """Compile two functions."""
+    for factor in (2, 3):
+        njit(lambda x, factor=factor: factor * x)(1)
+
+
+def test_a_terminal_is_told_once(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with told_on_a_terminal():
+        assert sys.stderr.getvalue() == ""
+        compiled()
+    assert sys.stderr.getvalue() == LINE + "\n"
+    compiled()
+    assert sys.stderr.getvalue() == LINE + "\n"
+
+
+def test_a_pipe_is_not_told(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with told_on_a_terminal():
+        compiled()
+    assert sys.stderr.getvalue() == ""

@@ -45,11 +45,10 @@ def test_gains_below_0_are_refused_where_the_target_has_none(call):
 
 class TestOnTheCommandLine:
     @pytest.fixture(autouse=True)
-    def files(self, tmp_path, monkeypatch):
-        DCG([0, 0.2, 0.5, 0.9], [1, 0.9, 0.3]).save(tmp_path / "dcg.json")
-        SATURATION.save(tmp_path / "sat.json")
-        monkeypatch.chdir(tmp_path)
-        return tmp_path
+    def files(self, here):
+        DCG([0, 0.2, 0.5, 0.9], [1, 0.9, 0.3]).save(here / "dcg.json")
+        SATURATION.save(here / "sat.json")
+        return here
 
     def test_settings(self, dcglearn, misuse):
         status, out, _ = dcglearn("export", "dcg.json", "--to", "cwl_eval")

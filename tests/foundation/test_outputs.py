@@ -22,15 +22,9 @@ def names() -> list[str]:
     return sorted(path.name for path in Path().iterdir())
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 @pytest.mark.posix
-def test_a_link_stays_a_link(folder):
-    (folder / "real").mkdir()
+def test_a_link_stays_a_link(here):
+    (here / "real").mkdir()
     Path("real/dcg.json").write_text("old")
     for name in ("link", "dangling"):
         Path(name).symlink_to(Path("real") / ("dcg.json" if name == "link" else "none"))
@@ -41,7 +35,7 @@ def test_a_link_stays_a_link(folder):
 
 
 @pytest.mark.posix
-def test_the_mode_of_a_replaced_file_stays(folder):
+def test_the_mode_of_a_replaced_file_stays(here):
     for mode in (0o600, 0o640, 0o755):
         path = Path(f"file-{mode}")
         path.write_text("old")
@@ -55,7 +49,7 @@ def test_the_mode_of_a_replaced_file_stays(folder):
 
 
 @pytest.mark.posix
-def test_devices_and_pipes_are_written_to(folder):
+def test_devices_and_pipes_are_written_to(here):
     write("/dev/null", force=False)
     assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
     os.mkfifo("pipe")
@@ -70,7 +64,7 @@ def test_devices_and_pipes_are_written_to(folder):
         refused(r"/dev/full: not written .*[Nn]o space", write, "/dev/full")
 
 
-def test_what_cannot_be_written_is_known_before(folder):
+def test_what_cannot_be_written_is_known_before(here):
     Path("locked").mkdir()
     for path, message in (
         ("x" * 300 + ".json", "cannot write there .*too long"),
@@ -86,7 +80,7 @@ def test_what_cannot_be_written_is_known_before(folder):
     assert names() == sorted([name, "locked"])
 
 
-def test_no_room_is_known_before(folder, monkeypatch):
+def test_no_room_is_known_before(here, monkeypatch):
     def full(path: Path, data: bytes) -> None:
         raise OSError(28, "No space left on device")
 
@@ -95,7 +89,7 @@ def test_no_room_is_known_before(folder, monkeypatch):
     assert not names()
 
 
-def test_leftovers_of_killed_writers_are_removed_and_living_ones_kept(folder):
+def test_leftovers_of_killed_writers_are_removed_and_living_ones_kept(here):
     Path(".dcglearn-killed.dcg.json").write_text("half")
     Path(".dcglearn-other.jsonl").write_text("of another output")
     with written_beside("dcg.json") as outer:
@@ -107,7 +101,7 @@ def test_leftovers_of_killed_writers_are_removed_and_living_ones_kept(folder):
     assert Path("dcg.json").read_text() == "outer"
 
 
-def test_an_error_leaves_the_old_file(folder, monkeypatch):
+def test_an_error_leaves_the_old_file(here, monkeypatch):
     Path("x").write_text("old")
     with pytest.raises(KeyError), written_beside("x") as temporary:
         temporary.write_text("half")
@@ -124,7 +118,7 @@ def test_an_error_leaves_the_old_file(folder, monkeypatch):
     assert Path("x").read_text() == "old"
 
 
-def test_an_error_of_polars_names_the_file(folder):
+def test_an_error_of_polars_names_the_file(here):
     import polars as pl
 
     Path("x.parquet").write_text("old")

@@ -1,6 +1,5 @@
 """Bars of long work."""
 
-import io
 import sys
 from threading import Thread
 
@@ -8,12 +7,7 @@ import pytest
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.progress import counted, stage
-from tests.makers import random_log
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
+from tests.makers import Terminal, random_log
 
 
 @pytest.fixture

@@ -6,11 +6,12 @@ import lzma
 import os
 import threading
 import zlib
+from pathlib import Path
 
 import pytest
 
 from dcglearn.foundation import inputs, sources
-from dcglearn.foundation.inputs import read_bytes, read_within
+from dcglearn.foundation.inputs import expand_paths, read_bytes, read_within
 from dcglearn.foundation.sources import content, decompressed, parquet_rows, zstd
 from dcglearn.foundation.validation import InputError
 from tests.makers import refused
@@ -110,3 +111,49 @@ def test_limits_of_a_container_count(tmp_path, monkeypatch):
     (tmp_path / "memory.max").write_text("max\n")
     assert inputs.available() > 2_000_000
     assert sources.suffix_of("Run.CSV.xz") == ".csv"
+
+
+NAMES = ("b.parquet", "a.parquet", "deep/c.parquet", "notes.txt")
+
+
+@pytest.fixture
+def folder(here):
+    for name in NAMES:
+        path = here / "logs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    return Path("logs")
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("logs", ["a.parquet", "b.parquet", "deep/c.parquet"]),
+        (Path("logs"), ["a.parquet", "b.parquet", "deep/c.parquet"]),
+        ("logs/notes.txt", ["notes.txt"]),
+        ("logs/*.parquet", ["a.parquet", "b.parquet"]),
+        ("logs/**/*.parquet", ["a.parquet", "b.parquet", "deep/c.parquet"]),
+        (["logs/b.parquet", "logs"], ["b.parquet", "a.parquet", "deep/c.parquet"]),
+        (("logs/deep", "logs/?.parquet"), ["deep/c.parquet", "a.parquet", "b.parquet"]),
+    ],
+)
+def test_paths_come_in_order_and_once(folder, given, names):
+    assert expand_paths(given, "**/*.parquet") == [f"logs/{name}" for name in names]
+    assert expand_paths(folder, "*") == ["logs/a.parquet", "logs/b.parquet", "logs/notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], r"name files, or a folder with files \*\*/\*\.parquet"),
+        ("logs/none", "logs/none does not exist, and no file matches it as a pattern; check the name"),
+        ("none/*.parquet", "does not exist, and no file matches it"),
+        (["logs", ""], "does not exist, and no file matches it"),
+        ("a" * 5000, "does not exist, and no file matches it"),
+        ("logs\0", "does not exist, and no file matches it"),
+        ("empty", r"empty is a folder, and no file in it matches \*\*/\*\.parquet; check the name"),
+    ],
+)
+def test_paths_that_name_no_file_are_refused(folder, given, message):
+    Path("empty").mkdir()
+    refused(message, expand_paths, given, "**/*.parquet")

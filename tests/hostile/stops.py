@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 import dcglearn as dl
 from dcglearn.cli.app import main
 from dcglearn.foundation import disk, files
-from tests.makers import write_trec
+from tests.makers import write_svmlight, write_trec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -89,13 +89,10 @@ TARGETS = (
 
 def make_inputs(folder: Path) -> None:
     """Write the files that the commands read."""
-    from sklearn.datasets import dump_svmlight_file
-
     truth = dl.simulate.ground_truth("D1")
     dl.simulate.preference_pairs(truth, 60, lists="free", n_flips=5, seed=0).save(folder / "log.jsonl")
     queries = dl.simulate.letor_queries(9, n_features=4, sizes=(5, 9), seed=0)
-    columns = (queries.features, queries.grades, str(folder / "train.svm"))
-    dump_svmlight_file(*columns, zero_based=False, query_id=queries.qid)
+    write_svmlight(folder / "train.svm", queries)
     dl.write_folds(dl.letor_folds(queries, 3), folder / "folds")
     dl.DCG([0, 0.5, 6], [1, 0.9, 0.5], grade_names=("a", "b", "c")).save(folder / "metric.json")
     run = {q: {f"D{d}": (q * d) % 7 for d in range(6)} for q in range(5)}
@@ -140,7 +137,6 @@ def forked(work: Callable[[], int | None], folder: Path, killed_after: float | N
 
 
 def command(arguments: tuple[str, ...], before: Callable[[], None] = lambda: None) -> Callable[[], None]:
-    """Return work that runs a command."""
 
     def run() -> None:
         sys.argv = ["dcglearn", *arguments]
@@ -211,21 +207,17 @@ class Harness:
         self.seconds[target.name] = time.monotonic() - started
 
     def must(self, work: Callable[[], None], folder: Path) -> None:
-        """Run work that has to succeed."""
         status, words = forked(work, folder)
         if status:
             raise RuntimeError(f"status {status}: {words}")
 
     def place(self, target: Target, name: str) -> Path:
-        """Return a folder of a target."""
         return self.folder / f"{target.name} {name}"
 
     def first(self, target: Target) -> tuple[str, ...]:
-        """Return the command of a trial."""
         return (*target.command, "--force") if target.replaces else target.command
 
     def content(self, target: Target, folder: Path) -> dict[str, bytes]:
-        """Return the files of a target's output."""
         output = folder / target.output
         if output.is_dir():
             if not (output / "model.json").exists():
@@ -281,7 +273,6 @@ class Harness:
             self.counts["leftovers after a second run"] += 1
 
     def fail(self, target: Target, kind: str, words: str) -> None:
-        """Record a failure."""
         self.counts["failures"] += 1
         self.failures.append(f"{target.name}, {kind}: {words.strip()[-600:]}")
 
@@ -366,7 +357,6 @@ def warm_up() -> None:
 
 
 def run(kills: int, full_disks: int, seed: int, only: str = "") -> Harness:
-    """Run the trials and return their counts."""
     warm_up()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -9,7 +9,7 @@ from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.foundation.validation import InputError
 from dcglearn.joins.interleaving import Impression, preferences_from_interleaving
 from dcglearn.simulate.clicks import ClickModel, click_log
-from tests.makers import refused
+from tests.makers import refused, write_lines
 
 A, B = ["d1", "d2", "d3", "d4"], ["d2", "d5", "d1", "d6"]
 GRADES = {"q": {"d1": 2, "d2": 0, "d3": 1, "d4": 0, "d5": 2, "d6": 1}}
@@ -59,9 +59,7 @@ def test_balanced_interleaving_compares_clicks_above_one_depth():
 
 def test_impressions_become_preferences(tmp_path):
     lines = [impression(clicks=c) for c in ([1], [1], [1, 3], [2], [1, 2], [])]
-    path = tmp_path / "clicks.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    log = preferences_from_interleaving(path, GRADES)
+    log = preferences_from_interleaving(write_lines(tmp_path / "clicks.jsonl", lines), GRADES)
     assert log.preferred.tolist() == [[2, 0, 1, 0], [2, 0, 1, 0], [0, 2, 2, 1], [2, 0, 1, 0]]
     assert log.weight.tolist() == [2, 1, 1, 1] and log.strength.tolist() == [1, 2, 1, 1]
     assert log.tie.tolist() == [False, False, False, True]

@@ -13,7 +13,7 @@ from dcglearn.joins.join_judgements import join_judgements, preferences_from_run
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
-from tests.makers import SHARED, refused
+from tests.makers import refused, write_lines
 
 QRELS = "q1 0 d1 2\nq1 0 d2 0\nq1 0 d3 1\nq2 0 d1 0\nq2 0 7 2\nq2 0 d9 -2\n"
 LINES = [
@@ -29,9 +29,7 @@ def files(tmp_path):
     (tmp_path / "qrels.txt").write_text(QRELS)
 
     def written(lines=LINES, name="log.jsonl"):
-        path = tmp_path / name
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return path, tmp_path / "qrels.txt"
+        return write_lines(tmp_path / name, lines), tmp_path / "qrels.txt"
 
     return written
 
@@ -152,9 +150,8 @@ def test_verdicts_that_do_not_fit_the_runs_are_named(files, tmp_path):
     refused("ties='average': give docno-desc or stable", preferences_from_runs, *sides, {"q1": "a"}, ties="average")
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="needs the side-by-side judgements of music beside the project")
-def test_documents_and_grades_apart_give_back_real_grades(tmp_path):
-    path = SHARED / "urbano_music" / "side_by_side.jsonl"
+def test_documents_and_grades_apart_give_back_real_grades(shared, tmp_path):
+    path = shared / "urbano_music" / "side_by_side.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     grades = {
         (x["query"], document): grade
@@ -170,9 +167,8 @@ def test_documents_and_grades_apart_give_back_real_grades(tmp_path):
     assert (joined.tie == log.tie).all() and (joined.docs == log.docs).all() and len(log) == 4115
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="needs the runs of the Deep Learning track 2021 beside the project")
-def test_pairs_from_real_runs_are_scored_as_evaluate_scores_the_runs():
-    folder = SHARED / "trec_dl2021_passage"
+def test_pairs_from_real_runs_are_scored_as_evaluate_scores_the_runs(shared):
+    folder = shared / "trec_dl2021_passage"
     judged = read_judgements(folder / "qrels-pass.txt")
     old, new = read_runs(folder / "runs_judged53.txt.xz")[:2]
     queries = sorted(judged.frame["query"].unique())

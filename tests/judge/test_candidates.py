@@ -1,6 +1,5 @@
 """Candidates from files and from runs, and the command that reads them."""
 
-import json
 import runpy
 import socket
 from pathlib import Path
@@ -10,16 +9,14 @@ import pytest
 
 from dcglearn.judge.candidates import candidates_from_runs, read_candidates, seen_items, web_origin
 from dcglearn.judge.study import Rules
-from tests.makers import refused
+from tests.makers import refused, write_lines
 
 ITEMS = [{"title": "One", "snippet": "s", "url": "https://example.org/1"}, {"title": "Two"}]
 LINE = {"query": "q", "intent": "why", "a": [2, 0], "b": [1, 1], "items_a": ITEMS, "items_b": ["Three", None]}
 
 
-def written(folder, *lines, name="pairs.jsonl"):
-    path = folder / name
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+def written(folder, *lines):
+    return write_lines(folder / "pairs.jsonl", lines)
 
 
 def test_items_come_with_their_grades(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from dcglearn.judge import verdict_log
 from dcglearn.judge.verdict_log import FIELDS, NotSaved, VerdictLog
 from tests.judge.makers import lines, verdict
-from tests.makers import refused
+from tests.makers import refused, write_lines
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_lines_have_all_fields_and_come_back(path, log):
 
 def test_undone_and_repeated_verdicts_do_not_stand(path):
     undo = verdict(2, winner="open", supersedes="verdict-000000")
-    path.write_text("".join(json.dumps(line) + "\n" for line in [verdict(0), verdict(1), undo, verdict(1)]))
+    write_lines(path, [verdict(0), verdict(1), undo, verdict(1)])
     with closing(VerdictLog(path)) as log:
         assert [line["id"] for line in log.standing()] == ["verdict-000001"]
 

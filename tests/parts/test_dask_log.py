@@ -1,5 +1,6 @@
 """The same answer over a cluster, whatever the parts and whoever dies."""
 
+import itertools
 import logging
 import os
 import signal
@@ -14,8 +15,7 @@ import dcglearn as dl
 from dcglearn.foundation.cluster import ClusterLost, check_versions
 from dcglearn.readers.preferences import Preferences
 from tests.clusters import cluster_of, forked_workers
-from tests.makers import TRUTH, random_log, refused
-from tests.parts.makers import rich_log
+from tests.makers import TRUTH, random_log, refused, rich_log
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")
@@ -101,6 +101,20 @@ def test_the_bytes_do_not_depend_on_the_workers(client):
     assert one == two
 
 
+def watched(parts, on_pass):
+    """Return the parts of a log that call `on_pass` before each sum over them."""
+
+    class Watched(type(parts)):
+        def mapped(self, function):
+            return Watched(self.client, super().mapped(function).futures)
+
+        def total(self, *arguments):
+            on_pass()
+            return super().total(*arguments)
+
+    return Watched(parts.client, parts.futures)
+
+
 @pytest.mark.posix
 def test_a_worker_killed_in_the_middle_changes_nothing(cluster, client):
     log = random_log(60_000, noise=0.1)
@@ -114,17 +128,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(cluster, client):
                 time.sleep(0.001)
             os.kill(victim, signal.SIGKILL)
 
-        total = spread.parts.__class__.total
-
-        class Counted(spread.parts.__class__):
-            def mapped(self, function):
-                return Counted(self.client, super().mapped(function).futures)
-
-            def total(self, *arguments):
-                passes.append(1)
-                return total(self, *arguments)
-
-        spread.parts = Counted(client, spread.parts.futures)
+        spread.parts = watched(spread.parts, lambda: passes.append(1))
         killer = threading.Thread(target=kill)
         killer.start()
         after = dl.UtilityLearner().fit(spread).utility_.weights.tobytes()
@@ -226,22 +230,8 @@ def test_a_lost_scheduler_leaves_a_checkpoint_that_goes_on_to_the_same_bytes(tmp
     with dl.DaskLog(log, client, partitions=10) as spread:
         whole = dl.UtilityLearner().fit(spread).utility_.weights.tobytes()
     with cluster_of(1) as cluster, distributed.Client(cluster, timeout=2) as doomed:
-        spread = dl.DaskLog(log, doomed, partitions=10)
-        total = type(spread.parts).total
-
-        class Doomed(type(spread.parts)):
-            n = 0
-
-            def mapped(self, function):
-                return Doomed(self.client, super().mapped(function).futures)
-
-            def total(self, *arguments):
-                Doomed.n += 1
-                if Doomed.n == 4:
-                    cluster.close()
-                return total(self, *arguments)
-
-        spread.parts = Doomed(doomed, spread.parts.futures)
+        spread, passes = dl.DaskLog(log, doomed, partitions=10), itertools.count(1)
+        spread.parts = watched(spread.parts, lambda: cluster.close() if next(passes) == 4 else None)
         with pytest.raises(ClusterLost, match=r"was lost.*resume"):
             dl.UtilityLearner().fit(spread, checkpoint=file)
     with dl.DaskLog(log, client, partitions=10) as again:

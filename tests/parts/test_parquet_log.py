@@ -17,8 +17,7 @@ from dcglearn.parts.parquet_pieces import pieces
 from dcglearn.parts.parts import SKETCH, Sketch, sketch_of
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
-from tests.makers import TRUTH, random_log, refused
-from tests.parts.makers import rich_log
+from tests.makers import TRUTH, random_log, refused, rich_log
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -21,7 +21,7 @@ from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.rankers import dask_trees
 from dcglearn.rankers.queries import Queries, balanced
 from tests.clusters import cluster_of, forked_workers
-from tests.makers import refused
+from tests.makers import refused, write_svmlight
 from tests.rankers.test_trees import STEEP, TEST, TRAIN, bumpy
 
 distributed = pytest.importorskip("distributed")
@@ -41,13 +41,6 @@ def small(loss=None, **settings):
 
 def text(ranker):
     return ranker.booster_.model_to_string()
-
-
-def write(path: Path, queries: Queries) -> Path:
-    rows = zip(queries.grades, queries.qid, queries.features, strict=True)
-    lines = [f"{g} qid:{q} " + " ".join(f"{i}:{v!r}" for i, v in enumerate(x.tolist(), 1) if v) for g, q, x in rows]
-    path.write_text("\n".join(lines) + "\n")
-    return path
 
 
 @pytest.mark.parametrize("follow", DIRECTIONS)
@@ -109,9 +102,9 @@ def test_files_give_the_same_bytes(client, tmp_path):
     data = Queries(X, TRAIN.grades, TRAIN.qid)
     memory = small(n_trees=10, patience=20).fit(data, eval_set=VALID, engine=client)
     (tmp_path / "train").mkdir()
-    write(tmp_path / "train" / "a.svm", data[:30])
-    write(tmp_path / "train" / "b.svm", data[30:])
-    valid = write(tmp_path / "valid.svm", VALID)
+    write_svmlight(tmp_path / "train" / "a.svm", data[:30])
+    write_svmlight(tmp_path / "train" / "b.svm", data[30:])
+    valid = write_svmlight(tmp_path / "valid.svm", VALID)
     files = small(n_trees=10, patience=20).fit(tmp_path / "train", eval_set=valid, engine=client)
     assert files.shares_ == memory.shares_
     assert text(files) == text(memory)
@@ -166,13 +159,13 @@ def test_bad_input_is_refused_by_name(client, tmp_path, monkeypatch):
         with pytest.raises(TypeError, match=f"takes no {name}"):
             small().fit(TRAIN, engine=client, **{name: value})
     fit_refused("same grade", X=Queries([[0.1], [0.2]], [1, 1], [1, 2]), engine=client)
-    a, b = write(tmp_path / "a.svm", TRAIN[:3]), write(tmp_path / "b.svm", TRAIN[2:5])
+    a, b = write_svmlight(tmp_path / "a.svm", TRAIN[:3]), write_svmlight(tmp_path / "b.svm", TRAIN[2:5])
     fit_refused(r"query 2 is in .*a.svm and in .*b.svm", X=[a, b], engine=client)
     fit_refused(r"\*\.txt", X=str(tmp_path / "*.txt"), engine=client)
     fit_refused("leave y and qid out", X=[a, b], y=[1], engine=client)
     b.write_text("1 qid:9 1:0.5\nx qid:9 1:0.1\n")
     fit_refused(r"b.svm, line 2: label 'x'", X=[a, b], engine=client)
-    c = write(tmp_path / "c.svm", TRAIN[5:8])
+    c = write_svmlight(tmp_path / "c.svm", TRAIN[5:8])
     fit_refused("eval_set has 2 features", X=[a, c], eval_set=Queries([[0.1, 0.2]], [0], [0]), engine=client)
     monkeypatch.setattr(lightgbm, "__version__", "0.1")
     fit_refused(r"worker .* has lightgbm \d.*, this process 0\.1", X=TRAIN, engine=client)

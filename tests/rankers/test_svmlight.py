@@ -10,31 +10,26 @@ from hypothesis import strategies as st
 from dcglearn.foundation.validation import InputError
 from dcglearn.rankers.svmlight import read_queries
 from tests.makers import refused
+from tests.readers.log_files import write
 
 SVM = "2 qid:10 1:0.5 3:1 # docid = A\n0 qid:10 2:0.25 # docid = B\n\n# a comment\n1 qid:7 1:-1e-1 # docid = C\n"
 
 
-def write(folder, text, name="train.svm"):
-    path = folder / name
-    path.write_text(text)
-    return path
-
-
 class TestReading:
     def test_qid_and_names(self, tmp_path):
-        queries = read_queries(write(tmp_path, SVM))
+        queries = read_queries(write(tmp_path, "train.svm", SVM))
         assert queries.features.tolist() == [[0.5, 0, 1], [0, 0.25, 0], [-0.1, 0, 0]]
         assert queries.grades.tolist() == [2, 0, 1]
         assert queries.names.tolist() == [10, 7]
         assert queries.documents == ["A", "B", "C"]
-        assert read_queries(write(tmp_path, SVM), sparse=True).features.nnz == 4
-        out_of_order = write(tmp_path, "1 qid:1 3:3 1:1\n")
+        assert read_queries(write(tmp_path, "train.svm", SVM), sparse=True).features.nnz == 4
+        out_of_order = write(tmp_path, "train.svm", "1 qid:1 3:3 1:1\n")
         assert read_queries(out_of_order).features.tolist() == [[1, 0, 3]]
 
     def test_packed_and_group_sizes(self, tmp_path):
-        plain = write(tmp_path, "2 1:0.5\n0 2:1\n1 1:3\n")
+        plain = write(tmp_path, "train.svm", "2 1:0.5\n0 2:1\n1 1:3\n")
         refused(r"has no qid, and no train.svm.query lies beside it", read_queries, plain)
-        write(tmp_path, "2\n1\n", "train.svm.query")
+        write(tmp_path, "train.svm.query", "2\n1\n")
         (tmp_path / "train.svm.gz").write_bytes(gzip.compress(plain.read_bytes()))
         (tmp_path / "train.svm.xz").write_bytes(lzma.compress(plain.read_bytes()))
         for name in ("train.svm", "train.svm.gz", "train.svm.xz"):
@@ -61,7 +56,7 @@ class TestReading:
         ],
     )
     def test_bad_lines_are_named(self, tmp_path, text, options, message):
-        refused(message, read_queries, write(tmp_path, text), **options)
+        refused(message, read_queries, write(tmp_path, "train.svm", text), **options)
 
     @pytest.mark.parametrize(
         ("text", "sizes", "message"),
@@ -72,7 +67,7 @@ class TestReading:
         ],
     )
     def test_bad_group_sizes(self, tmp_path, text, sizes, message):
-        refused(message, read_queries, write(tmp_path, text), write(tmp_path, sizes, "sizes.txt"))
+        refused(message, read_queries, write(tmp_path, "train.svm", text), write(tmp_path, "sizes.txt", sizes))
 
     def test_damaged_and_missing_files(self, tmp_path):
         (tmp_path / "bad.xz").write_bytes(lzma.compress(SVM.encode())[:-20])
@@ -100,10 +95,10 @@ class TestReading:
     @pytest.mark.parametrize("line", ["0 qid0x1:1 1:1", "0 qid-inf:2", "0 qid:1 1:1 qid1:1"])
     def test_words_that_only_begin_like_a_qid_are_refused(self, tmp_path, line):
         text = f"1 qid:1 1:0.5 # docid = qid0\n{line}\n"
-        refused(r"line 2: 'qid.*: write qid:NUMBER", read_queries, write(tmp_path, text))
+        refused(r"line 2: 'qid.*: write qid:NUMBER", read_queries, write(tmp_path, "train.svm", text))
 
     @pytest.mark.parametrize(
         "line", ["0 qid:1 1:0.1\u00a0", "0 qid:1 1:1_0", "0 qid:1 1_0:1", "\u2028", "0 qid:1 1:\u0661"]
     )
     def test_white_space_and_digits_are_those_of_ascii(self, tmp_path, line):
-        refused("line 2", read_queries, write(tmp_path, f"1 qid:1 1:0.5\n{line}\n"))
+        refused("line 2", read_queries, write(tmp_path, "train.svm", f"1 qid:1 1:0.5\n{line}\n"))

@@ -172,12 +172,11 @@ def test_columns_of_one_name_for_lightgbm():
     assert found == FeatureColumns(("x", "y"))
 
 
-def test_missing_values_in_svmlight(dcglearn, misuse, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_missing_values_in_svmlight(dcglearn, misuse, here):
     price, city = FRAME.price.to_numpy(), FRAME.city.cat.codes
     text = [f"{g} qid:{q} 1:{x:.3f} 2:{c}\n" for g, q, x, c in zip(GRADES, QID, price, city, strict=True)]
-    (tmp_path / "train.svm").write_text("".join(text[:450]))
-    (tmp_path / "valid.svm").write_text("".join(text[450:]))
+    (here / "train.svm").write_text("".join(text[:450]))
+    (here / "valid.svm").write_text("".join(text[450:]))
     queries = read_queries("train.svm", missing=True)
     np.testing.assert_array_equal(np.isnan(queries.features[:, 0]), np.isnan(price[:450]))
     command = ("train", "train.svm", "--valid", "valid.svm", "--trees", 80, "--leaves", 4, "--threads", 1)

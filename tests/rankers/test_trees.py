@@ -13,11 +13,12 @@ from sklearn.base import clone
 from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, Regression, RegSHFSDCG, SmoothNDCG
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.metric.dcg import DCG
+from dcglearn.rankers.linear_model import RankSVMRanker, RidgeRanker
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries
-from dcglearn.rankers.synthetic import letor_queries
 from dcglearn.rankers.trees import BoostedRanker
 from tests.makers import refused
+from tests.rankers.makers import tiny
 
 pytest.importorskip("lightgbm")
 STEEP = DCG([0, 1, 9], [1, 0.95, 0.9, 0.85, 0.8])
@@ -45,8 +46,6 @@ def small(loss, **settings):
 @pytest.mark.parametrize("curvature", CURVATURES)
 @pytest.mark.parametrize("follow", DIRECTIONS)
 def test_every_loss_learns_what_no_linear_model_can(kind, follow, curvature):
-    from dcglearn.rankers.linear_model import RidgeRanker
-
     ranker = small(kind(STEEP), n_trees=80, follow=follow, curvature=curvature).fit(TRAIN)
     assert ranker.score(TEST) > RidgeRanker(STEEP).fit(TRAIN).score(TEST) + 0.03
     assert ranker.feature_importances_.argmin() in (4, 5) and ranker.n_trees_ == 80
@@ -150,13 +149,8 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path):
     assert resumed.booster_.model_to_string() == whole.booster_.model_to_string()
     assert resumed.validation_ == whole.validation_
     refused("another training: its loss is", small(Loss(TOP), **settings).fit, TRAIN, **again)
-    refused("no checkpoint to resume from", small(Loss(STEEP)).fit, TRAIN, checkpoint=tmp_path / "none", resume=True)
     refused("give checkpoint=FILE", small(Loss(STEEP)).fit, TRAIN, resume=True)
     refused("another training: its validation data is", small(Loss(STEEP), **settings).fit, TRAIN, **again)
-    path.write_bytes(path.read_bytes()[:-1])
-    refused("its state is cut short", small(Loss(STEEP), **settings).fit, TRAIN, eval_set=TEST, **again)
-    path.write_text("{")
-    refused("is not a dcglearn checkpoint, or is damaged", small(Loss(STEEP)).fit, TRAIN, checkpoint=path, resume=True)
 
 
 def test_files(tmp_path):
@@ -201,21 +195,6 @@ def test_without_the_extra(monkeypatch):
     refused(r"pip install 'dcglearn\[trees\]'", BoostedRanker().fit, TRAIN)
 
 
-def test_on_the_command_line(dcglearn, misuse, tmp_path, monkeypatch):
-    from sklearn.datasets import dump_svmlight_file
-
-    queries = letor_queries(20, n_features=8, sizes=(8, 20), seed=0)
-    for name, part in (("train.svm", queries[:12]), ("valid.svm", queries[12:])):
-        dump_svmlight_file(part.features, part.grades, str(tmp_path / name), zero_based=False, query_id=part.qid)
-    monkeypatch.chdir(tmp_path)
-    STEEP.save("dcg.json")
-    command = ("train", "train.svm", "--valid", "valid.svm", "--metric", "dcg.json", "--model", "trees", "--trees", 20)
-    status, out, _ = dcglearn(*command, "--leaves", 4, "-o", "model")
-    assert status == 0 and "trees: " in out and "of 20 are used" in out
-    assert dcglearn("rank", "model", "valid.svm", "--format", "trec")[1].count(" Q0 ") == queries[12:].shape[0]
-    misuse("of linear models", *command, "--method", "ridge", "-o", "other")
-
-
 @pytest.mark.posix
 def test_a_forked_process_trains_and_ranks_as_its_parent():
     # GNU's OpenMP waits without end in a fork of a process that used its threads.
@@ -241,3 +220,46 @@ def test_a_forked_process_trains_and_ranks_as_its_parent():
     call = [sys.executable, "-c", textwrap.dedent(code)]
     done = subprocess.run(call, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
+
+
+OF_LETOR = DCG.standard(3, 10, "exponential", "letor")
+
+
+class TestTreesWithAStart:
+    @staticmethod
+    def ranker(start, n_trees=25, **options):
+        shape = {"num_leaves": 4, "min_data_in_leaf": 5, "num_threads": 1}
+        return BoostedRanker(SHFSDCG(OF_LETOR), n_trees=n_trees, start=start, **shape, **options)
+
+    def test_small_trees_leave_the_start_as_it_is(self):
+        queries = tiny(20)
+        start = RidgeRanker(OF_LETOR).fit(queries)
+        ranker = self.ranker(start, n_trees=1, learning_rate=1e-9).fit(queries)
+        before, after = start.predict(queries), ranker.predict(queries)
+        assert np.corrcoef(before, after)[0, 1] == pytest.approx(1, abs=1e-9)
+        top = OF_LETOR.gains.max()
+        slope, shift = np.polyfit(before, OF_LETOR.gains[queries.grades] / top, 1)
+        assert ranker.base_[:-1] == pytest.approx(slope * start.coef_, rel=1e-9)
+        assert after == pytest.approx(slope * (before - start.intercept_) + shift + slope * start.intercept_, abs=1e-7)
+
+    def test_scores_of_validation_are_those_of_the_model(self):
+        train, vali = tiny(20), tiny(10, seed=5)
+        start = RidgeRanker(OF_LETOR).fit(train)
+        ranker = self.ranker(start, metric=OF_LETOR).fit(train, eval_set=vali)
+        assert ranker.score(vali) == pytest.approx(max(ranker.validation_))
+
+    def test_files_and_checkpoints(self, tmp_path):
+        train, vali = tiny(20), tiny(10, seed=5)
+        start = RidgeRanker(OF_LETOR).fit(train)
+        whole = self.ranker(start).fit(train, eval_set=vali, checkpoint_every=10)
+        whole.save(tmp_path / "model")
+        assert np.array_equal(load_ranker(tmp_path / "model").predict(vali), whole.predict(vali))
+        how = {"eval_set": vali, "checkpoint": tmp_path / "state", "checkpoint_every": 10}
+        assert len(self.ranker(start, n_trees=25).fit(train, **how).validation_) == 25
+        again = self.ranker(start).fit(train, **how, resume=True)
+        assert np.array_equal(again.predict(vali), whole.predict(vali))
+        other = self.ranker(RankSVMRanker().fit(train))
+        refused("of another training: its start is", other.fit, train, **how, resume=True)
+
+    def test_a_start_of_other_features(self):
+        refused(r"start has shape \(2,\); expected a finite coefficient a feature", self.ranker([1.0, 2.0]).fit, tiny())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dcglearn.readers import rated_lists as ratings
 from dcglearn.readers.readers import read_ratings
-from tests.makers import SHARED, refused
+from tests.makers import refused
 from tests.readers.log_files import columns, quick, write
 
 RATED = '{"list": [3, 2], "rating": 4}\n'
@@ -109,11 +109,9 @@ def test_too_many_pairs_are_refused_in_words(tmp_path, monkeypatch):
     ("name", "n_grades", "lists", "pairs", "weight"),
     [("fsd_train", 5, 339, 52_130, 3_643_797), ("qref_train", 4, 397, 79_013, 17_558_673)],
 )
-def test_tiangong(tmp_path, name, n_grades, lists, pairs, weight):
-    path = SHARED / "tiangong_satisfaction" / f"{name}.txt"
-    if not path.exists():
-        pytest.skip(f"{path} is not there: research data kept beside the repository")
-    rows = [row.split("\t") for row in path.read_text().splitlines()]
+def test_tiangong(shared, tmp_path, name, n_grades, lists, pairs, weight):
+    text = (shared / "tiangong_satisfaction" / f"{name}.txt").read_text()
+    rows = [row.split("\t") for row in text.splitlines()]
     text = "".join(f'{{"list": {row[2]}, "rating": {row[3]}}}\n' for row in rows)
     log = read_ratings(write(tmp_path, "x.jsonl", text), n_grades=n_grades)
     assert (len(log), log.total_weight) == (pairs, weight)
@@ -121,10 +119,8 @@ def test_tiangong(tmp_path, name, n_grades, lists, pairs, weight):
     assert log.total_weight + sum(log.dropped.values()) == len(rows) * (len(rows) - 1) / 2
 
 
-def test_pathak(tmp_path):
-    path = SHARED / "pathak_chiir24_satisfaction" / "derived_lists_core18grades.tsv"
-    if not path.exists():
-        pytest.skip(f"{path} is not there: research data kept beside the repository")
+def test_pathak(shared, tmp_path):
+    path = shared / "pathak_chiir24_satisfaction" / "derived_lists_core18grades.tsv"
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     text = "group\tlist\trating\n" + "".join(
