@@ -11,6 +11,9 @@ import random
 import re
 import resource
 import shutil
+import signal
+import subprocess
+import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -24,9 +27,13 @@ from dcglearn.judge.learned import Chooser
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
-from tests.judge.browsing import EXAMPLE, Server, enter, give, picture, shown, wait_for_next, wait_until_saved
 from tests.judge.makers import lines
+from tests.makers import write_lines
 
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "lists_to_judge.jsonl"
+PICTURES = ROOT / "build" / "judge"
+SHOWN = "document.querySelector('#query').textContent + '|' + document.querySelector('#lists').innerText"
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 TRUTH = DCG([0, 0.2, 0.5, 1], [1, 0.7, 0.5, 0.35, 0.25])
 """What the simulated judge goes by."""
@@ -37,6 +44,74 @@ pytestmark = [
     pytest.mark.skipif(not shutil.which(CHROMIUM), reason=f"no browser at {CHROMIUM}: make browser"),
     pytest.mark.skipif("DCGLEARN_BROWSER" not in os.environ, reason="run by make browser, apart from make test"),
 ]
+
+
+class Server:
+    """``dcglearn judge`` in a process of its own."""
+
+    def __init__(self, log, candidates=EXAMPLE, port=8900, *options):
+        self.log, self._command = log, [sys.executable, "-m", "dcglearn", "judge", candidates, "--log", log]
+        self._command += ["--no-browser", "--port", port, *options]
+        self.start()
+
+    def start(self):
+        command = list(map(str, self._command))
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        for line in self.process.stdout:
+            found = re.match(r"open: (\S+)", line)
+            if found:
+                self.url = found[1]
+                return
+        raise AssertionError("the server did not start")
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(10)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(20)
+
+
+def enter(context, server, name="ann"):
+    """Open the page as a rater does."""
+    page = context.new_page()
+    page.errors = []
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.goto(server.url)
+    page.wait_for_selector("#start[open]")
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#left li")
+    return page
+
+
+def shown(page):
+    """Return what tells the pair on the page from others."""
+    return page.evaluate(SHOWN)
+
+
+def wait_for_next(page, before):
+    page.wait_for_function(f"before => {SHOWN} !== before", arg=before, timeout=15_000)
+
+
+def give(page, key):
+    """Press a key once there is a pair to judge, and wait for what follows it."""
+    page.wait_for_selector("#lists:not([hidden])", timeout=15_000)
+    before = shown(page)
+    page.keyboard.press(key)
+    wait_for_next(page, before)
+
+
+def wait_until_saved(page):
+    page.wait_for_function(
+        "() => document.querySelector('#saved').textContent === 'All verdicts saved'", timeout=20_000
+    )
+
+
+def picture(page, name, **options):
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=PICTURES / f"{name}.png", **options)
 
 
 @pytest.fixture(scope="module")
@@ -104,24 +179,14 @@ def offered(candidates, seed, n=160):
     return np.random.default_rng(seed).permutation(len(candidates))[:n]
 
 
-def learned_at_random(candidates, seed, n=60):
-    """Return what the same judge teaches with pairs at random, in the same session without a browser."""
-    chooser = Chooser(candidates.lists, active=False, seed=seed)
-    asked = []
-    for _ in range(n):
-        allowed = np.setdiff1d(offered(candidates, seed), asked)
-        asked.append(chooser.choose(allowed, TRUTH, candidates.lists[asked]))
-    return DCGLearner().fit(judged(candidates.lists[asked])).dcg_
-
-
-def learned_actively(candidates, seed, n=60):
-    """Return what the judge teaches with the page's own choice, without a browser."""
-    chooser = Chooser(candidates.lists, seed=seed)
+def learned_without_a_browser(candidates, seed, active, n=60):
+    """Return what the same judge teaches in the same session with the page's own choice, or with pairs at random."""
+    chooser = Chooser(candidates.lists, active=active, seed=seed)
     asked, learner, dcg = [], None, DCG.standard(4, 5).normalised()
     for i in range(n):
         allowed = np.setdiff1d(offered(candidates, seed), asked)
         asked.append(chooser.choose(allowed, dcg, candidates.lists[asked]))
-        if i % 5 == 4:
+        if active and i % 5 == 4:
             learner = DCGLearner(n_grades=4).fit(judged(candidates.lists[asked]), start=learner, refit="if_worse")
             dcg = learner.dcg_
     return DCGLearner().fit(judged(candidates.lists[asked])).dcg_
@@ -152,8 +217,8 @@ def test_sixty_verdicts_by_keyboard_teach_the_truth(serve, context):
     log = read_preferences(server.log)
     assert len(log) == 60
     in_browser = precision(DCGLearner().fit(log).dcg_)
-    active = [in_browser] + [precision(learned_actively(candidates, seed)) for seed in range(2, 11)]
-    at_random = [precision(learned_at_random(candidates, seed)) for seed in range(1, 11)]
+    active = [in_browser] + [precision(learned_without_a_browser(candidates, seed, True)) for seed in range(2, 11)]
+    at_random = [precision(learned_without_a_browser(candidates, seed, False)) for seed in range(1, 11)]
     print(f"\nprecision after 60 verdicts: in the browser {in_browser:.4f}, chosen {np.mean(active):.4f} (ten seeds,")
     print(f"{min(active):.4f} to {max(active):.4f}), at random {np.mean(at_random):.4f} ({min(at_random):.4f} to")
     print(f"{max(at_random):.4f}); verdict to next pair on screen {np.median(seconds) * 1000:.0f} ms")
@@ -296,8 +361,7 @@ def test_texts_are_never_code(serve, context, tmp_path):
     safe = {"title": "x", "url": "https://example.org"}
     items = [{"title": script, "snippet": script, "url": "javascript:window.hit=1"}, safe]
     pair = {"query": script, "intent": script, "a": [1, 0], "b": [0, 1], "items_a": items, "items_b": items}
-    path = tmp_path / "hostile.jsonl"
-    path.write_text(json.dumps(pair) + "\n")
+    path = write_lines(tmp_path / "hostile.jsonl", [pair])
     page = enter(context, serve(candidates=path), name="<b onmouseover='window.hit = 1'>ann")
     assert page.inner_text("#query") == script
     assert page.evaluate("window.hit") is None
@@ -412,9 +476,7 @@ def test_the_next_pair_is_quick_at_three_hundred_verdicts(serve, context, tmp_pa
     rng = np.random.default_rng(3)
     sides = rng.integers(0, 5, (2000, 2, 10)).tolist()
     pairs = [{"query": f"query {i % 40}", "a": a, "b": b} for i, (a, b) in enumerate(sides)]
-    path = tmp_path / "many.jsonl"
-    path.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
-    server = serve(candidates=path)
+    server = serve(candidates=write_lines(tmp_path / "many.jsonl", pairs))
     page = enter(context, server)
     for _ in range(300):
         give(page, "f")
