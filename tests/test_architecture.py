@@ -152,24 +152,17 @@ HEAVY = {"numba", "scipy", "sklearn", "polars", "cvxpy", "matplotlib", "pandas",
 HEAVY |= {"pyarrow", "lightgbm"}
 
 
-def test_import_loads_nothing_heavy() -> None:
-    assert not loaded_after("import dcglearn") & (HEAVY | {"numpy"})
+CONTAINERS = "import dcglearn as dl; dl.DCG.standard(5, 10).score([4, 0]); dl.Preferences([[1, 0]], [[0, 1]])[:1]"
 
 
-def test_containers_load_neither_solver_nor_estimator() -> None:
-    code = "import dcglearn as dl; dl.DCG.standard(5, 10).score([4, 0]); dl.Preferences([[1, 0]], [[0, 1]])[:1]"
-    assert not loaded_after(code) & HEAVY
-
-
-def test_the_command_line_starts_without_anything_heavy() -> None:
-    assert not loaded_after("from dcglearn.cli.app import app") & (HEAVY | {"rich", "tqdm", "importlib.metadata"})
-
-
-def test_every_public_name_is_there_and_listed() -> None:
-    import dcglearn
-
-    assert set(dcglearn.__all__) <= set(dir(dcglearn))
-    for name in dcglearn.__all__:
-        assert getattr(dcglearn, name) is not None
-    with pytest.raises(AttributeError, match="nothing"):
-        dcglearn.nothing  # noqa: B018
+@pytest.mark.parametrize(
+    ("code", "more"),
+    [
+        ("import dcglearn", {"numpy"}),
+        (CONTAINERS, set()),
+        ("from dcglearn.cli.app import app", {"rich", "tqdm", "importlib.metadata"}),
+    ],
+    ids=["import", "containers", "command line"],
+)
+def test_nothing_heavy_is_loaded(code: str, more: set[str]) -> None:
+    assert not loaded_after(code) & (HEAVY | more)

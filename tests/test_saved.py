@@ -79,13 +79,3 @@ def test_a_file_of_another_version_is_refused(copy, name):
     assert n == 1
     file.write_text(text, encoding="utf-8")
     refused("9", LOAD[name], file)
-
-
-@pytest.mark.parametrize("name", FITS)
-def test_a_checkpoint_of_another_version_is_refused(copy, name):
-    file = copy / name
-    content = re.sub(rb"^dcglearn checkpoint \d+", b"dcglearn checkpoint 9", file.read_bytes())
-    file.write_bytes(content)
-    message = rf"{re.escape(str(file))} was written by dcglearn \S+ \(checkpoint format 9; .*start again"
-    refused(message, FITS[name], checkpoint=file, resume=True)
-    assert file.read_bytes() == content

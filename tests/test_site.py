@@ -25,7 +25,7 @@ SLOW = {"plot_active_against_random", "plot_learn_and_bands", "plot_linear_ranke
     [pytest.param(path, marks=[pytest.mark.long] if path.stem in SLOW else []) for path in SCRIPTS],
     ids=lambda path: path.stem,
 )
-def test_gallery_draws(script, tmp_path, monkeypatch):
+def test_gallery_draws(script, here):
     if script.stem == "plot_trees":
         pytest.importorskip("lightgbm")
     import matplotlib as mpl
@@ -34,7 +34,6 @@ def test_gallery_draws(script, tmp_path, monkeypatch):
     from matplotlib import pyplot
     from matplotlib.figure import Figure
 
-    monkeypatch.chdir(tmp_path)
     found = runpy.run_path(str(script))
     figure = found["figure"]
     assert isinstance(figure, Figure) and any(axes.has_data() or axes.images for axes in figure.axes)
@@ -71,6 +70,9 @@ def test_every_public_name_is_in_the_reference():
     modules = {"losses", "simulate", "exports", "plots"}
     assert {name for name in named if "." not in name} == {*dl.__all__} - modules - {"__version__"}
     assert all(callable(named_object(name)) for name in named)
+    assert {*dl.__all__} <= {*dir(dl)}
+    with pytest.raises(AttributeError, match="nothing"):
+        dl.nothing  # noqa: B018
 
 
 @pytest.mark.parametrize("name", PUBLIC)
