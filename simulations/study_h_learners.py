@@ -31,7 +31,7 @@ def trial(rng, truth, n, flip_rate, n_test):
 
 def simulate(seed, repeats, quick, jobs):
     """Yield one record per true DCG, number of pairs, share of flips, learner and repeat."""
-    sizes, n_test = ((20, 100), 1000) if quick else (SIZES, 5000)
+    sizes, n_test = ((20, 200), 1000) if quick else (SIZES, 5000)
     settings = [{"truth": t, "n": n, "flip_rate": r, "n_test": n_test} for t in TRUTHS for r in RATES for n in sizes]
     yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
 

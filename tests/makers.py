@@ -92,10 +92,11 @@ def noisy_runs(names: dict[str, float], n_queries: int, n_documents: int, seed: 
 
 
 def refused(message, function, /, *arguments, **named):
-    """Assert that the call raises an InputError whose message matches."""
+    """Assert that the call raises an InputError whose message matches, and return the message."""
     __tracebackhide__ = True
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=message) as error:
         function(*arguments, **named)
+    return str(error.value)
 
 
 def call(monkeypatch, capsys, *arguments):

@@ -287,36 +287,13 @@ def test_bad_input_says_why(parameters, log, message):
     refused(message, DCGLearner(**parameters).fit, log)
 
 
-def precisions(learner_of, sizes, n_flips=0, seeds=range(20)):
-    mean_precision = {}
+def test_it_needs_far_fewer_pairs_than_the_qp():
     for name in ("D1", "D2"):
         truth = ground_truth(name)
         test = preference_pairs(truth, 5000, seed=10_000)
-        for n in sizes:
-            logs = [preference_pairs(truth, n, n_flips=n_flips, seed=seed) for seed in seeds]
-            mean_precision[name, n] = np.mean([test.agreement(learner_of(log)).precision for log in logs])
-    return mean_precision
-
-
-def test_it_needs_far_fewer_pairs_than_the_qp():
-    mean_precision = precisions(lambda log: DCGLearner().fit(log).dcg_, (100, 200))
-    assert min(mean_precision["D1", 100], mean_precision["D2", 100]) >= 0.97  # goal: .945
-    assert min(mean_precision["D1", 200], mean_precision["D2", 200]) >= 0.98  # goal: .97
-
-
-@pytest.mark.parametrize("n_flips", [20, 40])
-def test_it_withstands_flips_better_than_the_qp_at_its_best(n_flips):
-    truth = ground_truth("D1")
-    validation = preference_pairs(truth, 2000, seed=5)
-
-    def best_qp(log):
-        fits = [UtilityLearner(C=10.0**power).fit(log) for power in range(-4, 3)]
-        return max(fits, key=lambda qp: qp.score(validation)).utility_
-
-    seeds = range(6)
-    direct = precisions(lambda log: DCGLearner().fit(log).dcg_, (200,), n_flips, seeds)
-    qp = precisions(best_qp, (200,), n_flips, seeds)
-    assert all(direct[key] > qp[key] + 0.02 for key in direct)
+        for n, least in ((100, 0.97), (200, 0.98)):  # goals: .945 and .97
+            logs = [preference_pairs(truth, n, seed=seed) for seed in range(20)]
+            assert np.mean([test.agreement(DCGLearner().fit(log).dcg_).precision for log in logs]) >= least
 
 
 def test_the_family_holds_the_lists_own_curves():

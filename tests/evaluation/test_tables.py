@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dcglearn import InputError, read_judgements, read_runs
+from dcglearn import read_judgements, read_runs
 from dcglearn.evaluation.trec import trec_judgements, trec_runs
 from tests.makers import refused
 
@@ -147,9 +147,8 @@ def test_lists_as_identifiers_are_refused(column):
 
 
 def test_message_about_a_million_columns_is_short(tmp_path):
-    with pytest.raises(InputError, match="and 99,980 more") as refused:
-        read_judgements(written(tmp_path, "q.csv", ",".join(f"c{i}" for i in range(100_000)) + "\n"))
-    assert len(str(refused.value)) < 1000
+    path = written(tmp_path, "q.csv", ",".join(f"c{i}" for i in range(100_000)) + "\n")
+    assert len(refused("and 99,980 more", read_judgements, path)) < 1000
 
 
 OPENSEARCH = {

@@ -33,8 +33,7 @@ def test_a_step_within_a_large_radius_is_the_bounded_minimum(n_diagonal):
     for _ in range(30):
         d = int(rng.integers(1, 7))
         whole, gradient = arrow(rng, d, n_diagonal), rng.normal(0, 3, d + n_diagonal)
-        low, high = np.full(d + n_diagonal, -np.inf), np.full(d + n_diagonal, np.inf)
-        low, high = low[None], high[None]
+        low, high = np.full((1, d + n_diagonal), -np.inf), np.full((1, d + n_diagonal), np.inf)
         local = local_of(whole, gradient, d)
         damping = np.zeros(1)
         step = steps(local, low, high, np.array([1e9]), damping)[0]

@@ -47,8 +47,7 @@ def place(lists):
 def true_share(log, worth, p_above):
     """Return the expected share that the true order respects, p_above(i, j) being P(i preferred | decided)."""
     first, second = place(log.preferred), place(log.other)
-    weight = np.ones(len(log)) if log.weight is None else log.weight
-    return np.average(np.maximum(p_above(first, second), p_above(second, first)), weights=weight)
+    return np.average(np.maximum(p_above(first, second), p_above(second, first)), weights=log.weight)
 
 
 def rating_chances(worth, noise=1.0):

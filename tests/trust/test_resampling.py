@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dcglearn import DCGLearner, InputError, Preferences, bootstrap_bands
+from dcglearn import DCGLearner, Preferences, bootstrap_bands
 from dcglearn.logs.preference_pairs import divided
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.resampling import mean_and_error, resampled_weights, unit_of
@@ -29,8 +29,8 @@ def test_the_unit_of_the_bootstrap_is_what_is_independent():
     lists = np.eye(3, dtype=int)
     pairs = np.array([[i, j] for i in range(3) for j in range(i)] * 4)
     assert unit_of(Preferences(lists[pairs[:, 0]], lists[pairs[:, 1]])) == "list"
-    with pytest.raises(InputError, match="at least two"):
-        next(resampled_weights(Preferences(log.preferred, log.other, rater=["a"] * 30), "rater", 2, 0))
+    alone = Preferences(log.preferred, log.other, rater=["a"] * 30)
+    refused("at least two", next, resampled_weights(alone, "rater", 2, 0))
 
 
 def test_errors_are_those_of_dependent_pairs():
