@@ -16,16 +16,13 @@ OF_CLASSES = {"input-error", "cluster-lost"}
 """Anchors of classes, whose messages are complete."""
 
 
-def named():
-    text = "".join(file.read_text("utf-8") for file in (ROOT / "dcglearn").rglob("*.py"))
-    return set(re.findall(r"""(?:see=|pointer\()["']([a-z-]+)["']""", text))
-
-
 def test_every_anchor_that_a_message_names_stands_before_a_heading_and_no_other_does():
     page = (ROOT / "docs/reference/errors.md").read_text("utf-8")
     anchors = re.findall(r"^\(([a-z-]+)\)=\n##+ \S", page, flags=re.MULTILINE)
     assert len(set(anchors)) == len(anchors)
-    assert named() == set(anchors) - OF_CLASSES
+    text = "".join(file.read_text("utf-8") for file in (ROOT / "dcglearn").rglob("*.py"))
+    named = set(re.findall(r"""(?:see=|pointer\()["']([a-z-]+)["']""", text))
+    assert named == set(anchors) - OF_CLASSES
 
 
 def test_a_message_ends_with_where_to_read_more():

@@ -151,14 +151,18 @@ def no_constant(name: str) -> float:
     raise Refused
 
 
+def from_json(text: str, **how: object) -> object:
+    try:
+        return json.loads(text, parse_constant=no_constant, **how)
+    except (ValueError, RecursionError) as error:
+        raise Refused from error
+
+
 def json_table(data: bytes) -> list:
     lines = [decoded(line) for line in text_of(data).split(b"\n") if line.strip()]
     records, first = [], None
     for line in lines:
-        try:
-            pairs = json.loads(line, object_pairs_hook=Pairs, parse_constant=no_constant)
-        except (ValueError, RecursionError) as error:
-            raise Refused from error
+        pairs = from_json(line, object_pairs_hook=Pairs)
         if not isinstance(pairs, Pairs):
             raise Refused
         keys = [key.lower() for key, _ in pairs]
@@ -175,10 +179,7 @@ class Pairs(list):
 
 
 def nested_json(data: bytes) -> list:
-    try:
-        value = json.loads(decoded(text_of(data)), object_pairs_hook=Pairs, parse_constant=no_constant)
-    except (ValueError, RecursionError) as error:
-        raise Refused from error
+    value = from_json(decoded(text_of(data)), object_pairs_hook=Pairs)
     if not isinstance(value, Pairs) or not all(isinstance(documents, Pairs) for _, documents in value):
         raise Refused
     rows = [(cell(q), cell(d), grade(amount(v))) for q, documents in value for d, v in documents]
@@ -222,10 +223,7 @@ def svmlight(data: bytes) -> list:
 
 def metric(data: bytes) -> tuple:
     """Return gains and discounts."""
-    try:
-        value = json.loads(decoded(data), parse_constant=no_constant)
-    except (ValueError, RecursionError) as error:
-        raise Refused from error
+    value = from_json(decoded(data))
     if not isinstance(value, dict) or value.get("format") != "dcglearn.dcg":
         raise Refused
     lists = [value.get("gains"), value.get("discounts")]

@@ -174,17 +174,13 @@ def precision(dcg, n=5000):
     return float(np.mean(np.sign(truth[clear]) == np.sign(found[clear])))
 
 
-def offered(candidates, seed, n=160):
-    """Return the numbers of the candidates of a seed: other ones for each, so that the sessions differ."""
-    return np.random.default_rng(seed).permutation(len(candidates))[:n]
-
-
 def learned_without_a_browser(candidates, seed, active, n=60):
     """Return what the same judge teaches in the same session with the page's own choice, or with pairs at random."""
     chooser = Chooser(candidates.lists, active=active, seed=seed)
+    offered = np.random.default_rng(seed).permutation(len(candidates))[:160]  # others for each seed: sessions differ
     asked, learner, dcg = [], None, DCG.standard(4, 5).normalised()
     for i in range(n):
-        allowed = np.setdiff1d(offered(candidates, seed), asked)
+        allowed = np.setdiff1d(offered, asked)
         asked.append(chooser.choose(allowed, dcg, candidates.lists[asked]))
         if active and i % 5 == 4:
             learner = DCGLearner(n_grades=4).fit(judged(candidates.lists[asked]), start=learner, refit="if_worse")

@@ -178,10 +178,8 @@ class TestCommand:
         as_json = ("--resume", "--format", "json", "--baseline", "RankSVM")
         status, out, err = dcglearn(*arguments, "-o", tmp_path / "out", *as_json)
         assert json.loads(out)["methods"]["ridge"]["NDCG@1"] > 0
-        status, out, err = dcglearn(*arguments, "-o", tmp_path / "out", "--resume", "--format", "csv")
-        assert out.startswith("method,fold,measure,value\n")
-        status, out, err = dcglearn(*arguments, "-o", tmp_path / "out", "--resume", "--format", "markdown")
-        assert out.startswith("| method | NDCG@1 |")
+        for form, head in (("csv", "method,fold,measure,value\n"), ("markdown", "| method | NDCG@1 |")):
+            assert dcglearn(*arguments, "-o", tmp_path / "out", "--resume", "--format", form)[1].startswith(head)
 
     def test_dry_run(self, dcglearn, folder, tmp_path):
         status, out, err = dcglearn("letor", folder, "--dry-run", "-o", tmp_path / "out")

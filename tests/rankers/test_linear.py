@@ -30,10 +30,6 @@ from tests.rankers.makers import MINE, TEXTBOOK, by_query, letor, quick, small, 
 LONG = tuple(2.0**i for i in range(-2, 7))
 
 
-def rescaled(queries, factors):
-    return Queries(queries.features * factors, queries.grades, queries.qid, queries.n_grades)
-
-
 class TestTheHeart:
     def test_training_on_a_dcg_ranks_better_by_it(self):
         """By gains and discounts of one's own, on held-out queries, than one trained on the textbook's."""
@@ -77,7 +73,7 @@ class TestNothingDependsOnUnits:
         queries = small()
         factors = 2.0 ** np.arange(-6, 6)
         plain = quick(solver=solver, max_iter=5).fit(queries)
-        other = rescaled(queries, factors)
+        other = Queries(queries.features * factors, queries.grades, queries.qid, queries.n_grades)
         scaled = quick(solver=solver, max_iter=5).fit(other)
         assert scaled.predict(other) == pytest.approx(plain.predict(queries), rel=1e-6, abs=1e-6)
 
