@@ -1,4 +1,4 @@
-"""Every command speaks with one voice: its help page, -h and -o, warnings in a line, nothing said before bad input."""
+"""Every command speaks with one voice: its help page, -h and -o, warnings in a line."""
 
 import re
 import sys

@@ -237,14 +237,8 @@ def weighted_loss(dcg, y, ranks, wrong):
     return total / dcg.ideal(y)
 
 
-def ranking(order):
-    ranks = np.empty(len(order), int)
-    ranks[list(order)] = np.arange(len(order))
-    return ranks
-
-
 def regret_and_loss(dcg, y, order):
-    y, ranks = np.array(y), ranking(order)
+    y, ranks = np.array(y), np.argsort(order)
     loss = weighted_loss(dcg, y, ranks, lambda i, j: ranks[i] > ranks[j])
     return 1 - dcg.gains[y] @ dcg.discounts[ranks] / dcg.ideal(y), loss
 
