@@ -1,6 +1,12 @@
-"""Damaged files of a fixed seed: nothing but a refusal in words, or what a slow reader of the format says."""
+"""Damaged files, kills and full disks of a fixed seed, of which ``make fuzz`` has many.
 
+A damaged file is refused in words, or read as a slow reader of its format reads it.
+"""
+
+import json
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -24,3 +30,15 @@ def test_damaged_files_are_refused_or_read_right():
 
 def test_the_same_number_gives_the_same_file():
     assert fuzz.attacks(5, 8, seed=1) == fuzz.attacks(5, 8, seed=1)
+
+
+@pytest.mark.posix
+def test_what_a_stop_leaves_is_old_or_new_and_goes_on():
+    call = [sys.executable, "-m", "tests.hostile.stops", "--kills", "8", "--full-disks", "4", "--only", "again"]
+    done = subprocess.run(call, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr
+    counts = json.loads(done.stdout.splitlines()[-1])
+    assert counts["kills at an operation"] + counts["kills at a random moment"] == 8
+    assert counts["failures"] == counts["tracebacks"] == counts["lost"] == counts["locked"] == 0
+    assert counts["leftovers after a second run"] == 0
