@@ -20,11 +20,9 @@ def arrow(rng, d, n_diagonal):
     return whole
 
 
-def local_of(whole, gradient, d, value=0.0):
+def local_of(whole, gradient, d):
     diagonal = np.diagonal(whole)[d:].copy()
-    return Local(
-        np.array([value]), gradient[None], whole[None, :d, :d].copy(), whole[None, d:, :d].copy(), diagonal[None]
-    )
+    return Local(np.zeros(1), gradient[None], whole[None, :d, :d].copy(), whole[None, d:, :d].copy(), diagonal[None])
 
 
 @pytest.mark.parametrize("n_diagonal", [0, 4])

@@ -37,14 +37,15 @@ def test_almost_a_textbook_vector_is_none():
 vectors = st.lists(st.floats(-1, 2).map(lambda x: round(x, 3)), min_size=1, max_size=12).filter(lambda c: max(c) > 1e-3)
 
 
-@given(vectors)
-def test_it_is_positive_falls_by_its_slope_and_goes_through_its_knots(c):
+@given(vectors, st.floats(0.1, 100))
+def test_it_is_positive_falls_by_its_slope_and_goes_through_its_knots_at_any_scale(c, factor):
     smooth = SmoothDiscount.of(c)
     value, slope = smooth.with_slope(FINE)
     assert (value > 0).all()
     assert (slope < 0).all()
     assert (np.diff(value) < 0).all()
     np.testing.assert_allclose(smooth.vector(len(c)), smooth.knots, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(SmoothDiscount.of(factor * np.array(c))(FINE), factor * value, rtol=1e-9)
     inside = FINE[FINE % 1 > 1e-3]
     change = (smooth(inside + 1e-6) - smooth(inside - 1e-6)) / 2e-6
     np.testing.assert_allclose(smooth.with_slope(inside)[1], change, rtol=1e-5, atol=1e-8 * max(c))
@@ -85,12 +86,6 @@ def test_others_are_changed_by_no_more_than_is_said(c):
     knots = SmoothDiscount.of(c).knots
     assert (knots >= nearest - 1e-12).all()
     assert (knots <= nearest + TILT * nearest[0] * (1 + 1e-9)).all()
-
-
-@given(vectors, st.floats(0.1, 100))
-def test_a_factor_is_kept(c, factor):
-    scaled = SmoothDiscount.of(factor * np.array(c))
-    np.testing.assert_allclose(scaled(FINE), factor * SmoothDiscount.of(c)(FINE), rtol=1e-9)
 
 
 def test_the_tail_is_that_of_log2():
