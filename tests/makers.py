@@ -1,12 +1,15 @@
-"""Small logs of known kinds, files of tests, and the command line run in this process."""
+"""Small logs of known kinds, files of tests, the command line run in this process, and clusters that start fast."""
 
+import contextlib
 import io
 import json
+import multiprocessing
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from dcglearn.cli.app import main
 from dcglearn.foundation.validation import InputError
@@ -106,3 +109,57 @@ def call(monkeypatch, capsys, *arguments):
         main()
     out, err = capsys.readouterr()
     return end.value.code or 0, out, err
+
+
+quick = settings(
+    max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def columns(log):
+    names = ("preferred", "other", "weight", "tie", "strength", "margin", "rater", "query")
+    return {n: None if getattr(log, n) is None else getattr(log, n).tolist() for n in names} | {
+        "n_grades": log.n_grades,
+        "names": log.grade_names,
+    }
+
+
+def rows(log):
+    return [(tuple(a), tuple(b)) for a, b in zip(log.preferred.tolist(), log.other.tolist(), strict=True)]
+
+
+IMPORTED = ("dcglearn.estimators.utility_learner", "dcglearn.estimators.dcg_learner", "dcglearn.rankers.dask_trees")
+"""What the workers need beyond Dask."""
+
+
+@contextlib.contextmanager
+def forked_workers():
+    """Within it, workers that are started here are forks, which saves each its imports; Windows has no forks."""
+    import dask
+    from distributed.utils import get_mp_context
+
+    if sys.platform == "win32":
+        yield
+        return
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        get_mp_context()  # sets Dask's own list of what is imported
+        multiprocessing.set_forkserver_preload(["distributed", "pandas", "lightgbm", "scipy.optimize", *IMPORTED])
+        yield
+
+
+@contextlib.contextmanager
+def cluster_of(n_workers):
+    distributed = pytest.importorskip("distributed")
+    with (
+        forked_workers(),
+        distributed.LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=60
+        ) as cluster,
+    ):
+        yield cluster

@@ -23,8 +23,7 @@ from dcglearn.letor.measures import Convention
 from dcglearn.letor.methods import METHODS
 from dcglearn.letor.protocol import Plan, run_plan
 from dcglearn.letor.results import LetorResult
-from tests.clusters import forked_workers
-from tests.makers import call
+from tests.makers import call, forked_workers
 
 ROOT = Path(__file__).parents[1]
 FOUND = pkgutil.walk_packages(dcglearn.__path__, "dcglearn.")

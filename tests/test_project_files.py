@@ -1,12 +1,14 @@
-"""The files around the package agree with it: version, citation, workflows, release."""
+"""The files around the package agree with it: version, citation, workflows, release; runs under other settings."""
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 import dcglearn
+from tests import processors
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -54,3 +56,31 @@ def test_every_supported_python_is_tested_and_named():
 def test_targets_of_the_makefile_name_tests_that_exist():
     for name in re.findall(r"\btests/[\w./]+", (ROOT / "Makefile").read_text()):
         assert (ROOT / name).exists(), name
+
+
+CHECK = """
+import os
+
+def test_the_variables_have_come():
+    assert os.environ["OPENBLAS_CORETYPE"] == "Prescott"
+"""
+
+
+@pytest.mark.parametrize("name, status", [("prescott", 0), ("nehalem", 1)])
+def test_a_setting_reaches_the_tests_and_a_failure_counts(tmp_path, monkeypatch, name, status):
+    path = tmp_path / "test_check.py"
+    path.write_text(CHECK)
+    monkeypatch.setattr(sys, "argv", ["processors", name, "--tests", str(path)])
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    assert processors.main() == status
+
+
+def test_each_setting_has_its_turn(monkeypatch):
+    tried = []
+    monkeypatch.setattr(processors, "run", lambda setting, paths: tried.append(setting) or 0)
+    possible = [setting for setting in processors.SETTINGS.values() if processors.why_not(setting) is None]
+    assert len(possible) >= 10
+    for turn in range(len(possible)):
+        monkeypatch.setattr(sys, "argv", ["processors", "--turn", str(turn)])
+        assert processors.main() == 0
+    assert tried == possible

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import dcglearn as dl
-from tests.readers.log_files import columns, write
+from tests.makers import columns, write
 
 ROWS = "q1;2;1;0;1;Left\nq2;0;0;1;2;Right\nq3;1;1;1;1;Both\nq4;1;0;0;0;open\n"
 WIDE = f"query;left_1;left_2;right_1;right_2;verdict\n{ROWS}"

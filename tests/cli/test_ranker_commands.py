@@ -16,8 +16,7 @@ from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.svmlight import read_queries
 from dcglearn.rankers.synthetic import letor_queries
-from tests.clusters import forked_workers
-from tests.makers import COMMAND, write_svmlight
+from tests.makers import COMMAND, forked_workers, write_svmlight
 
 
 @pytest.fixture

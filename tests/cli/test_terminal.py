@@ -1,4 +1,4 @@
-"""Names from files reach the terminal escaped, numbers out of range are refused in words, compiling is told once."""
+"""Names from files reach the terminal escaped, numbers out of range are refused in words, nouns agree."""
 
 import io
 import json
@@ -10,7 +10,8 @@ import pytest
 from numba import njit
 
 from dcglearn.cli.terminal import LINE, Escaped, told_on_a_terminal
-from dcglearn.foundation.plain_text import escaped, one_line
+from dcglearn.foundation.plain_text import escaped, number_of, one_line
+from dcglearn.logs.repeats import REASONS
 from tests.makers import Terminal
 
 EVIL = "good\x1b]0;owned\x07\x9b31m\u202e\x00."
@@ -145,3 +146,27 @@ def test_a_pipe_is_not_told(monkeypatch):
     with told_on_a_terminal():
         compiled()
     assert sys.stderr.getvalue() == ""
+
+
+@pytest.mark.parametrize(
+    ("n", "things", "text"),
+    [
+        (1, "ties", "1 tie"),
+        (2, "ties", "2 ties"),
+        (0, "queries", "0 queries"),
+        (1, "queries of one run only", "1 query of one run only"),
+        (1, "pairs of equal lists", "1 pair of equal lists"),
+        (1, "bad lines", "1 bad line"),
+    ],
+)
+def test_a_noun_agrees_with_its_number(n, things, text):
+    assert number_of(n, things) == text
+    assert number_of(12345, "lists", ",") == "12,345 lists"
+
+
+def test_reasons_to_leave_lines_out_agree():
+    assert [number_of(1, reason) for reason in REASONS.values()] == [
+        "1 superseded verdict",
+        "1 verdict already read under the same id",
+        "1 line withdrawing a verdict",
+    ]

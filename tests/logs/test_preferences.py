@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from dcglearn.logs.preference_pairs import encode
 from dcglearn.metric.dcg import DCG
 from dcglearn.readers.preferences import Preferences, as_preferences
-from tests.makers import TRUTH, random_log, refused
-from tests.readers.log_files import rows
+from tests.makers import TRUTH, random_log, refused, rows
 
 
 def test_the_papers_vector():

@@ -10,8 +10,7 @@ from dcglearn.logs.repeats import reasons_of, reasons_of_parts, shown_both_ways,
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
-from tests.makers import refused
-from tests.readers.log_files import rows, write
+from tests.makers import refused, rows, write
 
 A, B, C = [2, 1, 0], [0, 1, 2], [1, 1, 1]
 

@@ -367,3 +367,46 @@ def test_parameters_are_checked(make):
 
 def test_a_dcg_without_a_positive_discount_has_no_smooth_form():
     refused("no discount is positive", dl.ApproxNDCG(DCG([0, 1], [0.0, -1.0])), [1.0, 2.0], [0, 1])
+
+
+SCORES, GRADES, OFFSETS = [0.3, 0.1, 0.2, 0.5, -0.4], [0, 2, 1, 0, 1], [0, 3, 5]
+
+
+@pytest.mark.parametrize("kind", [*METRICS, dl.ListNet, dl.Regression])
+def test_a_loss_takes_a_name_and_a_file(kind, tmp_path):
+    dcg = DCG.standard(3, 3, "exponential")
+    dcg.save(tmp_path / "dcg.json")
+    value, gradient = kind(dcg)(SCORES, GRADES, OFFSETS)
+    for named in ("exponential-log2@3", "exponential-log2", tmp_path / "dcg.json", str(tmp_path / "dcg.json")):
+        loss = kind(named)
+        found, slope = loss(SCORES, GRADES, OFFSETS)
+        assert found == value and np.array_equal(slope, gradient)
+        assert np.array_equal(loss.lambdas(SCORES, GRADES, OFFSETS), kind(dcg).lambdas(SCORES, GRADES, OFFSETS))
+        assert loss.count_empty(GRADES, OFFSETS) == kind(dcg).count_empty(GRADES, OFFSETS)
+    refused("neither a file nor", kind, "AP")
+
+
+def test_a_ranker_takes_names(tmp_path):
+    queries = dl.simulate.letor_queries(20, seed=0)
+    longest, n_grades = int(queries.sizes.max()), queries.n_grades
+    for name, depth in (("linear-log2", longest), ("nDCG@5", 5)):
+        dcg = DCG.standard(n_grades, depth, "linear")
+        by_name = dl.LinearRanker(dl.ApproxNDCG(name), max_iter=3).fit(queries)
+        by_dcg = dl.LinearRanker(dl.ApproxNDCG(dcg), max_iter=3).fit(queries)
+        assert by_name.metric_ == dcg and np.array_equal(by_name.coef_, by_dcg.coef_)
+        assert np.array_equal(dl.RidgeRanker(name).fit(queries).coef_, dl.RidgeRanker(dcg).fit(queries).coef_)
+        assert np.array_equal(by_name.evaluate(queries, metric=name), by_dcg.evaluate(queries))
+    by_name.save(tmp_path / "model")
+    assert dl.load_ranker(tmp_path / "model").loss.dcg == "nDCG@5"
+
+
+def test_arrays_and_exports_take_files(tmp_path):
+    dcg, grades, scores = DCG.standard(3, 3, "linear"), [[2, 0, 1]], [[0.1, 0.9, 0.3]]
+    dcg.save(tmp_path / "dcg.json")
+    for metric in (tmp_path / "dcg.json", "linear-log2", "nDCG@3"):
+        assert dl.evaluate_arrays(grades, scores, metric) == dl.evaluate_arrays(grades, scores, dcg)
+    several = dl.evaluate_arrays(grades, scores, {"file": tmp_path / "dcg.json", "name": "linear-log2"})
+    assert several["file"] == several["name"]
+    for export in (dl.exports.to_lightgbm, dl.exports.to_trec_eval, dl.exports.cwl_gains, dl.exports.cwl_continuation):
+        assert export(tmp_path / "dcg.json") == export(dcg)
+        refused("how many grades", export, "linear-log2@3")

@@ -14,8 +14,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.foundation.cluster import ClusterLost, check_versions
 from dcglearn.readers.preferences import Preferences
-from tests.clusters import cluster_of, forked_workers
-from tests.makers import TRUTH, random_log, refused, rich_log
+from tests.makers import TRUTH, cluster_of, forked_workers, random_log, refused, rich_log
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("pyarrow")

@@ -20,8 +20,7 @@ from dcglearn.losses import SDCG, SHFSDCG, ApproxNDCG, GBRank, LambdaRank, ListN
 from dcglearn.losses.boosting import CURVATURES, DIRECTIONS, descent
 from dcglearn.rankers import dask_trees
 from dcglearn.rankers.queries import Queries, balanced
-from tests.clusters import cluster_of, forked_workers
-from tests.makers import refused, write_svmlight
+from tests.makers import cluster_of, forked_workers, refused, write_svmlight
 from tests.rankers.test_trees import STEEP, TEST, TRAIN, bumpy
 
 distributed = pytest.importorskip("distributed")

@@ -15,7 +15,7 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import columns_of
 from dcglearn.readers.readers import read_preferences
 from dcglearn.readers.roles import PREFERENCE
-from tests.readers.log_files import columns, quick, write
+from tests.makers import columns, quick, write
 
 
 def outcome(read, path, **options):

@@ -12,8 +12,7 @@ from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.readers.mapping import KINDS, LogMapping
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences, read_ratings
-from tests.makers import refused
-from tests.readers.log_files import columns, write
+from tests.makers import columns, refused, write
 
 WHOLE = LogMapping(
     *(None, 2, True, ["Bad", 'Fa"ir\\', "Gut\n\x7fé"]),

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dcglearn.readers import rated_lists as ratings
 from dcglearn.readers.readers import read_ratings
-from tests.makers import refused
-from tests.readers.log_files import columns, quick, write
+from tests.makers import columns, quick, refused, write
 
 RATED = '{"list": [3, 2], "rating": 4}\n'
 

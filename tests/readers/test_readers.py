@@ -17,8 +17,7 @@ from dcglearn.foundation.validation import InputError
 from dcglearn.readers import read_table
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences, read_ratings
-from tests.makers import refused
-from tests.readers.log_files import columns, write
+from tests.makers import columns, refused, write
 
 GOOD = '{"a": [3, 2, 0], "b": [2, 3, 0], "winner": "a"}\n'
 

@@ -11,8 +11,7 @@ import pytest
 import dcglearn as dl
 from dcglearn.parts.open_log import opened_log
 from dcglearn.readers.roles import wide_columns
-from tests.makers import refused
-from tests.readers.log_files import columns, write
+from tests.makers import columns, refused, write
 
 A = [[2, 1, 0], [1, 0, 0], [1, 1, 1]]
 B = [[0, 1, 2], [1, 1, 0], [0, 2, 0]]

@@ -17,8 +17,7 @@ import dcglearn as dl
 import simulations.__main__
 from simulations import run
 from simulations.claims import HOLDS
-from tests.clusters import cluster_of
-from tests.makers import refused
+from tests.makers import cluster_of, refused
 
 ROOT = Path(__file__).parents[2]
 FOLDER, KINDS = ROOT / "simulations", ("figure", "study", "theory", "train")
