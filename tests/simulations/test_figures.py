@@ -20,8 +20,8 @@ from simulations.claims import HOLDS
 from tests.makers import cluster_of, refused
 
 ROOT = Path(__file__).parents[2]
-FOLDER, KINDS = ROOT / "simulations", ("figure", "study", "theory", "train")
-PROGRAMS = sorted(path.stem for kind in KINDS for path in FOLDER.glob(f"{kind}_*.py"))
+KINDS = ("figure", "study", "theory", "train")
+PROGRAMS = sorted(path.stem for kind in KINDS for path in (ROOT / "simulations").glob(f"{kind}_*.py"))
 OF_TREES = {"study_p_trees_against_lambdarank", "train_transition", "train_trees"}
 FINE = {
     *("figure_09", "study_e_pairs_needed", "study_j_position_test", "study_k_bands", "study_q_gate"),

@@ -33,13 +33,9 @@ def study(truth, seed, choose, n_flipped=0.0, sizes=(60, 100)):
     return precisions
 
 
-def suggested(log, pool):
-    return suggest_pairs(log, pool, 10).pairs
-
-
 @pytest.mark.parametrize(("name", "n_flipped"), [("D1", 0.0), ("D2", 0.0), ("D1", 0.1)])
 def test_questions_teach_more_than_random_pairs(name, n_flipped):
-    choices = suggested, lambda _, pool: pool[:10]
+    choices = (lambda log, pool: suggest_pairs(log, pool, 10).pairs), (lambda _, pool: pool[:10])
     truth = ground_truth(name)
     active, random = (np.mean([study(truth, seed, how, n_flipped) for seed in range(3)], axis=0) for how in choices)
     assert active[1] > random[1]
