@@ -1,9 +1,11 @@
-"""The bootstrap: weights, the unit that is drawn, and bands."""
+"""The bootstrap: weights, the unit that is drawn, bands, and intervals of shares."""
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest, norm
 
 from dcglearn import DCGLearner, Preferences, bootstrap_bands
+from dcglearn.foundation.intervals import normal_quantile, wilson
 from dcglearn.logs.preference_pairs import divided
 from dcglearn.simulate import ground_truth, preference_pairs
 from dcglearn.trust.resampling import mean_and_error, resampled_weights, unit_of
@@ -85,3 +87,10 @@ def test_bands_cover_the_truth():
 )
 def test_impossible_bands(settings, words):
     refused(words, bootstrap_bands, random_log(60), **settings)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
+@pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (0, 30), (30, 30), (7, 30), (123_456, 1_000_000)])
+def test_intervals_are_those_of_scipy(successes, n, level):
+    assert wilson(successes, n, level) == tuple(binomtest(successes, n).proportion_ci(level, method="wilson"))
+    assert normal_quantile(level) == pytest.approx(norm.ppf((1 + level) / 2), rel=1e-14)
