@@ -71,7 +71,7 @@ def held_out_verdicts(name, n, seed):
 
 
 def test_the_judgements_that_decide():
-    log, verdicts = held_out_verdicts("D2", 80, seed=1)
+    log, verdicts = held_out_verdicts("D2", 400, seed=1)
     decided = list(islice((one for one in verdicts if one[2].verdict == "x" and one[2].deciding is not None), 5))
     assert len(decided) == 5
     for x, y, found in decided:
