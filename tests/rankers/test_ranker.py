@@ -125,8 +125,8 @@ SMALL = {
     dl.PairwiseRanker: {"n_rounds": 1},
     dl.BoostedRanker: {"n_trees": 3},
 }
-KINDS = {kind.__name__: type(kind.__name__, (OneQuery, kind), {"__module__": __name__}) for kind in SMALL}
-globals().update(KINDS)  # a class is pickled by its name
+KINDS = {kind.__name__: type(f"Checked{kind.__name__}", (OneQuery, kind), {"__module__": __name__}) for kind in SMALL}
+globals().update({kind.__name__: kind for kind in KINDS.values()})  # a class is pickled by its name
 
 NOT_APPLICABLE = {
     "Ranker": {
