@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import itertools
 import json
+import logging
 import pkgutil
 import re
 import runpy
@@ -75,7 +76,8 @@ def workers_of(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_on_pages(page, workplace):
+def test_python_on_pages(page, workplace, caplog):
+    caplog.set_level(logging.NOTSET, logger="dcglearn")  # and what a page sets is undone afterwards
     code = "\n".join(blocks(page, "python"))
     peers = r"^>>> import (lightgbm|ir_measures|torch|distributed|pyarrow|duckdb)"
     for peer in re.findall(peers, code, flags=re.MULTILINE):
