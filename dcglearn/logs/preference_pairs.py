@@ -346,7 +346,7 @@ def divided(
     for i in range(n_folds):
         for j in range(i, n_folds) if across else (i,):
             test = np.flatnonzero((low == i) & (high == j))
-            train = np.flatnonzero(~np.isin(low, (i, j)) & ~np.isin(high, (i, j)))
+            train = np.flatnonzero((low != i) & (low != j) & (high != i) & (high != j))
             if len(test) and len(train):
                 folds.append((train, test))
     return folds
