@@ -82,8 +82,10 @@ class DCGLearner(PairLearner):
     ----------
     dcg_ : DCG
         Gains from 0 to 1, decreasing discounts from 1; whatever the form, the DCG that fits the log best.
-    form_, utility_, metric_ : str, ListUtility, DCG or ListUtility
-        The form chosen, the metric in it, on the same scale, and that metric as a `DCG` where it is one.
+    form_ : str
+        The form chosen.
+    utility_, metric_ : ListUtility, DCG or ListUtility
+        The metric in that form, on the scale of `dcg_`; `metric_` is the `DCG` itself where the form is "dcg".
     form_scores_ : dict of str to FormScore
         With ``form="auto"`` how well each form fits and predicts; else empty.
     scale_, tie_threshold_ : float
