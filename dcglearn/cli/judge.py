@@ -153,7 +153,7 @@ def judge(
     except KeyboardInterrupt:
         pass
     finally:
-        n = len(study.log.standing())
+        n, command = len(study.log.standing()), study.next_command(log)
         study.close()
         typer.echo(f"{log}: {number_of(n, 'verdicts')}, {n - before} of them new", err=True)
-        typer.echo(f"next: dcglearn learn {log} -o dcg.json", err=True)
+        typer.echo(f"next: {command}", err=True)

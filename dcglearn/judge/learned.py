@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from dcglearn.foundation.validation import Grades, Integers
-from dcglearn.learning.fit_direct import fit_direct
+from dcglearn.foundation.validation import Grades, InputError, Integers
 from dcglearn.learning.fits import DirectDescription, DirectFit
 from dcglearn.metric.dcg import DCG
 from dcglearn.trust.bands import FEWEST_DRAWN, Bands, bootstrap_bands
+from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.next_pairs import MOST_PAIRS, values_of
 from dcglearn.trust.resampling import unit_of
 
@@ -157,6 +157,14 @@ class Learned:
         """Wait until the newest log is learned from, bands included; return whether it is."""
         return self._fits.wait(seconds) and self._bands.wait(seconds)
 
+    def newest(self) -> DirectFit:
+        """Return the fit of the newest log, waiting for it; raise InputError if nothing can be learned from that."""
+        if not self._fits.wait():
+            raise InputError("the newest verdicts are still being learned from; try again in a minute")
+        if self.latest.fit is None or self.trouble:
+            raise InputError(self.trouble or "nothing is learned yet; judge a few pairs first")
+        return self.latest.fit
+
     def close(self) -> None:
         """Learn no more."""
         self._fits.close()
@@ -166,7 +174,8 @@ class Learned:
         if log is None or not len(log.decided):
             self.latest = self._first
             return
-        fit = fit_direct(log, DirectDescription(n_grades=log.n_grades), self.latest.fit, refit="if_worse")
+        # Cold: a fit from the last one may end in another minimum than that of ``dcglearn learn``.
+        fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades))
         self.latest = replace(self.latest, dcg=fit.dcg, n=len(log), fit=fit, log=log)
         if len(log) >= self.bands_from:
             self._bands.give(fit)

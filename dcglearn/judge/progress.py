@@ -15,12 +15,11 @@ from scipy.special import bdtr
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.judge.learned import Newest
-from dcglearn.learning.fit_direct import fit_direct
 from dcglearn.learning.fits import DirectDescription, DirectFit
 from dcglearn.metric.dcg import DCG
 from dcglearn.plots import banded_figure
 from dcglearn.raters.rater_agreement import rater_agreement, wilson
-from dcglearn.readers.readers import read_preferences
+from dcglearn.trust.form_choice import fit_in_form
 
 if TYPE_CHECKING:
     from dcglearn.judge.learned import LatestFit
@@ -63,6 +62,7 @@ class Progress:
             "width": study.rules.width,
             "bands_from": study.learned.bands_from,
             "more": latest.more(study.rules.width, n),
+            "short": study.short(),
             "raters": _raters(standing, latest, self._details.get("raters", {})),
             "alpha": self._details.get("alpha"),
             "n_units": self._details.get("n_units", 0),
@@ -76,8 +76,8 @@ class Progress:
         return self._newest.wait(seconds)
 
     def dcg_bytes(self) -> bytes:
-        """Return the DCG, fitted cold, in the bytes that ``dcglearn learn`` writes for this log."""
-        dcg = fit_direct(read_preferences(self._study.log.path), DirectDescription()).dcg
+        """Return the DCG of the page in the bytes that `Study.next_command` writes."""
+        dcg = self._study.learned.newest().dcg
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "dcg.json"
             dcg.save(path)
@@ -85,9 +85,8 @@ class Progress:
 
     def picture_bytes(self) -> bytes:
         """Return gains and discounts with their bands beside the usual DCG, as PNG."""
+        self._study.learned.newest()
         latest = self._study.learned.latest
-        if latest.fit is None:
-            raise InputError("nothing is learned yet; judge a few pairs first")
         bands = None if latest.bands is None else (latest.bands.gain_band, latest.bands.discount_band)
         usual = DCG.standard(latest.dcg.n_grades, latest.dcg.depth)
         buffer = io.BytesIO()
@@ -144,7 +143,7 @@ def learning_curve(log: Preferences) -> list[dict[str, Any]]:
     curve = []
     for n in sizes:
         try:
-            dcg = fit_direct(train[:n], DirectDescription(n_grades=log.n_grades)).dcg
+            dcg = fit_in_form(train[:n], DirectDescription(n_grades=log.n_grades)).dcg
         except InputError:
             continue  # the first n are ties, say
         agreement = held_out.agreement(dcg)

@@ -11,10 +11,12 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.judge.candidates import Candidates, Pair, pair_key, seen_items
 from dcglearn.judge.learned import Chooser, Learned
@@ -182,7 +184,8 @@ class Study:
                 "left": len(self._allowed(rater, set(), time.monotonic())),
                 "pairs": len(self.candidates),
                 "widest": fit.widest,
-                "more": fit.more(self.rules.width, sum(v["winner"] != "open" for v in self._standing)),
+                "more": fit.more(self.rules.width, self._n_counted()),
+                "short": self.short(),
                 "width": self.rules.width,
                 "changes": self.log.changes,
             }
@@ -191,10 +194,31 @@ class Study:
         """Return why there is no pair to ask, and what to do next."""
         if self._leased(time.monotonic(), None) and self._allowed(rater, set(), math.inf).size:
             return "The last pairs are out with other raters. Wait a moment: they come back if nobody judges them."
+        short = self.short()
+        before = f" before the goal, which is about {number_of(short, 'verdicts')} away" if short else ""
         return (
-            f"Every pair is judged. Thank you! Next: dcglearn learn {self.log.path.name} -o dcg.json - or start the "
-            "page again with more candidates, or with a higher --redundancy to ask more raters about each pair."
+            f"Every pair is judged{before}. Thank you! Next: {self.next_command(Path(self.log.path.name))} - or start "
+            "the page again with more candidates, or with a higher --redundancy to ask more raters about each pair."
         )
+
+    def next_command(self, path: Path) -> str:
+        """Return the command that learns what the page shows; it has the scale where no verdict has the top grade."""
+        log = self.preferences()
+        lacking = log is not None and max(log.preferred.max(), log.other.max()) + 1 < log.n_grades
+        scale = f" --grades {self.candidates.n_grades}" if lacking else ""
+        return f"dcglearn learn {path}{scale} -o dcg.json"
+
+    def short(self) -> int:
+        """Return about how many verdicts the candidates lack for bands, and for bands below the width; 0 if enough."""
+        with self._lock:
+            n, wanted = self._n_counted(), self.rules.redundancy
+            more = self.learned.latest.more(self.rules.width, n)
+            more = self.learned.bands_from - n if more is None else more
+            to_come = sum(max(wanted - len(self._raters_of[key]), 0) for key in self.candidates.index)
+            return max(more - to_come, 0)
+
+    def _n_counted(self) -> int:
+        return sum(verdict["winner"] != "open" for verdict in self._standing)
 
     def standing(self) -> list[Verdict]:
         """Return the verdicts that count, and the pairs that were skipped, in order."""

@@ -167,6 +167,8 @@ def test_the_export_is_what_the_command_learns(client, study, dcglearn, tmp_path
     assert (found["verdicts"], found["bands_from"], found["trouble"]) == (24, 24, "")
     assert found["widest"] > 0 and found["more"] is not None
     assert np.shape(found["curves"]["bands"]["gains"]) == (2, 5)
+    learned = json.loads(out.read_text())
+    assert all(found["curves"][name] == learned[name] for name in ("gains", "discounts"))
 
 
 def test_a_full_disk_is_an_answer_and_nothing_is_half_saved(client, study, monkeypatch, caplog):

@@ -2,13 +2,16 @@
 
 import json
 from collections import Counter
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.judge.candidates import Pair, distinct
-from dcglearn.judge.learned import Newest, unit_of_bands
-from dcglearn.judge.progress import learning_curve, wins
+from dcglearn.judge.learned import Learned, Newest, unit_of_bands
+from dcglearn.judge.progress import Progress, learning_curve, wins
 from dcglearn.judge.study import Refused, Rules, Study, as_log
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.readers import read_preferences
@@ -169,6 +172,43 @@ def test_there_are_no_bands_of_a_few_verdicts(opened, learning):
     judged(study, "ann", 1)
     assert study.learned.wait()
     assert study.learned.latest.n_bands == 24
+
+
+@pytest.mark.filterwarnings("ignore:the log counts for")
+def test_what_is_shown_is_what_the_learner_makes_of_the_log_alone(learning):
+    rng = np.random.default_rng(2)
+    pairs = rng.integers(0, 5, (76, 2, 5))
+    right = (TRUTH.score(pairs[:, 0]) > TRUTH.score(pairs[:, 1])) ^ (rng.random(76) < 0.15)
+    pairs = np.where(right[:, None, None], pairs, pairs[:, ::-1])
+    with closing(Learned(5, 5)) as learned:
+        for n in (5, 20, 35, 50, 76):  # fits from the one before differ by up to .4 here
+            log = Preferences(pairs[:n], n_grades=5)
+            learned.update(log)
+            shown, alone = learned.newest().dcg, DCGLearner(n_grades=5).fit(log).dcg_
+            assert np.array_equal(shown.gains, alone.gains) and np.array_equal(shown.discounts, alone.discounts)
+
+
+def test_candidates_that_end_before_the_goal_are_told(opened, learning):
+    study = opened(candidates(10))
+    assert study.progress("ann")["short"] == study.learned.bands_from - 10
+    assert opened(candidates(10), "three.jsonl", redundancy=3).progress("ann")["short"] == 0  # 30 verdicts
+    judged(study, "ann", 99)
+    assert study.learned.wait()
+    assert "before the goal, which is about 14 verdicts away" in study.nothing_left("ann")
+    study = opened(candidates(30), "wide.jsonl", width=0.99)
+    judged(study, "ann", 99)
+    assert study.learned.wait()
+    assert study.progress("ann")["short"] == study.progress("ann")["more"]
+    assert Progress(study).report()["short"] == study.short()
+
+
+def test_the_command_names_a_scale_whose_top_grade_was_never_seen(opened):
+    pairs = [Pair("q", (0, 1), (1, 0)), Pair("q", (4, 1), (1, 0))]
+    study = opened(distinct(pairs, 5))
+    while (pair := study.next_pairs("ann", "tab", [])[0])["pair"] != study.candidates.pairs[0].key:
+        study.save("ann", "tab", [answer(pair, "skip", 7)])
+    study.save("ann", "tab", [answer(pair, "left", 1)])
+    assert study.next_command(Path("v.jsonl")) == "dcglearn learn v.jsonl --grades 5 -o dcg.json"
 
 
 def test_the_same_grades_for_other_queries_are_other_candidates():

@@ -182,6 +182,7 @@ function status() {
   const parts = [`${rater}: ${progress.judged} judged`, `${progress.left} left`];
   if (progress.widest !== null) parts.push(`widest band ${progress.widest.toFixed(2)}`);
   if (progress.more) parts.push(`about ${progress.more} more until it is ${progress.width}`);
+  if (progress.short) parts.push(`the candidates end about ${counted(progress.short, "verdicts")} before the goal`);
   if (progress.more === 0) parts.push(`enough: it is below ${progress.width}`);
   if (progress.changes) parts.push("the log was changed by another program and read again");
   $("count").textContent = parts.join(" · ");
@@ -327,6 +328,7 @@ function draw(found) {
   if (found.widest !== null) words.push(`The widest 90% band is ${found.widest.toFixed(2)} wide.`);
   if (found.verdicts < found.bands_from) words.push(`Bands are shown from ${found.bands_from} verdicts on.`);
   if (found.more) words.push(`It takes about ${counted(found.more, "verdicts")} more to bring it below ${found.width}.`);
+  if (found.short) words.push(`The candidates end about ${counted(found.short, "verdicts")} before the goal: add some, or raise --redundancy.`);
   if (found.more === 0) words.push(`That is below ${found.width}: there are enough verdicts.`);
   if (!found.curves) words.push("Nothing is learned yet: judge a few pairs.");
   const charts = [], tables = [];
