@@ -17,18 +17,25 @@ from dcglearn.metric.dcg import DCG, DCGLike
 
 if TYPE_CHECKING:
     Callables = tuple[Callable[..., Any], Callable[..., Any]]
+    Queries = tuple[Floats, Floats, Integers]  # scores and grades of documents, sizes of queries
 
 
 def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
-    """Return an objective and a metric for ``lightgbm.train``: ``params["objective"]`` and ``feval``.
+    """Return an objective and a metric for LightGBM.
 
-    ``objective(scores, dataset) -> (gradient, hessian)``, as in `BoostedRanker`, is minimised by LightGBM;
-    ``metric(scores, dataset) -> ("NDCG", value, True)``.
+    In ``lightgbm.train`` they are ``params["objective"]`` and ``feval``; in ``LGBMRanker`` they are ``objective=`` and,
+    in ``fit``, ``eval_metric=``. The objective returns gradient and Hessian, as in `BoostedRanker`, and is minimised by
+    LightGBM; the metric returns ``("NDCG", value, True)``. Weights of documents have no effect.
 
     Parameters
     ----------
     dcg, loss : DCG or file, Objective
         Any gains and discounts; and the objective to train against, ``ApproxNDCG(dcg)`` by default.
+
+    Raises
+    ------
+    InputError
+        If the data have no groups; when LightGBM calls them.
 
     See Also
     --------
@@ -43,8 +50,26 @@ def lightgbm_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables
     >>> [gradient.shape for gradient in objective(np.zeros(3), Sets)]
     [(3,), (3,)]
     """
-    objective, mean_ndcg = _callables(carried(dcg, "LightGBM"), loss, lambda dataset: np.asarray(dataset.get_group()))
-    return objective, lambda scores, dataset: ("NDCG", mean_ndcg(scores, dataset), True)
+    descended, mean_ndcg = _callables(carried(dcg, "LightGBM"), loss)
+
+    # Four parameters: LGBMRanker passes groups to no other callable.
+    def objective(first: Any, second: Any, _weight: Any = None, group: Any = None) -> tuple[Floats, Floats]:
+        return descended(*_lightgbm_queries(first, second, group))
+
+    def metric(first: Any, second: Any, _weight: Any = None, group: Any = None) -> tuple[str, float, bool]:
+        return "NDCG", mean_ndcg(*_lightgbm_queries(first, second, group)), True
+
+    return objective, metric
+
+
+def _lightgbm_queries(first: Any, second: Any, group: Any) -> Queries:
+    """Return what ``lightgbm.train`` passes as scores and a Dataset, and LGBMRanker as labels, scores and groups."""
+    scores, grades = second, first
+    if hasattr(second, "get_label"):
+        scores, grades, group = first, second.get_label(), second.get_group()
+    if group is None:
+        raise InputError("LightGBM's data have no groups: give Dataset(..., group=) or LGBMRanker.fit(..., group=)")
+    return scores, grades, np.asarray(group)
 
 
 def xgboost_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
@@ -62,8 +87,15 @@ def xgboost_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
     >>> callable(objective), callable(metric)
     (True, True)
     """
-    objective, mean_ndcg = _callables(carried(dcg, "XGBoost"), loss, _xgboost_groups)
-    return objective, lambda scores, data: ("NDCG", mean_ndcg(scores, data))
+    descended, mean_ndcg = _callables(carried(dcg, "XGBoost"), loss)
+
+    def queries(scores: Floats, data: Any) -> Queries:
+        return scores, data.get_label(), _xgboost_groups(data)
+
+    def objective(scores: Floats, data: Any) -> tuple[Floats, Floats]:
+        return descended(*queries(scores, data))
+
+    return objective, lambda scores, data: ("NDCG", mean_ndcg(*queries(scores, data)))
 
 
 def _xgboost_groups(data: Any) -> Integers:
@@ -73,23 +105,21 @@ def _xgboost_groups(data: Any) -> Integers:
     return np.diff(ends.astype(np.int64))
 
 
-def _callables(dcg: DCG, loss: Objective | None, sizes_of: Callable[[Any], Integers]) -> Callables:
-    """Return gradient and curvature, and the mean NDCG, as functions of scores and a data set with groups."""
+def _callables(dcg: DCG, loss: Objective | None) -> Callables:
+    """Return gradient and curvature, and the mean NDCG, as functions of scores, grades and sizes of queries."""
     objective_of_dcg = ApproxNDCG(dcg) if loss is None else loss
 
-    def objective(scores: Floats, data: Any) -> tuple[Floats, Floats]:
-        offsets = np.concatenate([[0], np.cumsum(sizes_of(data))])
-        grades = data.get_label().astype(np.int64)
-        return descent(objective_of_dcg, np.asarray(scores, dtype=np.float64), grades, offsets)
+    def descended(scores: Floats, grades: Floats, sizes: Integers) -> tuple[Floats, Floats]:
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        return descent(objective_of_dcg, np.asarray(scores, dtype=np.float64), grades.astype(np.int64), offsets)
 
-    def mean_ndcg(scores: Floats, data: Any) -> float:
-        sizes = sizes_of(data)
+    def mean_ndcg(scores: Floats, grades: Floats, sizes: Integers) -> float:
         present = np.arange(sizes.max()) < sizes[:, None]
-        grades, values = np.full(present.shape, -1, dtype=np.int8), np.zeros(present.shape)
-        grades[present], values[present] = data.get_label(), scores
-        return _mean_ndcg(dcg, grades, values)
+        padded, values = np.full(present.shape, -1, dtype=np.int8), np.zeros(present.shape)
+        padded[present], values[present] = grades, scores
+        return _mean_ndcg(dcg, padded, values)
 
-    return objective, mean_ndcg
+    return descended, mean_ndcg
 
 
 def _mean_ndcg(dcg: DCG, grades: ArrayLike, scores: ArrayLike) -> float:

@@ -55,6 +55,25 @@ def test_lightgbm():
     refused("lightgbm_callables", exports.to_lightgbm, STEEP)
 
 
+@pytest.mark.filterwarnings("ignore:The argument .eval_set.")
+def test_lightgbm_ranker_is_the_same_booster():
+    lightgbm = pytest.importorskip("lightgbm")
+    features, grades, sizes = data()
+    objective, metric = exports.lightgbm_callables(STEEP)
+    tree = {"num_leaves": 7, "learning_rate": 0.3, "verbose": -1, "n_jobs": 1}
+    ranker = lightgbm.LGBMRanker(objective=objective, n_estimators=10, **tree)
+    ranker.fit(features, grades, group=sizes, eval_set=[(features, grades)], eval_group=[sizes], eval_metric=metric)
+    training = lightgbm.Dataset(features, grades, group=sizes)
+    booster = lightgbm.train({"objective": objective, **tree}, training, num_boost_round=10, feval=metric)
+    scores = ranker.predict(features)
+    assert np.array_equal(scores, booster.predict(features))
+    ndcg = dl.evaluate_arrays(grades.reshape(len(sizes), -1), scores.reshape(len(sizes), -1), STEEP).mean()
+    (curves,) = ranker.evals_result_.values()
+    assert curves["NDCG"][-1] == pytest.approx(ndcg) and curves["NDCG"][-1] > curves["NDCG"][0] + 0.02
+    refused("no groups", lightgbm.LGBMRegressor(objective=objective, **tree).fit, features, grades)
+    refused("no groups", lightgbm.train, {"objective": objective, **tree}, lightgbm.Dataset(features, grades))
+
+
 def test_xgboost():
     xgboost = pytest.importorskip("xgboost")
     features, grades, sizes = data()
