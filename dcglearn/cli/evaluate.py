@@ -236,7 +236,7 @@ def compare(
     decision = gate.decision(comparison)
     if form == "table" and drawn(output):
         head, *rows = comparison.cells
-        draw_table(head, rows, [comparison.note], n_left=2)
+        draw_table(head, rows, comparison.note.splitlines(), n_left=2)
         typer.echo("" if decision is None else f"\n{decision}")
     else:
         write_text(_comparison_text(comparison, decision, form), output, force=force)

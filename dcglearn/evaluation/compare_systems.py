@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcglearn.evaluation.evaluate import evaluate
-from dcglearn.evaluation.gate import Gate, gated
+from dcglearn.evaluation.gate import Gate, gated, mostly_absent
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
@@ -48,8 +48,8 @@ class SystemComparison:
     ``low`` and ``high`` (bootstrap interval of the difference, with confidence `level`), ``p_t`` (paired t-test),
     ``p_permutation`` (sign permutations), ``p_corrected`` (the latter after `correction` for the number of rows). Where
     the measure compares two runs, ``mean`` is null and ``difference`` the mean preference for the run. `samples` has
-    ``n_topics`` (paired differences), ``n_shared`` (topics that both runs have) and ``spread`` (their standard
-    deviation) of each row.
+    ``n_topics`` (paired differences), ``n_shared``, ``n_run`` and ``n_baseline`` (topics that both runs, the run and
+    the baseline have) and ``spread`` (the differences' standard deviation) of each row.
     """
 
     frame: pl.DataFrame
@@ -75,7 +75,8 @@ class SystemComparison:
         Raises
         ------
         InputError
-            If the rule is unknown, the margin is not finite, or two runs have no judged topic in common.
+            If the rule is unknown, the margin is not finite, two runs have no judged topic in common, or one lacks
+            most topics of the other, which would count as 0.
 
         Examples
         --------
@@ -105,10 +106,16 @@ class SystemComparison:
 
     @property
     def note(self) -> str:
-        """How many queries there are, and how p-values are corrected, in a line."""
+        """How many queries there are, how p-values are corrected, and which runs lack most topics, a line each."""
         corrected = f"corrected ({self.correction}) over {number_of(len(self.frame), 'rows')}"
         how = "not corrected" if self.correction == "none" else corrected
-        return f"({self.n_queries} queries; permutation test {how})"
+        rows = zip(self.frame.iter_rows(named=True), self.samples.iter_rows(named=True), strict=True)
+        absent = dict.fromkeys(filter(None, (mostly_absent(*row) for row in rows)))
+        lines = [
+            f"({self.n_queries} queries; permutation test {how})",
+            *(f"{fact}; the others count as 0" for fact in absent),
+        ]
+        return "\n".join(lines)
 
     def to_markdown(self) -> str:
         """Return the table as Markdown."""
@@ -228,8 +235,9 @@ def compared(
     for measure, r, mean, by_query in _differences(evaluation, b, paired):
         differences = by_query[~np.isnan(by_query)]
         tests = _tests(differences, level, n_resamples, seed)
-        shared, spread = int((has[r] & has[b]).sum()), float(differences.std(ddof=1))
-        samples.append({"n_topics": len(differences), "n_shared": shared, "spread": spread})
+        counts = {"n_shared": (has[r] & has[b]).sum(), "n_run": has[r].sum(), "n_baseline": has[b].sum()}
+        spread = float(differences.std(ddof=1))
+        samples.append({"n_topics": len(differences), **{k: int(n) for k, n in counts.items()}, "spread": spread})
         rows.append({"run": evaluation.runs[r], "baseline": base, "measure": measure, "mean": mean, **tests})
     frame = pl.DataFrame(rows, schema_overrides={"mean": pl.Float64})
     corrected = _corrected(frame["p_permutation"].to_numpy(), correction)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -158,6 +159,11 @@ def gated(frame: pl.DataFrame, samples: pl.DataFrame, level: float, min_differen
                 f"the runs {row['run']} and {row['baseline']} have no judged topic in common; check the files",
                 see="names",
             )
+        if absence := mostly_absent(row, sample):
+            raise InputError(
+                f"{absence}: it did not run as it should, so the gate decides nothing; run it again, or compare the "
+                'topics of both by --missing skip (missing="skip")'
+            )
         clear = "not worse" if row["low"] > min_difference else "undecided"
         verdict = "worse" if row["high"] < min_difference else clear
         verdicts.append(
@@ -171,6 +177,15 @@ def gated(frame: pl.DataFrame, samples: pl.DataFrame, level: float, min_differen
             )
         )
     return Gate(tuple(verdicts), float(min_difference), rule, level)
+
+
+def mostly_absent(row: Mapping[str, Any], sample: Mapping[str, Any]) -> str:
+    """Return the words for a run that lacks most topics of the other, which count as 0; empty if none does."""
+    n_either = sample["n_run"] + sample["n_baseline"] - sample["n_shared"]
+    if sample["n_topics"] == sample["n_shared"] or 2 * sample["n_shared"] >= n_either:
+        return ""
+    fewer = min("run", "baseline", key=lambda which: sample[f"n_{which}"])
+    return one_line(f"{row[fewer]} has {sample[f'n_{fewer}']} of the {n_either} judged topics")
 
 
 def detectable_difference(spread: float, n_topics: int, level: float, power: float = 0.8) -> float:

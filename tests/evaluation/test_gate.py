@@ -25,7 +25,7 @@ def frames(*intervals, n_shared=TOPICS):
         {"run": f"new{i}", "baseline": "old", "measure": "nDCG@10", "difference": (a + b) / 2, "low": a, "high": b}
         for i, (a, b) in enumerate(intervals)
     ]
-    sample = {"n_topics": TOPICS, "n_shared": n_shared, "spread": SPREAD}
+    sample = {"n_topics": TOPICS, "n_shared": n_shared, "n_run": n_shared, "n_baseline": TOPICS, "spread": SPREAD}
     return pl.DataFrame(rows), pl.DataFrame([sample] * len(rows))
 
 
@@ -103,6 +103,7 @@ def files(tmp_path, monkeypatch):
         "bad": {q: {d: -grade for d, grade in grades.items()} for q, grades in judged.items()},
         "first": {q: old[q] for q in topics[:15]},
         "last": {q: old[q] for q in topics[15:]},
+        "few": {q: old[q] for q in topics[:14]},
     }
     write_trec(tmp_path, judged, runs)
     (tmp_path / "new.txt").write_text((tmp_path / "new.txt").read_text().replace(" new\n", " n<e>w|\n"))
@@ -122,6 +123,8 @@ def test_exit_status(dcglearn, files):
     ("words", "message"),
     [
         (("first.txt", "last.txt", "--baseline", "first"), "last and first have no judged topic in common"),
+        (("few.txt",), "few has 14 of the 30 judged topics: it did not run"),
+        (("few.txt", "--baseline", "few"), "few has 14 of the 30 judged topics"),
         (("new.txt", "--min-difference", "nan"), "min_difference=nan must be a finite number"),
         (("new.txt", "--gate", "superior"), "--gate"),
         (("new.txt", "--junit", "/nowhere/report.xml"), "does not exist"),
@@ -131,6 +134,14 @@ def test_exit_status(dcglearn, files):
 )
 def test_bad_input_is_status_2(misuse, files, words, message):
     misuse(message, *files[0], *words, "--exit-code")
+
+
+def test_only_topics_that_the_other_run_has_stop_the_gate(dcglearn, files):
+    compare, options = files
+    assert dcglearn(*compare, "few.txt", *options, "--missing", "skip", "--exit-code")[0] == 0
+    assert dcglearn(*compare, "first.txt", *options, "--exit-code")[0] == 1  # half of them is not most
+    assert dcglearn(*compare, "few.txt")[1].endswith("few has 14 of the 30 judged topics; the others count as 0\n")
+    assert dcglearn("compare", "qrels.txt", "few.txt", "first.txt", *options, "--exit-code")[0] == 0
 
 
 def test_a_junit_report(dcglearn, files, tmp_path):
