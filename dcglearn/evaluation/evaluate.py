@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.evaluation.ranked import Plain, check_list_settings, judged_counts, judged_ideal, measured, ranked_grades
+from dcglearn.evaluation.other_measures import measured, usual_name
+from dcglearn.evaluation.ranked import Plain, check_list_settings, judged_counts, judged_ideal, ranked_grades
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
@@ -161,7 +162,8 @@ def evaluate(
     metrics : DCG, ListUtility, file or name, several of these, or a mapping of names to them
         ``nDCG@10`` (linear gain, log2, as in trec_eval) or ``GAIN-DISCOUNT[@K]``; without K, down to the last document
         ranked or judged. ``ERR``, ``RBP(p=0.8)``, ``INST(T=1)`` and others of `textbook_list_metrics`, with or without
-        ``@K``. Other names (``AP``, ``P@10``) are computed by ir_measures.
+        ``@K``. Other names (``AP``, ``P@10``) are computed by ir_measures. Those of trec_eval, ranx and MTEB mean the
+        same (``ndcg_cut_10``, ``map``, ``recip_rank``, ``recall_at_100``).
     normalise : bool
         Divide by the best value that the query's documents allow (NDCG), for a DCG and a `ListUtility`, so that every
         query counts the same; else plain.
@@ -307,9 +309,10 @@ def named(word: str | os.PathLike[str], judgements: Judgements, runs: Sequence[R
     name = os.fspath(word)
     if companion_of(name):
         raise InputError(f"{name} compares two runs and has no value for one: give it to compare_systems or compare")
-    ours = is_metric_file(word) or ListMetricName.is_one(name) or "-" in name
+    ours = is_metric_file(word) or ListMetricName.is_one(name) or re.match(r"[a-z0-9.]+-", name)
     if not ours and not re.fullmatch(r"n?dcg(@.*)?", name, re.IGNORECASE):
-        return name, name
+        usual = usual_name(name)
+        return name, usual if usual == name else named(usual, judgements, runs)[1]
     parsed = metric_or_name(word, accept=EVALUATED)
     if not isinstance(parsed, NamedMetric):
         return name, parsed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.validation import Floats, Grades, InputError, Integers, one_of
 from dcglearn.metric.dcg import DCG
-from dcglearn.metric.textbook import NAMES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,11 +46,12 @@ class RankedGrades:
         """Return the grades with those of unjudged documents, shape (Q, K); see `as_judged`."""
         return as_judged(self.grades, self.ranked, n_grades, unjudged)
 
-    def values(self, metric: Known, unjudged: str | float) -> Floats:
+    def values(self, metric: Known | ListMetric, unjudged: str | float) -> Floats:
         """Return the value of every query, shape (Q,)."""
+        if isinstance(metric, Plain):
+            metric = metric.metric
         if not isinstance(metric, DCG):
-            lists = metric.metric if isinstance(metric, Plain) else metric
-            return np.atleast_1d(lists.score(self.judged_as(metric.n_grades, unjudged)))
+            return np.atleast_1d(metric.score(self.judged_as(metric.n_grades, unjudged)))
         gain_of_grade = np.append(metric.gains, _gain_of_unjudged(metric, unjudged))
         if unjudged == "drop":
             gains = gain_of_grade[self.judged_as(metric.n_grades, "drop")]
@@ -187,7 +186,9 @@ def check_list_settings(
     name: str, metric: ListUtility | Plain, unjudged: str | float, ties: str, *, residuals: bool
 ) -> None:
     """Raise InputError if a setting is defined only where values are sums over positions."""
-    if residuals and not (isinstance(metric, Plain) and isinstance(metric.metric, DCG)):
+    if isinstance(metric, Plain) and isinstance(metric.metric, DCG):
+        return
+    if residuals:
         raise InputError(f"{name} is not a DCG: a better document may make those below it worth less, so no residual")
     if not isinstance(unjudged, str):
         raise InputError(f"{name} is not a DCG: documents without a judgement count as worst or best, or are dropped")
@@ -213,39 +214,3 @@ def judged_ideal(metric: Known, counts: Integers, unjudged: str | float) -> Floa
 def _gain_of_unjudged(dcg: DCG, unjudged: str | float) -> float:
     own = {"worst": dcg.gains[0], "best": dcg.gains[-1], "drop": 0.0}
     return float(own[unjudged] if isinstance(unjudged, str) else unjudged)
-
-
-def measured(names: Sequence[str], runs: Sequence[Run], judgements: Judgements, queries: Sequence[str]) -> Floats:
-    """Return the values of measures with ir_measures' names (``AP``, ``P@10``, ``RR(rel=2)``), shape (R, M, Q).
-
-    Values are NaN where a run does not have the query. Raises InputError without ir_measures, or for unknown names.
-    """
-    try:
-        import ir_measures
-    except ImportError as error:
-        raise InputError(
-            f"metric {names[0]!r} is neither a file nor {NAMES}; for ir_measures' names: pip install 'dcglearn[ir]'"
-        ) from error
-    parsed = []
-    for name in names:
-        try:
-            parsed.append(ir_measures.parse_measure(name))
-        except (NameError, ValueError, KeyError, SyntaxError) as error:
-            raise InputError(f"metric {name!r} is neither a file nor {NAMES}, nor known to ir_measures") from error
-    judged: dict[str, dict[str, int]] = {}
-    for query, document, grade in judgements.frame.iter_rows():
-        judged.setdefault(query, {})[document] = grade
-    places = {query: q for q, query in enumerate(queries)}
-    values = np.full((len(runs), len(parsed), len(queries)), np.nan)
-    # One measure per evaluator: in one call, versions up to 0.4.3 confuse nDCG with and without gains.
-    evaluators = [ir_measures.evaluator([measure], judged) for measure in parsed]
-    for r, run in enumerate(runs):
-        scores: dict[str, dict[str, float]] = {}
-        for query, document, score in run.frame.iter_rows():
-            if query in places:
-                scores.setdefault(query, {})[document] = score
-        for m, evaluator in enumerate(evaluators):
-            for metric in evaluator.iter_calc(scores):
-                if metric.query_id in scores:
-                    values[r, m, places[metric.query_id]] = metric.value
-    return values

@@ -104,7 +104,9 @@ DEFINITIONS: dict[str, _Definition] = {
 }
 """The metrics by name."""
 
-LIST_NAMES = "ERR, RBP(p=0.8), INST(T=1), BPM(T=1), BestGrade, BestGradeRank, each with or without @K"
+LIST_NAMES = (
+    "ERR, RBP(p=0.8) or RBP(p=0.8,rel=1), INST(T=1), BPM(T=1), BestGrade, BestGradeRank, each with or without @K"
+)
 """For messages: names that stand for one of these metrics."""
 
 
@@ -118,13 +120,20 @@ class ListMetricName(NamedMetric):
     array([0.2  , 0.16 , 0.128])
     >>> ListMetricName.of("RBP@10(p=.8)").at(5), ListMetricName.of("ERR").at(5)
     ('RBP(p=0.8)@10', 'ERR@5')
+    >>> ListMetricName.of("RBP(rel=2)@10").metric(n_grades=4).gains
+    array([0., 0., 1., 1.])
     """
 
     kind: str
     parameter: float
     depth: int | None
+    rel: int | None = None
+    """In RBP the least relevant grade, where relevance is binary, as in ir_measures."""
 
-    _pattern: ClassVar[str] = rf"({'|'.join(DEFINITIONS)})(?:@(\d{{1,7}}))?(?:\((\w)=(\d*\.?\d+)\))?(?:@(\d{{1,7}}))?"
+    _setting: ClassVar[str] = r"(\w|rel)=(\d*\.?\d+)"
+    _pattern: ClassVar[str] = (
+        rf"({'|'.join(DEFINITIONS)})(?:@(\d{{1,7}}))?(\({_setting}(?:, ?{_setting})?\))?(?:@(\d{{1,7}}))?"
+    )
 
     @classmethod
     def is_one(cls, word: str) -> bool:
@@ -135,31 +144,40 @@ class ListMetricName(NamedMetric):
     def of(cls, word: str) -> ListMetricName:
         """Return the metric that a word names, K before or after the parameter; raise InputError if there is none."""
         match = re.fullmatch(cls._pattern, word)
-        if match is None or (match[2] and match[5]):
+        if match is None or (match[2] and match[8]):
             raise InputError(f"metric {word!r} is not one of {LIST_NAMES}")
         definition = DEFINITIONS[match[1]]
-        if match[3] and match[3] != definition.letter:
+        settings = dict(re.findall(cls._setting, match[3] or ""))
+        rel = settings.pop("rel", None) if match[1] == "RBP" else None
+        if set(settings) - {definition.letter}:
             has = f"has the parameter {definition.letter}" if definition.letter else "has no parameter"
             raise InputError(f"metric {word!r}: {match[1]} {has}")
-        parameter = float(match[4]) if match[4] else definition.default
+        parameter = float(settings.get(definition.letter, definition.default))
         # BPM's T and RBP's p are open intervals; INST's T may be its least.
         within = definition.least <= parameter < definition.most and (parameter > 0 or not definition.letter)
         if not within:
             raise InputError(
                 f"metric {word!r}: {definition.letter} must lie between {definition.least:g} and {definition.most:g}"
             )
-        digits = match[2] or match[5]
-        return cls(match[1], parameter, whole_number(int(digits), "depth") if digits else None)
+        digits = match[2] or match[8]
+        depth = whole_number(int(digits), "depth") if digits else None
+        if rel is not None and not (rel.isdecimal() and int(rel) > 0):
+            raise InputError(f"metric {word!r}: rel must be a grade of at least 1")
+        return cls(match[1], parameter, depth, None if rel is None else int(rel))
 
     def at(self, depth: int) -> str:
         """Return the name with its depth; `depth` where it has none."""
         letter = DEFINITIONS[self.kind].letter
-        parameter = f"({letter}={self.parameter:g})" if letter else ""
+        rel = "" if self.rel is None else f",rel={self.rel}"
+        parameter = f"({letter}={self.parameter:g}{rel})" if letter else ""
         return f"{self.kind}{parameter}@{self.depth or depth}"
 
     def metric(self, n_grades: int, depth: int | None = None) -> ListMetric:
         """Return the metric for L grades, K deep, or `depth` where the name has no K."""
-        return DEFINITIONS[self.kind].made(whole_number(n_grades, "n_grades"), self.deep(depth), self.parameter)
+        metric = DEFINITIONS[self.kind].made(whole_number(n_grades, "n_grades"), self.deep(depth), self.parameter)
+        if self.rel and isinstance(metric, DCG):
+            return DCG((np.arange(n_grades) >= self.rel).astype(np.float64), metric.discounts)
+        return metric
 
 
 def textbook_list_metrics(n_grades: int, depth: int) -> dict[str, dict[str, ListMetric]]:

@@ -12,6 +12,7 @@ from sklearn.metrics import dcg_score, ndcg_score
 
 import dcglearn as dl
 from dcglearn import DCG, ListUtility, compare_systems, evaluate, evaluate_arrays, read_judgements, read_runs
+from dcglearn.evaluation.other_measures import usual_name
 from dcglearn.plots import forest_figure
 from tests.makers import noisy_runs, refused, write_trec
 
@@ -170,6 +171,51 @@ def test_measures_of_ir_measures():
     found = evaluate(SCORES, JUDGED, ["nDCG@2", "P@2", "AP", "RR(rel=2)"])
     np.testing.assert_allclose(found.values[0, 1:], [[1, 1], [1, 1], [0.5, 0.5]])
     refused("nor known to ir_measures", evaluate, SCORES, JUDGED, ["XYZ@2"])
+
+
+def test_names_of_trec_eval_are_taken():
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    pytest.importorskip("ir_measures")
+    names = ("ndcg_cut_5", "ndcg", "map", "map_cut_5", "recip_rank", "P_5", "recall_5", "Rprec", "bpref", "success_1")
+    names += ("set_P", "set_recall", "set_F", "num_ret", "num_rel", "num_rel_ret", "iprec_at_recall_0.20", "infAP")
+    judged, runs = systems(8)
+    theirs = pytrec_eval.RelevanceEvaluator(judged, pytrec_eval.supported_measures).evaluate(runs["base"])
+    found = evaluate(runs["base"], judged, list(names))
+    assert found.metrics == tuple("ndcg@20" if name == "ndcg" else name for name in names)
+    for m, name in enumerate(names):
+        np.testing.assert_allclose(found.values[0, m], [theirs[q][name] for q in found.queries], atol=1e-9)
+    others = [usual_name(name) for name in ("ndcg_at_10", "MRR", "hit_rate@5", "ndcg_cut.10", "AP(rel=2)", "dcg.json")]
+    assert others == ["nDCG@10", "RR", "Success@5", "nDCG@10", "AP(rel=2)", "dcg.json"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("SDCG@10", "ir_measures cannot compute SDCG@10: it needs max_rel="),
+        ("IPrec@2", "ir_measures cannot compute IPrec@2: invalid param recall=2"),
+        ("P@0", "the cut-off is a whole number of at least 1"),
+        ("ERR-IA@10", "nor known to ir_measures; the nearest is ERR_IA"),
+        ("Recal@10", "nor known to ir_measures; the nearest is Recall"),
+    ],
+)
+def test_measures_that_cannot_be_computed_are_refused_in_words(name, words):
+    pytest.importorskip("ir_measures")
+    refused(words, evaluate, SCORES, JUDGED, name)
+
+
+def test_rbp_of_ir_measures_is_a_dcg():
+    ir_measures = pytest.importorskip("ir_measures")
+    judged, runs = systems(8)
+    names = ("RBP(rel=1)", "RBP(p=0.5,rel=2)")
+    found = evaluate(runs["base"], judged, [f"{name}@1000" for name in names], residuals=True)
+    for m, name in enumerate(names):
+        theirs = ir_measures.iter_calc([ir_measures.parse_measure(name)], judged, runs["base"])
+        by_query = {value.query_id: value.value for value in theirs}
+        np.testing.assert_allclose(found.values[0, m], [by_query[q] for q in found.queries], atol=1e-6)
+    assert (found.residuals >= 0).all()
+    shared, worst = (evaluate(SCORES, JUDGED, "RBP", unjudged=u, ties="average").values for u in (0.5, "worst"))
+    assert (shared[0] > worst[0]).tolist() == [[True, False]]  # one of q1's documents is not judged
+    refused("rel must be a grade", evaluate, SCORES, JUDGED, "RBP(rel=0)")
 
 
 def test_peers_measures_need_ir_measures(monkeypatch):

@@ -1,0 +1,102 @@
+"""Measures by other tools' names: those of trec_eval and others as ours, and what ir_measures computes."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dcglearn.foundation.plain_text import nearest
+from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.metric.textbook import NAMES
+
+if TYPE_CHECKING:
+    from dcglearn.evaluation.trec import Judgements, Run
+
+ALIASES = {
+    **{"ndcg": "nDCG", "ndcg_burges": "exponential-log2", "err": "ERR"},
+    **{"map": "AP", "ap": "AP", "p": "P", "precision": "P", "r": "R", "recall": "R", "rprec": "Rprec"},
+    **{"recip_rank": "RR", "mrr": "RR", "rr": "RR", "bpref": "Bpref", "success": "Success", "hit_rate": "Success"},
+    **{"set_p": "SetP", "set_recall": "SetR", "set_f": "SetF", "set_map": "SetAP", "iprec_at_recall": "IPrec"},
+    **{"num_q": "NumQ", "num_ret": "NumRet", "num_rel": "NumRel", "num_rel_ret": "NumRelRet", "infap": "infAP"},
+}
+"""Names of trec_eval, ranx and MTEB, in lower case, and ours or those of ir_measures."""
+
+
+def usual_name(word: str) -> str:
+    """Return our name, or that of ir_measures, for another tool's; other words unchanged.
+
+    Examples
+    --------
+    >>> usual_name("ndcg_cut_10"), usual_name("map_cut.100"), usual_name("recall_at_5"), usual_name("recip_rank")
+    ('nDCG@10', 'AP@100', 'R@5', 'RR')
+    """
+    match = re.fullmatch(r"([a-z_]+?)(?:_cut|_at)?(?:[@_.](\d+(?:\.\d+)?))?", word, re.IGNORECASE)
+    if match is None or match[1].lower() not in ALIASES:
+        return word
+    name = ALIASES[match[1].lower()]
+    return f"{name}@{match[2]}" if match[2] else name
+
+
+def measured(names: Sequence[str], runs: Sequence[Run], judgements: Judgements, queries: Sequence[str]) -> Floats:
+    """Return the values of measures with ir_measures' names (``AP``, ``P@10``, ``RR(rel=2)``), shape (R, M, Q).
+
+    Values are NaN where a run does not have the query. Raises InputError without ir_measures, for unknown names, and
+    for measures that it cannot compute.
+    """
+    try:
+        import ir_measures
+    except ImportError as error:
+        raise InputError(
+            f"metric {names[0]!r} is neither a file nor {NAMES}; for ir_measures' names: pip install 'dcglearn[ir]'"
+        ) from error
+    parsed = [_parsed(name) for name in names]
+    judged: dict[str, dict[str, int]] = {}
+    for query, document, grade in judgements.frame.iter_rows():
+        judged.setdefault(query, {})[document] = grade
+    places = {query: q for q, query in enumerate(queries)}
+    values = np.full((len(runs), len(parsed), len(queries)), np.nan)
+    # One measure per evaluator: in one call, versions up to 0.4.3 confuse nDCG with and without gains.
+    evaluators = []
+    for name, measure in zip(names, parsed, strict=True):
+        with _errors_of(name):
+            evaluators.append(ir_measures.evaluator([measure], judged))
+    for r, run in enumerate(runs):
+        scores: dict[str, dict[str, float]] = {}
+        for query, document, score in run.frame.iter_rows():
+            if query in places:
+                scores.setdefault(query, {})[document] = score
+        for m, evaluator in enumerate(evaluators):
+            with _errors_of(names[m]):
+                for metric in evaluator.iter_calc(scores):
+                    if metric.query_id in scores:
+                        values[r, m, places[metric.query_id]] = metric.value
+    return values
+
+
+def _parsed(name: str) -> Any:
+    """Return a measure of ir_measures; raise InputError if it has none of this name, or the cut-off is below 1."""
+    import ir_measures
+
+    try:
+        measure = ir_measures.parse_measure(name)
+    except Exception as error:  # the parser raises many kinds
+        known = [*ir_measures.measures.registry, *ALIASES]
+        alike = nearest(re.split(r"[@(]", name)[0], known)
+        raise InputError(f"metric {name!r} is neither a file nor {NAMES}, nor known to ir_measures{alike}") from error
+    if not isinstance(measure, ir_measures.measures.Measure) or measure.params.get("cutoff", 1) < 1:
+        raise InputError(f"metric {name!r}: the cut-off is a whole number of at least 1")  # trec_eval crashes on 0
+    return measure
+
+
+@contextlib.contextmanager
+def _errors_of(name: str) -> Iterator[None]:
+    """Raise InputError where ir_measures, or a package that it calls, cannot compute a measure."""
+    try:
+        yield
+    except Exception as error:
+        reason = re.sub(r"invalid param (\w+)=<object.*", r"it needs \1=", " ".join(str(error).split()))
+        raise InputError(f"ir_measures cannot compute {name}: {reason or type(error).__name__}") from error
