@@ -55,7 +55,11 @@ class MappingOptions(Reading):
     """All that can be said of how a file is read."""
 
     columns: Annotated[
-        str | None, input_option(metavar="NAME=COLUMN,...", help="The log's own columns: a=Result A,winner=Verdict.")
+        str | None,
+        input_option(metavar="NAME=COLUMN,...", help="The log's own columns: a=Result A,winner=Verdict; a=Links {}."),
+    ] = None
+    encoding: Annotated[
+        str | None, input_option(metavar="NAME", help="The encoding of text that is not UTF-8: cp1252, shift_jis.")
     ] = None
     winner_words: Annotated[
         str | None,
@@ -88,7 +92,7 @@ class MappingOptions(Reading):
     def options(self) -> dict[str, Any]:
         """The options beside the file, as `LogMapping` takes them."""
         scale = None if self.scale is None else [name.strip() for name in self.scale.split(",")]
-        named = {name: getattr(self, name) for name in ("winner_words", "positive", "depth", "pad")}
+        named = {name: getattr(self, name) for name in ("winner_words", "positive", "depth", "pad", "encoding")}
         return {**super().options, **named, "scale": scale, "columns": _columns(self.columns)}
 
 

@@ -58,8 +58,8 @@ def read_judgements(
     judgements : Judgements, path, data frame or dict
         Tables have columns for query, document and grade, under any of the usual names (``query_id, doc_id,
         relevance``; ``qid, docno, label``; ...); data frames may be polars', pandas', or any with ``columns``;
-        dictionaries are ``{query: {document: grade}}``, as in pytrec_eval. Paths ending in .jsonl, .json, .csv, .tsv or
-        .parquet are read as tables, all others as TREC files; exports of Quepid and OpenSearch are recognised.
+        dictionaries are ``{query: {document: grade}}``, as in pytrec_eval. Paths ending in .jsonl, .json, .csv, .tsv,
+        .xlsx or .parquet are read as tables, all others as TREC files; exports of Quepid and OpenSearch are recognised.
     duplicates : {"error", "first", "last"}
         What to do with a document judged twice for one query. Take "last" where later lines correct earlier ones.
     n_grades : int, optional
@@ -143,7 +143,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _is_trec(source: Any) -> bool:
-    tables = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".parquet")
+    tables = (".jsonl", ".ndjson", ".json", ".lz4", ".csv", ".tsv", ".xlsx", ".parquet")
     return _is_path(source) and suffix_of(source) not in tables
 
 

@@ -1,11 +1,13 @@
-"""The bytes of a file or of standard input: decompressed, and recognised as JSON lines, text or Parquet."""
+"""The bytes of a file or of standard input: decompressed, in UTF-8, and recognised as JSON lines, text or Parquet."""
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import lzma
 import os
 import sys
+import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 FORMATS = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
-    **dict.fromkeys((".csv", ".tsv", ".txt"), "text"),
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".xlsx"), "text"),
     ".parquet": "parquet",
 }
 """Format by the suffix of a file's name."""
@@ -34,20 +36,76 @@ PARTS = "split the file, or store the log as Parquet and learn with --memory (me
 """Remedy for a file that does not fit in memory."""
 
 
-def content(path: str | os.PathLike[str], expected: str = "one judgement a line") -> tuple[str, bytes]:
-    """Return a file's name for messages, and its decompressed bytes without a byte-order mark; ``-`` is standard input.
+WORKBOOK = b"PK\x03\x04"
+"""First bytes of an Excel workbook, which is a zip file."""
 
-    Raise InputError if it is missing, empty (the message says what is `expected`), UTF-16 text, too large for the
-    memory, or cannot be read or decompressed.
+WORKBOOK_ENGINES = {"calamine": "fastexcel", "openpyxl": "openpyxl"}
+"""Polars' engines for workbooks, by preference, and the packages that they need."""
+
+
+def content(
+    path: str | os.PathLike[str], expected: str = "one judgement a line", encoding: str | None = None
+) -> tuple[str, bytes]:
+    """Return a file's name for messages, and its bytes decompressed, text as UTF-8 without a byte-order mark.
+
+    The path ``-`` is standard input. Text is in UTF-8 unless an `encoding` is given. The first sheet of an Excel
+    workbook becomes text separated by tabs. Raise InputError if the file is missing, empty (the message says what is
+    `expected`), too large for the memory, or cannot be read, decompressed or decoded.
     """
     name = "standard input" if str(path) == "-" else str(path)
     data = decompressed(name, read_within(sys.stdin.buffer, name) if str(path) == "-" else read_bytes(path))
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise InputError(f"{name} is UTF-16 text; save it as UTF-8")
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    if data.startswith(WORKBOOK):
+        data = sheet_text(name, data)
+    elif not data.startswith(b"PAR1"):
+        data = _as_utf8(name, data, encoding).removeprefix(b"\xef\xbb\xbf")
     if not data or data.isspace():
         raise InputError(f"{name} is empty; expected {expected}")
     return name, data
+
+
+def _as_utf8(name: str, data: bytes, encoding: str | None) -> bytes:
+    """Return text as UTF-8; raise InputError if its encoding is unknown, another, or not given and UTF-16."""
+    if encoding is None:
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            refusal = f"{name} is UTF-16 text; save it as UTF-8, or name its encoding (encoding='utf-16')"
+            raise InputError(refusal, option="--encoding utf-16")
+        return data
+    try:
+        return data.decode(encoding).encode()
+    except LookupError as error:
+        raise InputError(f"encoding={encoding!r} is not known; give one such as cp1252, latin-1 or utf-16") from error
+    except UnicodeError as error:
+        raise InputError(f"{name}: not text in {encoding} ({error}); give its encoding, or save it as UTF-8") from error
+
+
+def sheet_text(name: str, data: bytes) -> bytes:
+    """Return the first sheet of an Excel workbook as text separated by tabs, a line a row.
+
+    Raise InputError for another zip file, a damaged workbook, one too large for the memory, or if neither fastexcel
+    nor openpyxl is installed.
+    """
+    import polars as pl
+
+    engines = (engine for engine, package in WORKBOOK_ENGINES.items() if importlib.util.find_spec(package))
+    engine: Any = next(engines, None)
+    try:
+        size = sum(member.file_size for member in zipfile.ZipFile(io.BytesIO(data)).infolist())
+    except zipfile.BadZipFile:
+        engine = None
+    if engine is None:
+        raise InputError(
+            f"{name} is an Excel workbook or another zip file; save the sheet as CSV (UTF-8). Workbooks are read where "
+            "openpyxl is installed (pip install openpyxl)"
+        )
+    refuse_beyond_memory(4.0 * size, f"{name}: the workbook", PARTS)
+    try:
+        # Columns are text, since a type that is inferred turns other cells into nulls or numbers.
+        sheet = pl.read_excel(io.BytesIO(data), engine=engine, infer_schema_length=0, drop_empty_rows=False)
+    except Exception as error:  # each engine raises errors of its own for what is damaged
+        raise InputError(
+            f"{name} is an Excel workbook or another zip file that cannot be read ({error}); save the sheet as CSV"
+        ) from error
+    return sheet.with_columns(pl.all().replace("", None)).write_csv(separator="\t").encode()
 
 
 def decompressed(name: str, data: bytes) -> bytes:

@@ -101,7 +101,7 @@ def join_judgements(
     own = LogMapping.of(mapping=mapping, winner_words=winner_words, positive=positive)
     joining = Joining(depth or own.depth, unjudged, missing, n_grades or own.n_grades)
     own, judged = replace(own, n_grades=None, depth=None), read_judgements(judgements, duplicates)
-    name, open_with = opener_of(log, PREFERENCE)
+    name, open_with = opener_of(log, PREFERENCE, own.encoding)
     with errors_in(name):
         source = open_shaped(open_with, _roles_of_documents(open_with, own), own)
     table, dropped = columns_of(name, source, own, skip_bad)

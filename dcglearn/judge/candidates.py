@@ -162,7 +162,7 @@ def read_candidates(
     mapping = LogMapping.of(n_grades, mapping=mapping, depth=depth)
     roles = {role: PREFERENCE[role] for role in ("a", "b", "query")}
     table, _, recognised = read_columns(path, roles, mapping)
-    extras = [] if "position" in recognised.columns else _extras(path, table["a"].shape[1], mapping.depth)
+    extras = [] if "position" in recognised.columns else _extras(path, table["a"].shape[1], mapping)
     queries = table.get("query", [""] * len(table["a"]))
     lists = zip(table["a"].tolist(), table["b"].tolist(), strict=True)
     pairs = [
@@ -172,9 +172,9 @@ def read_candidates(
     return distinct(pairs, mapping.n_known)
 
 
-def _extras(path: str | os.PathLike[str], n_items: int, depth: int | None) -> list[dict[str, Any]]:
+def _extras(path: str | os.PathLike[str], n_items: int, mapping: LogMapping) -> list[dict[str, Any]]:
     """Return items and intent of every line; empty for text, which has none."""
-    name, open_with = opener_of(path, SHOWN)
+    name, open_with = opener_of(path, SHOWN, mapping.encoding)
     source = open_with(SHOWN)
     if isinstance(source, TextLines):
         return []
@@ -185,7 +185,10 @@ def _extras(path: str | os.PathLike[str], n_items: int, depth: int | None) -> li
             extras.append(
                 {
                     "intent": _text(record.get("intent"), "intent", 2000),
-                    **{side: checked_items(record.get(side), side, n_items, depth) for side in ("items_a", "items_b")},
+                    **{
+                        side: checked_items(record.get(side), side, n_items, mapping.depth)
+                        for side in ("items_a", "items_b")
+                    },
                 }
             )
             if (extras[-1]["items_a"] is None) != (extras[-1]["items_b"] is None):

@@ -90,7 +90,7 @@ def _named(value: str, role: str, mapping: LogMapping) -> int:
     if mapping.scale is not None:
         raise InputError(f"{role} holds {shown(value)}, not a grade of the scale {', '.join(mapping.scale)}")
     if NUMBER.fullmatch(name):
-        raise InputError(f"{role} holds the text {shown(value)}; write the grade as a number, without quotes")
+        return _grade(float(name), role, mapping)
     if any(map(str.isdigit, name)) and any(map(str.isalpha, name)):
         raise InputError(f"{role} holds {shown(value)}, which is no grade; {JUDGE_DOCUMENTS}", option="--qrels QRELS")
     refusal = f"{role} holds the grade name {shown(value)}; pass scale=['Bad', 'Fair', 'Good'], worst first"
@@ -323,6 +323,8 @@ def raise_first_fault(name: str, source: Source, mapping: LogMapping, passes: Ca
     blocks are checked as those of the whole log are.
     """
     if not isinstance(source, JsonLines | TextLines) or len(source.data) < LEAST_BYTES:
+        return
+    if isinstance(source, TextLines) and b'"' in source.data:  # a record may go on in the next block
         return
     number, first = next(iter(source), (0, b""))
     if not first:  # nothing after the header

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import BLANK, FrameRows, JsonLines, Source, TextLines
 from dcglearn.readers.mapping import MAX_DEPTH, LogMapping
 from dcglearn.readers.roles import MAX_LABEL, SWAPPED, by_role
-from dcglearn.readers.winner_words import MOST_WORDS, Winners, codes_of, winners_of
+from dcglearn.readers.winner_words import MOST_WORDS, Winners, codes_of, winners_of, word_of
 
 if TYPE_CHECKING:
     from dcglearn.readers.roles import ColumnsByRole, Role, Table
@@ -204,12 +205,14 @@ def _winners(column: pl.Series, mapping: LogMapping) -> Winners | None:
     counts = column.value_counts(name="n")
     if len(counts) > MOST_WORDS:
         return None
-    number = dict(zip(counts[column.name].to_list(), counts["n"].to_list(), strict=True))
-    count_of = {str(value): n for value, n in number.items()}
+    number = {value: (word_of(value), n) for value, n in counts.select(column.name, "n").iter_rows()}
+    count_of: Counter[str] = Counter()
+    for word, n in number.values():
+        count_of[word] += n
     code_of = codes_of(count_of, mapping.own_words)
     if len(code_of) < len(count_of):
         return None
-    codes = column.replace_strict({value: code_of[str(value)] for value in number}, return_dtype=pl.Int64)
+    codes = column.replace_strict({value: code_of[word] for value, (word, _) in number.items()}, return_dtype=pl.Int64)
     return winners_of(codes.to_numpy(), count_of, code_of)
 
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 BLANK = " \t\n\r\x0b\x0c"
 """Characters stripped from a field of text; listed, since Python and polars differ on other white space."""
 
+MOST_LINES = 100
+"""Most lines of a record of delimited text, whose cells may hold line breaks."""
+
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 SCORE = re.compile(rf"{NUMBER.pattern}|[+-]?inf(inity)?", re.IGNORECASE)
@@ -110,13 +113,13 @@ class JsonLines(Objects):
 class TextLines(Source):
     """A header line and a record a line, separated by tabs if the header has one, else by commas, semicolons or |.
 
-    A record never spans lines, so one stray quote spoils one line only. Excel's line ``sep=;`` before the header is
-    understood.
+    Cells in quotes may hold line breaks; a stray quote spoils one line only. Excel's line ``sep=;`` before the header
+    is understood, and rows of blank cells at the end are left out.
     """
 
     def __init__(self, data: bytes, roles: Mapping[str, Role]) -> None:
-        self.data, self.roles = data, roles
-        lines = numbered_lines(data)
+        self.data, self.roles, self.names = data, roles, []
+        lines = self._records()
         self.header_line, self.header = next(lines)
         excel = re.fullmatch(rb'"?sep=([,;|\t])"?\s*', self.header)
         if excel:
@@ -125,8 +128,9 @@ class TextLines(Source):
             text = decoded(self.header)
             most_frequent = "\t" if "\t" in text else max(",;|", key=text.count)
             self.delimiter = decoded(excel[1]) if excel else most_frequent
-            self.names = [name.strip(BLANK) for name in self._fields(text)]
+            self.names = [re.sub(r"\s*[\r\n]\s*", " ", name.strip(BLANK)) for name in self._fields(text)]
             self.columns = by_role(self.names, roles)
+        self.data = _without_blank_rows(data, self.delimiter.encode())
         self.form = f"text, columns separated by {SEPARATORS[self.delimiter]}"
         place = {name: i for i, name in reversed(list(enumerate(self.names)))}
         self._index = {
@@ -135,7 +139,39 @@ class TextLines(Source):
         }
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        return ((number, line) for number, line in numbered_lines(self.data) if number > self.header_line)
+        return ((number, line) for number, line in self._records() if number > self.header_line)
+
+    def _records(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the records that are not blank, with the numbers of their first lines."""
+        if b'"' not in self.data:
+            yield from numbered_lines(self.data)
+            return
+        lines, first = self.data.split(b"\n"), 0
+        while first < len(lines):
+            end = self._end(lines, first)
+            record = b"\n".join(lines[first:end])
+            if record.strip():
+                yield first + 1, record.rstrip(b"\r\n")
+            first = end
+
+    def _end(self, lines: list[bytes], first: int) -> int:
+        """Return the line after a record, which goes on after its first line if a quote is open there.
+
+        It is one line alone where a quote is astray: no line closes it, or a line before that one is itself a record.
+        """
+        if lines[first].count(b'"') % 2:
+            for last in range(first + 1, min(first + MOST_LINES, len(lines))):
+                if lines[last].count(b'"') % 2:
+                    return last + 1 if self._is_record(b"\n".join(lines[first : last + 1])) else first + 1
+                if self.names and self._is_record(lines[last]):
+                    break
+        return first + 1
+
+    def _is_record(self, line: bytes) -> bool:
+        try:
+            return not self.names or len(self._fields(decoded(line.rstrip(b"\r")))) == len(self.names)
+        except InputError:
+            return False
 
     def record(self, item: bytes) -> dict[str, Any]:
         """Return the values by role."""
@@ -154,9 +190,17 @@ class TextLines(Source):
 
     def _fields(self, text: str) -> list[str]:
         try:
-            return next(csv.reader([text], delimiter=self.delimiter, strict=True))
+            return next(csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True), [])
         except csv.Error as error:
             raise InputError(f"not a line of CSV ({error}): {shown(text)}; correct the quotes") from error
+
+
+def _without_blank_rows(data: bytes, delimiter: bytes) -> bytes:
+    """Return text without the rows of blank cells that a spreadsheet has at its end."""
+    blank, end = BLANK.encode() + delimiter, len(data)
+    while end and not data[(start := data.rfind(b"\n", 0, end - 1) + 1) : end].strip(blank):
+        end = start
+    return data[:end]
 
 
 class FrameRows(Source):
@@ -301,7 +345,8 @@ def decoded(line: bytes) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError as error:
-        raise InputError(f"byte 0x{line[error.start]:02x} is not UTF-8 text; save the file as UTF-8") from error
+        refusal = f"byte 0x{line[error.start]:02x} is not UTF-8 text; save the file as UTF-8, or name its encoding"
+        raise InputError(f"{refusal} (encoding='cp1252', say)", option="--encoding cp1252") from error
 
 
 def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:

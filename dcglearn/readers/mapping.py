@@ -32,6 +32,7 @@ class ReadingOptions(TypedDict, total=False):
     scale: Sequence[str] | None
     winner_words: Mapping[Any, str] | str | None
     positive: str | None
+    encoding: str | None
     mapping: MappingLike
 
 
@@ -41,12 +42,12 @@ class LogMapping:
 
     Parameters
     ----------
-    n_grades, depth, pad, scale, winner_words, positive
+    n_grades, depth, pad, scale, winner_words, positive, encoding
         As in `read_preferences`.
     columns : mapping of str, optional
         The log's own names of columns, in any case, by the usual name: ``{"a": "Result A", "winner": "Verdict"}``. A
-        list with a column for each position is named by what they have in common: ``{"a": "first"}`` for
-        ``first_1 .. first_10``. Other columns keep their usual names.
+        list with a column for each position is named by what they have in common, ``{"a": "first"}`` for
+        ``first_1 .. first_10``, or by a pattern, ``{"a": "Links {}"}``. Other columns keep their usual names.
 
     Examples
     --------
@@ -67,6 +68,7 @@ class LogMapping:
     scale: Sequence[str] | None = None
     winner_words: Mapping[Any, str] | str | None = None
     positive: str | None = None
+    encoding: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -83,6 +85,11 @@ class LogMapping:
         unknown = sorted(set(self.columns) - {*PREFERENCE, *RATING, *LONG})
         if unknown:
             raise InputError(f"columns: {unknown[0]!r} is no column of a log; give {listed([*PREFERENCE, *RATING])}")
+        for role, name in self.columns.items():
+            if "{}" in name and not {**LONG, **PREFERENCE, **RATING}[role].marks:
+                raise InputError(
+                    f"columns: {role}={name}: braces stand for the position in a list, such as a=Links {{}}"
+                )
         own_words(self.winner_words)
 
     def _check_scale(self, scale: Sequence[str]) -> None:
@@ -172,7 +179,7 @@ class LogMapping:
 
 
 KINDS = {
-    **{"n_grades": int, "depth": int, "pad": bool, "scale": list, "positive": str},
+    **{"n_grades": int, "depth": int, "pad": bool, "scale": list, "positive": str, "encoding": str},
     **{"winner_words": dict, "columns": dict},
 }
 """The keys of a mapping's file and the types of their values."""

@@ -74,7 +74,7 @@ def read_columns(
     both = skip_bad is not None and is_path(log) and Path(log).exists() and Path(skip_bad).exists()
     if skip_bad is not None and both and Path(log).samefile(skip_bad):
         raise InputError(f"{skip_bad}: the bad lines would replace the log itself; name another file")
-    name, open_with = opener_of(log, roles)
+    name, open_with = opener_of(log, roles, mapping.encoding)
     with errors_in(name):
         source = open_shaped(open_with, roles, mapping)
     table, dropped = columns_of(name, source, mapping, skip_bad)
@@ -172,7 +172,9 @@ def columns_of(
     return table, dropped
 
 
-def opener_of(log: Any, roles: Mapping[str, Role]) -> tuple[str, Callable[[Mapping[str, Role]], Source]]:
+def opener_of(
+    log: Any, roles: Mapping[str, Role], encoding: str | None = None
+) -> tuple[str, Callable[[Mapping[str, Role]], Source]]:
     """Return what messages call a path, data frame or sequence of records, and a function that opens it by roles."""
     if is_frame(log):
         return "data frame", partial(FrameRows, polars_frame(log))
@@ -183,14 +185,12 @@ def opener_of(log: Any, roles: Mapping[str, Role]) -> tuple[str, Callable[[Mappi
             f"a {type(log).__name__} is not a log: give a path, a data frame, or a list of dicts "
             "(dl.Preferences.from_records takes tuples, dl.Preferences arrays of grades)"
         )
-    name, data = content(log)
+    name, data = content(log, encoding=encoding)
     return name, opener_of_bytes(name, data)
 
 
 def opener_of_bytes(name: str, data: bytes) -> Callable[[Mapping[str, Role]], Source]:
     """Return a function that opens the bytes of a file by roles."""
-    if data[:4] == b"PK\x03\x04":
-        raise InputError(f"{name} is an Excel workbook or another zip file; save the sheet as CSV (UTF-8)")
     kind = kind_of(name, data)
     if kind == "parquet":
         return partial(FrameRows, parquet_rows(name, data))

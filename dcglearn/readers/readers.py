@@ -31,6 +31,7 @@ def read_preferences(
     skip_bad: str | os.PathLike[str] | None = None,
     winner_words: Mapping[Any, str] | str | None = None,
     positive: str | None = None,
+    encoding: str | None = None,
     mapping: MappingLike = None,
 ) -> Preferences:
     """Read a log of side-by-side judgements: a file, a data frame, or a list of dictionaries or tuples.
@@ -38,8 +39,9 @@ def read_preferences(
     A line of JSON is ``{"query": "q1", "a": [3, 2, 0], "b": [2, 3, 0], "winner": "a", "strength": 2, "weight": 1.5,
     "margin": 0.3, "rater": "ann"}``; only `a`, `b` and `winner` are required. A JSON array of such objects will do.
     Text has a header, columns separated by tabs, commas, semicolons or ``|``, and lists as ``3 2 0``, ``3|2|0`` or
-    ``[3, 2, 0]`` (in quotes where commas separate). Parquet has list columns or such text. Gzip and zstd are
-    recognised by content. Columns may also be called
+    ``[3, 2, 0]`` (in quotes where commas separate); cells in quotes may hold line breaks. Parquet has list columns or
+    such text. Of an Excel workbook (.xlsx) the first sheet is read, where openpyxl or fastexcel is installed. Gzip and
+    zstd are recognised by content. Columns may also be called
 
     - a: left, list_a, grades_a; b: right, list_b, grades_b; weight: count;
     - winner: preferred, preference, label, choice, verdict, holding a or left, b or right, tie or draw or equal or
@@ -82,6 +84,8 @@ def read_preferences(
     positive : {"a", "b"}, optional
         The winner is a number whose sign says the side and whose size the strength, as on a scale from -3 to 3; this
         is the side that positive numbers prefer. 0 is a tie.
+    encoding : str, optional
+        The encoding of text that is not UTF-8, such as cp1252.
     mapping : path or LogMapping, optional
         A TOML file that holds these options, and the log's own names of columns (``[columns]``); ``dcglearn convert
         --save-mapping`` writes one. The options that are given beside it count.
@@ -114,7 +118,14 @@ def read_preferences(
     [[2, 0], [0, 2]]
     """
     own = LogMapping.of(
-        n_grades, mapping=mapping, depth=depth, pad=pad, scale=scale, winner_words=winner_words, positive=positive
+        n_grades,
+        mapping=mapping,
+        depth=depth,
+        pad=pad,
+        scale=scale,
+        winner_words=winner_words,
+        positive=positive,
+        encoding=encoding,
     )
     return read_pairs(Preferences, path, own, skip_bad)
 

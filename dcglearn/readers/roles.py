@@ -173,7 +173,14 @@ def wide_columns(names: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
 
 
 def position_of(name: str, marks: Sequence[str]) -> tuple[tuple[str, ...], int] | None:
-    """Return the words of a column's name and its number; None if it does not name a position of the list."""
+    """Return the words of a column's name and its number; None if it does not name a position of the list.
+
+    A mark such as ``links {}`` is the whole name, with the number in place of the braces.
+    """
+    if "{}" in "".join(marks):
+        before, _, after = marks[0].partition("{}")
+        match = re.fullmatch(rf"{re.escape(before)}([0-9]{{1,3}}){re.escape(after)}", name.lower())
+        return match and ((marks[0],), int(match[1]))
     tokens = re.findall(r"[^\W\d_]+|[0-9]+", name.lower())
     numbers = [token for token in tokens if token.isdecimal()]
     words = tuple(token for token in tokens if not token.isdecimal())

@@ -23,6 +23,9 @@ WINNERS |= dict.fromkeys(("tie", "draw", "equal", "same", "both good", "both bad
 NUMBERS = {"1": 0, "2": 1, "0": 2}
 """Codes of numbers, for logs whose winners are exactly 1 and 2, or 0, 1 and 2."""
 
+WHOLE = re.compile(r"-?[0-9]+\.0+")
+"""A whole number with a point, as spreadsheets and data frames write it."""
+
 MOST_WORDS = 50
 """More different words than this are no words for a winner."""
 
@@ -82,7 +85,8 @@ def word_of(value: Any) -> str:
     """Return the text that stands for a value in counts and messages; whole numbers are written without a point."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return value.strip(BLANK) if isinstance(value, str) else str(value)
+    text = value.strip(BLANK) if isinstance(value, str) else str(value)
+    return text.split(".")[0] if WHOLE.fullmatch(text) else text
 
 
 def codes_of(words: Iterable[str], own: Mapping[str, int]) -> dict[str, int]:

@@ -86,6 +86,12 @@ SHAPES = {
         ["--depth", 2],
         "depth = 2\n",
     ),
+    "columns by pattern, Windows-1252": (
+        "x.csv",
+        "Links 1;Links 2;Rechts 1;Rechts 2;Urteil;Prüfer\n2;0;0;2;a;Jörg\n0;1;1;0;b;Zoë\n".encode("cp1252"),
+        ["--columns", "a=Links {},b=Rechts {},winner=Urteil,rater=Prüfer", "--encoding", "cp1252"],
+        '"a" = "Links {}"\n"b" = "Rechts {}"\n',
+    ),
     "rated lists": ("x.csv", "list,rating\n3 0,4\n0 3,1\n", ["--ratings", "--grades", 5], "n_grades = 5\n"),
 }
 

@@ -1,9 +1,12 @@
 """The shapes of files that people have: one truth, written out in each, is read field by field or refused in words."""
 
 import gzip
+import io
 import json
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,8 @@ import polars as pl
 import pytest
 
 import dcglearn as dl
+from dcglearn.foundation.sources import WORKBOOK_ENGINES
+from dcglearn.readers.mapping import LogMapping
 from tests.makers import refused, write
 
 A = [[2, 1, 0], [1, 0, 0], [1, 1, 1]]
@@ -18,6 +23,7 @@ B = [[0, 1, 2], [1, 1, 0], [0, 2, 0]]
 WINNER = ["a", "b", "tie"]
 STRENGTH, RATER, QUERY = [3.0, 1.0, 1.0], ["ann", "bob", "ann"], ["q0", "q1", "q2"]
 SHOWN_FIRST = ["b", "a", "b"]
+UMLAUTS = ["Jürgen", "Zoë", "Jürgen"]
 SCALE = ["Bad", "Fair", "Good"]
 """The truth: three judgements. A shape that carries no strengths, raters, queries or sides is compared without."""
 
@@ -35,6 +41,7 @@ class Shape:
     carries: tuple[str, ...] = ()
     refused: str = ""
     read: Callable[..., dl.Preferences] = dl.read_preferences
+    raters: list[str] | None = None
 
 
 def table(winners, header="a,b,winner", separator=",", mark=" ", lists=(A, B), **columns):
@@ -69,6 +76,44 @@ def json_lines(objects):
 
 def named(lists):
     return [[SCALE[grade] for grade in grades] for grades in lists]
+
+
+def workbook(text):
+    """Return an Excel workbook with the cells of a table, numbers as numbers, and two blank rows at its end."""
+    rows = [line.split(",") for line in text.splitlines()]
+    cells = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in [*rows, [" "] * len(rows[0]), [" "]])
+    sheets = '<sheet name="Judgements" sheetId="1" r:id="rId1"/>'
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{OPC}/content-types">'
+        f'<Default Extension="rels" ContentType="{RELATIONS}"/>'
+        f'<Override PartName="/xl/workbook.xml" ContentType="{MAIN}.sheet.main+xml"/>'
+        f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{MAIN}.worksheet+xml"/></Types>',
+        "_rels/.rels": relation("officeDocument", "xl/workbook.xml"),
+        "xl/workbook.xml": f'<workbook xmlns="{SHEET}" xmlns:r="{OFFICE}"><sheets>{sheets}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": relation("worksheet", "worksheets/sheet1.xml"),
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{SHEET}"><sheetData>{cells}</sheetData></worksheet>',
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    return file.getvalue()
+
+
+OPC = "http://schemas.openxmlformats.org/package/2006"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+SHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+MAIN = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+RELATIONS = "application/vnd.openxmlformats-package.relationships+xml"
+
+
+def relation(kind, target):
+    link = f'<Relationship Id="rId1" Type="{OFFICE}/{kind}" Target="{target}"/>'
+    return f'<Relationships xmlns="{OPC}/relationships">{link}</Relationships>'
+
+
+def cell(text):
+    return f"<c><v>{text}</v></c>" if text.isdecimal() else f'<c t="inlineStr"><is><t>{text}</t></is></c>'
 
 
 OBJECTS = [{"a": a, "b": b, "winner": w} for a, b, w in zip(A, B, WINNER, strict=True)]
@@ -155,13 +200,65 @@ GRADES = {
     "names of grades, not explained": Shape("x.csv", table(WINNER, lists=(named(A), named(B))), refused="pass scale="),
 }
 
-SHAPES = {**FORMATS, **WORDS, **NUMBERS, **GRADES}
+OWN_COLUMNS = {"a": "Links {}", "b": "Rechts {}", "winner": "Urteil"}
+OWN_TABLE = wide(["Links {}", "Rechts {}"], WINNER).replace("winner", "Urteil")
+COMMENTS = ['"good\nboth, really"', '"said ""no"""', '"\n\n1 2 3"']
+
+SPREADSHEETS = {
+    "columns by pattern": Shape("x.csv", OWN_TABLE, {"mapping": LogMapping(columns=OWN_COLUMNS)}),
+    "columns by pattern, number first": Shape(
+        "x.csv",
+        wide(["{}. Links", "{}. Rechts"]),
+        {"mapping": LogMapping(columns={"a": "{}. Links", "b": "{}. Rechts"})},
+    ),
+    "columns not named": Shape("x.csv", OWN_TABLE, refused="no 'a' .*found Links 1"),
+    "line breaks in quotes": Shape("x.csv", table(WINNER, comment=COMMENTS, query=QUERY), carries=("query",)),
+    "line breaks in quotes, Windows": Shape("x.csv", table(WINNER, comment=COMMENTS).replace("\n", "\r\n")),
+    "line breaks in the header": Shape(
+        "x.csv",
+        table(WINNER).replace("winner", '"Who\nwins?"'),
+        {"mapping": LogMapping(columns={"winner": "Who wins?"})},
+    ),
+    "a stray quote": Shape("x.csv", table(WINNER, query=['"q0', "q1", "q2"]), refused="line 2: not a line of CSV"),
+    "two stray quotes": Shape("x.csv", table(WINNER, query=['"q0', "q1", 'q2"']), refused="line 2: not a line of CSV"),
+    "blank rows at the end": Shape("x.csv", table(WINNER) + ",,\r\n" * 3 + ", ,\n"),
+    "a blank row within": Shape("x.csv", table(WINNER) + ",,\n" + table(WINNER)[11:], refused="line 5: a is missing"),
+    "grades in quotes": Shape(
+        "x.jsonl", json_lines({**x, "a": list(map(str, x["a"])), "b": list(map(str, x["b"]))} for x in OBJECTS)
+    ),
+    "winners as fractions": Shape("x.csv", table(["1.0", "2.0", "0.0"]), {"winner_words": "1=a,2=b,0=tie"}),
+    "winners as fractions, in a data frame": Shape(
+        "x.parquet",
+        pl.DataFrame(OBJECTS).with_columns(winner=pl.Series([1.0, 2.0, 0.0])),
+        {"winner_words": "1=a,2=b,0=tie"},
+    ),
+    "Windows-1252": Shape(
+        "x.csv", table(WINNER, rater=UMLAUTS).encode("cp1252"), {"encoding": "cp1252"}, ("rater",), raters=UMLAUTS
+    ),
+    "Windows-1252, not named": Shape("x.csv", table(WINNER, rater=UMLAUTS).encode("cp1252"), refused="not UTF-8 text"),
+    "another encoding": Shape("x.csv", table(WINNER), {"encoding": "utf-7bit"}, refused="'utf-7bit' is not known"),
+    "Unicode text of Excel": Shape(
+        "x.txt",
+        table(WINNER, separator="\t", rater=UMLAUTS).encode("utf-16"),
+        {"encoding": "utf-16"},
+        ("rater",),
+        raters=UMLAUTS,
+    ),
+    "an Excel workbook": Shape("x.xlsx", workbook(wide(["left_{}", "right_{}"]))),
+    "another zip file": Shape(
+        "x.zip", b"PK\x03\x04" + b"0" * 40, refused="is an Excel workbook or .*; save the sheet as"
+    ),
+}
+
+SHAPES = {**FORMATS, **WORDS, **NUMBERS, **GRADES, **SPREADSHEETS}
 """Every shape by name."""
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_shape_is_read_or_refused(tmp_path, name):
     shape = SHAPES[name]
+    if shape.name.endswith(".xlsx") and not any(map(find_spec, WORKBOOK_ENGINES.values())):
+        pytest.skip("workbooks are read where openpyxl or fastexcel is installed")
     path = tmp_path / shape.name
     if isinstance(shape.content, pl.DataFrame):
         shape.content.write_parquet(path)
@@ -171,7 +268,8 @@ def test_a_shape_is_read_or_refused(tmp_path, name):
         refused(shape.refused, shape.read, path, **shape.options)
         return
     log = shape.read(path, **shape.options)
-    assert judgements(log, shape.carries) == judgements(truth(), shape.carries)
+    expected = truth() if shape.raters is None else truth().changed(rater=np.array(shape.raters))
+    assert judgements(log, shape.carries) == judgements(expected, shape.carries)
     assert (log.n_grades, len(log.recognised.winners.words)) == (3, 3)
 
 

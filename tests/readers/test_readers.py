@@ -125,7 +125,7 @@ BAD_LINES = {
     '{"a": [1e400, 1, 0], "b": [1, 2, 3], "winner": "a"}': "a holds the grade inf, which is not an integer",
     line(a=[True, 0, 0]): "a holds True, which is not a grade; grades are integers, 0 = worst",
     line(b=["Good", 0, 0]): r"b holds the grade name 'Good'; pass scale=\['Bad', 'Fair', 'Good'\], worst first",
-    line(b=["3", 0, 0]): "b holds the text '3'; write the grade as a number, without quotes",
+    line(b=["2.5", 0, 0]): "b holds the grade 2.5, which is not an integer",
     line(a=[-2, 0, 0]): r"a holds the grade -2, outside -1..4; raise n_grades=5 \(--grades\)",
     line(a=[5, 0, 0]): r"a holds the grade 5, outside -1..4; raise n_grades=5 \(--grades\)",
     line(a=[10**5000 // 10**900, 0, 0]): "outside -1..4|not valid JSON",

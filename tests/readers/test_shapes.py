@@ -87,7 +87,6 @@ REFUSED = {
     "another side": (long().replace("q0,left,1", "q0,middle,1"), "side is 'middle' on line 2; use a or left"),
     "a position that is no number": (long().replace("left,1,", "left,top,", 1), "line 2: position is 'top'"),
     "ratings": ('{"list": [1, 2], "rating": 3}\n', r"these are rated lists: .*dl.read_ratings"),
-    "an Excel workbook": (b"PK\x03\x04" + b"0" * 40, r"is an Excel workbook or .*; save the sheet as CSV"),
     "one column": ("a:b:winner\n1:2:a\n", "separate the columns by commas, semicolons or tabs"),
     "a key of a wide list twice": ('{"a1": 1, "a1": 2, "b1": 1, "winner": "a"}', "the key 'a1' occurs twice"),
 }
