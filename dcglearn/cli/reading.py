@@ -215,7 +215,8 @@ class JoinOptions:
         input_option(help="With --qrels: refuse queries without judgements, or skip their pairs."),
     ] = "error"
     duplicates: Annotated[
-        Literal["error", "first", "last"], input_option(help="With --qrels: what to do with a document judged twice.")
+        Literal["error", "first", "last", "mean", "median", "majority"],
+        input_option(help="With --qrels: what to do with a document judged twice, as in a book of several raters."),
     ] = "error"
 
     @property

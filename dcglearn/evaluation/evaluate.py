@@ -183,7 +183,7 @@ def evaluate(
         the run's own list, for rankers of the same candidates. With ``unjudged="best"`` a list may beat the former.
     empty : float
         NDCG of a query whose best ranking is worth nothing. Some libraries, such as LightGBM, take 1.
-    duplicates : {"error", "first", "last"}
+    duplicates : {"error", "first", "last", "mean", "median", "majority"}
         What to do with a document that occurs twice for one query. "first" suits joined runs, if it is the one shown.
     residuals : bool
         Also compute what judging the unjudged documents could still add (C/W/L's residual): the sum over them of the

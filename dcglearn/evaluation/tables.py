@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dcglearn.evaluation.tool_files import table_of_tool
+from dcglearn.evaluation.tool_files import rankings_of_lines, table_of_tool
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run, trec_judgements, trec_runs, without_duplicates
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.plain_text import escaped, one_line
@@ -21,7 +21,7 @@ from dcglearn.readers.careful_pass import checked_score
 from dcglearn.readers.frames import polars_frame
 from dcglearn.readers.line_formats import FrameRows, errors_in, shown
 from dcglearn.readers.read_table import frame_of, opener_of_bytes
-from dcglearn.readers.roles import Role, by_role, first_names
+from dcglearn.readers.roles import Role, by_role, first_names, recognised
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,16 +33,19 @@ JudgementsLike: TypeAlias = Any
 """`Judgements`, a path, a data frame, or a dictionary ``{query: {document: grade}}``."""
 
 KEYS = {
-    "query": Role("name", ("query", "query_id", "qid", "q_id", "topic"), required=True),
-    "document": Role("name", ("document", "doc_id", "docid", "docno", "doc"), required=True),
+    "query": Role("name", ("query", "query_id", "qid", "q_id", "topic", "query text"), required=True),
+    "document": Role("name", ("document", "doc_id", "docid", "docno", "doc", "doc id"), required=True),
 }
 JUDGEMENT = {**KEYS, "grade": Role("score", ("grade", "relevance", "rel", "label", "rating"), required=True)}
 RUN = {
     **KEYS,
     "score": Role("score", ("score", "sim", "pred", "prediction"), required=True),
-    "run": Role("name", ("run", "run_id", "tag", "system")),
+    "run": Role("name", ("run", "run_id", "tag", "system", "snapshot name")),
 }
 """The columns of judgements and of runs; of several with one role, the first of these names counts."""
+
+RANKED = {**KEYS, "rank": Role("score", ("rank", "position", "doc position"), required=True), "run": RUN["run"]}
+"""The columns of runs without scores."""
 
 TEXTS = ("String", "Categorical", "Enum", "Null")
 """Types of a table's column that can hold identifiers, beside integers."""
@@ -60,8 +63,10 @@ def read_judgements(
         relevance``; ``qid, docno, label``; ...); data frames may be polars', pandas', or any with ``columns``;
         dictionaries are ``{query: {document: grade}}``, as in pytrec_eval. Paths ending in .jsonl, .json, .csv, .tsv,
         .xlsx or .parquet are read as tables, all others as TREC files; exports of Quepid and OpenSearch are recognised.
-    duplicates : {"error", "first", "last"}
-        What to do with a document judged twice for one query. Take "last" where later lines correct earlier ones.
+    duplicates : {"error", "first", "last", "mean", "median", "majority"}
+        What to do with a document judged twice for one query. Take "last" where later lines correct earlier ones, and
+        one of the others where raters differ: means and medians are rounded to a grade, halves up; of several most
+        frequent grades the worst counts.
     n_grades : int, optional
         Number of grades of their scale; by default the largest grade plus 1. Give it if the top grade may not occur.
 
@@ -84,7 +89,7 @@ def read_judgements(
     elif _is_trec(judgements):
         read = trec_judgements(judgements, duplicates=duplicates)
     else:
-        name, frame = _named_table(judgements, "judgements", JUDGEMENT)
+        name, frame = _named_table(judgements, "judgements", JUDGEMENT, duplicates=duplicates)
         read = _judgements(frame, name, duplicates)
     return read if n_grades is None else replace(read, n_grades=n_grades)
 
@@ -95,8 +100,9 @@ def read_runs(runs: RunsLike, duplicates: Duplicates = "error") -> list[Run]:
     Parameters
     ----------
     runs : Run, path, data frame, dict, or a list of these
-        As for `read_judgements`, with scores instead of grades; a table of several runs also has a column of their
-        names; dictionaries are ``{query: {document: score}}`` or ``{run: {query: {document: score}}}``.
+        As for `read_judgements`, with scores or ranks instead of grades; a table of several runs also has a column of
+        their names; dictionaries are ``{query: {document: score}}`` or ``{run: {query: {document: score}}}``. Quepid's
+        snapshots, predictions of sentence-transformers and files of ranx (.lz4 where lz4 is installed) are recognised.
     duplicates : {"error", "first", "last"}
         What to do with a document ranked twice for one query.
 
@@ -148,7 +154,11 @@ def _is_trec(source: Any) -> bool:
 
 
 def _named_table(
-    source: Any, name: str, roles: Mapping[str, Role], expected: str = "one judgement a line"
+    source: Any,
+    name: str,
+    roles: Mapping[str, Role],
+    expected: str = "one judgement a line",
+    duplicates: Duplicates = "error",
 ) -> tuple[str, pl.DataFrame]:
     """Return the name and the table of a dictionary, a data frame or a file, whose path is the name."""
     number = list(roles)[2]
@@ -160,14 +170,15 @@ def _named_table(
         with errors_in(name):
             return name, polars_frame(source)
     name, data = content(source, expected)
-    frame = table_of_tool(name, data) if number == "grade" else None
+    frame = table_of_tool(name, data, duplicates) if number == "grade" else rankings_of_lines(name, data)
     if frame is None and kind_of(name, data) == "json":
         frame = nested_json(name, data, number)
     if frame is not None:
         return name, frame
     with errors_in(name):
         open_with = opener_of_bytes(name, data)
-        lines = open_with(first_names(open_with({}).names, roles))
+        names = open_with({}).names
+        lines = open_with(first_names(names, _scored_or_ranked(names, roles)))
     return name, lines.frame if isinstance(lines, FrameRows) else frame_of(name, lines)
 
 
@@ -185,7 +196,9 @@ def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> Judge
 
 
 def _table_runs(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> list[Run]:
-    columns = _columns(frame, name, RUN)
+    columns = _columns(frame, name, _scored_or_ranked(frame.columns, RUN))
+    if "rank" in columns.columns:
+        columns = _by_rank(columns, name)
     parts = {name: columns}
     if "run" in columns.columns:
         for run in columns["run"].unique(maintain_order=True):
@@ -194,6 +207,23 @@ def _table_runs(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> list[
         parts = {str(k[0]): v.drop("run") for k, v in columns.partition_by("run", as_dict=True).items()}
     keys = ["query", "document"]
     return [Run(without_duplicates(name, part, keys, duplicates), run) for run, part in parts.items()]
+
+
+def _scored_or_ranked(names: Sequence[str], roles: Mapping[str, Role]) -> Mapping[str, Role]:
+    """Return the roles of runs without scores if these are their columns, else the given ones."""
+    scored, ranked = (recognised(names, first_names(names, kind)) for kind in (roles, RANKED))
+    return RANKED if roles is RUN and ranked and not scored else roles
+
+
+def _by_rank(columns: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return the table of runs with scores in place of ranks; raise InputError if two documents share a rank."""
+    import polars as pl
+
+    twice = columns.filter(columns.drop("document").is_duplicated())
+    if len(twice):
+        row = twice.row(0, named=True)
+        raise InputError(f"{name}: rank {row['rank']:g} of the query {row['query']!r} occurs twice; give scores too")
+    return columns.with_columns(score=-pl.col("rank")).drop("rank")
 
 
 def _columns(frame: pl.DataFrame, name: str, roles: Mapping[str, Role]) -> pl.DataFrame:

@@ -1,7 +1,8 @@
-"""Files of other tools: judgements of Quepid and OpenSearch, requests and responses of ``_rank_eval``."""
+"""Files of other tools: judgements of Quepid and OpenSearch, rankings as JSON lines, responses of ``_rank_eval``."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -11,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dcglearn.evaluation.trec import Judgements, Run
+from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content, suffix_of
 from dcglearn.foundation.validation import InputError, listed
+from dcglearn.readers.careful_pass import checked_score
+from dcglearn.readers.line_formats import numbered_lines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,7 +31,7 @@ FORMULA = ("-", "=", "+", "@")
 """First characters before which Quepid writes a blank, so that spreadsheets do not take a query for a formula."""
 
 
-def table_of_tool(name: str, data: bytes) -> pl.DataFrame | None:
+def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> pl.DataFrame | None:
     """Return the table in a file of these tools, with query, document and grade; None for other files.
 
     - OpenSearch: ``{"judgmentRatings": [{"query": ..., "ratings": [{"docId": ..., "rating": ...}]}]}``, alone, as an
@@ -36,7 +39,8 @@ def table_of_tool(name: str, data: bytes) -> pl.DataFrame | None:
     - A request of ``_rank_eval``: ``{"requests": [{"id": ..., "ratings": [{"_index", "_id", "rating"}]}]}``.
     - Quepid's export for RRE: ``{"queries": [{"placeholders": {"$query": ...}, "relevant_documents": {...}}]}``.
     - Quepid's CSV ``query,docid,rating``, where queries without ratings have a line of their own, which is left out.
-    - Quepid's book: CSV with ``query,docid`` and a column for each rater; the same rating by several counts once.
+    - Quepid's book: CSV with ``query,docid`` and a column for each rater, and a row for each rating in the table; where
+      `duplicates` are an error, the same rating by several counts once.
 
     Raises InputError if a part is missing, or a rating is not a whole number; the message names the place.
     """
@@ -48,11 +52,12 @@ def table_of_tool(name: str, data: bytes) -> pl.DataFrame | None:
     ratings = _from_json(name, data) if suffix == ".json" else _from_csv(name, data)
     if ratings is None:
         return None
-    rows = dict.fromkeys((str(rating[1]), str(rating[2]), _grade(name, rating)) for rating in ratings)
+    rows = [(str(rating[1]), str(rating[2]), _grade(name, rating)) for rating in ratings]
     if not rows:
         raise InputError(f"{name} holds no rating; rate some documents and export again")
     kinds = {"query": pl.String, "document": pl.String, "grade": pl.Int64}
-    return pl.DataFrame(list(rows), schema=kinds, orient="row")
+    table = pl.DataFrame(rows, schema=kinds, orient="row")
+    return table.unique(maintain_order=True) if duplicates == "error" else table
 
 
 def _grade(name: str, rated: Rating) -> int:
@@ -113,6 +118,39 @@ def _rre_rows(place: str, part: dict[str, Any]) -> Iterator[Rating]:
             yield from ((place, query, document, key) for document in value)
         else:  # a document and its gain, as RRE's own files have it
             yield place, query, key, value["gain"]
+
+
+def rankings_of_lines(name: str, data: bytes) -> pl.DataFrame | None:
+    """Return the table of a run whose lines of JSON hold a ranking each, or None for other files.
+
+    - Predictions of sentence-transformers: ``{"query_id": ..., "results": [{"corpus_id": ..., "score": ...}]}``.
+    - Rankings without scores: ``{"query_id": ..., "documents": [...]}``, the best document first.
+
+    Raises InputError for a line of another form.
+    """
+    import polars as pl
+
+    keys: set[str] = set()
+    with contextlib.suppress(ValueError, RecursionError, TypeError):  # then the reader of tables names the fault
+        keys = set(json.loads(data[: data.find(b"\n") + 1] or data) if b'"query_id"' in data[:1000] else ())
+    if not {"query_id"} < keys & {"query_id", "results", "documents"}:
+        return None
+    rows: list[tuple[str, str, float]] = []
+    for number, line in numbered_lines(data):
+        try:
+            value = json.loads(line)
+            if "results" in value:
+                ranked = [(found["corpus_id"], found["score"]) for found in value["results"]]
+            else:
+                ranked = [(document, -rank) for rank, document in enumerate(value["documents"])]
+            query = str(value["query_id"])
+            rows += [(query, str(document), checked_score(score, "score")) for document, score in ranked]
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise InputError(
+                f"{name}, line {number}: not a ranking ({error}); expected query_id, and either results, with "
+                "corpus_id and score each, or documents"
+            ) from error
+    return pl.DataFrame(rows, schema={"query": pl.String, "document": pl.String, "score": pl.Float64}, orient="row")
 
 
 def _from_csv(name: str, data: bytes) -> list[Rating] | None:

@@ -6,19 +6,19 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import MAX_GRADES, InputError, scale_size
+from dcglearn.foundation.validation import MAX_GRADES, InputError, one_of, scale_size
 from dcglearn.readers.line_formats import SCORE, shown
 
 if TYPE_CHECKING:
     import polars as pl
 
-Duplicates = Literal["error", "first", "last"]
+Duplicates = Literal["error", "first", "last", "mean", "median", "majority"]
 RUN_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
 JUDGEMENT_COLUMNS = ("query", "iteration", "document", "grade")
 WHOLE = re.compile(r"[+-]?[0-9]{1,4000}")
@@ -198,15 +198,25 @@ def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str)
 
 
 def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicates: Duplicates) -> pl.DataFrame:
-    """Return the table with one row per key; raise an InputError if a key recurs and `duplicates` is "error"."""
-    if duplicates not in ("error", "first", "last"):
-        raise InputError(f"duplicates={duplicates!r}: give error, first or last")
+    """Return the table with one row per key; raise an InputError if a key recurs and `duplicates` is "error".
+
+    The mean and the median of grades are rounded, halves up; of several most frequent grades the worst counts.
+    """
+    import polars as pl
+
+    one_of(duplicates, "duplicates", get_args(Duplicates))
     hashes = np.zeros(len(frame), dtype=np.uint64)
     for key in keys:
         hashes = hashes * np.uint64(0x9E3779B97F4A7C15) ^ frame[key].hash().to_numpy()
     hashes.sort()
     if not (hashes[1:] == hashes[:-1]).any():  # equal rows have equal hashes
         return frame
+    grade = pl.col("grade")
+    combined = {"mean": grade.mean() + 0.5, "median": grade.median() + 0.5, "majority": grade.mode().min()}
+    if duplicates in combined and "grade" in frame.columns:
+        return frame.group_by(keys, maintain_order=True).agg(combined[duplicates].floor().cast(pl.Int64))
+    if duplicates in combined:
+        raise InputError(f"{name}: duplicates={duplicates!r} is for grades, not for runs; keep the first or the last")
     once = frame.unique(keys, keep="first" if duplicates == "error" else duplicates, maintain_order=True)
     if len(once) < len(frame) and duplicates == "error":
         row = frame.filter(frame.select(keys).is_duplicated()).row(0, named=True)
@@ -214,7 +224,8 @@ def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicat
         raise InputError(
             f"{name}: {repeated} occurs more than once{_contradiction(frame, row, keys)} "
             f"({len(frame) - len(once):,} lines too many); "
-            'keep one of them with duplicates="first" or "last" (--duplicates)',
+            'keep one of them with duplicates="first" or "last" (--duplicates)'
+            + (', or combine them by "mean", "median" or "majority"' if "grade" in frame.columns else ""),
             see="duplicates",
         )
     return once

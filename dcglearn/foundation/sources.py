@@ -28,6 +28,7 @@ FORMATS = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "json"),
     **dict.fromkeys((".csv", ".tsv", ".txt", ".xlsx"), "text"),
     ".parquet": "parquet",
+    ".lz4": "json",  # as ranx writes it
 }
 """Format by the suffix of a file's name."""
 
@@ -109,7 +110,7 @@ def sheet_text(name: str, data: bytes) -> bytes:
 
 
 def decompressed(name: str, data: bytes) -> bytes:
-    """Return the data decompressed from gzip, xz or zstd, if they are; raise InputError beyond `most_bytes`."""
+    """Return the data decompressed from gzip, xz, zstd or lz4, if they are; raise InputError beyond `most_bytes`."""
     magic = next((magic for magic in _MEMBERS if data.startswith(magic)), None)
     try:
         inside = data if magic is None else _inflated(data, magic, most_bytes())
@@ -119,7 +120,9 @@ def decompressed(name: str, data: bytes) -> bytes:
             f"that is free; {PARTS}",
             see="memory-error",
         ) from None
-    except (EOFError, OSError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
+    except ModuleNotFoundError as error:
+        raise InputError(f"{name} is compressed by lz4: pip install lz4, or save it as JSON") from error
+    except (EOFError, OSError, RuntimeError, zlib.error, lzma.LZMAError, zstd.ZstdError) as error:
         raise InputError(
             f"{name}: cannot be decompressed ({error}); it is truncated or damaged, or not UTF-8 text", see="damaged"
         ) from error
@@ -133,12 +136,20 @@ class _TooLongError(Exception):
     """Data inflate to more bytes than are allowed."""
 
 
+def _lz4(_: int) -> Any:
+    """Return what decompresses a frame of lz4; raise ModuleNotFoundError where lz4 is not installed."""
+    from lz4.frame import LZ4FrameDecompressor
+
+    return LZ4FrameDecompressor()
+
+
 _MEMBERS: dict[bytes, Callable[[int], Any]] = {
     b"\x1f\x8b": lambda most: zlib.decompressobj(wbits=31),
     b"\xfd7zXZ\x00": lambda most: lzma.LZMADecompressor(memlimit=max(most, 1 << 27)),
     b"\x28\xb5\x2f\xfd": lambda most: zstd.ZstdDecompressor(),
+    b"\x04\x22\x4d\x18": _lz4,
 }
-"""What decompresses a member of a file, a gzip, xz or zstd that begins with these bytes."""
+"""What decompresses a member of a file, a gzip, xz, zstd or lz4 that begins with these bytes."""
 
 _SKIPPED = b"*M\x18"
 """What follows the first byte of a frame of zstd that holds no data."""
@@ -156,7 +167,7 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
             raise _TooLongError
         if not member.eof:
             raise EOFError("the end is missing")
-        data = member.unused_data.lstrip(b"\0")
+        data = (member.unused_data or b"").lstrip(b"\0")
         if data and not data.startswith((magic, data[:1] + _SKIPPED)):
             raise OSError("something else follows the compressed data")
     return parts[0] if len(parts) == 1 else b"".join(parts)

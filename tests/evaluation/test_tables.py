@@ -212,3 +212,83 @@ def test_a_document_judged_twice_is_named_with_both_grades(tmp_path):
     message = 'q1 a occurs more than once, grade 1 in row 1 and grade 3 in row 3 .*duplicates="first" or "last"'
     refused(f"qrels.txt: {message}", read_judgements, path)
     assert sorted(read_judgements(path, "last").frame.rows()) == [("q1", "a", 3), ("q1", "b", 0)]
+
+
+RUN_OF_TOOL = [("q1", "d3", 3), ("q1", "d1", 2), ("q1", "d2", 1), ("q2", "d9", 1)]
+"""Queries, documents and scores of one run, best first, as several tools write it down."""
+
+NESTED = {query: {d: float(score) for q, d, score in RUN_OF_TOOL if q == query} for query in ("q1", "q2")}
+PREDICTIONS = [
+    {"query_id": query, "query": "words", "results": [{"corpus_id": d, "score": score} for d, score in scores.items()]}
+    for query, scores in NESTED.items()
+]
+FUSED = [{"query_id": query, "positive": ["d1"], "documents": list(scores)} for query, scores in NESTED.items()]
+SNAPSHOT = (
+    "Snapshot Name,Snapshot Time,Case ID,Query Text,Doc ID,Doc Position\r\n"
+    'May,Mon,7,q1,d3,1\r\nMay,Mon,7,q1,d1,2\r\nMay,Mon,7,q1,"d2",3\r\nMay,Mon,7,q2,d9,1\r\n'
+)
+
+
+def packed_by_ranx(nested):
+    return pytest.importorskip("lz4.frame").compress(json.dumps(nested).encode())
+
+
+RUNS_OF_TOOLS = {
+    "Quepid's snapshot": ("snapshot.csv", lambda: SNAPSHOT),
+    "ranks": ("run.csv", lambda: "qid,docid,position\n" + "".join(f"{q},{d},{4 - s}\n" for q, d, s in RUN_OF_TOOL)),
+    "sentence-transformers": ("predictions.jsonl", lambda: "\n".join(map(json.dumps, PREDICTIONS))),
+    "sentence-transformers, fused": ("predictions.jsonl", lambda: "\n".join(map(json.dumps, FUSED))),
+    "ranx": ("run.json", lambda: json.dumps(NESTED)),
+    "ranx, TREC": ("run.trec", lambda: "".join(f"{q} Q0 {d} {4 - s} {s}.0 bm25\n" for q, d, s in RUN_OF_TOOL)),
+    "ranx, lz4": ("run.lz4", lambda: packed_by_ranx(NESTED)),
+    "ranx, Parquet": ("run.parquet", lambda: pl.DataFrame(RUN_OF_TOOL, ("q_id", "doc_id", "score"), orient="row")),
+}
+
+
+@pytest.mark.parametrize("tool", RUNS_OF_TOOLS)
+def test_runs_of_tools_are_one_run(tmp_path, tool):
+    name, content = RUNS_OF_TOOLS[tool]
+    content = content()
+    if isinstance(content, pl.DataFrame):
+        content.write_parquet(tmp_path / name)
+    else:
+        written(tmp_path, name, content)
+    (run,) = read_runs(tmp_path / name)
+    assert run.name == {"snapshot.csv": "May", "run.trec": "bm25"}.get(name, name)
+    assert run.frame.sort("query", -pl.col("score"))[["query", "document"]].rows() == [x[:2] for x in RUN_OF_TOOL]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("s.csv", SNAPSHOT.replace(",d1,2", ",d1,1"), "rank 1 of the query 'q1' occurs twice; give scores too"),
+        ("s.csv", SNAPSHOT.replace(",d1,2", ",d1,x"), "line 3: rank is 'x', which is not a number"),
+        ("s.csv", SNAPSHOT.replace("Doc Position", "Place"), "no 'score'"),
+        ("p.jsonl", "\n".join(map(json.dumps, PREDICTIONS)).replace('"score": 1.0', '"score": "x"'), "line 1: .*'x'"),
+        ("p.jsonl", "\n".join(map(json.dumps, PREDICTIONS)).replace('corpus_id": "d9', 'id": "d9'), "line 2: .*corpus"),
+        ("p.jsonl", json.dumps(PREDICTIONS[0]) + '\n{"query_id": 3}', "line 2: not a ranking ..documents"),
+        ("r.lz4", b"\x04\x22\x4d\x18" + b"0" * 40, "cannot be decompressed|pip install lz4"),
+    ],
+)
+def test_damaged_runs_of_tools_are_refused(tmp_path, name, content, words):
+    refused(words, read_runs, written(tmp_path, name, content))
+
+
+BOOK = "query,docid,Ann,Bob,Cy,Di\nq,a,3,0,0,0\nq,b,1,2,,\nq,c,0,2,3,3\nq,d,1,,,\n"
+
+
+@pytest.mark.parametrize(
+    ("duplicates", "grades"),
+    [("mean", [1, 2, 2, 1]), ("median", [0, 2, 3, 1]), ("majority", [0, 1, 3, 1]), ("first", [3, 1, 0, 1])],
+)
+def test_raters_of_a_book_who_differ_are_combined(tmp_path, duplicates, grades):
+    judged = read_judgements(written(tmp_path, "book.csv", BOOK), duplicates)
+    assert judged.frame.rows() == [("q", document, grade) for document, grade in zip("abcd", grades, strict=True)]
+
+
+def test_ways_to_combine_raters_are_named_and_not_for_runs(tmp_path):
+    book = written(tmp_path, "book.csv", BOOK)
+    refused('or combine them by "mean", "median" or "majority"', read_judgements, book)
+    refused("duplicates='average': give one of error, first, last, mean", read_judgements, book, "average")
+    run = written(tmp_path, "run.txt", "q Q0 a 1 2.0 r\nq Q0 a 2 1.0 r\n")
+    refused("duplicates='mean' is for grades, not for runs", read_runs, run, "mean")
