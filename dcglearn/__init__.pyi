@@ -18,6 +18,7 @@ from .evaluation.tool_files import read_rank_eval as read_rank_eval
 from .evaluation.trec import Judgements as Judgements
 from .evaluation.trec import Run as Run
 from .foundation.validation import InputError as InputError
+from .foundation.validation import UpsideDownError as UpsideDownError
 from .foundation.version import __version__ as __version__
 from .joins.interleaving import preferences_from_interleaving as preferences_from_interleaving
 from .joins.join_judgements import join_judgements as join_judgements

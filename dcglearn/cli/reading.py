@@ -36,11 +36,12 @@ class Reading:
 
     read: Read = None
     grades: Grades = None
+    as_is: Annotated[bool, input_option("--as-is", help="Keep a log that seems to be upside down.")] = False
 
     @property
     def options(self) -> dict[str, Any]:
         """The options beside the file, as `LogMapping` takes them."""
-        return {"n_grades": self.grades}
+        return {"n_grades": self.grades, "as_is": self.as_is}
 
     @property
     def mapping(self) -> LogMapping:
@@ -63,14 +64,26 @@ class MappingOptions(Reading):
     ] = None
     winner_words: Annotated[
         str | None,
-        first_option(metavar="WORD=a,...", help='What winners mean: "Left is better=a,Right is better=b,Same=tie".'),
+        first_option(
+            metavar="WORD=a,...", help='What winners mean: "Left is better=a,Left is much better=a:2,Same=tie".'
+        ),
     ] = None
     positive: Annotated[
         Literal["a", "b"] | None,
         input_option(help="Winners are numbers as -3..3: positive ones prefer this side, the size is the strength."),
     ] = None
+    middle: Annotated[
+        float | None, input_option(metavar="N", help="With --positive: the number that means a tie, 4 on 1..7.")
+    ] = None
+    sides: Annotated[
+        Literal["shown", "listed"] | None,
+        input_option(help="Whether winners name what was shown there, or the lists a and b wherever shown."),
+    ] = None
     scale: Annotated[
         str | None, first_option(metavar="NAMES", help="Grade names, worst first: Bad,Fair,Good,Excellent,Perfect.")
+    ] = None
+    best_grade: Annotated[
+        str | None, input_option(metavar="0|1|NAME", help="Small grades are good: the best, or the scale's first name.")
     ] = None
     depth: Annotated[int | None, input_option(metavar="K", help="Cut lists to K positions.")] = None
     pad: Annotated[bool, input_option("--pad", help='Fill short lists with "no grade".')] = False
@@ -92,7 +105,8 @@ class MappingOptions(Reading):
     def options(self) -> dict[str, Any]:
         """The options beside the file, as `LogMapping` takes them."""
         scale = None if self.scale is None else [name.strip() for name in self.scale.split(",")]
-        named = {name: getattr(self, name) for name in ("winner_words", "positive", "depth", "pad", "encoding")}
+        same = ("winner_words", "positive", "middle", "sides", "best_grade", "depth", "pad", "encoding")
+        named = {name: getattr(self, name) for name in same}
         return {**super().options, **named, "scale": scale, "columns": _columns(self.columns)}
 
 
@@ -246,7 +260,7 @@ class JoinOptions:
             return join_judgements(log, self.qrels, skip_bad=skip_bad, mapping=mapping, **options)
         if skip_bad is not None or mapping.winner_words is not None or mapping.positive is not None or mapping.columns:
             raise InputError("--skip-bad, --winner-words, --positive and --columns do not go with runs and clicks")
-        options["n_grades"] = mapping.n_grades
+        options |= {"n_grades": mapping.n_grades, "as_is": mapping.as_is}
         if self.interleaving is not None:
             if self.run_a is not None or self.run_b is not None:
                 raise InputError("--interleaving reads both rankings from LOG: leave --run-a and --run-b out")
@@ -304,14 +318,14 @@ def recognised_mapping(mapping: LogMapping, recognised: Recognised | None) -> Lo
     if mapping.winner_words is None and mapping.positive is None and recognised.winners is not None:
         seen = recognised.winners.words
         own = {word: meaning for word, (meaning, _) in seen.items() if word.lower() not in WINNERS}
-        own = own and {**own, "0": "tie"}  # these are 1 and 2, with or without 0
     return mapping.updated(columns={**columns, **mapping.columns} or None, winner_words=own or None)
 
 
 def say_winners(recognised: Recognised | None) -> None:
     """Print what the winners' words were taken to mean, to standard error; a, b and tie mean themselves."""
     winners = None if recognised is None else recognised.winners
-    if winners is not None and any(word.lower() != meaning for word, (meaning, _) in winners.words.items()):
+    words = {} if winners is None else winners.words
+    if winners is not None and (winners.sides or any(word.lower() != words[word][0] for word in words)):
         typer.echo(f"winners: {winners}", err=True)
 
 

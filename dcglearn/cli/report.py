@@ -17,6 +17,7 @@ from dcglearn.learning.fits import DirectDescription, DirectFit, QPDescription, 
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric_coherence.dominance import Ranges, consistent_ranges
+from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parts import PartedLog
 from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
 from dcglearn.readers.preferences import Preferences
@@ -180,6 +181,7 @@ def learn_report(
     `keeping` is of that fit. Raises InputError if the log cannot be learned from, or cannot be split.
     """
     began = time.perf_counter()
+    check_log(log)
     description, unit = options.description(log), trust.unit(log)
     pairs = log if isinstance(log, Preferences) else None
     comparison = None if pairs is None or trust.holdout is None else _held_out(pairs, description, options, trust)

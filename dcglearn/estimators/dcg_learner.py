@@ -23,7 +23,7 @@ from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.saved_metric import check_format, check_numbers, fields_of, read_saved
-from dcglearn.parts.open_log import Log, opened_log
+from dcglearn.parts.open_log import Log, check_log, opened_log
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
 
@@ -175,12 +175,13 @@ class DCGLearner(PairLearner):
         memory: str | int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         resume: bool = False,
+        as_is: bool = False,
     ) -> DCGLearner:
         """Learn from a log.
 
         Parameters
         ----------
-        X, engine, memory, checkpoint, resume
+        X, engine, memory, checkpoint, resume, as_is
             As in `UtilityLearner.fit`.
         start : DCGLearner, path, Curves or DCG, optional
             The only start: a fitted learner or its saved file, its `curves_`, or a DCG or its file. A learner that was
@@ -194,11 +195,14 @@ class DCGLearner(PairLearner):
         InputError
             As in `UtilityLearner.fit`; if the start has other numbers of grades or positions, another loss or
             impossible values; if a form beyond the DCG is asked of a log in parts, or with a checkpoint.
+        UpsideDownError
+            As in `UtilityLearner.fit`.
         RuntimeError
             If the cluster is lost.
         """
         description, keeping = self.description, Keeping(checkpoint, resume)
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
+            check_log(log, as_is=as_is)
             self._take(fit_in_form(log, description, _warm_start(start), refit=refit, keeping=keeping))
         return self
 

@@ -19,7 +19,7 @@ from dcglearn.learning.fits import DirectFit, QPDescription, QPFit, warn_of
 from dcglearn.logs.preference_pairs import Agreement
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG, Utility
-from dcglearn.parts.open_log import Log, opened_log
+from dcglearn.parts.open_log import Log, check_log, opened_log
 from dcglearn.parts.parts import PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences
 
@@ -160,6 +160,7 @@ class UtilityLearner(PairLearner):
         memory: str | int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         resume: bool = False,
+        as_is: bool = False,
     ) -> UtilityLearner:
         """Learn from a log.
 
@@ -176,16 +177,21 @@ class UtilityLearner(PairLearner):
             Memory limit of this process, such as ``"2GB"``, where `X` is a path; grades beyond it are kept on disk.
         checkpoint, resume : path, bool, optional
             A file that keeps the sums of every pass; whether to continue from it, to the same bytes.
+        as_is : bool
+            Learn from a log even if it seems to be upside down.
 
         Raises
         ------
         InputError
             If a parameter has no meaning, the log cannot tell any two lists apart, a file is damaged, or the
             checkpoint is of another fit.
+        UpsideDownError
+            If the textbook DCGs contradict the log, or most of its raters, far more often than by chance.
         RuntimeError
             If the cluster is lost.
         """
         with opened_log(X, self.n_grades, engine=engine, memory=memory) as log:
+            check_log(log, as_is=as_is)
             self._take(fit_qp(log, self.description, start, Keeping(checkpoint, resume)))
         return self
 

@@ -79,6 +79,26 @@ class InputError(ValueError):
         return str(self.args[0]) if self.see is None else f"{self.args[0]} {pointer(self.see)}"
 
 
+class UpsideDownError(InputError):
+    """A log that all textbook DCGs contradict: grades, winners or sides were read the wrong way round.
+
+    The message says which reversal makes sense of it, and the option that reads it so; ``as_is=True`` insists.
+
+    See Also
+    --------
+    read_preferences : The options.
+
+    Examples
+    --------
+    >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 100, seed=0)
+    >>> try:
+    ...     dl.DCGLearner().fit(dl.Preferences(log.other, log.preferred))
+    ... except dl.UpsideDownError as problem:
+    ...     print(str(problem)[:22])
+    the log is upside down
+    """
+
+
 def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = None) -> Grades:
     """Return grades by position, -1..n_grades-1, shape (n, K) or (K,), checked, as int8: 0 = worst, -1 = unknown."""
     try:

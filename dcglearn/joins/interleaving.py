@@ -16,6 +16,7 @@ from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import Grades, InputError, graded_lists, one_of
 from dcglearn.joins.join_judgements import Joining, joined_pairs
 from dcglearn.readers.preferences import Preferences
+from dcglearn.readers.sense import check_sense
 
 TEAMS = ("a", "b")
 
@@ -157,6 +158,7 @@ def preferences_from_interleaving(
     missing: str = "error",
     n_grades: int | None = None,
     duplicates: Duplicates = "error",
+    as_is: bool = False,
 ) -> Preferences:
     """Turn clicks on interleaved rankings into preferences between the two rankings.
 
@@ -178,6 +180,8 @@ def preferences_from_interleaving(
         at which the first of them has the lowest click (Joachims 2002).
     depth, unjudged, missing, n_grades
         As in `join_judgements`.
+    as_is
+        As in `read_preferences`.
 
     Returns
     -------
@@ -227,7 +231,9 @@ def preferences_from_interleaving(
         query=query[kept] if query.any() else None,
         docs=None if docs is None else np.where(swap, docs[kept][:, ::-1], docs[kept]),
     )
-    log.dropped, log.counted = dropped, counted
+    log = log.changed(dropped=dropped, counted=counted, as_is=as_is)
+    if not as_is:
+        check_sense(log)
     return log
 
 

@@ -21,7 +21,7 @@ from dcglearn.readers.line_formats import Source, errors_in
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.read_table import columns_of, log_of_table, opener_of
+from dcglearn.readers.read_table import check_log, columns_of, log_of_table, opener_of
 from dcglearn.readers.roles import PREFERENCE, Role
 
 if TYPE_CHECKING:
@@ -99,6 +99,8 @@ def join_judgements(
     ([[2, 1]], [[1, 0]], {'documents': 4, 'documents without a judgement': 1})
     """
     own = LogMapping.of(mapping=mapping, winner_words=winner_words, positive=positive)
+    if own.best_grade is not None:
+        raise InputError("best_grade= is for grades in the log: turn those of the judgements round in their file")
     joining = Joining(depth or own.depth, unjudged, missing, n_grades or own.n_grades)
     own, judged = replace(own, n_grades=None, depth=None), read_judgements(judgements, duplicates)
     name, open_with = opener_of(log, PREFERENCE, own.encoding)
@@ -112,7 +114,7 @@ def join_judgements(
     def place(i: int) -> str:
         return f"{name}, {_place(source, i) if not dropped else f'pair {i + 1}'}"
 
-    return _joined_log(table, dropped, docs, joined_pairs(table["query"], docs, judged, joining, place))
+    return _joined_log(table, dropped, docs, joined_pairs(table["query"], docs, judged, joining, place), own)
 
 
 def _roles_of_documents(open_with: Callable[[Mapping[str, Role]], Source], mapping: LogMapping) -> dict[str, Role]:
@@ -129,14 +131,18 @@ def _place(source: Source, i: int) -> str:
     return f"{source.unit} {number}"
 
 
-def _joined_log(table: Table, dropped: dict[str, int], docs: Any, joined: JoinedPairs) -> Preferences:
-    """Return the log of the pairs that are kept, with their grades in place of documents."""
+def _joined_log(
+    table: Table, dropped: dict[str, int], docs: Any, joined: JoinedPairs, mapping: LogMapping
+) -> Preferences:
+    """Return the log of the pairs that are kept, with their grades in place of documents; InputError as `check_log`."""
     kept = joined.kept
     winner = table.pop("winner")
     rest = {role: values[kept] for role, values in table.items()}
     lists = {"a": joined.a, "b": joined.b, "docs_a": docs[kept, 0], "docs_b": docs[kept, 1]}
     table = {**rest, **lists, "winner": replace(winner, codes=winner.codes[kept])}
-    log = log_of_table(Preferences, table, dropped, LogMapping(joined.n_grades))
+    mapping = replace(mapping, n_grades=joined.n_grades, scale=None)
+    log = log_of_table(Preferences, table, dropped, mapping)
+    check_log(log, table, mapping)
     return log.changed(dropped={**joined.dropped, **log.dropped}, counted=joined.counted)
 
 
@@ -152,6 +158,7 @@ def preferences_from_runs(
     n_grades: int | None = None,
     ties: str = "docno-desc",
     duplicates: Duplicates = "error",
+    as_is: bool = False,
 ) -> Preferences:
     """Turn two runs with verdicts on their result lists into a log of preferences.
 
@@ -171,6 +178,8 @@ def preferences_from_runs(
         As in `join_judgements`, as are `dropped` and `counted` of the log, which has a pair a verdict.
     ties : {"docno-desc", "stable"}
         How documents with equal scores are ranked, as in `evaluate`.
+    as_is
+        As in `read_preferences`.
 
     Raises
     ------
@@ -193,7 +202,7 @@ def preferences_from_runs(
         raise InputError(f"ties={ties!r}: give docno-desc or stable")
     runs = [_one_run(run, side, duplicates) for run, side in ((first, "first"), (second, "second"))]
     names = {run.name: side for run, side in zip(runs, ("a", "b"), strict=True) if runs[0].name != runs[1].name}
-    mapping = LogMapping(winner_words=names or None)
+    mapping = LogMapping(winner_words=names or None, as_is=as_is)
     rows = verdicts
     if not is_path(verdicts) and hasattr(verdicts, "items") and not hasattr(verdicts, "columns"):
         rows = [{"query": query, "winner": winner} for query, winner in verdicts.items()]
@@ -214,7 +223,7 @@ def preferences_from_runs(
     most = None if unjudged == "drop" else depth  # dropped documents let others move up
     docs = np.column_stack([_lists(run, query, most, ties) for run in runs])
     joined = joined_pairs(query, docs, judged, joining, lambda i: f"{name}, {_place(source, i)}")
-    return _joined_log(table, dropped, docs, joined)
+    return _joined_log(table, dropped, docs, joined, mapping)
 
 
 def _one_run(run: RunsLike, side: str, duplicates: Duplicates) -> Run:

@@ -89,6 +89,7 @@ class Columns:
     grade_names: tuple[str, ...] | None = None
     documents: tuple[str, ...] | None = None
     rated: Any = None  # the RatingCounts that the pairs were made of; a subset shares them
+    as_is: bool = False  # whether it is used even if it seems to be upside down
     all_differ: bool = False  # whether the two lists of every pair are known to differ
     dropped: dict[str, int] = field(default_factory=dict)
     counted: dict[str, int] = field(default_factory=dict)

@@ -310,9 +310,13 @@ class PreferencePairs(Columns):
         return visible_to(self.preferred, self.other, self.n_grades, graded=self.graded)
 
     def verdicts(self, metric: Metric) -> Grades:
-        """Return 1 where a metric scores the first list of a pair higher, -1 where the second, 0 for a tie; (n,)."""
+        """Return 1 where a metric scores the first list of a pair higher, -1 where the second, 0 for a tie; (n,).
+
+        A metric of M scores for each list, as `textbook_scores`, has verdicts of shape (M, n).
+        """
         first, second = metric.score(self.preferred), metric.score(self.other)
-        rounding = TIE_TOLERANCE * max(np.abs(first).max(initial=0.0), np.abs(second).max(initial=0.0))
+        largest = np.maximum(np.abs(first), np.abs(second)).max(axis=-1, initial=0.0, keepdims=True)
+        rounding = TIE_TOLERANCE * largest
         difference = first - second
         return (np.sign(difference) * (np.abs(difference) > rounding)).astype(np.int8)
 

@@ -17,13 +17,15 @@ import numpy as np
 from dcglearn.foundation.cluster import awaited, cluster_errors, connected, keep
 from dcglearn.foundation.inputs import expand_paths, is_path
 from dcglearn.foundation.threads import bounds, one_thread
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import MAX_GRADES, InputError
 from dcglearn.logs.repeats import marks_of, reasons_of_parts
 from dcglearn.parts.parquet_pieces import PARQUET, mapping_of_parts, pieces, preferences_of, read_piece
 from dcglearn.parts.parts import PartedLog, checked_scale, facts_of, on_scale
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.readers.roles import PREFERENCE, by_role
+from dcglearn.readers.sense import check_scale
+from dcglearn.readers.sides import refuse_order, unused_orders
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -97,7 +99,7 @@ class DaskLog(PartedLog):
         Number of parts (at most the number of row groups, for Parquet). By default it depends on the size of the log
         alone, and so does every byte of what is learned. Give fewer, larger parts beyond some ten billion pairs.
     n_grades, **options
-        As in `read_preferences`: `depth`, `pad`, `scale`, `winner_words`, `positive`, `mapping`.
+        As in `read_preferences`.
 
     Raises
     ------
@@ -131,6 +133,7 @@ class DaskLog(PartedLog):
         if isinstance(log, Preferences):
             log = as_preferences(log, mapping.n_grades)
             n_known, grade_names = log.n_grades, log.grade_names
+        self.as_is = mapping.as_is or getattr(log, "as_is", False)
         self._closing = contextlib.ExitStack()
         self.client = connected(engine, self._closing)
         try:
@@ -138,6 +141,8 @@ class DaskLog(PartedLog):
                 futures, names = _parts(log, self.client, mapping, partitions)
             raw = DaskParts(self.client, futures)
             facts, size = checked_scale(raw.gathered(facts_of), names, n_known)
+            if n_known is None:
+                check_scale(facts.grades[:MAX_GRADES])
             parts = raw.mapped(partial(on_scale, n_grades=size, depth=facts.depths[0]))
         except BaseException:
             self.close()
@@ -174,6 +179,8 @@ def _parts(log: Any, client: Client, mapping: LogMapping, partitions: int | None
         names = [f"partition {i}" for i in range(len(futures))]
         reasons: list[Any] = [None] * len(futures)
         columns = by_role(list(log.columns), mapping.roles(PREFERENCE))
+        for name in unused_orders(list(log.columns), mapping.roles(PREFERENCE)):
+            refuse_order(name)
         if "supersedes" in columns:
             marks = [client.submit(_marks, table, columns, pure=False) for table in futures]
             reasons = list(reasons_of_parts(client.gather(marks)))

@@ -15,11 +15,18 @@ from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.parts.parts import PartedLog
 from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.readers.sense import SAMPLE, check_sense
 
 if TYPE_CHECKING:
     from dcglearn.readers.mapping import MappingLike
 
 Log: TypeAlias = Preferences | PartedLog | ArrayLike | str | os.PathLike[str]
+
+
+def check_log(log: Preferences | PartedLog, *, as_is: bool = False) -> None:
+    """Raise UpsideDownError if a log, or a sample of one in parts, seems to be upside down, and nothing insists."""
+    if len(log) and not (as_is or log.as_is):
+        check_sense(log.sample(SAMPLE) if isinstance(log, PartedLog) else log)
 
 
 @contextlib.contextmanager

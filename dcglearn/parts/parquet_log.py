@@ -16,12 +16,13 @@ import psutil
 
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.progress import bar
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import MAX_GRADES, InputError
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.parts.parquet_pieces import PARQUET, PIECE, Piece, batches, mapping_of_parts, opened, pieces
 from dcglearn.parts.parts import Facts, PartedLog, checked_scale, differing_pairs, facts_of
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
+from dcglearn.readers.sense import check_scale
 
 if TYPE_CHECKING:
     from dcglearn.foundation.inputs import Paths
@@ -214,7 +215,7 @@ class ParquetLog(PartedLog):
     folder : path, optional
         Where codes are stored that do not fit; by default the system's folder for temporary files.
     n_grades, **options
-        As in `read_preferences`: `depth`, `pad`, `scale`, `winner_words`, `positive`, `mapping`.
+        As in `read_preferences`.
 
     Attributes
     ----------
@@ -263,10 +264,12 @@ class ParquetLog(PartedLog):
         self._store = CodeStore(partial(FileColumn, place) if self.on_disk else partial(MemoryColumn, n))
         try:
             facts, size = self._filled(todo, mapping)
+            if mapping.n_known is None:
+                check_scale(facts.grades[:MAX_GRADES])
         except BaseException:
             self._store.close()
             raise
-        self._store.n_grades = size
+        self._store.n_grades, self.as_is = size, mapping.as_is
         super().__init__(StoredParts(self._store), facts, size, mapping.scale)
         where = f"on disk in {place}" if self.on_disk else "in memory"
         _LOG.info("Parquet files: %d, pairs: %d, kept %s", len(files), len(self), where)

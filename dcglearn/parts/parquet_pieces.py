@@ -18,6 +18,7 @@ from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, log_of_table
 from dcglearn.readers.roles import PREFERENCE, by_role
+from dcglearn.readers.sides import refuse_order, unused_orders
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,6 +60,12 @@ def mapping_of_parts(n_grades: int | None, options: ReadingOptions) -> LogMappin
     mapping = LogMapping.of(n_grades, **options)
     if mapping.pad and mapping.depth is None:
         raise InputError("pad of a log in many parts needs a depth (depth=, also in --read FILE) to fill the lists to")
+    if mapping.positive is not None and mapping.middle is None:
+        raise InputError(
+            "positive of a log in many parts needs the number that means a tie (middle=0, also in --read FILE)"
+        )
+    if mapping.best_grade is not None and mapping.n_grades is None:
+        raise InputError("best_grade of a log in many parts needs the number of grades (n_grades=, --grades)")
     return mapping
 
 
@@ -130,7 +137,10 @@ def opened(path: str, mapping: LogMapping) -> Iterator[tuple[pq.ParquetFile, Col
         raise InputError(f"{path}: not a Parquet file, or a truncated one ({error}){remedy}") from error
     with file:
         with errors_in(path):
-            columns = by_role(file.schema_arrow.names, mapping.roles(PREFERENCE))
+            roles = mapping.roles(PREFERENCE)
+            columns = by_role(file.schema_arrow.names, roles)
+            for name in unused_orders(file.schema_arrow.names, roles):
+                refuse_order(name)
         yield file, columns
 
 
@@ -144,7 +154,7 @@ def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preference
 
     for path, groups, before in piece.slices:
         with opened(path, mapping) as (file, roles):
-            used = [names for role, names in roles.items() if PREFERENCE[role].learned or PREFERENCE[role].required]
+            used = [names for role, names in roles.items() if _is_read(role)]
             columns = [name for names in used for name in ([names] if isinstance(names, str) else names)]
             reasons = piece.reasons.get(path)
             row = before
@@ -159,6 +169,11 @@ def batches(piece: Piece, mapping: LogMapping) -> Iterator[tuple[str, Preference
                 raise InputError(
                     f"{path}: damaged in the rows from {row + 1:,} on ({error}); restore the file or leave it out"
                 ) from error
+
+
+def _is_read(role: str) -> bool:
+    """Return whether a fit uses the column of a role, or the reading of the winner does."""
+    return PREFERENCE[role].learned or PREFERENCE[role].required or role == "swapped"
 
 
 def read_piece(piece: Piece, mapping: LogMapping) -> Preferences:

@@ -127,6 +127,7 @@ class PartedLog:
         self.close()
 
     graded = True
+    as_is = False  # whether it is used even if it seems to be upside down
 
     @property
     def dropped(self) -> dict[str, int]:

@@ -56,7 +56,7 @@ def _grades(values: Any, role: str, mapping: LogMapping) -> bytes:
         raise InputError(f"{role} is {shown(values)}, not a list of grades such as [3, 2, 0]")
     if not values:
         raise InputError(f"{role} is an empty list; leave the line out")
-    top = mapping.top
+    top = 0 if mapping.numbered else mapping.top
     codes = [v if type(v) is int and -1 <= v < top else _grade(v, role, mapping) for v in values]
     return array("b", codes[: mapping.depth]).tobytes()
 
@@ -65,6 +65,8 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
     """Return one grade, -1 where it is unknown."""
     if value is None:
         return -1
+    if mapping.numbered and isinstance(value, int | float) and value != -1:
+        value = word_of(value)
     if isinstance(value, str):
         return _named(value, role, mapping)
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -136,13 +138,14 @@ class GoodLines:
     def __init__(self, source: Source, mapping: LogMapping) -> None:
         roles = source.roles
         self._roles, self._mapping = roles, mapping
-        self._winner = WinnerCodes(mapping.own_words, lambda: _winner_counts(source))
+        self._winner = WinnerCodes(mapping.own_words.codes, lambda: _winner_counts(source))
         self._said: list[Any] = []  # the winners, as the lines say them
         self._columns: dict[str, list[Any]] = {role: [] for role in roles}
         self._depth, self._uniform = mapping.depth, [role for role in roles if roles[role].uniform]
         self._required = {role for role in roles if roles[role].required}
         self._lists = [role for role in roles if roles[role].kind == "grades"]
         self._first: tuple[str, list[bool]] | None = None
+        self._kinds: set[bool] = set()  # whether grades are names, numbers or both
         self.n = 0
 
     def add(self, record: Mapping[str, Any], place: str) -> None:
@@ -179,12 +182,23 @@ class GoodLines:
         if value is None:
             raise InputError(f"{role} is missing")
         if about.kind == "grades":
+            self._refuse_mixture(value, role)
             return _grades(value, role, self._mapping)
         if about.kind == "winner":
             return self._winner(value)
         if about.kind == "documents":
             return _documents(value, role, self._mapping.depth)
+        if role == "strength" and isinstance(value, str):
+            value = self._mapping.own_words.strengths.get(value.lower(), value)
         return CHECKS.get(about.kind, _number)(value, role, about.kind)
+
+    def _refuse_mixture(self, value: Any, role: str) -> None:
+        """Raise InputError if some grades of a scale in words are numbers: places in the scale, or other names."""
+        if self._mapping.scale is None or self._mapping.numbered or not isinstance(value, list):
+            return
+        self._kinds |= {isinstance(x, str) for x in value if x not in (None, -1, *UNKNOWN_GRADES)}
+        if len(self._kinds) > 1:
+            raise InputError(f"{role} is {shown(value)}: the log has grades by name and by number; write all one way")
 
     def table(self) -> Table:
         """Return the columns as arrays."""
@@ -203,7 +217,10 @@ class GoodLines:
             counts: Counter[str] = Counter()
             for said, n in Counter(self._said).items():
                 counts[word_of(said)] += n
-            return winners_of(np.array(values), counts, {word: self._winner(word) for word in counts})
+            codes = {word: self._winner(word) for word in counts}
+            strengths = self._mapping.own_words.of_winners
+            said = (strengths.get(word_of(value).lower(), 1.0) for value in self._said) if strengths else None
+            return winners_of(np.array(values), counts, codes, None if said is None else np.array(list(said)))
         if about.kind in ("label", "name", "identity", "documents", "counts"):
             return np.array(["" if value is None else value for value in values], dtype=object)
         return np.array([1.0 if value is None else value for value in values])
@@ -276,6 +293,10 @@ def _counts(value: Any, role: str, _: str) -> str:
 
 
 def _number(value: Any, role: str, kind: str) -> float:
+    if role == "strength" and isinstance(value, str):
+        words = f'"{value}=:1"'
+        refusal = f"strength is {shown(value)}: say how strong each word is, such as winner_words={words}"
+        raise InputError(refusal, see="winners", option=f"--winner-words {words}")
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{role} is {shown(value)}, which is not a number")
     try:

@@ -178,6 +178,8 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], mapping: LogMapping
 
 def _grades(column: pl.Series, mapping: LogMapping) -> Grades | None:
     """Return lists of integers, or plain text of such lists, if all have one length; shape (n, K)."""
+    if mapping.numbered:
+        return None
     if column.dtype == pl.String:
         if mapping.scale is not None or not column.str.contains(_PLAIN_LISTS).all():
             return None
@@ -209,11 +211,16 @@ def _winners(column: pl.Series, mapping: LogMapping) -> Winners | None:
     count_of: Counter[str] = Counter()
     for word, n in number.values():
         count_of[word] += n
-    code_of = codes_of(count_of, mapping.own_words)
+    code_of = codes_of(count_of, mapping.own_words.codes)
     if len(code_of) < len(count_of):
         return None
     codes = column.replace_strict({value: code_of[word] for value, (word, _) in number.items()}, return_dtype=pl.Int64)
-    return winners_of(codes.to_numpy(), count_of, code_of)
+    strengths = mapping.own_words.of_winners
+    if not strengths:
+        return winners_of(codes.to_numpy(), count_of, code_of)
+    strength_of = {value: strengths.get(word.lower(), 1.0) for value, (word, _) in number.items()}
+    strength = column.replace_strict(strength_of, return_dtype=pl.Float64).to_numpy()
+    return winners_of(codes.to_numpy(), count_of, code_of, strength)
 
 
 def _labels(column: pl.Series, _: LogMapping) -> NDArray[Any] | None:

@@ -72,7 +72,10 @@ class Objects(Source):
         self._columns: dict[tuple[Any, ...], ColumnsByRole] = {}
 
     def has(self, role: str) -> bool:
-        """Return whether an object read so far has a key for a role."""
+        """Return whether an object read so far has a key for a role; before any is read, whether the first has."""
+        if not self._columns and self.names:
+            with contextlib.suppress(InputError):  # which the reader names
+                self.by_keys(dict.fromkeys(self.names))
         return any(role in columns for columns in self._columns.values())
 
     def by_keys(self, value: Mapping[Any, Any]) -> ColumnsByRole:
@@ -328,7 +331,7 @@ def errors_in(place: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{place}: {error}") from error
+        raise type(error)(f"{place}: {error}") from error
 
 
 def shown(value: Any) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.line_formats import INTEGER, Source, shown
 from dcglearn.readers.roles import LONG, Role, recognised
+from dcglearn.readers.sides import with_order
 
 if TYPE_CHECKING:
     from dcglearn.readers.mapping import LogMapping
@@ -35,6 +36,13 @@ def open_shaped(
     `open_with` opens it by roles. Raises InputError if the columns are those of neither.
     """
     roles = mapping.roles(roles)
+    source = _opened(open_with, roles, mapping)
+    return with_order(source, lambda others: _opened(open_with, others, mapping))
+
+
+def _opened(
+    open_with: Callable[[Mapping[str, Role]], Source], roles: Mapping[str, Role], mapping: LogMapping
+) -> Source:
     rows = mapping.roles(rows_of(roles))
     try:
         source = open_with(roles)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import MAX_GRADES, InputError, listed, scale_size, whole_number
-from dcglearn.readers.line_formats import BLANK
+from dcglearn.readers.line_formats import BLANK, NUMBER
 from dcglearn.readers.roles import LONG, PREFERENCE, RATING, Role
-from dcglearn.readers.winner_words import MEANINGS, own_words
+from dcglearn.readers.winner_words import OwnWords
 
 if TYPE_CHECKING:
     MappingLike: TypeAlias = "LogMapping | str | os.PathLike[str] | None"
@@ -33,6 +33,10 @@ class ReadingOptions(TypedDict, total=False):
     winner_words: Mapping[Any, str] | str | None
     positive: str | None
     encoding: str | None
+    middle: float | None
+    best_grade: int | str | None
+    sides: str | None
+    as_is: bool
     mapping: MappingLike
 
 
@@ -42,12 +46,13 @@ class LogMapping:
 
     Parameters
     ----------
-    n_grades, depth, pad, scale, winner_words, positive, encoding
-        As in `read_preferences`.
+    n_grades, depth, pad, scale, winner_words, positive, encoding, middle, best_grade, sides, as_is
+        As in `read_preferences`. A scale whose first name is the best grade is kept worst first.
     columns : mapping of str, optional
         The log's own names of columns, in any case, by the usual name: ``{"a": "Result A", "winner": "Verdict"}``. A
         list with a column for each position is named by what they have in common, ``{"a": "first"}`` for
-        ``first_1 .. first_10``, or by a pattern, ``{"a": "Links {}"}``. Other columns keep their usual names.
+        ``first_1 .. first_10``, or by a pattern, ``{"a": "Links {}"}``. An empty name, as in ``{"swapped": ""}``,
+        stands for no column. Other columns keep their usual names.
 
     Examples
     --------
@@ -69,6 +74,10 @@ class LogMapping:
     winner_words: Mapping[Any, str] | str | None = None
     positive: str | None = None
     encoding: str | None = None
+    middle: float | None = None
+    best_grade: int | str | None = None
+    sides: str | None = None
+    as_is: bool = False
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -80,8 +89,14 @@ class LogMapping:
             raise InputError(f"positive={self.positive!r}: give a or b, the side that positive numbers prefer")
         if self.positive is not None and self.winner_words is not None:
             raise InputError("positive= is for numbers and winner_words= for words: give one of the two")
+        if self.middle is not None and self.positive is None:
+            raise InputError(f"middle={self.middle:g} needs the side that larger numbers prefer: positive='a' or 'b'")
+        if self.sides not in (None, "shown", "listed"):
+            raise InputError(f"sides={self.sides!r}: give shown or listed, what words such as left mean")
         if self.scale is not None:
             self._check_scale(self.scale)
+        if self.best_grade is not None:
+            self._check_best(str(self.best_grade).strip(BLANK))
         unknown = sorted(set(self.columns) - {*PREFERENCE, *RATING, *LONG})
         if unknown:
             raise InputError(f"columns: {unknown[0]!r} is no column of a log; give {listed([*PREFERENCE, *RATING])}")
@@ -90,16 +105,37 @@ class LogMapping:
                 raise InputError(
                     f"columns: {role}={name}: braces stand for the position in a list, such as a=Links {{}}"
                 )
-        own_words(self.winner_words)
+        OwnWords.of(self.winner_words)
 
     def _check_scale(self, scale: Sequence[str]) -> None:
         if isinstance(scale, str) or not all(isinstance(name, str) for name in scale):
             raise InputError(f"scale={scale!r} must be a list of grade names, worst first")
-        if len(self.grade_of_name) < len(scale) or not len(scale):
+        if len({name.strip(BLANK).lower() for name in scale}) < max(len(scale), 1):
             raise InputError(f"scale={list(scale)} must name every grade, each by a different name")
         if self.n_grades not in (None, len(scale)):
             raise InputError(f"scale names {len(scale)} grades, but n_grades={self.n_grades}; give one of the two")
         scale_size(len(scale), 0, "the number of grades in scale")
+        if 0 < sum(map(is_number, scale)) < len(scale):
+            raise InputError(f"scale={list(scale)} mixes numbers with words; name all grades by one or the other")
+
+    def _check_best(self, best: str) -> None:
+        """Turn the scale round where its first grade is the best, or keep the number of the best grade, 0 or 1."""
+        if self.scale is None and best not in ("0", "1"):
+            raise InputError(f"best_grade={self.best_grade!r}: give 0 or 1; larger numbers are better without it")
+        names = [name.strip(BLANK).lower() for name in self.scale or (best,)]
+        if best.lower() not in (names[0], names[-1]):
+            raise InputError(
+                f"best_grade={self.best_grade!r} is neither end of the scale {', '.join(self.scale or ())}"
+            )
+        if self.scale is not None:
+            ordered = self.scale if best.lower() == names[-1] else self.scale[::-1]
+            object.__setattr__(self, "scale", list(ordered))
+        object.__setattr__(self, "best_grade", best if self.scale is None else None)
+
+    @cached_property
+    def numbered(self) -> bool:
+        """Whether the names of the scale are numbers, so that numbers in the log are names."""
+        return self.scale is not None and is_number(self.scale[0])
 
     @cached_property
     def grade_of_name(self) -> dict[str, int]:
@@ -107,9 +143,9 @@ class LogMapping:
         return {name.strip(BLANK).lower(): grade for grade, name in enumerate(() if self.scale is None else self.scale)}
 
     @cached_property
-    def own_words(self) -> dict[str, int]:
-        """The codes of the log's own words for a winner, in lower case."""
-        return own_words(self.winner_words)
+    def own_words(self) -> OwnWords:
+        """The log's own words for a winner."""
+        return OwnWords.of(self.winner_words)
 
     @property
     def n_known(self) -> int | None:
@@ -118,8 +154,8 @@ class LogMapping:
 
     @property
     def top(self) -> int:
-        """The number of grades, or the most that are supported if no option says."""
-        return self.n_known or MAX_GRADES
+        """The number above the grades of the log: as an option says, or the most that is supported."""
+        return MAX_GRADES if self.n_known is None else self.n_known + int(self.best_grade or 0)
 
     def roles(self, roles: Mapping[str, Role]) -> dict[str, Role]:
         """Return roles with the log's own names of columns, and a number as the winner where its sign says it."""
@@ -154,7 +190,8 @@ class LogMapping:
             raise InputError(f"{name}: unknown key {unknown[0]!r}; the keys of a mapping are {listed(list(KINDS))}")
         for key, value in values.items():
             items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-            if type(value) is not KINDS[key] or not all(isinstance(item, str) for item in items):
+            kinds = (int, float) if KINDS[key] is float else (KINDS[key],)
+            if type(value) not in kinds or not all(isinstance(item, str) for item in items):
                 raise InputError(f"{name}: {key} is {value!r}; expected {EXPECTED[KINDS[key]]}")
         try:
             return cls(**values)
@@ -169,8 +206,7 @@ class LogMapping:
     def to_toml(self) -> str:
         """Return the options that differ from their defaults as TOML, tables last."""
         values = _set({option.name: getattr(self, option.name) for option in fields(self)})
-        words = {word: MEANINGS[code] for word, code in self.own_words.items()}
-        tables = {"winner_words": words, "columns": self.columns}
+        tables = {"winner_words": self.own_words.meanings(), "columns": self.columns}
         lines = [f"{name} = {_toml(value)}" for name, value in values.items() if name not in tables]
         for name, table in tables.items():
             if table:
@@ -179,13 +215,14 @@ class LogMapping:
 
 
 KINDS = {
-    **{"n_grades": int, "depth": int, "pad": bool, "scale": list, "positive": str, "encoding": str},
-    **{"winner_words": dict, "columns": dict},
+    **{"n_grades": int, "depth": int, "pad": bool, "scale": list, "positive": str, "middle": float},
+    **{"best_grade": str, "sides": str, "as_is": bool, "winner_words": dict, "columns": dict, "encoding": str},
 }
 """The keys of a mapping's file and the types of their values."""
 
 EXPECTED = {
     int: "a whole number",
+    float: "a number",
     bool: "true or false",
     list: 'a list of texts, such as ["Bad", "Good"]',
     str: "a text",
@@ -197,6 +234,11 @@ EXPECTED = {
 def _set(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that say something."""
     return {name: value for name, value in options.items() if value is not None and value is not False}
+
+
+def is_number(name: str) -> bool:
+    """Return whether the name of a grade is a number."""
+    return NUMBER.fullmatch(name.strip(BLANK)) is not None
 
 
 def _toml(value: Any) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.sources import content, kind_of, parquet_rows
-from dcglearn.foundation.validation import Grades, InputError, is_frame, is_records
+from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, is_frame, is_records
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.careful_pass import raise_first_fault, read_carefully
@@ -31,6 +32,8 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import counts_of_texts
 from dcglearn.readers.roles import PREFERENCE, RATING, by_role
+from dcglearn.readers.sense import Reversal, check_first, check_grades, check_sense, exchanged, turned
+from dcglearn.readers.sides import with_lists
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 
 if TYPE_CHECKING:
@@ -86,7 +89,61 @@ def read_pairs(
 ) -> AnyLog:
     """Return a log of preferences of some kind, with the counts of what was left out, and the form."""
     table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
-    return log_of_table(kind, table, dropped, mapping).changed(recognised=recognised)
+    pairs = log_of_table(kind, table, dropped, mapping).changed(recognised=recognised)
+    with errors_in(str(log) if is_path(log) else "the log"):
+        check_log(pairs, table, mapping)
+    return pairs
+
+
+def check_log(log: AnyLog, table: Table, mapping: LogMapping) -> None:
+    """Raise InputError if the log of the columns of a table seems to be upside down, or its grades seem to be codes."""
+    if mapping.n_known is None:
+        check_grades(log)
+    if mapping.as_is:
+        return
+    winners, swapped = table["winner"], table.get("swapped")
+
+    def with_other_sides() -> AnyLog:
+        exchanged_sides = (np.asarray(swapped) > 0) & (winners.codes < WINNERS["tie"])
+        codes = np.where(exchanged_sides, 1 - winners.codes, winners.codes)
+        return log_of_table(type(log), {**table, "winner": replace(winners, codes=codes)}, {}, mapping)
+
+    def reversals() -> list[Reversal]:
+        ways = [_grades_turned(log, mapping), _winners_exchanged(log, winners, mapping)]
+        if swapped is None:
+            return ways
+        other = "listed" if winners.sides else "shown"
+        told = f"sides={other!r} (--sides {other})"
+        return [*ways, Reversal("With sides told the other way", with_other_sides, told, f"--sides {other}")]
+
+    check_sense(log, reversals)
+    if swapped is not None and 0 < np.count_nonzero(swapped) < len(swapped):
+        check_first(log.decided, translated=bool(winners.sides))
+
+
+def _grades_turned(log: AnyLog, mapping: LogMapping) -> Reversal:
+    """Return the reversal of the grades, and how it is told."""
+    known = [grades[grades >= 0].min(initial=MAX_GRADES) for grades in (log.preferred, log.other)]
+    best = str(min(1, *map(int, known))) if mapping.scale is None else mapping.scale[0]
+    told = f"best_grade={best!r} (--best-grade {best})" if mapping.best_grade is None else "leave best_grade out"
+    option = None if mapping.best_grade is not None else f"--best-grade {shlex.quote(best)}"
+    return Reversal("With the grades turned round", lambda: turned(log), told, option)
+
+
+def _winners_exchanged(log: AnyLog, winners: Winners, mapping: LogMapping) -> Reversal:
+    """Return the reversal of the winners, and how it is told."""
+    other = {"a": "b", "b": "a", "left": "right", "right": "left"}
+    if mapping.positive is not None:
+        told, option = f"positive={other[mapping.positive]!r}", f"--positive {other[mapping.positive]}"
+    else:
+        strengths = mapping.own_words.strengths
+        own = {word: f"{other[meaning]}" for word, (meaning, _) in winners.words.items() if meaning in other}
+        words = ",".join(
+            f"{word}={meaning}" + (f":{strengths[word.lower()]:g}" if word.lower() in strengths else "")
+            for word, meaning in own.items()
+        )
+        told, option = f'winner_words="{words}"', f'--winner-words "{words}"'
+    return Reversal("With the winners exchanged", lambda: exchanged(log), f"{told} ({option})", option)
 
 
 def read_rated(
@@ -101,7 +158,19 @@ def read_rated(
     table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
     name = str(log) if is_path(log) else "the ratings"
     pairs = pairs_of_ratings(kind, name, table, mapping, equal_groups=equal_groups)
-    return pairs.changed(dropped={**dropped, **pairs.dropped}, recognised=recognised)
+
+    def reversals() -> list[Reversal]:
+        negated = Reversal(
+            "With the ratings turned round", lambda: exchanged(pairs), "negate them if small ones are good"
+        )
+        return [_grades_turned(pairs, mapping), negated]
+
+    with errors_in(name):
+        if mapping.n_known is None:
+            check_grades(pairs)
+        if not mapping.as_is:
+            check_sense(pairs, reversals)
+    return pairs.changed(dropped={**dropped, **pairs.dropped}, recognised=recognised, as_is=mapping.as_is)
 
 
 def log_of_table(
@@ -136,6 +205,7 @@ def log_of_table(
         docs=docs,
         **table,
     )
+    log = log.changed(as_is=mapping.as_is)
     if ratings is not None:
         log = log.changed(rated=counts_of_texts(log, ratings))
     if reasons is None and ids is not None:
@@ -157,6 +227,8 @@ def columns_of(
     """Return the columns of a source by role, and the counts of what was left out; messages call it `name`."""
     from dcglearn.readers.fast_pass import read_fast
 
+    if source.has("swapped") and mapping.positive is None and not mapping.own_words.codes:
+        mapping = mapping.updated(winner_words={**mapping.own_words.meanings(), "1": "left", "2": "right"})
     fast = read_fast(source, mapping)
     if fast is None and skip_bad is None:
         raise_first_fault(name, source, mapping, lambda part: read_fast(part, mapping) is not None)
@@ -165,11 +237,38 @@ def columns_of(
     _LOG.info("%s: read as %s %s", name, source.form, how)
     if not source.has("supersedes"):
         table.pop("id", None)
-    if mapping.positive is not None and "winner" in table:
-        if "strength" in table:
-            raise InputError("positive= takes the strength from the winner's number: drop the column of strengths")
-        table["winner"], table["strength"] = by_sign(table["winner"], mapping.positive)
+    if mapping.best_grade is not None:
+        _turn(table, source, int(mapping.best_grade), mapping.n_grades)
+    if "winner" in table:
+        _tell_winners(table, source, mapping)
     return table, dropped
+
+
+def _tell_winners(table: Table, source: Source, mapping: LogMapping) -> None:
+    """Make winners of numbers with a sign, and lists of sides of the screen; take strengths from numbers and words."""
+    strength = None
+    if mapping.positive is not None:
+        table["winner"], strength = by_sign(table["winner"], mapping.positive, mapping.middle)
+    else:
+        table["winner"] = with_lists(table["winner"], table.get("swapped"), source, mapping.sides)
+        strength = table["winner"].strength
+    if strength is not None:
+        if "strength" in table:
+            problem = "positive= takes the strength from the winner's number, winner_words= from its word"
+            raise InputError(f"{problem}: drop the column of strengths")
+        table["strength"] = strength
+
+
+def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None:
+    """Turn the grades round, so that the worst is 0; raise InputError if one is better than the best."""
+    lists = {role: table[role] for role, about in source.roles.items() if about.kind == "grades"}
+    worst = (
+        max((int(grades.max()) for grades in lists.values()), default=0) if n_grades is None else best + n_grades - 1
+    )
+    for role, grades in lists.items():
+        if ((grades >= 0) & (grades < best)).any():
+            raise InputError(f"{role} holds the grade 0, better than best_grade={best}; write -1 where it is unknown")
+        table[role] = np.where(grades < 0, -1, worst - grades).astype(np.int8)
 
 
 def opener_of(

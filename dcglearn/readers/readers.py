@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from dcglearn.foundation.validation import Grades
+from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences, log_frame
-from dcglearn.readers.read_table import Recognised, read_columns, read_pairs, read_rated
+from dcglearn.readers.read_table import Recognised, check_log, log_of_table, read_columns, read_pairs, read_rated
 from dcglearn.readers.roles import PREFERENCE
 from dcglearn.readers.winner_words import MEANINGS
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from dcglearn.readers.mapping import MappingLike, ReadingOptions
+    from dcglearn.readers.mapping import ReadingOptions
 
 
 def read_preferences(
     path: Any,
     n_grades: int | None = None,
     *,
-    depth: int | None = None,
-    pad: bool = False,
-    scale: Sequence[str] | None = None,
     skip_bad: str | os.PathLike[str] | None = None,
-    winner_words: Mapping[Any, str] | str | None = None,
-    positive: str | None = None,
-    encoding: str | None = None,
-    mapping: MappingLike = None,
+    **options: Unpack[ReadingOptions],
 ) -> Preferences:
     """Read a log of side-by-side judgements: a file, a data frame, or a list of dictionaries or tuples.
 
@@ -44,11 +38,12 @@ def read_preferences(
     zstd are recognised by content. Columns may also be called
 
     - a: left, list_a, grades_a; b: right, list_b, grades_b; weight: count;
-    - winner: preferred, preference, label, choice, verdict, holding a or left, b or right, tie or draw or equal or
-      same, or both good or both bad, which are ties; or 1, 2 and, for a tie, 0, if all winners are exactly these;
-      open: a question that is not answered yet, left out and counted;
+    - winner: preferred, preference, label, choice, verdict, holding a or left or first, b or right or second, tie or
+      draw or equal or same, or both good or both bad, which are ties; open: a question that is not answered yet, left
+      out and counted. Numbers and other words have to be named by `winner_words`;
     - query: query_id, qid, q_id; rater: user, judge, assessor, annotator;
-    - swapped: whether b was shown first (on the left), true or false; or shown_left, holding a or b;
+    - swapped: whether b was shown first (on the left), true or false; or shown_left, holding a or b; or order, holding
+      AB or BA. Where there is such a column, left, first and 1 name the list that was shown there;
     - docs_a, docs_b: the names of the documents of both lists (`rater_agreement` tells by them what was judged);
     - segment: the kind of query or rater (`segment_test` compares them);
     - tie: the kind of a tie, such as "both good" or "both bad" (kept in the log, not used by learners).
@@ -74,16 +69,24 @@ def read_preferences(
     pad : bool
         Fill shorter lists with unknown grades, up to `depth` or the longest list, rather than refuse them.
     scale : sequence of str, optional
-        Names of the grades, worst first, for logs that write "Good" rather than 2.
+        Names of the grades, worst first, for logs that write "Good" rather than 2. Names may be numbers.
+    best_grade : int or str, optional
+        0 or 1 where grades are better the smaller they are; or the first name of `scale`, if it is the best.
     skip_bad : path, optional
         File for the bad lines, written as they are, instead of an error at the first; it can be corrected and read.
         It is not written if every line is good.
     winner_words : mapping or str, optional
         What other words for a winner mean: ``{"Left is better": "a", "Same": "tie"}``, or as text
-        ``Left is better=a,Same=tie``; the meanings are a, b, tie and open.
-    positive : {"a", "b"}, optional
-        The winner is a number whose sign says the side and whose size the strength, as on a scale from -3 to 3; this
-        is the side that positive numbers prefer. 0 is a tie.
+        ``Left is better=a,Same=tie``; the meanings are a, b, tie and open, left and right. ``a:2`` is a winner with its
+        strength, ``:2`` the strength of a word in the column of strengths.
+    positive, middle : {"a", "b"}, float, optional
+        The winner is a number whose distance from the middle says the side and the strength, as on a scale from -3 to
+        3, whose middle is 0 and needs no option, or from 1 to 7, whose middle is 4; `positive` is the side that larger
+        numbers prefer. The middle is a tie.
+    sides : {"shown", "listed"}, optional
+        Whether all words for winners name what was shown there, or left the list a, whatever was shown.
+    as_is : bool
+        Keep a log that seems to be upside down.
     encoding : str, optional
         The encoding of text that is not UTF-8, such as cp1252.
     mapping : path or LogMapping, optional
@@ -100,6 +103,8 @@ def read_preferences(
     ------
     InputError
         If the file cannot be read, or a line is bad; the message names file, line, value and remedy.
+    UpsideDownError
+        If all textbook DCGs contradict most of the judgements.
 
     See Also
     --------
@@ -117,17 +122,7 @@ def read_preferences(
     >>> log.preferred.tolist()
     [[2, 0], [0, 2]]
     """
-    own = LogMapping.of(
-        n_grades,
-        mapping=mapping,
-        depth=depth,
-        pad=pad,
-        scale=scale,
-        winner_words=winner_words,
-        positive=positive,
-        encoding=encoding,
-    )
-    return read_pairs(Preferences, path, own, skip_bad)
+    return read_pairs(Preferences, path, LogMapping.of(n_grades, **options), skip_bad)
 
 
 def read_ratings(
@@ -219,5 +214,7 @@ def native_frame(
     `a` and `b` stay as they are, and so do open questions and superseded verdicts.
     """
     table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
+    with errors_in(str(log)):
+        check_log(log_of_table(Preferences, table, {}, mapping), table, mapping)
     winner = np.array(MEANINGS, dtype=object)[table["winner"].codes]
     return log_frame({**table, "winner": winner}), dropped, recognised

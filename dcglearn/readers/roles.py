@@ -77,7 +77,8 @@ LONG = {
 MAX_LABEL = 200
 """Longest query or rater label: numpy keeps every label as wide as the longest."""
 
-SWAPPED = {**dict.fromkeys(("false", "no", "0", "a"), 0), **dict.fromkeys(("true", "yes", "1", "b"), 1)}
+SWAPPED = dict.fromkeys(("false", "no", "0", "a", "ab", "a b", "a,b", "a-b", "a/b", "a first"), 0)
+SWAPPED |= dict.fromkeys(("true", "yes", "1", "b", "ba", "b a", "b,a", "b-a", "b/a", "b first"), 1)
 """Words for whether b was shown first, in lower case; a and b name the list that was shown first."""
 
 FILLERS = {

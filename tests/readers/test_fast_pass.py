@@ -226,11 +226,13 @@ def test_the_same_line_is_named_in_the_same_words(kind, monkeypatch):
     assert faults >= 12
 
 
-def test_winners_that_only_the_whole_log_explains_are_no_fault(monkeypatch):
+def test_numbers_as_winners_are_counted_in_the_whole_log(monkeypatch):
     monkeypatch.setattr(careful_pass, "LEAST_BYTES", 0)
     lines = [json.dumps({"a": [1, 2], "b": [2, 1], "winner": i % 2}) for i in range(300)]
-    assert "say which, such as winner_words=" in message_of(JsonLines, lines, LogMapping())
-    assert message_of(JsonLines, [*lines, lines[0].replace('"winner": 0', '"winner": 2')], LogMapping()) is None
+    assert 'winner_words="0=a,1=b"' in message_of(JsonLines, lines, LogMapping())
+    lines.append(lines[0].replace('"winner": 0', '"winner": 2'))
+    assert 'winner_words="1=a,2=b,0=tie"' in message_of(JsonLines, lines, LogMapping())
+    assert message_of(JsonLines, lines, LogMapping(winner_words="0=tie,1=a,2=b")) is None
 
 
 def test_nothing_but_blank_lines_after_a_header(monkeypatch):

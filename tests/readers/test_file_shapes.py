@@ -40,6 +40,7 @@ class Shape:
     options: dict[str, Any] = field(default_factory=dict)
     carries: tuple[str, ...] = ()
     refused: str = ""
+    n_grades: int = 3
     read: Callable[..., dl.Preferences] = dl.read_preferences
     raters: list[str] | None = None
 
@@ -178,19 +179,142 @@ WORDS = {
     ),
 }
 
+SIDES = {
+    "left and right, whatever was shown": Shape(
+        "x.csv", table(["right", "right", "same"], shown_left=SHOWN_FIRST), carries=("swapped",)
+    ),
+    "first and second, true and false": Shape(
+        "x.csv", table(["second", "second", "same"], swapped=["true", "false", "true"]), carries=("swapped",)
+    ),
+    "lists by system, order AB or BA": Shape(
+        "x.csv", table(["second", "second", "tie"], order=["BA", "AB", "BA"]), carries=("swapped",)
+    ),
+    "1 and 2, order AB or BA": Shape(
+        "x.csv", table(["2", "2", "tie"], presentation_order=["BA", "AB", "BA"]), carries=("swapped",)
+    ),
+    "1, 2 and 0, order AB or BA": Shape(
+        "x.csv", table(["2", "2", "0"], order=["BA", "AB", "BA"]), refused="say what these codes mean"
+    ),
+    "lists by system, verdicts by system, shown_first": Shape(
+        "x.csv", table(WINNER, shown_first=SHOWN_FIRST), carries=("swapped",)
+    ),
+    "own words for sides": Shape(
+        "x.csv",
+        table(["Rechts", "Rechts", "Gleich"], shown_left=SHOWN_FIRST),
+        {"winner_words": "Links=left,Rechts=right,Gleich=tie"},
+        ("swapped",),
+    ),
+    "own words for lists beside sides": Shape(
+        "x.csv",
+        table(["Alt", "Neu", "Gleich"], shown_left=SHOWN_FIRST),
+        {"winner_words": "Alt=a,Neu=b,Gleich=tie"},
+        ("swapped",),
+    ),
+    "a and b that mean what was shown": Shape(
+        "x.csv", table(["b", "b", "tie"], shown_left=SHOWN_FIRST), {"sides": "shown"}, ("swapped",)
+    ),
+    "left and right that mean lists": Shape(
+        "x.csv", table(["left", "right", "tie"], shown_left=SHOWN_FIRST), {"sides": "listed"}, ("swapped",)
+    ),
+    "lists and winners called left and right, and sides": Shape(
+        "x.csv", table(["left", "right", "same"], "left,right,preferred", swapped=[1, 0, 1]), refused="sides='listed'"
+    ),
+    "shown_left as a number": Shape(
+        "x.csv", table(["right", "right", "same"], shown_left=[0, 1, 0]), refused="--columns swapped=shown_left"
+    ),
+    "an order in other words": Shape(
+        "x.csv", table(WINNER, display_order=["new first", "old first", "new first"]), refused="'display_order' looks"
+    ),
+    "an order that does not count": Shape(
+        "x.csv",
+        table(WINNER, display_order=["new first", "old first", "new first"]),
+        {"mapping": LogMapping(columns={"swapped": ""})},
+    ),
+    "an order of 0 and 1": Shape("x.csv", table(WINNER, order=[1, 0, 1]), refused="'order' looks like the order"),
+    "an order of 0 and 1, named": Shape(
+        "x.csv", table(WINNER, order=[1, 0, 1]), {"mapping": LogMapping(columns={"swapped": "order"})}, ("swapped",)
+    ),
+    "an order that numbers the lines": Shape("x.csv", table(WINNER, order=[1, 2, 3])),
+    "JSON lines with sides": Shape(
+        "x.jsonl",
+        json_lines({**line, "winner": w} for line, w in zip(EVERYTHING, ["right", "right", "tie"], strict=True)),
+        carries=("strength", "rater", "query", "swapped"),
+    ),
+    "Parquet with sides": Shape(
+        "x.parquet", pl.DataFrame(EVERYTHING).with_columns(winner=pl.Series(["right", "right", "tie"]))
+    ),
+}
+
+STRENGTHS = {
+    "strengths by word": Shape(
+        "x.csv",
+        table(["A much better", "B slightly better", "Same"]),
+        {"winner_words": "A much better=a:3,B slightly better=b:1,Same=tie"},
+        ("strength",),
+    ),
+    "strengths by word, JSON lines": Shape(
+        "x.jsonl",
+        json_lines(
+            {**judged, "winner": w} for judged, w in zip(OBJECTS, ["A much better", "B better", "Same"], strict=True)
+        ),
+        {"winner_words": {"A much better": "a:3", "B better": "b", "same": "tie"}},
+        ("strength",),
+    ),
+    "a column of strengths in words": Shape(
+        "x.csv",
+        table(WINNER, strength=["much", "slightly", ""]),
+        {"winner_words": "much=:3,slightly=:1"},
+        ("strength",),
+    ),
+    "a column of strengths in words, not explained": Shape(
+        "x.csv", table(WINNER, strength=["much", "slightly", ""]), refused='winner_words="much=:1"'
+    ),
+}
+
 NUMBERS = {
     "1 and 2, 0 a tie": Shape("x.csv", table(["1", "2", "0"]), {"winner_words": "1=a,2=b,0=tie"}),
+    "1, 2 and 0, not explained": Shape("x.csv", table(["1", "2", "0"]), refused="say what these codes mean"),
+    "1 and 2, not explained": Shape("x.csv", table(["1", "2", "1"]), refused="say what these codes mean"),
+    "0, 1 and 2, 0 is left": Shape("x.csv", table(["0", "2", "1"]), {"winner_words": "0=left,2=right,1=tie"}),
+    "0, 1 and 2 in JSON, not explained": Shape(
+        "x.jsonl",
+        json_lines({**judged, "winner": w} for judged, w in zip(OBJECTS, (0, 2, 1), strict=True)),
+        refused="say what these codes mean",
+    ),
+    "1, 2 and 3, 3 a tie": Shape("x.csv", table(["1", "2", "3"]), {"winner_words": "1=a,2=b,3=tie"}),
+    "1, 2 and 3, not explained": Shape("x.csv", table(["1", "2", "3"]), refused="1=a,2=b,3=tie.*or middle=2"),
     "0 and 1": Shape("x.csv", table(["0", "1", "1"]), refused="0 may be a side or a tie"),
     "-3 to 3, positive is a": Shape("x.csv", table(["3", "-1", "0"]), {"positive": "a"}, ("strength",)),
     "-3 to 3, positive is b": Shape("x.csv", table(["-3", "1", "0"]), {"positive": "b"}, ("strength",)),
-    "-2 to 2, in JSON": Shape(
+    "-3 to 3, in JSON": Shape(
         "x.jsonl",
         json_lines({**judged, "winner": w} for judged, w in zip(OBJECTS, (3, -1, 0), strict=True)),
         {"positive": "a"},
         ("strength",),
     ),
     "-3 to 3, no side told": Shape("x.csv", table(["3", "-1", "0"]), refused="positive='a', or 'b'"),
+    "1 to 7": Shape("x.csv", table(["7", "3", "4"]), {"positive": "a", "middle": 4}, ("strength",)),
+    "1 to 7, 1 is a": Shape("x.csv", table(["1", "5", "4"]), {"positive": "b", "middle": 4}, ("strength",)),
+    "1 to 7, not explained": Shape("x.csv", table(["7", "3", "4"]), refused="middle=4, and which side"),
+    "1 to 7, as if 0 were the middle": Shape("x.csv", table(["7", "3", "4"]), {"positive": "a"}, refused="middle=4"),
+    "1 to 5": Shape("x.csv", table(["1", "5", "3"]), {"positive": "b", "middle": 3}),
+    "1 to 5, as if 0 were the middle": Shape("x.csv", table(["1", "5", "3"]), {"positive": "b"}, refused="middle=3"),
+    "0 to 4": Shape("x.csv", table(["0", "4", "2"]), {"positive": "b", "middle": 2}),
+    "0 to 4, as if 0 were the middle": Shape("x.csv", table(["0", "4", "2"]), {"positive": "b"}, refused="middle=2"),
+    "probabilities": Shape("x.csv", table(["0.9", "0.2", "0.5"]), {"positive": "a", "middle": 0.5}),
+    "probabilities, not explained": Shape("x.csv", table(["0.9", "0.2", "0.5"]), refused="middle=0.45"),
 }
+
+
+def raised(lists, by):
+    return [[grade + by for grade in grades] for grades in lists]
+
+
+def turned(lists, worst):
+    return [[worst - grade for grade in grades] for grades in lists]
+
+
+LETTERS = ["A", "B", "C"]
 
 GRADES = {
     "names of grades": Shape("x.csv", table(WINNER, lists=(named(A), named(B))), {"scale": SCALE}),
@@ -198,6 +322,54 @@ GRADES = {
         "x.csv", wide(["l{}", "r{}"], lists=(named(A), named(B))), {"scale": SCALE}
     ),
     "names of grades, not explained": Shape("x.csv", table(WINNER, lists=(named(A), named(B))), refused="pass scale="),
+    "names and numbers of grades": Shape(
+        "x.csv", table(WINNER, lists=(named(A), B)), {"scale": SCALE}, refused="by name and by number"
+    ),
+    "best grade first in the scale": Shape(
+        "x.csv", table(WINNER, lists=(named(A), named(B))), {"scale": SCALE[::-1], "best_grade": "Good"}
+    ),
+    "numbers as names, 1 the best": Shape(
+        "x.csv", table(WINNER, lists=(turned(A, 3), turned(B, 3))), {"scale": ["3", "2", "1"]}
+    ),
+    "numbers as names, JSON lines": Shape(
+        "x.jsonl",
+        json_lines({"a": a, "b": b, "winner": w} for a, b, w in zip(turned(A, 3), turned(B, 3), WINNER, strict=True)),
+        {"scale": ["3", "2", "1"]},
+    ),
+    "numbers as names, one missing": Shape(
+        "x.csv", table(WINNER, lists=(turned(A, 3), turned(B, 3))), {"scale": ["3", "1"]}, refused="not a grade of the"
+    ),
+    "scale of numbers and words": Shape(
+        "x.csv", table(WINNER), {"scale": ["Bad", "1", "2"]}, refused="mixes numbers with words"
+    ),
+    "1 is best": Shape("x.csv", table(WINNER, lists=(turned(A, 3), turned(B, 3))), {"best_grade": 1}),
+    "0 is best": Shape(
+        "x.parquet", pl.DataFrame({"a": turned(A, 2), "b": turned(B, 2), "winner": WINNER}), {"best_grade": "0"}
+    ),
+    "1 is best, of five grades": Shape(
+        "x.csv", table(WINNER, lists=(turned(A, 5), turned(B, 5))), {"best_grade": 1, "n_grades": 5}, n_grades=5
+    ),
+    "0 where 1 is best": Shape(
+        "x.csv",
+        table(WINNER, lists=(turned(A, 2), turned(B, 2))),
+        {"best_grade": 1},
+        refused="better than best_grade=1",
+    ),
+    "99 as the code of missing": Shape(
+        "x.csv", table(WINNER).replace("2 1 0", "2 1 99"), refused="99 .* far above the others.*-1"
+    ),
+    "grades from 0 to 100": Shape("x.csv", table(WINNER).replace("2 1 0", "100 50 0"), refused="n_grades=101"),
+    "grades from 0 to 100, insisted": Shape("x.csv", table(["a", "b", "tie"]), {"n_grades": 101}, n_grades=101),
+    "numbers of documents as grades": Shape(
+        "x.csv",
+        table(WINNER, lists=([[17, 93, 4], [5, 6, 71], [8, 9, 10]], [[93, 4, 17], [6, 5, 71], [9, 8, 10]])),
+        refused="--qrels|judgements",
+    ),
+    "letters as grades, A the best": Shape(
+        "x.csv",
+        table(WINNER, lists=([[LETTERS[2 - g] for g in x] for x in A], [[LETTERS[2 - g] for g in x] for x in B])),
+        {"scale": LETTERS, "best_grade": "A"},
+    ),
 }
 
 OWN_COLUMNS = {"a": "Links {}", "b": "Rechts {}", "winner": "Urteil"}
@@ -250,7 +422,7 @@ SPREADSHEETS = {
     ),
 }
 
-SHAPES = {**FORMATS, **WORDS, **NUMBERS, **GRADES, **SPREADSHEETS}
+SHAPES = {**FORMATS, **WORDS, **SIDES, **STRENGTHS, **NUMBERS, **GRADES, **SPREADSHEETS}
 """Every shape by name."""
 
 
@@ -270,7 +442,7 @@ def test_a_shape_is_read_or_refused(tmp_path, name):
     log = shape.read(path, **shape.options)
     expected = truth() if shape.raters is None else truth().changed(rater=np.array(shape.raters))
     assert judgements(log, shape.carries) == judgements(expected, shape.carries)
-    assert (log.n_grades, len(log.recognised.winners.words)) == (3, 3)
+    assert log.n_grades == shape.n_grades and len(log.recognised.winners.words) in (2, 3)
 
 
 def truth():

@@ -267,7 +267,7 @@ def test_skipped_parquet_rows_are_json_lines(tmp_path):
     frame.write_parquet(tmp_path / "x.parquet")
     refused(r"x.parquet, row 2: a holds the grade 9", read_preferences, tmp_path / "x.parquet", 3)
     assert len(read_preferences(tmp_path / "x.parquet", 3, skip_bad=tmp_path / "bad.jsonl")) == 1
-    assert read_preferences(tmp_path / "bad.jsonl").other.tolist() == [[1, 9]]
+    assert read_preferences(tmp_path / "bad.jsonl", 10).other.tolist() == [[1, 9]]
 
 
 def test_winner_swaps_and_equal_lists_stay(tmp_path):
@@ -279,15 +279,25 @@ def test_winner_swaps_and_equal_lists_stay(tmp_path):
 
 
 def test_unknown_grades_and_scale(tmp_path):
-    rows = line(a=["perfect", None, "u"], b=["-", ".", ""]) + "\n" + line(a=[3.0, "FAIR ", -1], b=[0, 1, 4])
+    rows = (
+        line(a=["perfect", None, "u"], b=["-", ".", ""])
+        + "\n"
+        + line(a=["Excellent", "FAIR ", -1], b=["bad", "Fair", "perfect"])
+    )
     scale = ["Bad", "Fair", "Good", "Excellent", "Perfect"]
     log = read_preferences(write(tmp_path, "x.jsonl", rows), scale=scale)
     assert log.preferred.tolist() == [[4, -1, -1], [3, 1, -1]]
     assert log.other.tolist() == [[-1, -1, -1], [0, 1, 4]]
     assert (log.n_grades, log.grade_names) == (5, tuple(scale))
-    text = "a,b,winner\nGood|Bad|u,2|0|,a\nGood - 1,2 null 0,b\n"
+    text = "a,b,winner\nGood|Bad|u,Good|bad|,a\nGood - Bad,Good null Bad,b\n"
     log = read_preferences(write(tmp_path, "x.csv", text), scale=scale)
     assert log.preferred.tolist() == [[2, 0, -1], [2, -1, 0]]
+    refused(
+        "line 2: b is .*by name and by number",
+        read_preferences,
+        write(tmp_path, "z.csv", "a,b,winner\nGood,1,a\n"),
+        scale=scale,
+    )
     with pytest.raises(InputError, match=r"line 1: a holds 'Poor', not a grade of the scale Bad, Fair"):
         read_preferences(write(tmp_path, "y.jsonl", line(a=["Poor"])), scale=scale)
 

@@ -1,0 +1,202 @@
+"""Whether a log makes sense: whether the textbook DCGs contradict it, its sides are always one, its grades a scale."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcglearn.foundation.validation import MAX_GRADES, Floats, InputError, Integers, UpsideDownError
+from dcglearn.logs.preference_pairs import PreferencePairs
+from dcglearn.metric.textbook_scores import textbook_scores
+
+LEVEL = 0.001
+"""A log is upside down if chance would contradict a textbook DCG as often with at most this probability."""
+
+SAMPLE = 20_000
+"""Judgements, about, that are looked at in a larger log."""
+
+NEAR, FEWEST = 0.05, 10
+"""A rater of at least so many decided verdicts always names one side if the other has at most this share of them."""
+
+MOST_LEVELS, HOLE = 20, 8
+"""More grades than this have to be asked for; so has one from `HOLE` on that is far above all others."""
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """One way in which a log may be upside down: in words, the log without it, and what reads it so."""
+
+    name: str
+    undone: Callable[[], PreferencePairs]
+    remedy: str
+    option: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Agreements:
+    """The weights of the judgements that textbook DCGs respect and violate, shape (M, R) for R groups of judgements.
+
+    `n`, shape (R,), is the number of independent judgements of each group, whose weight is `total`.
+    """
+
+    respected: Floats
+    violated: Floats
+    total: Floats
+    n: Floats
+
+    @classmethod
+    def of(cls, log: PreferencePairs, group: NDArray[np.intp] | None = None) -> Agreements:
+        """Return the agreements on the judgements of each group, numbered from 0, or on all of them."""
+        group = np.zeros(len(log), np.intp) if group is None else group
+        verdicts = log.verdicts(textbook_scores(log.n_grades, log.depth))
+        order = np.argsort(group, kind="stable")
+        order = order[(verdicts[:, order] != 0).any(axis=0)]  # lists that no textbook tells apart say nothing
+        verdicts, group = verdicts[:, order], group[order]
+        weight = np.ones(len(order)) if log.weight is None else log.weight[order]
+        start = np.flatnonzero(np.diff(group, prepend=-1))
+
+        def sums(values: Any) -> Floats:
+            return np.add.reduceat(values, start, axis=-1) if len(start) else np.zeros((*values.shape[:-1], 0))
+
+        total = sums(weight)
+        n = np.minimum(total**2 / sums(weight**2), _n_independent(log[order], group))
+        return cls(sums((verdicts > 0) * weight), sums((verdicts < 0) * weight), total, n)
+
+    @property
+    def shares(self) -> Floats:
+        """The share of the judgements respected of those that a DCG decides, NaN where it decides less than half."""
+        decided = self.respected + self.violated
+        return np.where(decided < self.total / 2, np.nan, self.respected / np.maximum(decided, 1e-300))
+
+    @property
+    def upside_down(self) -> NDArray[np.bool_]:
+        """Whether a textbook DCG is contradicted far more often than by chance, and none is respected half as clearly.
+
+        The first is a one-sided binomial test.
+        """
+        from scipy.special import betainc
+
+        shares, n = self.shares, self.n * (self.respected + self.violated) / self.total
+        worst, best = np.fmin.reduce(shares, initial=0.5), np.fmax.reduce(shares, initial=0.0)
+        chance = betainc(np.maximum(n * (1 - shares), 1e-9), n * shares + 1, 0.5)
+        return (np.fmin.reduce(chance, initial=1.0) <= LEVEL) & (best - 0.5 < (0.5 - worst) / 2)
+
+
+def _n_independent(log: PreferencePairs, group: NDArray[np.intp]) -> Integers:
+    """Return the number of independent judgements of each group: of distinct pairs, or of distinct rated lists."""
+    first, second = log.clusters("list" if log.rated is not None else "pair")
+    number, base = np.concatenate([first, second]).astype(np.int64), len(first) + len(second)
+    counts = np.bincount(np.unique(np.concatenate([group, group]) * base + number) // base)
+    return counts[counts > 0]
+
+
+def check_sense(log: PreferencePairs, reversals: Callable[[], Iterable[Reversal]] | None = None) -> None:
+    """Raise UpsideDownError if the textbook DCGs contradict a log, or most of its raters, far more than chance would.
+
+    `reversals` returns the ways in which the log may be upside down, by default those of arrays.
+    """
+    if not log.graded:
+        return
+    log = _sample(log)
+    if len(log) < FEWEST:
+        return
+    whole = Agreements.of(log)
+    whose = "the log is"
+    if not whole.upside_down.any():
+        raters = np.zeros(len(log), np.intp) if log.rater is None else np.unique(log.rater, return_inverse=True)[1]
+        each = Agreements.of(log, raters).upside_down
+        if 2 * each.sum() <= raters.max() + 1:
+            return
+        whose = f"{each.sum():,} of {raters.max() + 1:,} raters are"
+    best = f"{np.nanmax(whole.shares):.1%}"
+    tried = list(reversals() if reversals else reversals_of_arrays(log))
+    shares = [np.nanmax(Agreements.of(_sample(one.undone())).shares, initial=0.0) for one in tried]
+    ranked = sorted(zip(shares, range(len(tried)), strict=True), key=lambda pair: (-round(pair[0], 2), pair[1]))
+    helping = [(share, tried[i]) for share, i in ranked if share > 0.5]
+    remedies = "; ".join(f"{one.name}, {share:.1%}: {one.remedy}" for share, one in helping)
+    raise UpsideDownError(
+        f"{whose} upside down: none of the textbook DCGs respects more than {best} of {len(log):,} preferences "
+        f"(chance: 50%). {remedies or 'No reversal makes sense of it'}. As it is: as_is=True (--as-is)",
+        see="upside-down",
+        option=helping[0][1].option if helping else None,
+    )
+
+
+def _sample(log: PreferencePairs) -> PreferencePairs:
+    """Return the decided judgements of a log, or about `SAMPLE` of them."""
+    return log[:: len(log) // SAMPLE + 1].decided
+
+
+def turned(log: PreferencePairs) -> PreferencePairs:
+    """Return a log with its grades turned round: the largest that occurs is the worst."""
+    top = max(int(log.preferred.max()), int(log.other.max()))
+    first, second = (np.where(grades < 0, -1, top - grades).astype(np.int8) for grades in (log.preferred, log.other))
+    return log.changed(preferred=first, other=second)
+
+
+def exchanged(log: PreferencePairs) -> PreferencePairs:
+    """Return a log with the winners exchanged."""
+    return log.changed(preferred=log.other, other=log.preferred)
+
+
+def reversals_of_arrays(log: PreferencePairs) -> list[Reversal]:
+    """Return the ways in which a log that no reader told about may be upside down."""
+    return [
+        Reversal("With the grades turned round", lambda: turned(log), "give the largest grade minus each"),
+        Reversal("With the winners exchanged", lambda: exchanged(log), "give the preferred lists first"),
+    ]
+
+
+def check_first(log: PreferencePairs, *, translated: bool) -> None:
+    """Raise UpsideDownError if most raters always name one side and sides were translated; warn if they were not.
+
+    The pairs of the log are decided.
+    """
+    swapped, rater = np.asarray(log.swapped), log.rater
+    names = np.zeros(len(swapped), np.intp) if rater is None else np.unique(rater, return_inverse=True)[1]
+    n = np.append(np.bincount(names), len(names))
+    second = np.append(np.bincount(names, swapped), swapped.sum())
+    one_sided = (n >= FEWEST) & (np.minimum(second, n - second) <= NEAR * n)
+    if not one_sided[-1] and 2 * one_sided[:-1].sum() <= len(n) - 1:
+        return
+    share = 1 - second[-1] / max(n[-1], 1)
+    found = (
+        f"most raters always name one side: the list shown first in {share:.1%} of {len(swapped):,} decided verdicts"
+    )
+    if not translated:
+        warnings.warn(f"{found}; do winners mean lists, and not what was shown?", UserWarning, stacklevel=2)
+        return
+    raise UpsideDownError(
+        f"{found}, where words such as left were taken for what was shown there: sides='listed' (--sides listed) takes "
+        "them for the lists a and b. As it is: as_is=True (--as-is)",
+        see="sides",
+        option="--sides listed",
+    )
+
+
+def check_grades(log: PreferencePairs) -> None:
+    """Raise InputError if the grades of a log are codes rather than a scale of a few levels."""
+    from dcglearn.logs.visibility import grade_counts
+
+    check_scale(grade_counts(log.preferred, log.other)[:MAX_GRADES])
+
+
+def check_scale(counts: Integers) -> None:
+    """Raise InputError if the grades that occur, counted from 0, are codes rather than a scale of a few levels."""
+    occurring = np.flatnonzero(counts)
+    top = int(occurring.max(initial=0))
+    below = int(occurring[-2]) if len(occurring) > 1 else top
+    if top < HOLE or (top - below <= below + 1 and top < MOST_LEVELS):
+        return
+    if top - below > below + 1:
+        problem = f"the grade {top} ({counts[top]:,}) stands far above the others, 0 to {below}: if it means no grade"
+        remedy = "write -1, or leave it blank"
+    else:
+        problem = f"grades up to {top}, of which {len(occurring)} occur, are many for a scale"
+        remedy = "give a few levels; if they are numbers of documents, give judgements (--qrels)"
+    raise InputError(f"{problem}, {remedy}; n_grades={top + 1} (--grades {top + 1}) insists", see="scale")

@@ -1,0 +1,149 @@
+"""Which list was shown first: columns that tell it, and winners that name a side of the screen rather than a list."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from dcglearn.foundation.validation import Floats, InputError, listed
+from dcglearn.logs.columns import COLUMNS
+from dcglearn.readers.line_formats import NUMBER, Source
+from dcglearn.readers.roles import SWAPPED, Role, by_role
+from dcglearn.readers.winner_words import WINNERS, Winners, word_of
+
+ORDERS = {"order", "shown", "displayed", "presented", "presentation", "swapped", "swap", "flipped", "flip"}
+"""Words that name a column of orders of presentation, alone or beside `BESIDE`."""
+
+BESIDE = {
+    "is",
+    "was",
+    "left",
+    "first",
+    "a",
+    "b",
+    "list",
+    "lists",
+    "system",
+    "side",
+    "of",
+    "on",
+    "the",
+    "display",
+    "screen",
+}
+"""Words that may stand beside those of `ORDERS`."""
+
+PEEK = 1_000
+"""Lines of which the orders are looked at."""
+
+
+def looks_like_order(name: str) -> bool:
+    """Return whether a column of this name may say which list was shown first."""
+    words = set(re.findall(r"[a-z]+|[0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
+    return bool(words & ORDERS) and words <= ORDERS | BESIDE
+
+
+def unused_orders(names: Sequence[str], roles: Mapping[str, Role]) -> list[str]:
+    """Return the columns that look like an order of presentation, where none is used, and none is named by hand."""
+    known = {name for role in roles.values() for name in role.names}
+    named = len(roles["swapped"].names) < len(COLUMNS["swapped"].names) if "swapped" in roles else True
+    if "winner" not in roles or named or known_order(names, roles) is not None:
+        return []
+    return [name for name in names if name.lower() not in known and looks_like_order(name)]
+
+
+def known_order(names: Sequence[str], roles: Mapping[str, Role]) -> str | None:
+    """Return the column that says whether the pair was swapped."""
+    return next((name for name in names if "swapped" in roles and name.lower() in roles["swapped"].names), None)
+
+
+def refuse_order(name: str, values: Sequence[str] = ()) -> None:
+    """Raise InputError: a column may say which list was shown first, and its meaning is not sure."""
+    holds = f" and holds {listed(map(repr, sorted(values)), 4)}" if values else ""
+    raise InputError(
+        f"the column {name!r} looks like the order in which the lists were shown{holds}: --columns swapped={name} (a "
+        f"mapping's columns={{'swapped': {name!r}}}) reads it, where true, 1, b or BA says that b was shown first, and "
+        "--columns swapped= leaves it out",
+        see="sides",
+        option=f"--columns swapped={name}",
+    )
+
+
+def with_order(source: Source, open_with: Callable[[Mapping[str, Role]], Source]) -> Source:
+    """Return the source with the column that says which list was shown first, if its name and its values tell so.
+
+    `open_with` opens it by roles. Raise InputError for a column that looks like one and cannot be read for sure.
+    """
+    roles, used = source.roles, known_order(source.names, source.roles)
+    if used is not None and (used.lower() == "swapped" or len(roles["swapped"].names) == 1):
+        return source
+    for name in [used] if used is not None else unused_orders(source.names, roles):
+        column = {"swapped": Role("label", (name.lower(),))}
+        values = _values(open_with({**roles, **column}))
+        if len(values) > 2 and all(map(NUMBER.fullmatch, values)):
+            continue  # the lines are numbered
+        names_a_list = {word for word in SWAPPED if word not in ("true", "false", "yes", "no", "0", "1")}
+        if not values <= names_a_list and (used is not None or "order" in name.lower() or not values <= SWAPPED.keys()):
+            refuse_order(name, tuple(values))
+        if used is None:
+            return open_with({**roles, "swapped": replace(roles["swapped"], names=(name.lower(),))})
+    return source
+
+
+def _values(source: Source) -> set[str]:
+    values = set()
+    for _, item in islice(source, PEEK):
+        try:
+            value = source.record(item).get("swapped")
+        except InputError:
+            continue  # which the reader names
+        values |= set() if value is None else {word_of(value).lower()}
+    return values
+
+
+def with_lists(winners: Winners, swapped: Floats | None, source: Source, sides: str | None) -> Winners:
+    """Return winners that name lists where they named sides of the screen.
+
+    `swapped`, shape (n,), is 1 where b was shown first. `sides` says what words such as left mean: what was shown
+    there, the list of that name, or, if it is None, the first where a column says what was shown. With "shown", a and
+    b do too. Raise InputError if nothing says what was shown, or the lists are called left and right as well.
+    """
+    named = winners.codes >= WINNERS["left"]
+    if sides == "shown":
+        named |= winners.codes <= WINNERS["b"]
+    if sides == "shown" and swapped is None:
+        raise InputError("sides='shown' needs a column that says which list was shown first: swapped, or shown_left")
+    if not named.any():
+        return winners
+    shown = swapped is not None and sides != "listed"
+    if shown and sides is None and _called_left(source):
+        raise InputError(
+            "left and right name columns of lists, and another column says which list was shown first: say whether the "
+            "winner left is the list of that name, sides='listed', or what was shown there, sides='shown'",
+            see="sides",
+            option="--sides shown",
+        )
+    second = winners.codes % 2 == 1
+    exchanged = swapped > 0 if swapped is not None and shown else False
+    codes = np.where(named, second ^ exchanged, winners.codes)
+    if shown:
+        return replace(winners, codes=codes.astype(np.int64), sides=SHOWN)
+    meant = {"left": "a", "right": "b"}
+    words = {word: (meant.get(meaning, meaning), n) for word, (meaning, n) in winners.words.items()}
+    return replace(winners, codes=codes.astype(np.int64), words=words)
+
+
+SHOWN = "sides are those on the screen"
+"""What `Winners.sides` says where winners were translated."""
+
+
+def _called_left(source: Source) -> bool:
+    lists: Any = by_role(source.names, {"a": replace(source.roles["a"], required=False)}) if source.names else {}
+    names = lists.get("a", ())
+    words = re.findall(r"[a-z]+", " ".join([names] if isinstance(names, str) else names).lower())
+    return bool({"left", "l"} & set(words))
