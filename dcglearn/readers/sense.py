@@ -199,4 +199,4 @@ def check_scale(counts: Integers) -> None:
     else:
         problem = f"grades up to {top}, of which {len(occurring)} occur, are many for a scale"
         remedy = "give a few levels; if they are numbers of documents, give judgements (--qrels)"
-    raise InputError(f"{problem}, {remedy}; n_grades={top + 1} (--grades {top + 1}) insists", see="scale")
+    raise InputError(f"{problem}, {remedy}; n_grades={top + 1} (--grades {top + 1}) insists", see="grades")

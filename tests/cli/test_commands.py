@@ -133,7 +133,7 @@ def test_questions_that_are_answered_become_part_of_the_log(dcglearn, misuse, lo
     status, out, err = dcglearn("learn", log, "-o", tmp_path / "dcg.json")
     assert (status, err) == (0, "")
     assert "read: 301 pairs" in out and "left out: 2 open questions" in out and "wrote" in out
-    answers[1] = answers[1].replace('"open"', '"first"')
+    answers[1] = answers[1].replace('"open"', '"upper"')
     log.write_text("\n".join(answers) + "\n")
     assert "line 2" in misuse("use a, b or tie", "learn", log)
 
