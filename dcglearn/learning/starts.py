@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -168,12 +169,15 @@ def _logs_of(gains: Floats, discounts: Floats) -> tuple[Floats, Floats]:
 def cold_starts(model: Model, verdicts: Verdicts, prior: DCG | None) -> list[Floats]:
     """Return the parameters of all starts, shape (S, p) for each softness of the judges.
 
-    The metrics are a family of curves, the textbook DCGs, the prior, and the factored QP of a sample.
+    The metrics are a family of curves, the textbook DCGs, the prior, and the factored QP of a sample, if it tells any
+    two lists apart.
     """
     sample = verdicts.sample(20_000).decided
     C = 0.1 / max(1.0, sample.total_weight / HUGE_WEIGHT)
-    factored = fit_qp(sample, QPDescription(C, tol=1e-3)).factor().dcg
-    dcgs = [dcg for dcg in (prior, factored) if dcg is not None]
+    dcgs = [] if prior is None else [prior]
+    qp = fit_qp(sample, QPDescription(C, tol=1e-3))
+    with contextlib.suppress(InputError):  # a utility that tells no two lists apart
+        dcgs.append(qp.factor().dcg)
     of_log = [np.concatenate(log_curves(dcg.gains, dcg.discounts)) for dcg in dcgs]
     metrics = np.vstack([_known_curves(model.n_grades, model.depth), *of_log])
     return [model.starts(metrics, softer) for softer in SOFTER]

@@ -116,8 +116,11 @@ def check_log(log: AnyLog, table: Table, mapping: LogMapping) -> None:
         told = f"sides={other!r} (--sides {other})"
         return [*ways, Reversal("With sides told the other way", with_other_sides, told, f"--sides {other}")]
 
-    check_sense(log, reversals)
-    if swapped is not None and 0 < np.count_nonzero(swapped) < len(swapped):
+    if swapped is None:
+        check_sense(log, reversals)
+        return
+    check_sense(log, reversals, (with_other_sides().preferred != log.preferred).any(axis=1))
+    if 0 < np.count_nonzero(swapped) < len(swapped):
         check_first(log.decided, translated=bool(winners.sides))
 
 

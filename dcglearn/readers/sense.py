@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import MAX_GRADES, Floats, InputError, Integers, UpsideDownError
+from dcglearn.foundation.validation import MAX_GRADES, Floats, Grades, InputError, Integers, UpsideDownError
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.textbook_scores import textbook_scores
 
 LEVEL = 0.001
 """A log is upside down if chance would contradict a textbook DCG as often with at most this probability."""
 
-SAMPLE = 20_000
+SAMPLE = 5_000
 """Judgements, about, that are looked at in a larger log."""
 
 NEAR, FEWEST = 0.05, 10
@@ -50,10 +50,9 @@ class Agreements:
     n: Floats
 
     @classmethod
-    def of(cls, log: PreferencePairs, group: NDArray[np.intp] | None = None) -> Agreements:
-        """Return the agreements on the judgements of each group, numbered from 0, or on all of them."""
+    def of(cls, log: PreferencePairs, verdicts: Grades, group: NDArray[np.intp] | None = None) -> Agreements:
+        """Return the agreements of verdicts, shape (M, n), with the judgements of each group, numbered from 0."""
         group = np.zeros(len(log), np.intp) if group is None else group
-        verdicts = log.verdicts(textbook_scores(log.n_grades, log.depth))
         order = np.argsort(group, kind="stable")
         order = order[(verdicts[:, order] != 0).any(axis=0)]  # lists that no textbook tells apart say nothing
         verdicts, group = verdicts[:, order], group[order]
@@ -95,27 +94,32 @@ def _n_independent(log: PreferencePairs, group: NDArray[np.intp]) -> Integers:
     return counts[counts > 0]
 
 
-def check_sense(log: PreferencePairs, reversals: Callable[[], Iterable[Reversal]] | None = None) -> None:
+def check_sense(
+    log: PreferencePairs,
+    reversals: Callable[[], Iterable[Reversal]] | None = None,
+    swapped: NDArray[np.bool_] | None = None,
+) -> None:
     """Raise UpsideDownError if the textbook DCGs contradict a log, or most of its raters, far more than chance would.
 
-    `reversals` returns the ways in which the log may be upside down, by default those of arrays.
+    `reversals` returns the ways in which the log may be upside down, by default those of arrays. `swapped`, shape
+    (n,), says which pairs have b shown first: an error is raised for them alone, too.
     """
     if not log.graded:
         return
-    log = _sample(log)
-    if len(log) < FEWEST:
+    rows = np.arange(0, len(log), len(log) // SAMPLE + 1)
+    rows = rows if log.tie is None else rows[~log.tie[rows]]
+    if len(rows) < FEWEST:
         return
-    whole = Agreements.of(log)
-    whose = "the log is"
-    if not whole.upside_down.any():
-        raters = np.zeros(len(log), np.intp) if log.rater is None else np.unique(log.rater, return_inverse=True)[1]
-        each = Agreements.of(log, raters).upside_down
-        if 2 * each.sum() <= raters.max() + 1:
-            return
-        whose = f"{each.sum():,} of {raters.max() + 1:,} raters are"
+    log = log[rows]
+    verdicts = _verdicts(log)
+    whole = Agreements.of(log, verdicts)
+    whose = _upside_down(log, verdicts, whole, None if swapped is None else swapped[rows])
+    if not whose:
+        return
     best = f"{np.nanmax(whole.shares):.1%}"
     tried = list(reversals() if reversals else reversals_of_arrays(log))
-    shares = [np.nanmax(Agreements.of(_sample(one.undone())).shares, initial=0.0) for one in tried]
+    undone = [one.undone()[rows] for one in tried]
+    shares = [np.nanmax(Agreements.of(log, _verdicts(log)).shares, initial=0.0) for log in undone]
     ranked = sorted(zip(shares, range(len(tried)), strict=True), key=lambda pair: (-round(pair[0], 2), pair[1]))
     helping = [(share, tried[i]) for share, i in ranked if share > 0.5]
     remedies = "; ".join(f"{one.name}, {share:.1%}: {one.remedy}" for share, one in helping)
@@ -127,9 +131,22 @@ def check_sense(log: PreferencePairs, reversals: Callable[[], Iterable[Reversal]
     )
 
 
-def _sample(log: PreferencePairs) -> PreferencePairs:
-    """Return the decided judgements of a log, or about `SAMPLE` of them."""
-    return log[:: len(log) // SAMPLE + 1].decided
+def _verdicts(log: PreferencePairs) -> Grades:
+    return log.verdicts(textbook_scores(log.n_grades, log.depth))
+
+
+def _upside_down(log: PreferencePairs, verdicts: Grades, whole: Agreements, swapped: NDArray[np.bool_] | None) -> str:
+    """Return what of a log is upside down, in words; the empty text for nothing."""
+    if whole.upside_down.any():
+        return "the log is"
+    if log.rater is not None:
+        names, number = np.unique(log.rater, return_inverse=True)
+        contrary = int(Agreements.of(log, verdicts, number).upside_down.sum())
+        if 2 * contrary > len(names):
+            return f"{contrary:,} of {len(names):,} raters are"
+    if swapped is not None and swapped.any() and Agreements.of(log[swapped], verdicts[:, swapped]).upside_down.any():
+        return f"the {np.count_nonzero(swapped):,} pairs shown with b first are"
+    return ""
 
 
 def turned(log: PreferencePairs) -> PreferencePairs:

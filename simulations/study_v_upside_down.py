@@ -1,0 +1,97 @@
+"""Study v: how many honest logs are stopped as upside down, and how many that are?"""
+
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+import dcglearn as dl
+from simulations.claims import Claim
+from simulations.run import curves, legend, main, repeated
+
+STEM, REPEATS, PANELS, FIGSIZE = "study_v_upside_down", 20, 4, (12.0, 3.4)
+LOGS, QUICK_LOGS = 50, 3
+"""Logs of each repeat; 20 repeats make 1,000 logs of each kind."""
+
+SIZES, WRONG = (50, 100, 200, 500), (0.0, 0.1, 0.2, 0.3, 0.35)
+N_GRADES, DEPTH, RATERS = 5, 10, 5
+KINDS = {
+    "honest": "Honest logs pass",
+    "winners": "Winners exchanged",
+    "grades": "Grades turned round",
+    "sides": "Half the winners exchanged",
+}
+"""How a log is read, and the title of its panel; "sides" takes what was shown on the left for the list a."""
+
+
+def truth(rng):
+    """Return a DCG of random steps between grades and random falls between positions."""
+    gains = np.append(0, np.cumsum(rng.exponential(1, N_GRADES - 1)))
+    return dl.DCG(gains, np.sort(rng.random(DEPTH))[::-1] + 0.1)
+
+
+def files(rng, n, wrong):
+    """Return the table of one log for each kind, with its options."""
+    log = dl.simulate.preference_pairs(
+        truth(rng), n, lists=str(rng.choice(["free", "permutations"])), n_flips=round(wrong * n), seed=rng
+    )
+    b_wins, b_left = rng.random((2, n)) < 0.5
+    a, b = (np.where(b_wins[:, None], *lists) for lists in ((log.other, log.preferred), (log.preferred, log.other)))
+    raters = {"rater": rng.integers(0, RATERS, n), "shown_left": np.where(b_left, "b", "a")}
+    verdicts = {"winner": np.where(b_wins, "b", "a"), **raters}
+    on_screen = {"winner": np.where(b_wins == b_left, "left", "right"), **raters}
+    return {
+        "honest": ({"a": a, "b": b, **on_screen}, {}),
+        "winners": ({"a": b, "b": a, **verdicts}, {}),
+        "grades": ({"a": N_GRADES - 1 - a, "b": N_GRADES - 1 - b, **verdicts}, {}),
+        "sides": ({"a": a, "b": b, **on_screen}, {"sides": "listed"}),
+    }
+
+
+def trial(rng, logs, n, wrong):
+    """Read some logs in each way, and count those that are stopped."""
+    stopped = dict.fromkeys(KINDS, 0)
+    for _ in range(logs):
+        for kind, (columns, options) in files(rng, n, wrong).items():
+            table = pl.DataFrame({name: values.tolist() for name, values in columns.items()})
+            try:
+                dl.Preferences.from_frame(table, N_GRADES, **options)
+            except dl.UpsideDownError:
+                stopped[kind] += 1
+    return [{"kind": kind, "stopped": count / logs} for kind, count in stopped.items()]
+
+
+def simulate(seed, repeats, quick, jobs):
+    """Yield one record per kind of log, size, share of wrong verdicts and repeat."""
+    sizes, logs = (SIZES[:2], QUICK_LOGS) if quick else (SIZES, LOGS)
+    settings = [{"logs": logs, "n": n, "wrong": wrong} for n in sizes for wrong in WRONG]
+    yield from repeated(trial, settings, repeats=repeats, seed=seed, jobs=jobs)
+
+
+def plot(table, axes):
+    """Draw the share of logs that are stopped against that of wrong verdicts."""
+    for panel, (kind, title) in zip(axes, KINDS.items(), strict=True):
+        curves(table.filter(kind=kind), panel, "wrong", "stopped", lines="n")
+        panel.set(title=title, xlabel="share of wrong verdicts", ylim=(-0.02, 1.02))
+    axes[0].set_ylabel("share of logs stopped")
+    legend(axes[0], "judgements")
+
+
+def claims(table):
+    """Yield our claims."""
+    claim = partial(Claim, table, "ours", "study v", value="stopped")
+    rows = {"kind": "honest"}
+    yield claim("at most 1 of 1,000 honest logs is stopped, up to 35% wrong", rows=rows, low=0.0, high=0.001)
+    for kind, words in (("winners", "winners exchanged"), ("grades", "grades turned round")):
+        for wrong in WRONG:
+            rows = {"kind": kind, "n": SIZES, "wrong": wrong}
+            yield claim(
+                f"every log of 50 to 500 with its {words} is stopped, {wrong:.0%} wrong", rows=rows, low=0.999, high=1
+            )
+    for n in SIZES:
+        rows = {"kind": "sides", "n": n, "wrong": (0.0, 0.1)}
+        yield claim(f"over 95% of logs of {n} whose sides are lists are stopped, up to 10% wrong", rows=rows, low=0.95)
+
+
+if __name__ == "__main__":
+    main(__name__)
