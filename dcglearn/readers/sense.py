@@ -210,10 +210,15 @@ def check_scale(counts: Integers) -> None:
     below = int(occurring[-2]) if len(occurring) > 1 else top
     if top < HOLE or (top - below <= below + 1 and top < MOST_LEVELS):
         return
+    levels = ",".join(map(str, occurring))
     if top - below > below + 1:
-        problem = f"the grade {top} ({counts[top]:,}) stands far above the others, 0 to {below}: if it means no grade"
-        remedy = "write -1, or leave it blank"
+        found, option = f"the grade {top} ({counts[top]:,}) stands far above the others, 0 to {below}", None
+        remedy = "if it means no grade, write -1, or leave it blank"
+    elif len(occurring) <= MOST_LEVELS:
+        found, option = f"{top} is the largest of {len(occurring)} grades", f"--scale {levels}"
+        remedy = f"name them by scale= ({option}) or, if they are numbers of documents, give judgements (--qrels)"
     else:
-        problem = f"grades up to {top}, of which {len(occurring)} occur, are many for a scale"
-        remedy = "give a few levels; if they are numbers of documents, give judgements (--qrels)"
-    raise InputError(f"{problem}, {remedy}; n_grades={top + 1} (--grades {top + 1}) insists", see="grades")
+        found, option = f"{len(occurring)} grades are many for a scale", "--qrels QRELS"
+        remedy = "give a few levels or, if they are numbers of documents, judgements (--qrels)"
+    insists = f"n_grades={top + 1} (--grades {top + 1}) takes them as they are"
+    raise InputError(f"{found}: {remedy}; {insists}", see="grades", option=option)

@@ -163,14 +163,14 @@ def _remedy(words: list[str]) -> tuple[str, str]:
         return (
             "the sign of a number may mean either side: positive='a', or 'b', says which one positive numbers prefer; "
             "its size is the strength",
-            "--positive a",
+            "--positive ?",
         )
     if numbers and numbers[-1] <= 3 and all(map(float.is_integer, numbers)) and len(numbers) <= 3:
         codes = [f"{number:g}" for number in numbers]
-        example = "0=a,1=b" if codes == ["0", "1"] else f"1=a,2=b{',3=tie' if '3' in codes else ',0=tie'}"
+        example = ",".join(f"{code}=?" for code in codes)
         scale = ", or middle=2 with positive= if they are a scale" if codes == ["1", "2", "3"] else ""
         return (
-            f'{codes[0]} may be a side or a tie: say what these codes mean, such as winner_words="{example}"{scale}',
+            f'say what these codes mean: winner_words="{example}", with a, b or tie for each ?{scale}',
             f"--winner-words {example}",
         )
     if numbers:
@@ -179,7 +179,7 @@ def _remedy(words: list[str]) -> tuple[str, str]:
         return (
             f"no number is negative: say which one means no preference, such as middle={middle:g}, and which side "
             "larger numbers prefer, positive='a' or 'b'; the distance is the strength",
-            f"--middle {middle:g} --positive b",
+            f"--middle {middle:g} --positive ?",
         )
     unknown = [word for word in words if word.lower() not in WINNERS][:4]
     example = ",".join(f"{word}={_guess(word)}" for word in unknown)

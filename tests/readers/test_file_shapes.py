@@ -282,8 +282,8 @@ NUMBERS = {
         refused="say what these codes mean",
     ),
     "1, 2 and 3, 3 a tie": Shape("x.csv", table(["1", "2", "3"]), {"winner_words": "1=a,2=b,3=tie"}),
-    "1, 2 and 3, not explained": Shape("x.csv", table(["1", "2", "3"]), refused="1=a,2=b,3=tie.*or middle=2"),
-    "0 and 1": Shape("x.csv", table(["0", "1", "1"]), refused="0 may be a side or a tie"),
+    "1, 2 and 3, not explained": Shape("x.csv", table(["1", "2", "3"]), refused="1=\\?,2=\\?,3=\\?.*or middle=2"),
+    "0 and 1": Shape("x.csv", table(["0", "1", "1"]), refused="say what these codes mean"),
     "-3 to 3, positive is a": Shape("x.csv", table(["3", "-1", "0"]), {"positive": "a"}, ("strength",)),
     "-3 to 3, positive is b": Shape("x.csv", table(["-3", "1", "0"]), {"positive": "b"}, ("strength",)),
     "-3 to 3, in JSON": Shape(
@@ -359,11 +359,16 @@ GRADES = {
         "x.csv", table(WINNER).replace("2 1 0", "2 1 99"), refused="99 .* far above the others.*-1"
     ),
     "grades from 0 to 100": Shape("x.csv", table(WINNER).replace("2 1 0", "100 50 0"), refused="n_grades=101"),
+    "grades 0, 50 and 100, named": Shape(
+        "x.csv",
+        table(WINNER, lists=([[50 * g for g in x] for x in A], [[50 * g for g in x] for x in B])),
+        {"scale": ["0", "50", "100"]},
+    ),
     "grades from 0 to 100, insisted": Shape("x.csv", table(["a", "b", "tie"]), {"n_grades": 101}, n_grades=101),
     "numbers of documents as grades": Shape(
         "x.csv",
         table(WINNER, lists=([[17, 93, 4], [5, 6, 71], [8, 9, 10]], [[93, 4, 17], [6, 5, 71], [9, 8, 10]])),
-        refused="--qrels|judgements",
+        refused="numbers of documents, give judgements",
     ),
     "letters as grades, A the best": Shape(
         "x.csv",

@@ -27,8 +27,8 @@ def sorted_pairs(log):
 NUMBERS = "the sign of a number may mean either side: positive='a', or 'b'"
 REFUSED = {
     "Likert numbers": (LIKERT, r"line 2: winner is '3'; .*seen: '3' \(1\), '-1' \(1\), '0' \(1\); " + NUMBERS),
-    "0 and 1": (table("011"), r"line 2: winner is '0'; .*seen: '1' \(2\), '0' \(1\); 0 may be .*0=a,1=b"),
-    "1 alone": (table("111"), "line 2: winner is '1'; .*seen: '1' .*1=a,2=b,0=tie"),
+    "0 and 1": (table("011"), r"line 2: winner is '0'; .*seen: '1' \(2\), '0' \(1\); say what .*0=[?],1=[?]"),
+    "1 alone": (table("111"), "line 2: winner is '1'; .*seen: '1' .*1=[?]"),
     "words": (
         table(["Left is better", "a", "Same"]),
         "line 2: winner is 'Left is better'; use a, b or tie .*understood: a, left.*winner_words=\"Left is bet",
