@@ -9,6 +9,7 @@ from .estimators.utility_learner import UtilityLearner as UtilityLearner
 from .evaluation.arrays import evaluate_arrays as evaluate_arrays
 from .evaluation.compare_systems import compare_systems as compare_systems
 from .evaluation.evaluate import evaluate as evaluate
+from .evaluation.explain_values import explain_values as explain_values
 from .evaluation.recall_paired import lexi_precision as lexi_precision
 from .evaluation.recall_paired import lexi_recall as lexi_recall
 from .evaluation.recall_paired import recall_paired_preference as recall_paired_preference

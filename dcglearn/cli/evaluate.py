@@ -17,6 +17,7 @@ from dcglearn.cli.terminal import draw_table, drawn
 from dcglearn.evaluation.compare_systems import MAX_RESAMPLES, SystemComparison
 from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing, as_metrics
 from dcglearn.evaluation.evaluate import evaluate as evaluated
+from dcglearn.evaluation.explain_values import explain_values
 from dcglearn.evaluation.gate import Gate
 from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import read_judgements, read_runs
@@ -174,6 +175,7 @@ class GateOptions:
 @examples(
     "dcglearn evaluate qrels.txt run.txt --metric dcg.json --metric nDCG@10",
     "dcglearn evaluate qrels.txt runs/*.gz --metric nDCG@10 -q --format jsonl -o values.jsonl",
+    "dcglearn evaluate qrels.txt run.txt --metric nDCG@10 --against values.csv",
     "dcglearn evaluate --rank-eval response.json --qrels request.json --metric dcg.json",
 )
 def evaluate(
@@ -183,12 +185,23 @@ def evaluate(
     residuals: Annotated[
         bool, output_option("--residuals", help="Also what unjudged documents could still add to each value.")
     ] = False,
+    against: Annotated[
+        str | None,
+        input_option(
+            metavar="FILE", help="Values of queries from elsewhere: name the convention that differs from ours."
+        ),
+    ] = None,
     form: Annotated[Literal["table", "tsv", "jsonl"], first_option("--format", help="How to write.")] = "table",
     output: Output = None,
     force: Force = False,
 ) -> None:
     """Evaluate runs under any number of metrics in one pass."""
-    check_outputs(output, force=force, inputs=source.inputs)
+    check_outputs(output, force=force, inputs=[*source.inputs, *([against] if against else [])])
+    if against is not None:
+        if by_query or residuals or form != "table":
+            raise InputError("--against prints sentences: leave out -q, --residuals and --format")
+        write_text(str(source.evaluated(scale, partial(explain_values, against))), output, force=force)
+        return
     evaluation = source.evaluated(scale, partial(evaluated, residuals=residuals))
     if form == "table" and not by_query and drawn(output):
         head, *rows = evaluation.cells
