@@ -79,10 +79,7 @@ def read_values(values: Any, metric: str, evaluation: Evaluation) -> tuple[Float
 def _opened(values: Any) -> tuple[str, Table]:
     """Return the name and the table of a path, a data frame, or a dictionary."""
     if isinstance(values, Mapping):
-        return "values", (
-            ("query", "value"),
-            [(f"{query}", row) for query, row in zip(values, values.items(), strict=True)],
-        )
+        return "values", (("query", "value"), [(str(row[0]), row) for row in values.items()])
     if is_frame(values) or hasattr(values, "reset_index"):
         frame = polars_frame(values.reset_index() if hasattr(values, "reset_index") else values)  # pandas' index
         return "values", (frame.columns, [(f"row {i}", row) for i, row in enumerate(frame.iter_rows(), 1)])
@@ -95,13 +92,15 @@ def _opened(values: Any) -> tuple[str, Table]:
 
 def _of_text(lines: list[tuple[str, str]]) -> Table:
     """Return the table in lines, with a header or, as trec_eval and ir_measures print it, without."""
+    if not lines:
+        raise InputError("no line with a value")
     mark = next((mark for mark in "\t;," if mark in lines[0][1]), None)
     split = [(place, next(csv.reader([line], delimiter=mark)) if mark else line.split()) for place, line in lines]
     rows = [(place, [cell.strip() for cell in row]) for place, row in split]
     names = rows[0][1]
     if uneven := next((place for place, row in rows if len(row) != len(names)), None):
         raise InputError(f"{uneven} has another number of fields than the first line")
-    if len(names) not in (2, 3) or not (NUMBER.fullmatch(names[-1]) or names[0] == "runid"):
+    if len(names) not in (2, 3) or not (NUMBER.fullmatch(names[-1].replace(",", ".")) or names[0] == "runid"):
         return names, rows[1:]
     if len(names) == 2:
         return ("query", "value"), rows

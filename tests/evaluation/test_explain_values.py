@@ -98,6 +98,7 @@ FILES = {
     "trec_eval.txt": "".join(f"map      \t{q}\t0.3\nndcg_cut_4 \t{q}\t{v}\n" for q, v in SHEET.items())
     + f"runid   \tall\tmine\nmap \tall\t0.3\nndcg_cut_4 \tall\t{MEAN}\n",
     "ir_measures.txt": "".join(f"{q}\tnDCG@4\t{v}\n" for q, v in SHEET.items()) + f"all\tnDCG@4\t{MEAN}\n",
+    "bare.csv": "".join(f"{q};{v}\n".replace(".", ",") for q, v in SHEET.items()),
     "bare.txt": "".join(f"{q} {v}\n" for q, v in SHEET.items()),
     "ours.tsv": "run\tquery_id\tmeasure\tvalue\n" + "".join(f"mine\t{q}\tnDCG@4\t{v}\n" for q, v in SHEET.items()),
 }
@@ -141,6 +142,7 @@ def test_missing_queries_and_means_are_told(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("\n\n", "holds no line|no line with a value|is empty"),
         ("query,ndcg\nq00,much\n", "line 2: the value 'much' is not a number"),
         ("query,ndcg\nq00,0.1\nq00,0.2\n", "line 3: the query 'q00' occurs twice"),
         ("query,ndcg\nq00,0.1,3\n", "line 2 has another number of fields"),
