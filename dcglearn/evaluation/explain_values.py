@@ -38,11 +38,7 @@ WORDS: dict[str, dict[Any, str]] = {
         **{"log2": "discount 1/log2(i + 1) (log2)", "off by one": "discount 1/log2(i + 2), off by one"},
         "letor": "discount 1/log2(i) from rank 2 on (letor)",
         **{"ln": "discount 1/ln(i + 1)", "log10": "discount 1/log10(i + 1)"},
-        **{
-            "reciprocal": "discount 1/i (reciprocal)",
-            "sqrt": "discount 1/sqrt(i) (sqrt)",
-            "flat": "no discount (flat)",
-        },
+        **{"reciprocal": "discount 1/i (reciprocal)", "sqrt": "discount 1/sqrt(i) (sqrt)", "flat": "no discount"},
     },
     "ideal": {
         "judgements": "the ideal of all judged documents",
@@ -116,7 +112,7 @@ class NDCGDefinition:
         elif self.discount:
             discounts = textbook_discounts(self.discount, depth)
         if self.ideal == "best":
-            gains, discounts = gains / gains.max(), discounts / discounts.sum()
+            gains, discounts = gains / (gains.max() or 1.0), discounts / discounts.sum()
         return DCG(gains, discounts)
 
 
@@ -135,16 +131,10 @@ class ExplainedValues:
     changes: str
     also: tuple[str, ...]
     notes: tuple[str, ...]
-    summary: str
-    nearest: str
+    text: str
 
     def __str__(self) -> str:
-        lines = [self.summary]
-        if self.explained and self.changes:
-            lines += [f"explained: all agree with {self.changes}", *(f"or with {other}" for other in self.also)]
-        elif not self.explained:
-            lines += ["not explained by one or two changes of convention", *([self.nearest] if self.nearest else [])]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return self.text
 
 
 def explain_values(
@@ -189,22 +179,28 @@ def explain_values(
     theirs, tolerance, notes = read_values(values, evaluation.metrics[0], evaluation)
     base = _definition_of(own, **settings)
     tried = _tried(base, systems, judged, own, theirs, tolerance)
-    ours, n = next(values for way, values in tried if way == base), int((~np.isnan(theirs)).sum())
+    n = int((~np.isnan(theirs)).sum())
+    nearest, changes = tried[0][1], tried[0][0].differences(base)
+    ours = next(values for way, values in tried if way == base)
+    count, n_ours = (_fit(values, theirs, tolerance)[0] for values in (nearest, ours))
+    others = [way.differences(base) for way, values in tried[1:] if _fit(values, theirs, tolerance)[0] == n]
 
-    def fit(values: Floats) -> tuple[int, str]:
+    def furthest(values: Floats) -> str:
         r, q = np.unravel_index(np.nanargmax(np.abs(values - theirs)), theirs.shape)
-        count = _fit(values, theirs, tolerance)[0]
-        furthest = f"; furthest is {evaluation.queries[q]}: {theirs[r, q]:.4f} there, {values[r, q]:.4f} here"
-        return count, one_line(furthest) if count < n else ""
+        return one_line(f"; furthest is {evaluation.queries[q]}: {theirs[r, q]:.4f} there, {values[r, q]:.4f} here")
 
-    (count, furthest), (n_ours, ours_furthest) = fit(tried[0][1]), fit(ours)
-    changes = "" if n_ours == n else tried[0][0].differences(base)
-    also = [way.differences(base) for way, values in tried[1:] if fit(values)[0] == n > n_ours]
-    summary = (
-        f"{n_ours} of {number_of(n, 'values')} agree with {evaluation.metrics[0]} to {tolerance:.1g}{ours_furthest}"
-    )
-    nearest = f"nearest: {count} agree with {changes}{furthest}" if count > n_ours else ""
-    return ExplainedValues(n, n_ours, count == n, changes, tuple(also), notes, summary, nearest)
+    lines = [f"{n_ours} of {number_of(n, 'values')} agree with {evaluation.metrics[0]} to {tolerance:.1g}"]
+    if n_ours == n:
+        changes, others = "", []
+    else:
+        lines[0] += furthest(ours)
+    if n_ours < count == n:
+        lines += [f"explained: all agree with {changes}", *(f"or with {other}" for other in others)]
+    elif count < n:
+        lines.append("not explained by one or two changes of convention")
+        lines += [f"nearest: {count} agree with {changes}{furthest(nearest)}"] if n_ours < count else []
+    text = "\n".join([*lines, *(f"note: {note}" for note in notes)])
+    return ExplainedValues(n, n_ours, count == n, changes, tuple(others), notes, text)
 
 
 def _definition_of(own: DCG, normalise: bool = True, **settings: Any) -> NDCGDefinition:
@@ -256,7 +252,11 @@ def _sampled(runs: Sequence[Run], judged: Judgements, theirs: Floats) -> tuple[l
     known = np.flatnonzero(~np.isnan(theirs).all(axis=0))
     chosen = known[np.unique(np.linspace(0, len(known) - 1, MOST_SEARCHED).astype(int))]
     kept = pl.col("query").is_in(judged.frame["query"].unique().sort().gather(chosen).implode())
-    parts = [(r, replace(run, frame=part)) for r, run in enumerate(runs) if len(part := run.frame.filter(kept))]
+    parts = [(r, Run(part, run.name)) for r, run in enumerate(runs) if len(part := run.frame.filter(kept))]
+    if not parts:
+        raise InputError(
+            f"no run has a query of the values, such as {judged.frame['query'].unique().sort()[int(known[0])]}"
+        )
     values = theirs[[r for r, _ in parts]][:, chosen]
     return [run for _, run in parts], replace(judged, frame=judged.frame.filter(kept)), values
 

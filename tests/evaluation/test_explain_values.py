@@ -79,6 +79,13 @@ def test_every_single_change_is_found(start, monkeypatch):
         assert found.explained and (found.n_agreeing == found.n or way.differences(start) in words), way
 
 
+def test_binary_judgements_have_fewer_conventions():
+    judged = {q: {d: min(grade, 1) for d, grade in grades.items()} for q, grades in JUDGED.items()}
+    values = dl.evaluate({"mine": RUN}, judged, "linear-letor@3").values[0, 0]
+    found = explain_values(dict(zip(sorted(RUN), values.tolist(), strict=True)), {"mine": RUN}, judged, "nDCG@4")
+    assert found.explained and found.changes.startswith("discount 1/log2(i) from rank 2 on (letor)")
+
+
 def test_a_metric_of_ones_own_is_compared_too():
     own = dl.DCG([0, 0.1, 0.3, 1], [1, 0.8, 0.1, 0.05])
     found = explain_values(by_hand(), {"mine": RUN}, JUDGED, own)
@@ -161,6 +168,8 @@ def test_values_that_cannot_be_used_are_refused(tmp_path, text, words):
 def test_other_calls_are_refused():
     refused("for one DCG or NDCG, not for ERR", explain_values, SHEET, {"mine": RUN}, JUDGED, "ERR@5")
     refused("not for nDCG@4, nDCG@5", explain_values, SHEET, {"mine": RUN}, JUDGED, ["nDCG@4", "nDCG@5"])
+    first = {"m": {"q00": RUN["q00"]}}
+    refused("no run has a query of the values, such as q01", explain_values, {"q01": 0.5}, first, JUDGED)
     refused("list is neither a path", explain_values, [0.1], {"mine": RUN}, JUDGED)
     refused("values of no run, where the runs are a, b", explain_values, SHEET, {"a": RUN, "b": RUN}, JUDGED)
 
