@@ -217,7 +217,7 @@ def without_duplicates(name: str, frame: pl.DataFrame, keys: list[str], duplicat
         return frame.group_by(keys, maintain_order=True).agg(combined[duplicates].floor().cast(pl.Int64))
     if duplicates in combined:
         raise InputError(f"{name}: duplicates={duplicates!r} is for grades, not for runs; keep the first or the last")
-    once = frame.unique(keys, keep="first" if duplicates == "error" else duplicates, maintain_order=True)
+    once = frame.unique(keys, keep="last" if duplicates == "last" else "first", maintain_order=True)
     if len(once) < len(frame) and duplicates == "error":
         row = frame.filter(frame.select(keys).is_duplicated()).row(0, named=True)
         repeated = " ".join(str(row[key]) for key in keys)

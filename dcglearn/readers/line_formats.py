@@ -269,6 +269,8 @@ def _values(
             values[role] = as_list(cells, names)
         elif text_of is not None and isinstance(item[names], str):
             values[role] = from_text(text_of[role].kind, item[names])
+        elif text_of is not None and text_of[role].kind == "winner":
+            values[role] = answer_of(item[names])
         else:
             values[role] = item[names]
     return values
@@ -313,16 +315,46 @@ def from_text(kind: str, text: str) -> Any:
     if not text:
         return None
     if kind in ("grades", "documents"):
-        text = text[1:-1].strip(BLANK) if text[0] == "[" and text[-1] == "]" else text
-        is_grades = kind == "grades"
+        is_grades, as_json = kind == "grades", text[0] == "[" and text[-1] == "]"
+        text = text[1:-1].strip(BLANK) if as_json else text
+        quotes = "\"'" if as_json or not is_grades else ""
         separator = next((mark for mark in ("|," if is_grades else "\t|,") if mark in text), None)
         tokens = text.split(separator)
-        return [_token(x.strip(BLANK)) if is_grades else x.strip(BLANK + "\"'") for x in tokens]
+        names = [x.strip(BLANK + quotes) for x in tokens]
+        return list(map(_token, names)) if is_grades else names
+    if kind == "winner" and text[0] in "[{":
+        with contextlib.suppress(ValueError, RecursionError):  # then it is no answer of an annotation tool
+            return answer_of(json.loads(text))
     if kind == "grade":
         return _token(text)
     if kind in ("number", "positive") and NUMBER.fullmatch(text):
         return float(text)
     return text
+
+
+def answer_of(value: Any) -> Any:
+    """Return the answer in what annotation tools write for it, or the value itself.
+
+    Label Studio writes ``[{"selected": "left"}]`` or ``{"choices": ["left"]}``, and Argilla a ranking of the two sides,
+    ``[{"value": "a", "rank": 1}, {"value": "b", "rank": 2}]``, in which equal ranks are a tie.
+    """
+    while isinstance(value, list | Mapping):
+        if isinstance(value, Mapping):
+            value, before = value.get("selected", value.get("choices", value)), value
+        else:
+            value, before = value[0] if len(value) == 1 else _first_of_two(value), value
+        if value is before:
+            break
+    return value
+
+
+def _first_of_two(ranking: list[Any]) -> Any:
+    """Return the better of two ranked options, "tie" if they have one rank; anything else stays as it is."""
+    ranks = [option.get("rank") if isinstance(option, Mapping) and "value" in option else None for option in ranking]
+    if len(ranks) != 2 or not all(type(rank) is int for rank in ranks):
+        return ranking
+    first, second = sorted(ranking, key=lambda option: option["rank"])
+    return "tie" if first["rank"] == second["rank"] else first["value"]
 
 
 @contextlib.contextmanager

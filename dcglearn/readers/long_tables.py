@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.validation import InputError
 from dcglearn.readers.line_formats import INTEGER, Source, shown
+from dcglearn.readers.outcomes import Outcomes, outcome_roles
 from dcglearn.readers.roles import LONG, Role, recognised
 from dcglearn.readers.sides import with_order
 
@@ -31,9 +32,9 @@ class Rows:
 def open_shaped(
     open_with: Callable[[Mapping[str, Role]], Source], roles: Mapping[str, Role], mapping: LogMapping
 ) -> Source:
-    """Return the judgements in a file or table, from its lines or from its rows of single documents.
+    """Return the judgements in a file or table: from its lines, its rows of single documents, or columns of outcomes.
 
-    `open_with` opens it by roles. Raises InputError if the columns are those of neither.
+    `open_with` opens it by roles. Raises InputError if the columns are those of none.
     """
     roles = mapping.roles(roles)
     source = _opened(open_with, roles, mapping)
@@ -43,15 +44,21 @@ def open_shaped(
 def _opened(
     open_with: Callable[[Mapping[str, Role]], Source], roles: Mapping[str, Role], mapping: LogMapping
 ) -> Source:
-    rows = mapping.roles(rows_of(roles))
+    source: Source | InputError
     try:
         source = open_with(roles)
-    except InputError:
+        if not source.names or recognised(source.names, roles):
+            return source
+    except InputError as error:
+        source = error
+    for kind, table in ((LongTable, rows_of(roles)), *((Outcomes, table) for table in outcome_roles(roles))):
+        others = mapping.roles(table)
         with contextlib.suppress(InputError):
-            return LongTable(open_with(rows), roles)
-        raise
-    if source.names and not recognised(source.names, roles) and recognised(source.names, rows):
-        return LongTable(open_with(rows), roles)
+            rows = open_with(others)
+            if recognised(rows.names, others):
+                return kind(rows, roles)
+    if isinstance(source, InputError):
+        raise source
     return source
 
 

@@ -14,7 +14,7 @@ from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import MAX_GRADES, InputError, listed, scale_size, whole_number
 from dcglearn.readers.line_formats import BLANK, NUMBER
-from dcglearn.readers.roles import LONG, PREFERENCE, RATING, Role
+from dcglearn.readers.roles import LONG, OUTCOMES, PREFERENCE, RATING, Role
 from dcglearn.readers.winner_words import OwnWords
 
 if TYPE_CHECKING:
@@ -97,11 +97,11 @@ class LogMapping:
             self._check_scale(self.scale)
         if self.best_grade is not None:
             self._check_best(str(self.best_grade).strip(BLANK))
-        unknown = sorted(set(self.columns) - {*PREFERENCE, *RATING, *LONG})
+        unknown = sorted(set(self.columns) - {*PREFERENCE, *OUTCOMES, *RATING, *LONG})
         if unknown:
             raise InputError(f"columns: {unknown[0]!r} is no column of a log; give {listed([*PREFERENCE, *RATING])}")
         for role, name in self.columns.items():
-            if "{}" in name and not {**LONG, **PREFERENCE, **RATING}[role].marks:
+            if "{}" in name and not {**LONG, **PREFERENCE, **OUTCOMES, **RATING}[role].marks:
                 raise InputError(
                     f"columns: {role}={name}: braces stand for the position in a list, such as a=Links {{}}"
                 )

@@ -24,11 +24,13 @@ from dcglearn.foundation.sources import content, kind_of, parquet_rows
 from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, is_frame, is_records
 from dcglearn.logs.preference_pairs import AnyLog
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
+from dcglearn.readers.annotations import annotated, is_export
 from dcglearn.readers.careful_pass import raise_first_fault, read_carefully
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
 from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, Source, TextLines, errors_in
 from dcglearn.readers.long_tables import LongTable, open_shaped
 from dcglearn.readers.mapping import LogMapping
+from dcglearn.readers.outcomes import Outcomes
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import counts_of_texts
 from dcglearn.readers.roles import PREFERENCE, RATING, by_role
@@ -279,26 +281,30 @@ def opener_of(
 ) -> tuple[str, Callable[[Mapping[str, Role]], Source]]:
     """Return what messages call a path, data frame or sequence of records, and a function that opens it by roles."""
     if is_frame(log):
-        return "data frame", partial(FrameRows, polars_frame(log))
+        return "data frame", annotated(_of_frame(polars_frame(log)))
     if is_records(log):
-        return "records", partial(Records, named(log, PAIR_NAMES if "a" in roles else RATING_NAMES))
+        return "records", annotated(partial(Records, named(log, PAIR_NAMES if "a" in roles else RATING_NAMES)))
     if not isinstance(log, str | os.PathLike):
         raise InputError(
             f"a {type(log).__name__} is not a log: give a path, a data frame, or a list of dicts "
             "(dl.Preferences.from_records takes tuples, dl.Preferences arrays of grades)"
         )
     name, data = content(log, encoding=encoding)
-    return name, opener_of_bytes(name, data)
+    return name, annotated(opener_of_bytes(name, data))
 
 
 def opener_of_bytes(name: str, data: bytes) -> Callable[[Mapping[str, Role]], Source]:
     """Return a function that opens the bytes of a file by roles."""
     kind = kind_of(name, data)
     if kind == "parquet":
-        return partial(FrameRows, parquet_rows(name, data))
+        return _of_frame(parquet_rows(name, data))
     if data.lstrip()[:1] == b"[":
         return partial(Records.of_array, data)
     return partial(JsonLines if kind == "json" else TextLines, data)
+
+
+def _of_frame(frame: pl.DataFrame) -> Callable[[Mapping[str, Role]], Source]:
+    return partial(Records, frame.to_dicts()) if is_export(frame.columns) else partial(FrameRows, frame)
 
 
 def frame_of(name: str, source: Source) -> pl.DataFrame:
@@ -314,7 +320,7 @@ def frame_of(name: str, source: Source) -> pl.DataFrame:
 
 
 def _recognised(source: Source, table: Table) -> Recognised:
-    roles = source.table_roles if isinstance(source, LongTable) else source.roles
+    roles = source.table_roles if isinstance(source, LongTable | Outcomes) else source.roles
     columns = by_role(source.names, roles) if source.names else {}
     used = {name for names in columns.values() for name in ([names] if isinstance(names, str) else names)}
     winners = table.get("winner")

@@ -48,6 +48,9 @@ def read_preferences(
     - segment: the kind of query or rater (`segment_test` compares them);
     - tie: the kind of a tie, such as "both good" or "both bad" (kept in the log, not used by learners).
 
+    The lists may be called chosen and rejected, without a winner; or the winner has a column of 0 and 1 for each
+    outcome, winner_model_a, winner_model_b and winner_tie. Exports of Label Studio and Argilla are recognised.
+
     In a log with a column `supersedes`, as ``dcglearn judge`` writes it, a verdict whose `id` a line supersedes is
     left out, and an id counts once. Case does not matter, and other columns are ignored. A missing weight or strength
     is 1, a missing query or rater the empty text; either every line has a margin or none.

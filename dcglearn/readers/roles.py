@@ -45,7 +45,7 @@ def _roles_of_columns() -> Iterator[tuple[str, Role]]:
 PREFERENCE = {
     "a": Role("grades", ("a", "left", "list_a", "grades_a"), required=True, marks=("a", "left", "l")),
     "b": Role("grades", ("b", "right", "list_b", "grades_b"), required=True, marks=("b", "right", "r")),
-    "winner": Role("winner", ("winner", "preferred", "preference", "label", "choice", "verdict"), required=True),
+    "winner": Role("winner", ("winner", "preferred", "preference", "label", "choice", "verdict", "pw"), required=True),
     "id": Role("identity", ("id",)),
     "supersedes": Role("identity", ("supersedes",)),
     **dict(_roles_of_columns()),
@@ -53,6 +53,13 @@ PREFERENCE = {
     "ratings_b": Role("counts", ("ratings_b",), uniform=True),
 }
 """The columns of a log of preferences."""
+
+OUTCOMES = {
+    "winner_a": Role("label", ("winner_model_a", "winner_a"), required=True),
+    "winner_b": Role("label", ("winner_model_b", "winner_b"), required=True),
+    "winner_tie": Role("label", ("winner_tie", "winner_model_tie")),
+}
+"""The columns that stand for `winner` where each outcome has one, which holds 0 or 1."""
 
 RATING = {
     "list": Role("grades", ("list", "grades", "results"), required=True, marks=("",)),

@@ -17,7 +17,8 @@ MEANINGS = ("a", "b", "tie", "open", "left", "right")
 """What a winner can be, by its code; readers make a or b of left and right, see `with_lists`."""
 
 WINNERS = {"a": 0, "b": 1, "open": 3, "left": 4, "first": 4, "right": 5, "second": 5}
-WINNERS |= dict.fromkeys(("tie", "draw", "equal", "same", "both good", "both bad"), 2)
+WINNERS |= dict.fromkeys(("tie", "draw", "equal", "same", "both good", "both bad", "tie (bothbad)"), 2)
+WINNERS |= {"model_a": 0, "model_b": 1}
 """Words for a winner, in lower case, and their codes."""
 
 WHOLE = re.compile(r"-?[0-9]+\.0+")
