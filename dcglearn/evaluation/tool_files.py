@@ -144,6 +144,7 @@ def rankings_of_lines(name: str, data: bytes) -> pl.DataFrame | None:
             else:
                 ranked = [(document, -rank) for rank, document in enumerate(value["documents"])]
             query = str(value["query_id"])
+            "".join([query, *(str(document) for document, _ in ranked)]).encode()  # half a surrogate pair is refused
             rows += [(query, str(document), checked_score(score, "score")) for document, score in ranked]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(

@@ -267,6 +267,7 @@ def test_runs_of_tools_are_one_run(tmp_path, tool):
         ("p.jsonl", "\n".join(map(json.dumps, PREDICTIONS)).replace('"score": 1.0', '"score": "x"'), "line 1: .*'x'"),
         ("p.jsonl", "\n".join(map(json.dumps, PREDICTIONS)).replace('corpus_id": "d9', 'id": "d9'), "line 2: .*corpus"),
         ("p.jsonl", json.dumps(PREDICTIONS[0]) + '\n{"query_id": 3}', "line 2: not a ranking ..documents"),
+        ("p.jsonl", json.dumps(PREDICTIONS[0]).replace("d3", "\\ud800"), "line 1: not a ranking .*surrogates"),
         ("r.lz4", b"\x04\x22\x4d\x18" + b"0" * 40, "cannot be decompressed|pip install lz4"),
     ],
 )
