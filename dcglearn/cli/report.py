@@ -90,7 +90,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain Python values, for programs."""
-        learner, visible = self.learner, self.learner.visible
+        learner, visible, recognised = self.learner, self.learner.visible, getattr(self.log, "recognised", None)
         assert visible is not None
         common = {
             "pairs": n_pairs(self.log),
@@ -98,6 +98,7 @@ class Report:
             "depth": self.log.depth,
             "n_grades": self.log.n_grades,
             "dropped": {**self.log.dropped, **learner.dropped},
+            "recognised": {} if recognised is None else recognised.lines(),
             "contradicted": self.contradicted,
             "objective": learner.objective,
             "n_iter": learner.n_iter,

@@ -21,7 +21,7 @@ from dcglearn.readers.line_formats import Source, errors_in
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences
-from dcglearn.readers.read_table import check_log, columns_of, log_of_table, opener_of
+from dcglearn.readers.read_table import check_table, columns_of, log_of_table, opener_of
 from dcglearn.readers.roles import PREFERENCE, Role
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _joined_log(
     table = {**rest, **lists, "winner": replace(winner, codes=winner.codes[kept])}
     mapping = replace(mapping, n_grades=joined.n_grades, scale=None)
     log = log_of_table(Preferences, table, dropped, mapping)
-    check_log(log, table, mapping)
+    check_table(table, mapping, "turn those of the judgements round in their file")
     return log.changed(dropped={**joined.dropped, **log.dropped}, counted=joined.counted)
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.sources import content, kind_of, parquet_rows
 from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, is_frame, is_records
-from dcglearn.logs.preference_pairs import AnyLog
+from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.annotations import annotated, is_export
 from dcglearn.readers.careful_pass import raise_first_fault, read_carefully
@@ -34,7 +34,16 @@ from dcglearn.readers.outcomes import Outcomes
 from dcglearn.readers.rated_lists import pairs_of_ratings
 from dcglearn.readers.rating_texts import counts_of_texts
 from dcglearn.readers.roles import PREFERENCE, RATING, by_role
-from dcglearn.readers.sense import Reversal, check_first, check_grades, check_sense, exchanged, turned
+from dcglearn.readers.sense import (
+    SAMPLE,
+    Reversal,
+    check_first,
+    check_grades,
+    check_sense,
+    exchanged,
+    sampled_rows,
+    turned,
+)
 from dcglearn.readers.sides import with_lists
 from dcglearn.readers.winner_words import WINNERS, Winners, by_sign
 
@@ -93,49 +102,51 @@ def read_pairs(
     table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
     pairs = log_of_table(kind, table, dropped, mapping).changed(recognised=recognised)
     with errors_in(str(log) if is_path(log) else "the log"):
-        check_log(pairs, table, mapping)
+        check_table(table, mapping)
     return pairs
 
 
-def check_log(log: AnyLog, table: Table, mapping: LogMapping) -> None:
-    """Raise InputError if the log of the columns of a table seems to be upside down, or its grades seem to be codes."""
+def check_table(table: Table, mapping: LogMapping, turn_grades: str = "") -> None:
+    """Raise InputError if the log in a table seems to be upside down, or its grades seem to be codes.
+
+    `turn_grades` says how grades that are not those of the table are turned round. Nothing is raised where the mapping
+    insists.
+    """
     if mapping.n_known is None:
-        check_grades(log)
+        check_grades(table["a"], table["b"])
     if mapping.as_is:
         return
+    step = len(table["a"]) // SAMPLE + 1
     winners, swapped = table["winner"], table.get("swapped")
-
-    def with_other_sides() -> AnyLog:
-        exchanged_sides = (np.asarray(swapped) > 0) & (winners.codes < WINNERS["tie"])
-        codes = np.where(exchanged_sides, 1 - winners.codes, winners.codes)
-        return log_of_table(type(log), {**table, "winner": replace(winners, codes=codes)}, {}, mapping)
-
-    def reversals() -> list[Reversal]:
-        ways = [_grades_turned(log, mapping), _winners_exchanged(log, winners, mapping)]
-        if swapped is None:
-            return ways
-        other = "listed" if winners.sides else "shown"
-        told = f"sides={other!r} (--sides {other})"
-        return [*ways, Reversal("With sides told the other way", with_other_sides, told, f"--sides {other}")]
-
+    winners = replace(winners, codes=winners.codes[::step])
+    table = {**{role: values[::step] for role, values in table.items() if role != "winner"}, "winner": winners}
+    log = log_of_table(PreferencePairs, table, {}, mapping)
+    ways = [_grades_turned(log, mapping, turn_grades), _winners_exchanged(log, winners, mapping)]
     if swapped is None:
-        check_sense(log, reversals)
+        check_sense(log, ways)
         return
-    check_sense(log, reversals, (with_other_sides().preferred != log.preferred).any(axis=1))
+    second = (table["swapped"] > 0) & (winners.codes < WINNERS["tie"])
+    of_lists = replace(winners, codes=np.where(second, 1 - winners.codes, winners.codes))
+    told = "listed" if winners.sides else "shown"
+    other = log_of_table(PreferencePairs, {**table, "winner": of_lists}, {}, mapping)
+    sides = Reversal("With sides told the other way", other, f"sides={told!r} (--sides {told})", f"--sides {told}")
+    check_sense(log, [*ways, sides], (other.preferred != log.preferred).any(axis=1))
     if 0 < np.count_nonzero(swapped) < len(swapped):
         check_first(log.decided, translated=bool(winners.sides))
 
 
-def _grades_turned(log: AnyLog, mapping: LogMapping) -> Reversal:
-    """Return the reversal of the grades, and how it is told."""
+def _grades_turned(log: PreferencePairs, mapping: LogMapping, told: str = "") -> Reversal:
+    """Return the reversal of the grades, and how it is told: by an option, or in other words."""
+    if told:
+        return Reversal("With the grades turned round", turned(log), told)
     known = [grades[grades >= 0].min(initial=MAX_GRADES) for grades in (log.preferred, log.other)]
     best = str(min(1, *map(int, known))) if mapping.scale is None else mapping.scale[0]
     told = f"best_grade={best!r} (--best-grade {best})" if mapping.best_grade is None else "leave best_grade out"
     option = None if mapping.best_grade is not None else f"--best-grade {shlex.quote(best)}"
-    return Reversal("With the grades turned round", lambda: turned(log), told, option)
+    return Reversal("With the grades turned round", turned(log), told, option)
 
 
-def _winners_exchanged(log: AnyLog, winners: Winners, mapping: LogMapping) -> Reversal:
+def _winners_exchanged(log: PreferencePairs, winners: Winners, mapping: LogMapping) -> Reversal:
     """Return the reversal of the winners, and how it is told."""
     other = {"a": "b", "b": "a", "left": "right", "right": "left"}
     if mapping.positive is not None:
@@ -148,7 +159,7 @@ def _winners_exchanged(log: AnyLog, winners: Winners, mapping: LogMapping) -> Re
             for word, meaning in own.items()
         )
         told, option = f'winner_words="{words}"', f'--winner-words "{words}"'
-    return Reversal("With the winners exchanged", lambda: exchanged(log), f"{told} ({option})", option)
+    return Reversal("With the winners exchanged", exchanged(log), f"{told} ({option})", option)
 
 
 def read_rated(
@@ -163,18 +174,13 @@ def read_rated(
     table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
     name = str(log) if is_path(log) else "the ratings"
     pairs = pairs_of_ratings(kind, name, table, mapping, equal_groups=equal_groups)
-
-    def reversals() -> list[Reversal]:
-        negated = Reversal(
-            "With the ratings turned round", lambda: exchanged(pairs), "negate them if small ones are good"
-        )
-        return [_grades_turned(pairs, mapping), negated]
-
     with errors_in(name):
         if mapping.n_known is None:
-            check_grades(pairs)
+            check_grades(pairs.preferred, pairs.other)
         if not mapping.as_is:
-            check_sense(pairs, reversals)
+            some = pairs if len(pairs) <= SAMPLE else pairs[sampled_rows(pairs)].changed(weight=None)
+            negated = Reversal("With the ratings turned round", exchanged(some), "negate them if small ones are good")
+            check_sense(some, [_grades_turned(some, mapping), negated])
     return pairs.changed(dropped={**dropped, **pairs.dropped}, recognised=recognised, as_is=mapping.as_is)
 
 

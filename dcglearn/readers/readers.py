@@ -11,7 +11,7 @@ from dcglearn.foundation.validation import Grades
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences, log_frame
-from dcglearn.readers.read_table import Recognised, check_log, log_of_table, read_columns, read_pairs, read_rated
+from dcglearn.readers.read_table import Recognised, check_table, read_columns, read_pairs, read_rated
 from dcglearn.readers.roles import PREFERENCE
 from dcglearn.readers.winner_words import MEANINGS
 
@@ -218,6 +218,6 @@ def native_frame(
     """
     table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
     with errors_in(str(log)):
-        check_log(log_of_table(Preferences, table, {}, mapping), table, mapping)
+        check_table(table, mapping)
     winner = np.array(MEANINGS, dtype=object)[table["winner"].codes]
     return log_frame({**table, "winner": winner}), dropped, recognised

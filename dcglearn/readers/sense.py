@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ class Reversal:
     """One way in which a log may be upside down: in words, the log without it, and what reads it so."""
 
     name: str
-    undone: Callable[[], PreferencePairs]
+    undone: PreferencePairs
     remedy: str
     option: str | None = None
 
@@ -41,7 +41,8 @@ class Reversal:
 class Agreements:
     """The weights of the judgements that textbook DCGs respect and violate, shape (M, R) for R groups of judgements.
 
-    `n`, shape (R,), is the number of independent judgements of each group, whose weight is `total`.
+    `n`, shape (R,), is the number of independent judgements of each group, whose weight is `total`: those of unequal
+    weights count as fewer (Kish 1965).
     """
 
     respected: Floats
@@ -87,38 +88,37 @@ class Agreements:
 
 
 def _n_independent(log: PreferencePairs, group: NDArray[np.intp]) -> Integers:
-    """Return the number of independent judgements of each group: of distinct pairs, or of distinct rated lists."""
+    """Return the number of distinct pairs of lists in each group, or of distinct lists if these were rated."""
     first, second = log.clusters("list" if log.rated is not None else "pair")
     number, base = np.concatenate([first, second]).astype(np.int64), len(first) + len(second)
-    counts = np.bincount(np.unique(np.concatenate([group, group]) * base + number) // base)
+    counts = np.bincount(np.unique(np.concatenate([group, group]) * base + number) // max(base, 1))
     return counts[counts > 0]
 
 
 def check_sense(
     log: PreferencePairs,
-    reversals: Callable[[], Iterable[Reversal]] | None = None,
+    reversals: Sequence[Reversal] = (),
     swapped: NDArray[np.bool_] | None = None,
 ) -> None:
     """Raise UpsideDownError if the textbook DCGs contradict a log, or most of its raters, far more than chance would.
 
-    `reversals` returns the ways in which the log may be upside down, by default those of arrays. `swapped`, shape
+    `reversals` are the ways in which the log may be upside down, by default those of arrays. `swapped`, shape
     (n,), says which pairs have b shown first: an error is raised for them alone, too.
     """
     if not log.graded:
         return
-    rows = np.arange(0, len(log), len(log) // SAMPLE + 1)
-    rows = rows if log.tie is None else rows[~log.tie[rows]]
+    rows = sampled_rows(log)
     if len(rows) < FEWEST:
         return
-    log = log[rows]
+    log = log[rows] if len(log) <= SAMPLE else log[rows].changed(weight=None)
     verdicts = _verdicts(log)
     whole = Agreements.of(log, verdicts)
     whose = _upside_down(log, verdicts, whole, None if swapped is None else swapped[rows])
     if not whose:
         return
     best = f"{np.nanmax(whole.shares):.1%}"
-    tried = list(reversals() if reversals else reversals_of_arrays(log))
-    undone = [one.undone()[rows] for one in tried]
+    tried = [replace(one, undone=one.undone[rows]) for one in reversals] or reversals_of_arrays(log)
+    undone = [one.undone for one in tried]
     shares = [np.nanmax(Agreements.of(log, _verdicts(log)).shares, initial=0.0) for log in undone]
     ranked = sorted(zip(shares, range(len(tried)), strict=True), key=lambda pair: (-round(pair[0], 2), pair[1]))
     helping = [(share, tried[i]) for share, i in ranked if share > 0.5]
@@ -129,6 +129,15 @@ def check_sense(
         see="upside-down",
         option=helping[0][1].option if helping else None,
     )
+
+
+def sampled_rows(log: PreferencePairs) -> NDArray[np.intp]:
+    """Return the decided judgements, by number; `SAMPLE` of more judgements, evenly spread by their weights."""
+    if len(log) <= SAMPLE:
+        return np.arange(len(log)) if log.tie is None else np.flatnonzero(~log.tie)
+    weight = np.ones(len(log)) if log.weight is None else log.weight
+    ends = np.cumsum(weight if log.tie is None else np.where(log.tie, 0.0, weight))
+    return np.searchsorted(ends, (np.arange(SAMPLE) + 0.5) * (ends[-1] / SAMPLE))
 
 
 def _verdicts(log: PreferencePairs) -> Grades:
@@ -164,8 +173,8 @@ def exchanged(log: PreferencePairs) -> PreferencePairs:
 def reversals_of_arrays(log: PreferencePairs) -> list[Reversal]:
     """Return the ways in which a log that no reader told about may be upside down."""
     return [
-        Reversal("With the grades turned round", lambda: turned(log), "give the largest grade minus each"),
-        Reversal("With the winners exchanged", lambda: exchanged(log), "give the preferred lists first"),
+        Reversal("With the grades turned round", turned(log), "give the largest grade minus each"),
+        Reversal("With the winners exchanged", exchanged(log), "give the preferred lists first"),
     ]
 
 
@@ -196,11 +205,11 @@ def check_first(log: PreferencePairs, *, translated: bool) -> None:
     )
 
 
-def check_grades(log: PreferencePairs) -> None:
-    """Raise InputError if the grades of a log are codes rather than a scale of a few levels."""
+def check_grades(first: Grades, second: Grades) -> None:
+    """Raise InputError if the grades of lists are codes rather than a scale of a few levels."""
     from dcglearn.logs.visibility import grade_counts
 
-    check_scale(grade_counts(log.preferred, log.other)[:MAX_GRADES])
+    check_scale(grade_counts(first, second)[:MAX_GRADES])
 
 
 def check_scale(counts: Integers) -> None:
