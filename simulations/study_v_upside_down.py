@@ -10,8 +10,8 @@ from simulations.claims import Claim
 from simulations.run import curves, legend, main, repeated
 
 STEM, REPEATS, PANELS, FIGSIZE = "study_v_upside_down", 20, 4, (12.0, 3.4)
-LOGS, QUICK_LOGS = 50, 3
-"""Logs of each repeat; 20 repeats make 1,000 logs of each kind."""
+LOGS, QUICK_LOGS = 10, 3
+"""Logs of each repeat; 20 repeats of 20 settings make 4,000 logs of each kind."""
 
 SIZES, WRONG = (50, 100, 200, 500), (0.0, 0.1, 0.2, 0.3, 0.35)
 N_GRADES, DEPTH, RATERS = 5, 10, 5

@@ -41,7 +41,7 @@ from dcglearn.readers.sense import (
     check_grades,
     check_sense,
     exchanged,
-    sampled_rows,
+    sampled,
     turned,
 )
 from dcglearn.readers.sides import with_lists
@@ -178,7 +178,7 @@ def read_rated(
         if mapping.n_known is None:
             check_grades(pairs.preferred, pairs.other)
         if not mapping.as_is:
-            some = pairs if len(pairs) <= SAMPLE else pairs[sampled_rows(pairs)].changed(weight=None)
+            some, _ = sampled(pairs)
             negated = Reversal("With the ratings turned round", exchanged(some), "negate them if small ones are good")
             check_sense(some, [_grades_turned(some, mapping), negated])
     return pairs.changed(dropped={**dropped, **pairs.dropped}, recognised=recognised, as_is=mapping.as_is)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,11 @@ class Agreements:
         return np.where(decided < self.total / 2, np.nan, self.respected / np.maximum(decided, 1e-300))
 
     @property
+    def best(self) -> float:
+        """The largest share."""
+        return float(np.fmax.reduce(self.shares, axis=None, initial=0.0))
+
+    @property
     def upside_down(self) -> NDArray[np.bool_]:
         """Whether a textbook DCG is contradicted far more often than by chance, and none is respected half as clearly.
 
@@ -107,21 +112,18 @@ def check_sense(
     """
     if not log.graded:
         return
-    rows = sampled_rows(log)
-    if len(rows) < FEWEST:
+    log, rows = sampled(log)
+    if len(log) < FEWEST:
         return
-    log = log[rows] if len(log) <= SAMPLE else log[rows].changed(weight=None)
     verdicts = _verdicts(log)
     whole = Agreements.of(log, verdicts)
     whose = _upside_down(log, verdicts, whole, None if swapped is None else swapped[rows])
     if not whose:
         return
-    best = f"{np.nanmax(whole.shares):.1%}"
-    tried = [replace(one, undone=one.undone[rows]) for one in reversals] or reversals_of_arrays(log)
-    undone = [one.undone for one in tried]
-    shares = [np.nanmax(Agreements.of(log, _verdicts(log)).shares, initial=0.0) for log in undone]
-    ranked = sorted(zip(shares, range(len(tried)), strict=True), key=lambda pair: (-round(pair[0], 2), pair[1]))
-    helping = [(share, tried[i]) for share, i in ranked if share > 0.5]
+    best = f"{whole.best:.1%}"
+    tried = [(one, one.undone[rows]) for one in reversals] or [(one, one.undone) for one in reversals_of_arrays(log)]
+    shares = [(Agreements.of(undone, _verdicts(undone)).best, one) for one, undone in tried]
+    helping = sorted((pair for pair in shares if pair[0] > 0.5), key=lambda pair: -round(pair[0], 2))
     remedies = "; ".join(f"{one.name}, {share:.1%}: {one.remedy}" for share, one in helping)
     raise UpsideDownError(
         f"{whose} upside down: none of the textbook DCGs respects more than {best} of {len(log):,} preferences "
@@ -131,13 +133,14 @@ def check_sense(
     )
 
 
-def sampled_rows(log: PreferencePairs) -> NDArray[np.intp]:
-    """Return the decided judgements, by number; `SAMPLE` of more judgements, evenly spread by their weights."""
-    if len(log) <= SAMPLE:
-        return np.arange(len(log)) if log.tie is None else np.flatnonzero(~log.tie)
-    weight = np.ones(len(log)) if log.weight is None else log.weight
-    ends = np.cumsum(weight if log.tie is None else np.where(log.tie, 0.0, weight))
-    return np.searchsorted(ends, (np.arange(SAMPLE) + 0.5) * (ends[-1] / SAMPLE))
+def sampled(log: PreferencePairs) -> tuple[PreferencePairs, NDArray[np.intp]]:
+    """Return the decided judgements and their numbers; of more than `SAMPLE`, so many, evenly spread by weight."""
+    rows = np.arange(len(log)) if log.tie is None else np.flatnonzero(~log.tie)
+    if len(rows) <= SAMPLE:
+        return log[rows], rows
+    ends = np.cumsum(np.ones(len(rows)) if log.weight is None else log.weight[rows])
+    rows = rows[np.searchsorted(ends, (np.arange(SAMPLE) + 0.5) * (ends[-1] / SAMPLE))]
+    return log[rows].changed(weight=None), rows
 
 
 def _verdicts(log: PreferencePairs) -> Grades:
