@@ -19,23 +19,7 @@ from dcglearn.readers.winner_words import WINNERS, Winners, word_of
 ORDERS = {"order", "shown", "displayed", "presented", "presentation", "swapped", "swap", "flipped", "flip"}
 """Words that name a column of orders of presentation, alone or beside `BESIDE`."""
 
-BESIDE = {
-    "is",
-    "was",
-    "left",
-    "first",
-    "a",
-    "b",
-    "list",
-    "lists",
-    "system",
-    "side",
-    "of",
-    "on",
-    "the",
-    "display",
-    "screen",
-}
+BESIDE = {"is", "was", "left", "first", "a", "b", "list", "system", "side", "of", "on", "the", "display", "screen"}
 """Words that may stand beside those of `ORDERS`."""
 
 PEEK = 1_000
