@@ -7,15 +7,15 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.evaluation import explain_values as module
-from dcglearn.evaluation.explain_values import NDCGDefinition, explain_values
+from dcglearn.evaluation.explain_values import changes_of, definition_of, differences, explain_values, valued
 from dcglearn.evaluation.tables import read_judgements, read_runs
+from dcglearn.metric.reading import read_metric
 from tests.makers import refused, write_trec
 
 RNG = np.random.default_rng(4)
 JUDGED = {f"q{i:02}": {f"d{j}": int(RNG.choice([0, 0, 1, 2, 3])) for j in range(9)} for i in range(24)}
 JUDGED["q23"] = dict.fromkeys(JUDGED["q23"], 0)
 RUN = {q: {f"d{j}": float(RNG.integers(0, 4)) for j in RNG.permutation(12)} for q in JUDGED}  # d9, d10, d11: not judged
-BASE = NDCGDefinition("linear", "log2", "judgements", "docno-desc", "worst", 0.0, 4)
 
 
 def by_hand(gain=lambda g: g, discount=lambda i: np.log2(i + 1), k=4, ideal="all", empty=0.0):
@@ -51,7 +51,7 @@ def by_hand(gain=lambda g: g, discount=lambda i: np.log2(i + 1), k=4, ideal="all
 def test_hand_made_values_are_explained(settings, words):
     found = explain_values(by_hand(**settings), {"mine": RUN}, JUDGED, "nDCG@4")
     assert found.explained and found.n_agreeing < found.n == 24
-    assert words in found.changes and f"explained: all agree with {found.changes}" in str(found)
+    assert words in found.changes[0] and f"explained: all agree with {found.changes[0]}" in str(found)
 
 
 def test_values_that_agree_need_no_explanation():
@@ -64,32 +64,33 @@ def test_values_that_agree_need_no_explanation():
     assert not found.explained and "not explained by one or two changes" in str(found)
 
 
-@pytest.mark.parametrize("start", [BASE, NDCGDefinition("exponential", "letor", "none", "stable", "drop", 0.0, 6)])
-def test_every_single_change_is_found(start, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("linear-log2@4", {}), ("exponential-letor@6", {"normalise": False, "ties": "stable", "unjudged": "drop"})],
+)
+def test_every_single_change_is_found(name, settings, monkeypatch):
     monkeypatch.setattr(module, "MOST_SEARCHED", 12)  # the other queries confirm what these say
     judged, runs = read_judgements(JUDGED), read_runs({"mine": RUN})
-    settings = {"normalise": start.ideal != "none", "ties": start.order, "unjudged": start.unjudged}
-    own = dl.DCG.from_name(f"{start.gain}-{start.discount}", judged.n_grades, start.depth)
-    ways = [module.replace(start, **change) for change in start.neighbours(12)]
-    ways = [way for way in ways if way.has_meaning]
-    assert len(ways) > 25
-    for way, values in zip(ways, module._values(ways, runs, judged, own, 12), strict=True):
+    own = read_metric(name, judged.n_grades)
+    start = definition_of(own, **settings)
+    tried = valued([{**start, **change} for change in changes_of(start, 12)], runs, judged, own)
+    assert len(tried) > 25
+    for way, values in tried:
         found = explain_values(dict(zip(sorted(RUN), values[0].tolist(), strict=True)), runs, judged, own, **settings)
-        words = (found.changes, *found.also)
-        assert found.explained and (found.n_agreeing == found.n or way.differences(start) in words), way
+        assert found.explained and (found.n_agreeing == found.n or differences(way, start) in found.changes), way
 
 
 def test_binary_judgements_have_fewer_conventions():
     judged = {q: {d: min(grade, 1) for d, grade in grades.items()} for q, grades in JUDGED.items()}
     values = dl.evaluate({"mine": RUN}, judged, "linear-letor@3").values[0, 0]
     found = explain_values(dict(zip(sorted(RUN), values.tolist(), strict=True)), {"mine": RUN}, judged, "nDCG@4")
-    assert found.explained and found.changes.startswith("discount 1/log2(i) from rank 2 on (letor)")
+    assert found.explained and found.changes[0].startswith("discount 1/log2(i) from rank 2 on (letor)")
 
 
 def test_a_metric_of_ones_own_is_compared_too():
     own = dl.DCG([0, 0.1, 0.3, 1], [1, 0.8, 0.1, 0.05])
     found = explain_values(by_hand(), {"mine": RUN}, JUDGED, own)
-    assert found.changes == (
+    assert found.changes[0] == (
         "gain g (linear) in place of the metric's own gain, "
         "and discount 1/log2(i + 1) (log2) in place of the metric's own discount"
     )
@@ -106,7 +107,7 @@ FILES = {
     + f"runid   \tall\tmine\nmap \tall\t0.3\nndcg_cut_4 \tall\t{MEAN}\n",
     "ir_measures.txt": "".join(f"{q}\tnDCG@4\t{v}\n" for q, v in SHEET.items()) + f"all\tnDCG@4\t{MEAN}\n",
     "bare.csv": "".join(f"{q};{v}\n".replace(".", ",") for q, v in SHEET.items()),
-    "bare.txt": "".join(f"{q} {v}\n" for q, v in SHEET.items()),
+    "saved.jsonl": "".join(f'{{"query": "{q}", "value": {v}}}\n' for q, v in SHEET.items()),
     "ours.tsv": "run\tquery_id\tmeasure\tvalue\n" + "".join(f"mine\t{q}\tnDCG@4\t{v}\n" for q, v in SHEET.items()),
 }
 
@@ -149,13 +150,13 @@ def test_missing_queries_and_means_are_told(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("\n\n", "holds no line|no line with a value|is empty"),
+        ("\n\n", "is empty; expected one value a line"),
         ("query,ndcg\nq00,much\n", "line 2: the value 'much' is not a number"),
         ("query,ndcg\nq00,0.1\nq00,0.2\n", "line 3: the query 'q00' occurs twice"),
-        ("query,ndcg\nq00,0.1,3\n", "line 2 has another number of fields"),
+        ("query,ndcg\nq00,0.1,3\n", "line 2: 3 fields where the header has 2"),
         ("query,ndcg\nx1,0.1\n", "no value of a judged query, such as q00; found x1"),
-        ("query,one,two\nq00,0.1,3\n", "which column is the value"),
-        ("ndcg,map,p\n1,0.1,3\n", "which column is the query"),
+        ("query,one,two\nq00,0.1,3\n", "no .value. .accepted names: value, score, ndcg@4.; found query, one, two"),
+        ("ndcg,map,p\n1,0.1,3\n", "no .value. .*; found ndcg, map, p"),
         ("query,measure,value\nq00,AP,0.1\nq00,RR,0.1\n", "values of AP, RR, but not of nDCG@4"),
         ("query,run,value\nq00,a,0.1\nq00,b,0.1\n", "values of a, b, where the runs are mine"),
     ],
@@ -169,8 +170,17 @@ def test_other_calls_are_refused():
     refused("for one DCG or NDCG, not for ERR", explain_values, SHEET, {"mine": RUN}, JUDGED, "ERR@5")
     refused("not for nDCG@4, nDCG@5", explain_values, SHEET, {"mine": RUN}, JUDGED, ["nDCG@4", "nDCG@5"])
     first = {"m": {"q00": RUN["q00"]}}
-    refused("no run has a query of the values, such as q01", explain_values, {"q01": 0.5}, first, JUDGED)
-    refused("list is neither a path", explain_values, [0.1], {"mine": RUN}, JUDGED)
+    refused(
+        "the queries of the values: run m has no query of the 1 that are judged",
+        explain_values,
+        {"q01": 0.5},
+        first,
+        JUDGED,
+    )
+    both = {"a": {"q00": RUN["q00"]}, "b": {"q01": RUN["q01"]}}
+    by_run = pl.DataFrame({"run": ["a"], "query": ["q00"], "value": [0.9]})
+    assert explain_values(by_run, both, JUDGED).n == 1  # b has no values and no query of theirs
+    refused("a list is not a log: give a path, a data frame", explain_values, [0.1], {"mine": RUN}, JUDGED)
     refused("values of no run, where the runs are a, b", explain_values, SHEET, {"a": RUN, "b": RUN}, JUDGED)
 
 
