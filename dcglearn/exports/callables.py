@@ -89,20 +89,17 @@ def xgboost_callables(dcg: DCGLike, loss: Objective | None = None) -> Callables:
     """
     descended, mean_ndcg = _callables(carried(dcg, "XGBoost"), loss)
 
-    def queries(scores: Floats, data: Any) -> Queries:
-        return scores, data.get_label(), _xgboost_groups(data)
-
     def objective(scores: Floats, data: Any) -> tuple[Floats, Floats]:
-        return descended(*queries(scores, data))
+        return descended(*_xgboost_queries(scores, data))
 
-    return objective, lambda scores, data: ("NDCG", mean_ndcg(*queries(scores, data)))
+    return objective, lambda scores, data: ("NDCG", mean_ndcg(*_xgboost_queries(scores, data)))
 
 
-def _xgboost_groups(data: Any) -> Integers:
+def _xgboost_queries(scores: Floats, data: Any) -> Queries:
     ends = data.get_uint_info("group_ptr")
     if len(ends) < 2:
         raise InputError("the DMatrix has no groups: give it group= or qid=")
-    return np.diff(ends.astype(np.int64))
+    return scores, data.get_label(), np.diff(ends.astype(np.int64))
 
 
 def _callables(dcg: DCG, loss: Objective | None) -> Callables:

@@ -11,7 +11,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -197,11 +196,11 @@ class Study:
         short = self.short()
         before = f" before the goal, which is about {number_of(short, 'verdicts')} away" if short else ""
         return (
-            f"Every pair is judged{before}. Thank you! Next: {self.next_command(Path(self.log.path.name))} - or start "
+            f"Every pair is judged{before}. Thank you! Next: {self.next_command(self.log.path.name)} - or start "
             "the page again with more candidates, or with a higher --redundancy to ask more raters about each pair."
         )
 
-    def next_command(self, path: Path) -> str:
+    def next_command(self, path: str | os.PathLike[str]) -> str:
         """Return the command that learns what the page shows; it has the scale where no verdict has the top grade."""
         log = self.preferences()
         lacking = log is not None and max(log.preferred.max(), log.other.max()) + 1 < log.n_grades
