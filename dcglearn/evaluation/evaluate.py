@@ -229,7 +229,7 @@ def evaluate(
     normalised = normalise and ideal == "judgements"
     ideals = {m: judged_ideal(dcg, counts, unjudged) for m, dcg in dcgs.items()} if normalised else {}
     if depth > 10_000:  # no list is so long
-        depth = min(depth, max(longest_list(system.frame) for system in systems))
+        depth = min(depth, longest_list(*systems))
     values = np.empty((len(systems), len(by_name), len(queries)))
     share_unjudged = np.empty(len(systems))
     added = np.full(values.shape, np.nan) if residuals else None
@@ -316,12 +316,12 @@ def named(word: str | os.PathLike[str], judgements: Judgements, runs: Sequence[R
     parsed = metric_or_name(word, accept=EVALUATED)
     if not isinstance(parsed, NamedMetric):
         return name, parsed
-    depth = parsed.depth or max(longest_list(frame) for frame in (judgements.frame, *(run.frame for run in runs)))
+    depth = parsed.depth or longest_list(judgements, *runs)
     metric = read_metric(parsed, max(judgements.n_grades, 2), depth, accept=EVALUATED)
     return parsed.at(depth), Plain(metric) if isinstance(parsed, ListMetricName) else metric
 
 
-def longest_list(table: pl.DataFrame) -> int:
+def longest_list(*tables: Run | Judgements) -> int:
     """Return the largest number of documents of a query."""
-    longest: Any = table["query"].value_counts()["count"].max()
-    return int(longest or 1)
+    longest: list[Any] = [table.frame["query"].value_counts()["count"].max() for table in tables]
+    return max(int(n or 1) for n in longest)

@@ -129,9 +129,9 @@ def explain_values(
     if len(evaluation.metrics) > 1 or not isinstance(own, DCG):
         raise InputError(f"values are explained for one DCG or NDCG, not for {', '.join(evaluation.metrics)}")
     theirs, tolerance, notes = read_values(values, evaluation.metrics[0], evaluation)
-    present, n = ~np.isnan(theirs).all(axis=1), int((~np.isnan(theirs)).sum())
+    n, present = int((~np.isnan(theirs)).sum()), np.flatnonzero(~np.isnan(theirs).all(axis=1))
     theirs, ours = theirs[present], np.nan_to_num(evaluation.values[present, 0])
-    systems = [run for run, has_values in zip(systems, present, strict=True) if has_values]
+    systems = [systems[r] for r in present]
 
     def fit(values: Floats, theirs: Floats = theirs) -> tuple[int, float]:
         """Return how many values agree, and minus the mean difference."""
@@ -214,7 +214,7 @@ def _tried(
     queries = judged.frame["query"].unique().sort().gather(chosen)
     kept = pl.col("query").is_in(queries.implode())
     sample = [Run(run.frame.filter(kept), run.name) for run in runs], replace(judged, frame=judged.frame.filter(kept))
-    changes = changes_of(base, max(own.depth, *(longest_list(table.frame) for table in (judged, *runs))))
+    changes = changes_of(base, max(own.depth, longest_list(judged, *runs)))
     pairs = [{**a, **b} for a, b in combinations(changes, 2) if a.keys() != b.keys()]
     best: list[Definition] = [base]
     for more in (changes, pairs):
@@ -230,7 +230,7 @@ def _tried(
 
 def valued(ways: Iterable[Definition], runs: Sequence[Run], judged: Judgements, own: DCG) -> Tried:
     """Return definitions, those without a meaning left out, with their values, shape (R, Q), 0 for missing queries."""
-    longest = max(own.depth, *(longest_list(table.frame) for table in (judged, *runs)))
+    longest = max(own.depth, longest_list(judged, *runs))
     alike: dict[tuple[Any, ...], list[Definition]] = {}
     for way in ways:
         cut = way["cut-off"] if way["ideal"] in ("top", "uncut") else None

@@ -15,7 +15,7 @@ from dcglearn.evaluation.tool_files import rankings_of_lines, table_of_tool
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run, trec_judgements, trec_runs, without_duplicates
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.plain_text import escaped, one_line
-from dcglearn.foundation.sources import content, kind_of, suffix_of
+from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
 from dcglearn.foundation.validation import MAX_GRADES, InputError, is_frame
 from dcglearn.readers.careful_pass import checked_score
 from dcglearn.readers.frames import polars_frame
@@ -149,8 +149,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _is_trec(source: Any) -> bool:
-    tables = (".jsonl", ".ndjson", ".json", ".lz4", ".csv", ".tsv", ".xlsx", ".parquet")
-    return _is_path(source) and suffix_of(source) not in tables
+    return _is_path(source) and suffix_of(source) not in FORMATS.keys() - {".txt"}
 
 
 def _named_table(

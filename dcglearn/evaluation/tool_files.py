@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
@@ -17,7 +16,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content, suffix_of
 from dcglearn.foundation.validation import InputError, listed
 from dcglearn.readers.careful_pass import checked_score
-from dcglearn.readers.line_formats import numbered_lines
+from dcglearn.readers.line_formats import JsonLines, numbered_lines
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,7 +51,10 @@ def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> p
     ratings = _from_json(name, data) if suffix == ".json" else _from_csv(name, data)
     if ratings is None:
         return None
-    rows = [(str(rating[1]), str(rating[2]), _grade(name, rating)) for rating in ratings]
+    rows = [
+        (str(query), str(document), _grade(f"{name}, {place}", f"{document!r} for the query {query!r}", rating))
+        for place, query, document, rating in ratings
+    ]
     if not rows:
         raise InputError(f"{name} holds no rating; rate some documents and export again")
     kinds = {"query": pl.String, "document": pl.String, "grade": pl.Int64}
@@ -60,16 +62,15 @@ def table_of_tool(name: str, data: bytes, duplicates: Duplicates = "error") -> p
     return table.unique(maintain_order=True) if duplicates == "error" else table
 
 
-def _grade(name: str, rated: Rating) -> int:
-    place, query, document, rating = rated
+def _grade(place: str, document: str, rating: Any) -> int:
     try:
-        number = float(rating)
+        number = float("nan" if isinstance(rating, bool) else rating)
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not (number.is_integer() and abs(number) <= LARGEST):
         raise InputError(
-            f"{name}, {place}: the rating {rating!r} of document {document!r} for the query {query!r} is not a whole "
-            "number; turn ratings into grades 0, 1, 2, ... first, 0 = worst"
+            f"{place}: the rating {rating!r} of document {document} is not a whole number; turn ratings into grades "
+            "0, 1, 2, ... first, 0 = worst"
         )
     return int(number)
 
@@ -130,9 +131,7 @@ def rankings_of_lines(name: str, data: bytes) -> pl.DataFrame | None:
     """
     import polars as pl
 
-    keys: set[str] = set()
-    with contextlib.suppress(ValueError, RecursionError, TypeError):  # then the reader of tables names the fault
-        keys = set(json.loads(data[: data.find(b"\n") + 1] or data) if b'"query_id"' in data[:1000] else ())
+    keys = set(JsonLines(data, {}).names if b'"query_id"' in data[:1000] else ())
     if not {"query_id"} < keys & {"query_id", "results", "documents"}:
         return None
     rows: list[tuple[str, str, float]] = []
@@ -296,11 +295,7 @@ def _hit(place: str, item: Any) -> tuple[str, int | None]:
     if not isinstance(document, (str, int)):
         raise InputError(f"{place} has no _id; save the whole response, without filter_path")
     rating = item.get("rating")
-    if rating is None:
-        return str(document), None
-    if isinstance(rating, bool) or not isinstance(rating, (int, float)) or rating != int(rating):
-        raise InputError(f"{place}: the rating {rating!r} of {document!r} is not a whole number")
-    return str(document), int(rating)
+    return str(document), None if rating is None else _grade(place, repr(document), rating)
 
 
 def _reason(fault: Any) -> str:

@@ -127,7 +127,7 @@ def test_what_differs_from_the_judgements_is_said(dcglearn, files):
         ([1], "holds a JSON list"),
         ({"metric_score": 1, "details": {"q": {"metric_score": 1}}}, "query 'q' has no list of hits.*filter_path"),
         ({"metric_score": 1, "details": {"q": {"hits": [{"rating": 1}]}}}, "query 'q', hit 1 has no _id"),
-        ({"metric_score": 1, "details": {"q": {"hits": [item("a", 1.5)]}}}, "hit 1: the rating 1.5 of 'a' is not"),
+        ({"metric_score": 1, "details": {"q": {"hits": [item("a", 1.5)]}}}, "hit 1: the rating 1.5 of document 'a' is"),
         ({"metric_score": 1, "details": {"q": {"hits": [item("a", True)]}}}, "the rating True"),
         ({"metric_score": 1, "details": {"q": {"hits": [item("a", 1), item("a", 1, "other")]}}}, "more than once"),
         ({"metric_score": 0, "details": {"q": {"hits": []}}}, "no query has a hit"),
