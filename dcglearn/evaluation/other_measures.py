@@ -53,15 +53,15 @@ def measured(names: Sequence[str], runs: Sequence[Run], judgements: Judgements, 
         raise InputError(
             f"metric {names[0]!r} is neither a file nor {NAMES}; for ir_measures' names: pip install 'dcglearn[ir]'"
         ) from error
-    parsed = [_parsed(name) for name in names]
     judged: dict[str, dict[str, int]] = {}
     for query, document, grade in judgements.frame.iter_rows():
         judged.setdefault(query, {})[document] = grade
     places = {query: q for q, query in enumerate(queries)}
-    values = np.full((len(runs), len(parsed), len(queries)), np.nan)
+    values = np.full((len(runs), len(names), len(queries)), np.nan)
     # One measure per evaluator: in one call, versions up to 0.4.3 confuse nDCG with and without gains.
     evaluators = []
-    for name, measure in zip(names, parsed, strict=True):
+    for name in names:
+        measure = _parsed(name)
         with _errors_of(name):
             evaluators.append(ir_measures.evaluator([measure], judged))
     for r, run in enumerate(runs):

@@ -116,6 +116,8 @@ def _lacking_header(data: bytes, evaluation: Evaluation) -> bytes:
 def _roles(names: Sequence[str], metric: str) -> dict[str, Role]:
     """Return the roles of columns: queries may be in the first, and values in one called as the metric, or the rest."""
     roles, lower = first_names(names, ROLES), [name.strip().lower() for name in names]
+    if len(lower) == 1:
+        return roles
     if not {*QUERY} & {*lower}:
         roles["query"] = replace(roles["query"], names=tuple(lower[:1]))
     taken = {word for role in (*roles.values(), ROLES["query"]) for word in role.names}

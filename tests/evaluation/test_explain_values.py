@@ -156,6 +156,7 @@ def test_missing_queries_and_means_are_told(tmp_path):
         ("query,ndcg\nq00,0.1,3\n", "line 2: 3 fields where the header has 2"),
         ("query,ndcg\nx1,0.1\n", "no value of a judged query, such as q00; found x1"),
         ("query,one,two\nq00,0.1,3\n", "no .value. .accepted names: value, score, ndcg@4.; found query, one, two"),
+        ("q00 0.1\nq01 0.2\n", "no .query. .*separate the columns by commas, semicolons or tabs"),
         ("ndcg,map,p\n1,0.1,3\n", "no .value. .*; found ndcg, map, p"),
         ("query,measure,value\nq00,AP,0.1\nq00,RR,0.1\n", "values of AP, RR, but not of nDCG@4"),
         ("query,run,value\nq00,a,0.1\nq00,b,0.1\n", "values of a, b, where the runs are mine"),
