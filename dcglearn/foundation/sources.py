@@ -136,18 +136,11 @@ class _TooLongError(Exception):
     """Data inflate to more bytes than are allowed."""
 
 
-def _lz4(_: int) -> Any:
-    """Return what decompresses a frame of lz4; raise ModuleNotFoundError where lz4 is not installed."""
-    from lz4.frame import LZ4FrameDecompressor
-
-    return LZ4FrameDecompressor()
-
-
 _MEMBERS: dict[bytes, Callable[[int], Any]] = {
     b"\x1f\x8b": lambda most: zlib.decompressobj(wbits=31),
     b"\xfd7zXZ\x00": lambda most: lzma.LZMADecompressor(memlimit=max(most, 1 << 27)),
     b"\x28\xb5\x2f\xfd": lambda most: zstd.ZstdDecompressor(),
-    b"\x04\x22\x4d\x18": _lz4,
+    b"\x04\x22\x4d\x18": lambda most: importlib.import_module("lz4.frame").LZ4FrameDecompressor(),
 }
 """What decompresses a member of a file, a gzip, xz, zstd or lz4 that begins with these bytes."""
 
