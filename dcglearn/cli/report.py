@@ -124,7 +124,8 @@ class Report:
         learner = self.learner
         if isinstance(learner, DirectFit):
             names = ("loss", "error_rate", "rater_error", "scale", "n_effective")
-            return {"method": "dcg", **{name: getattr(learner, name) for name in names}, **_form_dict(learner)}
+            members = {"members": [member.to_dict() for member in learner.members]} if learner.members else {}
+            return {"method": "dcg", **{name: getattr(learner, name) for name in names}, **members, **_form_dict(learner)}
         return {
             "method": "qp",
             "C": learner.description.C,
@@ -237,11 +238,14 @@ def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement |
 
 
 def _direct_lines(learner: DirectFit) -> list[str]:
+    loss = "a blend" if learner.members else f"{learner.loss} loss"
     lines = [
-        f"learned: gains and discounts directly ({learner.loss} loss, objective {learner.objective:.4g}; "
+        f"learned: gains and discounts directly ({loss}, objective {learner.objective:.4g}; "
         f"the log counts as {learner.n_effective:,.0f} independent judgements)"
     ]
-    if learner.loss == "robust":
+    if learner.members:
+        lines.append(f"blend: {'; '.join(map(str, learner.members))}")
+    if learner.loss in ("blend", "robust"):
         lines.append(f"judges: name the wrong list of a clear pair about {learner.error_rate:.1%} of the time")
     worst = sorted(learner.rater_error.items(), key=lambda item: -item[1])[:3]
     if worst and worst[0][1] > 2 * learner.error_rate:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from dcglearn.foundation.inputs import is_path, read_json_object
 from dcglearn.foundation.validation import Floats, InputError, finite_array
 from dcglearn.learning.checkpoint import Keeping
 from dcglearn.learning.direct_fit import Curves
-from dcglearn.learning.fits import FORMS, DirectDescription, DirectFit, FormScore
+from dcglearn.learning.fits import FORMS, DirectDescription, DirectFit, FormScore, Member
 from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.visibility import Visibility
 from dcglearn.metric.dcg import DCG, DCGLike
@@ -45,6 +46,8 @@ TYPES: dict[str, type] = {
     "form": str,
     "form_scores": dict,
     "list_utility": object,
+    "members": list,
+    "weighed_on": float,
 }
 """The keys of a file, which are fields of `DirectFit`, each with the type of its value."""
 
@@ -58,14 +61,16 @@ class DCGLearner(PairLearner):
     Parameters
     ----------
     loss : {"auto", "robust", "logistic", "sigmoid", "squared_hinge"}
-        "robust" (the meaning of "auto") is a logistic likelihood that also estimates the judges' error rate: near 0 it
-        is "logistic" (Bradley and Terry), near 1/2 it is "sigmoid", a soft count of the violated pairs. "squared_hinge"
-        is the paper's loss. Keep "auto"; the others are for comparisons.
+        "auto" blends three members: the "robust" fit, the "sigmoid" fit and the textbook DCG that respects most of the
+        log, weighted by how probably each is the best (see `members_`); in a form beyond the DCG it is "robust".
+        "robust" is a logistic likelihood that also estimates the judges' error rate: near 0 it is "logistic" (Bradley
+        and Terry), near 1/2 it is "sigmoid", a soft count of the violated pairs. "squared_hinge" is the paper's loss.
     ridge : float
         Strength of the prior that gains and discounts follow smooth curves; 0 leaves them free. Keep 2, or let
         `ridge_path` choose. For a metric with one large step between grades and a few dozen pairs, 0.1 is better.
     prior : DCG, file or name, optional
-        A metric to shrink to, for logs of a few dozen pairs. Take the metric that you use now.
+        A metric to shrink to, for logs of a few dozen pairs. Take the metric that you use now. It is a member of the
+        blend too.
     n_starts : int
         Number of descents from the best of the starts (textbook DCGs, a family of curves, the factored QP, `prior`).
         More take longer and can find a lower objective.
@@ -93,10 +98,11 @@ class DCGLearner(PairLearner):
         units of the judges' noise.
     error_rate_, rater_error_ : float, dict of str to float
         How often judges name the wrong list of a clear pair; 0 where it is not estimated. By rater, if several.
-    loss_ : str
-        The loss used.
+    loss_, members_ : str, tuple of Member
+        The loss used, or "blend" and the members of the blend: name, weight, held-out share and its error, DCG and fit.
     objective_, n_effective_ : float
-        Loss of `n_effective_` independent judgements plus prior: the log's weight, but at most its number of lists.
+        Loss of `n_effective_` independent judgements plus prior: the log's weight, but at most its number of lists. Of
+        a blend, the robust loss of its curves, with the judges that fit best with these.
     n_iter_, warm_ : int, bool
         Iterations of the last descent, and whether the fit is that from the `start`.
     visible_, dropped_ : Visibility, dict of str to int
@@ -138,6 +144,7 @@ class DCGLearner(PairLearner):
     rater_error_: dict[str, float]
     tie_threshold_: float
     loss_: str
+    members_: tuple[Member, ...]
     objective_: float
     n_effective_: float
     n_iter_: int
@@ -185,10 +192,11 @@ class DCGLearner(PairLearner):
             As in `UtilityLearner.fit`.
         start : DCGLearner, path, Curves or DCG, optional
             The only start: a fitted learner or its saved file, its `curves_`, or a DCG or its file. A learner that was
-            fitted to nearly the same log saves most of the time.
+            fitted to nearly the same log saves most of the time: each member of a blend starts from its own, and the
+            weights are kept until the log has grown or shrunk by a tenth.
         refit : {"never", "if_worse"}
             With a `start`: "if_worse" tries all starts too if one of them has a lower objective than the warm fit, and
-            keeps the better fit. The objective is not convex.
+            keeps the better fit, and finds the weights of a blend anew. The objective is not convex.
 
         Raises
         ------
@@ -258,16 +266,26 @@ def _warm_start(start: Any) -> WarmStart | None:
 
 def save_fit(fit: DirectFit, path: str | os.PathLike[str], *, force: bool = True) -> None:
     """Write a fit, apart from what its log can tell, as `DCGLearner.save` says."""
+    write_json(path, {"format": f"dcglearn.{KIND}", "version": VERSION, **_fields(fit)}, force=force)
+
+
+def _fields(fit: DirectFit) -> dict[str, Any]:
+    """Return the fields of a file."""
     prior = fit.description.prior_of(fit.dcg.n_grades, fit.dcg.depth)
     curves = {key: np.asarray(getattr(fit.curves, key)).tolist() for key in OF_CURVES}
-    values: dict[str, Any] = {"format": f"dcglearn.{KIND}", "version": VERSION}
-    values |= {key: getattr(fit, key) for key in TYPES}
-    values["description"] = {**vars(fit.description), "prior": None if prior is None else prior.to_dict()}
-    values["dcg"], values["raters"] = fit.dcg.to_dict(), list(fit.raters)
-    values["curves"] = {**curves, "thresholds": curves["thresholds"][1:-1]}
-    values["form_scores"] = {form: asdict(score) for form, score in fit.form_scores.items()}
-    values["list_utility"] = None if fit.list_utility is None else fit.list_utility.to_dict()
-    write_json(path, values, force=force)
+    return {
+        **{key: getattr(fit, key) for key in TYPES},
+        "description": {**vars(fit.description), "prior": None if prior is None else prior.to_dict()},
+        "dcg": fit.dcg.to_dict(),
+        "raters": list(fit.raters),
+        "curves": {**curves, "thresholds": curves["thresholds"][1:-1]},
+        "form_scores": {form: asdict(score) for form, score in fit.form_scores.items()},
+        "list_utility": None if fit.list_utility is None else fit.list_utility.to_dict(),
+        "members": [
+            {**member.to_dict(), "dcg": member.dcg.to_dict(), "fit": None if member.fit is None else _fields(member.fit)}
+            for member in fit.members
+        ],
+    }
 
 
 def load_fit(path: str | os.PathLike[str]) -> DirectFit:
@@ -278,18 +296,22 @@ def load_fit(path: str | os.PathLike[str]) -> DirectFit:
 def _fit_of(values: dict[str, Any]) -> DirectFit:
     """Return the fit of a file's fields; raise InputError if one is damaged, or they do not belong together."""
     check_format(values, [KIND], VERSION)
-    values = fields_of(values, TYPES, (), "a saved learner")
+    return _fit_of_fields(fields_of(values, TYPES, (), "a saved learner"))
+
+
+def _fit_of_fields(values: dict[str, Any]) -> DirectFit:
     _check(values)
     dcg, curves, raters = DCG.from_dict(values["dcg"]), _curves(values["curves"]), tuple(values["raters"])
     prior = values["description"].get("prior")
     description = {**values["description"], "prior": None if prior is None else DCG.from_dict(prior)}
-    numbers = {"objective": float(values["objective"]), "n_effective": float(values["n_effective"])}
+    numbers = {key: float(values[key]) for key, kind in TYPES.items() if kind is float}
     utility = values["list_utility"]
     try:
         values |= {
             "description": DirectDescription(**description),
             "form_scores": {form: FormScore(**score) for form, score in values["form_scores"].items()},
             "list_utility": None if utility is None else ListUtility.from_dict(utility),
+            "members": tuple(map(_member, values["members"])),
         }
     except (TypeError, AttributeError) as error:
         problem = f"the parameters are not those of a DCGLearner, or the scores none of forms ({error})"
@@ -303,18 +325,34 @@ def _fit_of(values: dict[str, Any]) -> DirectFit:
     return DirectFit(**{**values, **numbers, "dcg": dcg, "curves": curves, "raters": raters})
 
 
-def _check(fields: dict[str, Any]) -> None:
+def _member(values: dict[str, Any]) -> Member:
+    values = fields_of(values, {field.name: object for field in fields(Member)}, (), "a member of a blend")
+    numbers = {}
+    for key in ("weight", "share", "error"):
+        value = math.nan if values[key] is None and key != "weight" else values[key]
+        if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
+            raise InputError(f'"{key}" of a member holds {value!r}, expected a number of at least 0')
+        numbers[key] = float(value)
+    if not isinstance(values["name"], str):
+        raise InputError(f'"name" of a member holds {values["name"]!r}, expected a text')
+    fit = values["fit"]
+    if fit is not None:
+        fit = _fit_of_fields(fields_of(fit, TYPES, (), "the fit of a member"))
+    return Member(values["name"], **numbers, dcg=DCG.from_dict(values["dcg"]), fit=fit)
+
+
+def _check(values: dict[str, Any]) -> None:
     """Raise InputError if a value is of another type."""
     for key, kind in TYPES.items():
-        value = fields[key]
+        value = values[key]
         if kind is float:
             check_numbers(value, key)
         if not isinstance(value, (int, float) if kind is float else kind) or (kind is int and isinstance(value, bool)):
             raise InputError(f'"{key}" holds {value!r}, expected {kind.__name__}')
-    if not all(isinstance(name, str) for name in fields["raters"]):
+    if not all(isinstance(name, str) for name in values["raters"]):
         raise InputError('"raters" must be a list of texts')
-    check_numbers([*fields["dropped"].values()], "dropped")
-    scores = [score for score in fields["form_scores"].values() if isinstance(score, dict)]
+    check_numbers([*values["dropped"].values()], "dropped")
+    scores = [score for score in values["form_scores"].values() if isinstance(score, dict)]
     check_numbers([x for score in scores for x in score.values() if x is not None], "form_scores")
 
 

@@ -77,7 +77,7 @@ def fit_direct(
     """
     if description.form not in FORMS:
         raise InputError(f"form={description.form!r} is not one of {', '.join(FORMS)}, auto")
-    warm = None if start is None else WarmStart.of(start)
+    warm = None if start is None else WarmStart.of(start).of_loss(description.loss_used)
     log = with_grades(log, description.n_grades)
     if description.form != "dcg":
         whole(description, log, keeping)

@@ -145,6 +145,43 @@ class FormScore:
     p_value: float | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A member of a blend.
+
+    Attributes
+    ----------
+    name : str
+        "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG; or "prior".
+    weight : float
+        Its share of the blend.
+    share, error : float
+        Share of the preferences that it respects where it was learned or chosen without them, ties half, and the
+        standard error of that share; nan where no preference could be held out.
+    dcg : DCG
+        Its gains from 0 to 1 and discounts from 1.
+    fit : DirectFit or None
+        The fit, where it is one.
+    """
+
+    name: str
+    weight: float
+    share: float
+    error: float
+    dcg: DCG
+    fit: DirectFit | None = None
+
+    def __str__(self) -> str:
+        name = f"{self.name} fit" if self.fit is not None else self.name
+        share = f" (respects {self.share:.1%} ± {self.error:.1%} held out)" if np.isfinite(self.share) else ""
+        return f"{self.weight:.1%} {name}{share}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return name, weight, share and error, None for numbers that there are not, for JSON."""
+        numbers = {"weight": self.weight, "share": self.share, "error": self.error}
+        return {"name": self.name, **{key: x if np.isfinite(x) else None for key, x in numbers.items()}}
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class QPFit:
     """What the QP returns: the attributes of a fitted `UtilityLearner`.
@@ -179,13 +216,14 @@ class DirectFit:
     """What the direct fit returns: the attributes of a fitted `DCGLearner`.
 
     `raters` names the judges of ``curves.errors``, if several, `ties` tells whether the log held ties, `list_utility`
-    is the metric in a form beyond the DCG, and `visible` is None in a fit that was loaded. `cautions` are warnings of
-    the log, `unconverged` that of a descent that stopped too early, or empty.
+    is the metric in a form beyond the DCG, and `visible` is None in a fit that was loaded. `members` are those of a
+    blend, weighed on judgements of the weight `weighed_on`. `cautions` are warnings of the log, `unconverged` that of a
+    descent that stopped too early, or empty.
     """
 
     results: ClassVar = (
         *("metric", "dcg", "utility", "form", "form_scores", "scale", "error_rate", "rater_error", "tie_threshold"),
-        *("loss", "objective", "n_effective", "n_iter", "warm", "visible", "dropped", "curves"),
+        *("loss", "members", "objective", "n_effective", "n_iter", "warm", "visible", "dropped", "curves"),
     )
 
     description: DirectDescription
@@ -203,6 +241,8 @@ class DirectFit:
     form_scores: Mapping[str, FormScore] = field(default_factory=dict)
     list_utility: ListUtility | None = None
     visible: Visibility | None = None
+    members: tuple[Member, ...] = ()
+    weighed_on: float = 0.0
     cautions: tuple[str, ...] = ()
     unconverged: str = ""
 
@@ -239,7 +279,7 @@ class DirectFit:
     @property
     def is_likelihood(self) -> bool:
         """Whether the loss is a likelihood, so that verdicts have probabilities."""
-        return LOSSES[self.loss] == LIKELIHOOD
+        return LOSSES.get(self.loss, LIKELIHOOD) == LIKELIHOOD  # a blend's judges are those of the robust loss
 
     def sureness(self, log: PreferencePairs) -> Floats:
         """Return the differences of the pairs in units of the judges' noise, shape (n,)."""

@@ -14,7 +14,7 @@ from scipy.special import logit
 from dcglearn.foundation.validation import Floats, InputError, finite_array, frozen
 from dcglearn.learning.direct_fit import ERROR, ERROR_SPREAD, RATER_SPREAD, SHARPNESS, Curves, Model, family, log_curves
 from dcglearn.learning.fit_qp import fit_qp
-from dcglearn.learning.fits import DirectFit, QPDescription
+from dcglearn.learning.fits import DirectFit, Member, QPDescription
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.metric.dcg import DCG, textbook_dcgs
@@ -34,7 +34,8 @@ class WarmStart:
     """Gains and discounts to start from, with the judges where they are known.
 
     `name` stands for the start in messages. `curves` is None for a metric without judges; `loss` and `raters` are those
-    of a fit; `in_form` has the form, the start of its own curves, and its further parameters, if beyond the DCG.
+    of a fit; `in_form` has the form, the start of its own curves, and its further parameters, if beyond the DCG;
+    `members` and `weighed_on` are those of a blend.
     """
 
     name: str
@@ -44,6 +45,8 @@ class WarmStart:
     loss: str | None = None
     raters: tuple[str, ...] = ()
     in_form: tuple[str, WarmStart, Floats] | None = None
+    members: tuple[Member, ...] = ()
+    weighed_on: float = 0.0
 
     @classmethod
     def of(cls, start: Any, name: str | None = None) -> WarmStart:
@@ -60,7 +63,16 @@ class WarmStart:
         elif isinstance(start, DCG):
             warm = cls(name, start.gains, start.discounts)
         elif isinstance(start, DirectFit):
-            warm = cls(name, start.curves.gains, start.curves.discounts, start.curves, start.loss, start.raters)
+            warm = cls(
+                name,
+                start.curves.gains,
+                start.curves.discounts,
+                start.curves,
+                start.loss,
+                start.raters,
+                members=start.members,
+                weighed_on=start.weighed_on,
+            )
             if start.list_utility is not None:  # a DCG is near the one that fits best, not near the form's curves
                 warm._check()
                 in_form = start.form, warm, parameters_of(start.list_utility, start.form)
@@ -88,6 +100,11 @@ class WarmStart:
             raise InputError(f"{self.name}: errors={errors} must lie between 0 and 1")
         if not (np.diff(thresholds[:-1]) >= 0).all():
             raise InputError(f"{self.name}: thresholds={thresholds} must not fall")
+
+    def of_loss(self, loss: str) -> WarmStart:
+        """Return the start of a fit with this loss: that of a blend's member, if there is one, or the start itself."""
+        fits = [member.fit for member in self.members if member.fit is not None and member.name == loss]
+        return WarmStart.of(fits[0], f"{self.name}, {loss} loss") if fits else self
 
     def check_fit(self, shape: tuple[int, int], loss: str) -> None:
         """Raise InputError unless the start has the log's numbers of grades and positions, and the loss of the fit."""
@@ -121,7 +138,7 @@ class WarmStart:
             return [model.starts(metric, softer)[0] for softer in SOFTER]
         alpha, delta, sharp, error, thresholds, each_rater = model.parts
         theta = np.zeros(each_rater.stop)
-        theta[alpha], theta[delta] = _logs_of(self.gains, self.discounts)
+        theta[alpha], theta[delta] = logs_of(self.gains, self.discounts)
         theta[sharp] = np.log(self.curves.sharpness)
         if model.with_errors:
             logits = self._logits(self.curves.errors, raters if model.n_raters > 1 else ())
@@ -154,7 +171,7 @@ class WarmStart:
         return np.concatenate([[common], np.nan_to_num(each - common)])
 
 
-def _logs_of(gains: Floats, discounts: Floats) -> tuple[Floats, Floats]:
+def logs_of(gains: Floats, discounts: Floats) -> tuple[Floats, Floats]:
     """Return alpha and delta of a metric exactly, unless a step or discount is not positive: then see `log_curves`."""
     alpha, delta = log_curves(gains, discounts)
     steps = np.diff(gains)

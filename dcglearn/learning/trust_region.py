@@ -113,17 +113,18 @@ def descend(
     spared: int = 0,
     rungs: Mapping[int, int] = MappingProxyType({}),
 ) -> Descents:
-    """Descend from every row of `theta`, shape (B, p), between lower and upper bounds, shape (p,) each.
+    """Descend from every row of `theta`, shape (B, p), between lower and upper bounds, shape (p,) or (B, p) each.
 
     A descent has converged if the quadratic that it steps to the minimum of promised less than `tol` of the value. One
     that comes near a lower one follows it: it stops, and has the end and the convergence of its leader. With a value
     `to_beat`, descents stop that are not likely to fall below it and the lowest of them. After the numbers of steps in
     `rungs`, only the lowest so many descents go on, and the first few that are `spared`.
     """
-    low, high = bounds
+    lows, highs = (np.broadcast_to(end, theta.shape) for end in bounds)
     go = Descents.at(theta, function(theta))
     while len(active := np.flatnonzero(~go.stopped)):
         here, before = go.local if len(active) == len(theta) else go.local[active], go.theta[active]
+        low, high = lows[active], highs[active]
         radius, damping = go.radius[active], go.damping[active]
         trial = np.clip(before + steps(here, low - before, high - before, radius, damping), low, high)
         step = trial - before

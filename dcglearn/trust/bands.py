@@ -15,11 +15,12 @@ from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.learning.fit_direct import fit_direct
-from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, warn_of
+from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, Member, warn_of
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.trust.blend import PRIOR, best_textbook
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.resampling import resampled_weights, unit_of
 
@@ -156,7 +157,8 @@ def bootstrap_bands(
 
     Notes
     -----
-    Percentile bands of the nonparametric bootstrap. The percentiles are moved outwards by ``sqrt(n / (n - p))`` for n
+    Percentile bands of the nonparametric bootstrap; in each sample of a blend one member is learned, or chosen, anew,
+    which is drawn by weight. The percentiles are moved outwards by ``sqrt(n / (n - p))`` for n
     units and p parameters, since a sample of n varies less than its source (Hesterberg 2015, section 4.1.3, where
     p = 1). On permutations of one multiset the band of the discounts' level shows the prior's choice.
 
@@ -180,8 +182,9 @@ def bootstrap_bands(
     unit = unit_of(log) if by is None else by
     beyond = whole.form != "dcg"
     description = replace(whole.description, form=whole.form)
-    of_sample = partial(_resampled, log, description, whole if beyond else whole.dcg)
-    samples = resampled_weights(log, unit, n_resamples, seed)
+    starts = _starts(whole, n_resamples, seed)
+    of_sample = partial(_resampled, log, description)
+    samples = zip(resampled_weights(log, unit, n_resamples, seed), starts, strict=True)
     results: Any = (of_sample(weight) for weight in samples)
     if engine is not None or jobs != 1:
         results = in_processes(of_sample, samples, jobs) if engine is None else over_cluster(of_sample, samples, engine)
@@ -204,10 +207,24 @@ def bootstrap_bands(
     )
 
 
+def _starts(whole: DirectFit, n: int, seed: int) -> list[Any]:
+    """Return what each sample's fit starts from: members of a blend, as often as they weigh, or the fit's metric."""
+    if whole.members:
+        weights = [member.weight for member in whole.members]
+        return [whole.members[i] for i in np.random.default_rng([seed, 1]).choice(len(weights), n, p=weights)]
+    return [whole if whole.form != "dcg" else whole.dcg] * n
+
+
 def _resampled(
-    log: Preferences, description: DirectDescription, start: DirectFit | DCG, weight: Floats
+    log: Preferences, description: DirectDescription, sample: tuple[Floats, DirectFit | DCG | Member]
 ) -> DCG | ListUtility | None:
+    weight, start = sample
     try:
-        return fit_direct(log.reweighted(weight), description, start).metric
+        drawn = log.reweighted(weight)
+        if not isinstance(start, Member):
+            return fit_direct(drawn, description, start).metric
+        if start.fit is not None:
+            return fit_direct(drawn, replace(description, loss=start.name), start.fit).dcg
+        return start.dcg if start.name == PRIOR else best_textbook(drawn)[1].normalised()
     except InputError:
         return None

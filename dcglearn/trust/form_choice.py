@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from dcglearn.logs.preference_pairs import PreferencePairs, divided
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, unique_rows
 from dcglearn.parts.parts import OpenLog, with_grades
+from dcglearn.trust.blend import fit_blend
 from dcglearn.trust.resampling import FOLDS, mean_and_error, unit_of
 from dcglearn.trust.values_of_lists import RatedLists, indicators
 
@@ -65,8 +67,14 @@ def fit_in_form(
     refit: str = "never",
     keeping: Keeping = NOWHERE,
 ) -> DirectFit:
-    """Return the fit of `fit_direct`, in the form chosen where the description says ``form="auto"``."""
+    """Return the fit of a learner: a blend where the loss is "auto" and the form a DCG, else that of `fit_direct`.
+
+    The form is chosen where the description says ``form="auto"``.
+    """
+    blend = partial(fit_blend, log, description, start, refit=refit)
     if description.form != "auto":
+        if (description.loss, description.form) == ("auto", "dcg"):
+            return blend(keeping=keeping)
         return fit_direct(log, description, start, refit=refit, keeping=keeping)
     if LOSSES.get(description.loss_used) not in (LIKELIHOOD, None):
         raise InputError(
@@ -86,8 +94,9 @@ def fit_in_form(
             p = p_value(gains[best], list(fits), dcg, in_memory[in_memory.differing])
             scores[best] = replace(scores[best], p_value=p)
     form = form_of(scores)
-    chosen = fitted if form == "dcg" else in_form(fitted, form, fits[form], warm=False)
-    return replace(chosen, form_scores=scores)
+    if form != "dcg":
+        return replace(in_form(fitted, form, fits[form], warm=False), form_scores=scores)
+    return replace(blend() if description.loss == "auto" else fitted, description=description, form_scores=scores)
 
 
 def candidate(scores: Mapping[str, FormScore]) -> str:

@@ -86,6 +86,24 @@ def resampled_weights(log: PreferencePairs, by: str, n_resamples: int, seed: See
         yield weight * (drawn[first] * drawn[second] if by == "list" else drawn[first])
 
 
+def mean_and_covariance(
+    values: Floats, weight: Floats, clusters: tuple[NDArray[np.intp], NDArray[np.intp]]
+) -> tuple[Floats, Floats]:
+    """Return the weighted means, shape (M,), of values, shape (M, n), and their covariance, shape (M, M).
+
+    As in `mean_and_error`, but where clusters are lists the pairs of the same two count twice: the covariance then has
+    no negative direction, and is a little too large.
+    """
+    share = weight / weight.sum()
+    means = values @ share
+    first, second = clusters
+    n = int(max(first.max(), second.max())) + 1
+    ends = (first,) if np.array_equal(first, second) else (first, second)
+    off = share * (values - means[:, None])
+    sums = np.array([sum(np.bincount(end, row, n) for end in ends) for row in off])
+    return means, sums @ sums.T
+
+
 def mean_and_error(
     values: Floats, weight: Floats, clusters: tuple[NDArray[np.intp], NDArray[np.intp]]
 ) -> tuple[Floats, Floats]:

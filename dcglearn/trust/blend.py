@@ -1,0 +1,297 @@
+"""The default learner: a blend of the robust fit, the sigmoid fit and a textbook DCG.
+
+Neither loss is the better one on every log, and with few judgements a textbook is often the best bet. Each member is
+learned, or chosen, without some of the judgements and asked for these. Its weight is the probability that it respects
+the largest share, given the shares' errors; where the judgements are independent, times that of the likelihood: a
+textbook with fitted judges against the robust fit, whose free curves are charged for. The weighted mean of DCGs is a
+DCG.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from dcglearn.foundation.progress import counted
+from dcglearn.foundation.threads import one_blas_thread
+from dcglearn.foundation.validation import Floats, InputError, frozen
+from dcglearn.learning.checkpoint import NOWHERE, Keeping
+from dcglearn.learning.direct_fit import Curves, DirectObjective
+from dcglearn.learning.fit_direct import FittedDCG, fit_dcg, fit_direct
+from dcglearn.learning.fit_qp import identity
+from dcglearn.learning.fits import DirectDescription, DirectFit, Member
+from dcglearn.learning.starts import WarmStart, logs_of
+from dcglearn.learning.trust_region import descend
+from dcglearn.logs.preference_pairs import PreferencePairs, divided
+from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.parts.parts import OpenLog, PartedLog, with_grades
+from dcglearn.trust.resampling import FOLDS, LIST_FOLDS, mean_and_covariance, unit_of
+
+LOSSES_OF_MEMBERS = ("robust", "sigmoid")
+"""Losses of the members that are fits; the first gives the judges."""
+
+SAMPLE = 1 << 16
+"""Members of longer logs are compared on about so many pairs, and the search for the sigmoid fit is on these too."""
+
+JUDGED = 1 << 12
+"""Likelihoods of members are compared on about so many pairs."""
+
+FEWEST_UNITS = 10
+"""With fewer raters or queries than this, others are held out."""
+
+DRAWS = 4096
+"""Draws of the members' shares."""
+
+LEAST = 1e-3
+"""Least weight of a member: where the others order two results alike, it orders them."""
+
+FREEDOM = 0.6
+"""The robust fit's curves are charged ``FREEDOM (log n)^2`` of log likelihood, for n independent judgements."""
+
+LEAST_CHANCE = 0.05
+"""The likelihood makes neither the fits nor the others less probable than this."""
+
+SIGMOID = 0.3
+"""Odds of the sigmoid fit to the robust one, before any share is seen, where judgements are independent."""
+
+GROWN = 0.1
+"""A warm fit keeps the weights of its start unless the log has grown, or shrunk, by this share since."""
+
+PRIOR = "prior"
+"""Name of the member that is the learner's prior."""
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of preferences respected by members that were learned without them, shape (M,), and their covariance."""
+
+    mean: Floats
+    covariance: Floats
+
+    @property
+    def errors(self) -> Floats:
+        """Standard errors, shape (M,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def chances(self) -> Floats:
+        """Return the probability of each member to have the largest share, shape (M,); members that tie share it."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        shares = self.mean + _draws(len(self.mean)) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+        best = shares >= shares.max(axis=1, keepdims=True) - 1e-6
+        chances: Floats = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+        return chances
+
+
+@cache
+def _draws(n: int) -> Floats:
+    return frozen(np.random.default_rng(0).normal(size=(DRAWS, n)))
+
+
+def fit_blend(
+    log: OpenLog,
+    description: DirectDescription,
+    start: Any = None,
+    *,
+    refit: str = "never",
+    keeping: Keeping = NOWHERE,
+) -> DirectFit:
+    """Return the blend of the members; parameters and errors are those of `fit_direct`.
+
+    A start that is a blend starts each member, and its weights are kept where they were found on a log of nearly the
+    same weight and `refit` is "never".
+    """
+    log = with_grades(log, description.n_grades)
+    description = replace(description, form="dcg")
+    warm = None if start is None else WarmStart.of(start)
+    starts = {loss: _start_of(warm, loss) for loss in LOSSES_OF_MEMBERS}
+    question = partial(identity, description, log)
+    with one_blas_thread(), keeping.kept(lambda: question(start=str([*starts.values()]), refit=refit)) as kept:
+        fits, dcg, cautions = _fits(log, description, starts, refit, kept)
+        sample = log.sample(SAMPLE) if isinstance(log, PartedLog) else log[:: max(len(log) // SAMPLE, 1)]
+        pairs = sample[sample.differing].decided
+        members = _members(fits, pairs, description)
+        total = dcg.judgements.total_weight
+        weighed_on = total if warm is None or refit != "never" else warm.weighed_on or math.inf
+        if warm is not None and len(warm.members) == len(members) and abs(math.log(total / weighed_on)) < GROWN:
+            members = [
+                replace(new, weight=old.weight, share=old.share, error=old.error)
+                for new, old in zip(members, warm.members, strict=True)
+            ]
+        else:
+            members, weighed_on = _weighed(members, pairs, dcg, description), total
+        return _blended(fits, dcg, members, weighed_on, cautions)
+
+
+def _start_of(warm: WarmStart | None, loss: str) -> WarmStart | None:
+    """Return the start of the member with this loss; of the other member's fit, the DCG."""
+    if warm is None:
+        return None
+    warm = warm.of_loss(loss)
+    return replace(warm, curves=None, loss=None) if warm.loss in LOSSES_OF_MEMBERS and warm.loss != loss else warm
+
+
+def _fits(
+    log: OpenLog,
+    description: DirectDescription,
+    starts: Mapping[str, WarmStart | None],
+    refit: str,
+    kept: Callable[[Any], Any],
+) -> tuple[dict[str, DirectFit], FittedDCG, tuple[str, ...]]:
+    """Return the members that are fits, the first one with what it was fitted to, and cautions."""
+    loss, other = LOSSES_OF_MEMBERS
+    first, dcg = fit_dcg(log, replace(description, loss=loss), starts[loss], refit=refit, kept=kept)
+    second, start = replace(description, loss=other), starts[other]
+    try:
+        if start is None and len(log) >= 2 * SAMPLE:
+            start = WarmStart.of(fit_direct(log.sample(SAMPLE), second))
+        fit, _ = fit_dcg(log, second, start, refit=refit, kept=kept)
+    except InputError as error:
+        return {loss: first}, dcg, (*first.cautions, f"the blend has no fit with the {other} loss: {error}")
+    return {loss: first, other: fit}, dcg, first.cautions
+
+
+def _members(fits: Mapping[str, DirectFit], pairs: PreferencePairs, description: DirectDescription) -> list[Member]:
+    """Return the members without weights: the fits, the prior, and the textbook DCG that respects most preferences."""
+    members = {name: (fit.dcg, fit) for name, fit in fits.items()}
+    if len(pairs):
+        prior = description.prior_of(pairs.n_grades, pairs.depth)
+        if prior is not None:
+            members[PRIOR] = prior.normalised(), None
+        name, textbook = best_textbook(pairs)
+        members[name] = textbook.normalised(), None
+    return [Member(name, 1.0, math.nan, math.nan, metric, fit) for name, (metric, fit) in members.items()]
+
+
+def best_textbook(pairs: PreferencePairs) -> tuple[str, DCG]:
+    """Return the textbook DCG that respects most of the preferences, and its name."""
+    textbooks = textbook_dcgs(pairs.n_grades, pairs.depth)
+    name = max(textbooks, key=lambda name: pairs.agreement(textbooks[name]).share)
+    return name, textbooks[name]
+
+
+def _weighed(
+    members: Sequence[Member], pairs: PreferencePairs, dcg: FittedDCG, description: DirectDescription
+) -> list[Member]:
+    """Return the members with their weights."""
+    shares = held_out_shares(members, pairs, description)
+    weights = np.ones(len(members)) / len(members)
+    if shares is not None:
+        weights = shares.chances() + 1e-6
+        members = [
+            replace(member, share=float(share), error=float(error))
+            for member, share, error in zip(members, shares.mean, shares.errors, strict=True)
+        ]
+    chance = chance_of_fixed(dcg, description)
+    weights *= [chance if member.fit is None else 1 - chance for member in members]
+    weights *= [SIGMOID**dcg.share if member.name == "sigmoid" else 1.0 for member in members]
+    weights = LEAST + (1 - LEAST * len(weights)) * weights / weights.sum()
+    return [replace(member, weight=float(weight)) for member, weight in zip(members, weights, strict=True)]
+
+
+def held_out_shares(
+    members: Sequence[Member], pairs: PreferencePairs, description: DirectDescription
+) -> Shares | None:
+    """Return how many preferences members respect that they were not learned from; None if none can be held out.
+
+    Fits start from those of the whole log, and each fold has a textbook DCG of its own.
+    """
+    if not len(pairs):
+        return None
+    unit = unit_of(pairs, fewest=FEWEST_UNITS)
+    clusters = pairs.clusters(unit)
+    weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
+    textbooks = textbook_dcgs(pairs.n_grades, pairs.depth)
+    of_textbooks = np.array([pairs.verdicts(dcg) for dcg in textbooks.values()])
+    verdicts, held_out = np.zeros((len(members), len(pairs))), np.zeros(len(pairs), bool)
+    folds = divided(clusters, LIST_FOLDS if unit == "list" else FOLDS, np.random.default_rng(0))
+    for train, test in counted(folds, len(folds), "members"):
+        try:
+            verdicts[:, test] = [
+                pairs[test].verdicts(member.dcg if member.fit is None else _without(member.fit, pairs[train]))
+                if member.name not in textbooks
+                else of_textbooks[np.argmax(of_textbooks[:, train] @ weight[train]), test]
+                for member in members
+            ]
+        except InputError:
+            continue  # the others hold a single grade, say
+        held_out[test] = True
+    if not held_out.any():
+        return None
+    first, second = clusters
+    kept = first[held_out], second[held_out]
+    return Shares(*mean_and_covariance(0.5 + 0.5 * verdicts[:, held_out], weight[held_out], kept))
+
+
+def _without(fit: DirectFit, pairs: PreferencePairs) -> DCG:
+    """Return the DCG of a member that is fitted to these pairs alone."""
+    return fit_direct(pairs, replace(fit.description, n_grades=fit.dcg.n_grades), fit).dcg
+
+
+def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
+    """Return the probability that a textbook DCG, or the prior, gave the judgements rather than the robust fit's curves.
+
+    The likelihood counts by the share of the judgements that is independent: less where lists recur.
+    """
+    model = dcg.model
+    metrics = [*textbook_dcgs(model.n_grades, model.depth).values()]
+    shares = np.full(len(metrics), 1 / len(metrics))
+    prior = description.prior_of(model.n_grades, model.depth)
+    if prior is not None:
+        metrics, shares = [*metrics, prior], np.append(shares / 2, 0.5)
+    judgements = dcg.judgements.every(max(len(dcg.judgements) // JUDGED, 1))
+    share = dcg.share * dcg.judgements.total_weight / judgements.total_weight
+    thetas = judged(dcg, judgements, share, metrics)
+    judges_alone = DirectObjective(replace(model, ridge=0.0), judgements, share)
+    fixed = float(logsumexp(-judges_alone.values(thetas), b=shares))
+    free = -float(DirectObjective(model, judgements, share).values(dcg.theta[None])[0])
+    free -= FREEDOM * math.log(max(dcg.share * dcg.judgements.total_weight, 1.0)) ** 2
+    chance = expit(0.5 * dcg.share * (fixed - free))
+    return float(np.clip(chance, LEAST_CHANCE, 1 - LEAST_CHANCE))
+
+
+def judged(dcg: FittedDCG, judgements: Any, share: float, metrics: Sequence[DCG]) -> Floats:
+    """Return the parameters with the curves of each metric, and the judges that fit best with these; shape (M, p)."""
+    model = dcg.model
+    thetas = np.tile(dcg.theta, (len(metrics), 1))
+    for theta, metric in zip(thetas, metrics, strict=True):
+        theta[: model.parts[1].stop] = np.concatenate(logs_of(metric.gains, metric.discounts))
+    low, high = (np.tile(end, (len(thetas), 1)) for end in model.bounds)
+    of_curves = np.s_[:, : model.parts[1].stop]
+    low[of_curves] = high[of_curves] = thetas[of_curves]
+    objective = DirectObjective(model, judgements, share)
+    return descend(objective, thetas, (low, high), max_iter=50, tol=1e-6).theta
+
+
+def _blended(
+    fits: Mapping[str, DirectFit],
+    dcg: FittedDCG,
+    members: Sequence[Member],
+    weighed_on: float,
+    cautions: tuple[str, ...],
+) -> DirectFit:
+    """Return the weighted mean of the members' curves, with the judges that fit best with it."""
+    first = next(iter(fits.values()))
+    weights = [member.weight for member in members]
+    gains = np.average([member.dcg.gains for member in members], axis=0, weights=weights)
+    discounts = np.average([member.dcg.discounts for member in members], axis=0, weights=weights)
+    blend = DCG(gains, discounts, first.dcg.grade_names, first.dcg.notes)
+    theta = judged(dcg, dcg.judgements, dcg.share, [blend])[0]
+    judges = dcg.model.curves(theta)
+    return replace(
+        first,
+        description=replace(first.description, loss="auto"),
+        loss="blend",
+        dcg=blend,
+        curves=Curves(gains, discounts / discounts.sum(), judges.sharpness, judges.errors, judges.thresholds),
+        objective=float(DirectObjective(dcg.model, dcg.judgements, dcg.share).values(theta[None])[0]),
+        members=tuple(members),
+        weighed_on=weighed_on,
+        cautions=cautions,
+        unconverged=next((fit.unconverged for fit in fits.values() if fit.unconverged), ""),
+    )
