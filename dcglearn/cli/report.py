@@ -125,7 +125,12 @@ class Report:
         if isinstance(learner, DirectFit):
             names = ("loss", "error_rate", "rater_error", "scale", "n_effective")
             members = {"members": [member.to_dict() for member in learner.members]} if learner.members else {}
-            return {"method": "dcg", **{name: getattr(learner, name) for name in names}, **members, **_form_dict(learner)}
+            return {
+                "method": "dcg",
+                **{name: getattr(learner, name) for name in names},
+                **members,
+                **_form_dict(learner),
+            }
         return {
             "method": "qp",
             "C": learner.description.C,

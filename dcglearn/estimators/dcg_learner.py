@@ -282,7 +282,11 @@ def _fields(fit: DirectFit) -> dict[str, Any]:
         "form_scores": {form: asdict(score) for form, score in fit.form_scores.items()},
         "list_utility": None if fit.list_utility is None else fit.list_utility.to_dict(),
         "members": [
-            {**member.to_dict(), "dcg": member.dcg.to_dict(), "fit": None if member.fit is None else _fields(member.fit)}
+            {
+                **member.to_dict(),
+                "dcg": member.dcg.to_dict(),
+                "fit": None if member.fit is None else _fields(member.fit),
+            }
             for member in fit.members
         ],
     }

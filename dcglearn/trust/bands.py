@@ -15,12 +15,11 @@ from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.learning.fit_direct import fit_direct
-from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, Member, warn_of
+from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, warn_of
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
-from dcglearn.trust.blend import PRIOR, best_textbook
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.resampling import resampled_weights, unit_of
 
@@ -157,8 +156,8 @@ def bootstrap_bands(
 
     Notes
     -----
-    Percentile bands of the nonparametric bootstrap; in each sample of a blend one member is learned, or chosen, anew,
-    which is drawn by weight. The percentiles are moved outwards by ``sqrt(n / (n - p))`` for n
+    Percentile bands of the nonparametric bootstrap. Bands of a blend are those of its fits, drawn by weight: a textbook
+    DCG, which has none, is left out. The percentiles are moved outwards by ``sqrt(n / (n - p))`` for n
     units and p parameters, since a sample of n varies less than its source (Hesterberg 2015, section 4.1.3, where
     p = 1). On permutations of one multiset the band of the discounts' level shows the prior's choice.
 
@@ -208,23 +207,21 @@ def bootstrap_bands(
 
 
 def _starts(whole: DirectFit, n: int, seed: int) -> list[Any]:
-    """Return what each sample's fit starts from: members of a blend, as often as they weigh, or the fit's metric."""
-    if whole.members:
-        weights = [member.weight for member in whole.members]
-        return [whole.members[i] for i in np.random.default_rng([seed, 1]).choice(len(weights), n, p=weights)]
-    return [whole if whole.form != "dcg" else whole.dcg] * n
+    """Return what each sample's fit starts from: fits of a blend, as often as they weigh, or the fit's own metric."""
+    if not whole.members:
+        return [whole if whole.form != "dcg" else whole.dcg] * n
+    fits = [member for member in whole.members if member.fit is not None]
+    weights = np.array([member.weight for member in fits])
+    drawn = np.random.default_rng([seed, 1]).choice(len(fits), n, p=weights / weights.sum())
+    return [fits[i].fit for i in drawn]
 
 
 def _resampled(
-    log: Preferences, description: DirectDescription, sample: tuple[Floats, DirectFit | DCG | Member]
+    log: Preferences, description: DirectDescription, sample: tuple[Floats, DirectFit | DCG]
 ) -> DCG | ListUtility | None:
     weight, start = sample
+    loss = start.loss if isinstance(start, DirectFit) else description.loss
     try:
-        drawn = log.reweighted(weight)
-        if not isinstance(start, Member):
-            return fit_direct(drawn, description, start).metric
-        if start.fit is not None:
-            return fit_direct(drawn, replace(description, loss=start.name), start.fit).dcg
-        return start.dcg if start.name == PRIOR else best_textbook(drawn)[1].normalised()
+        return fit_direct(log.reweighted(weight), replace(description, loss=loss), start).metric
     except InputError:
         return None

@@ -194,9 +194,7 @@ def _weighed(
     return [replace(member, weight=float(weight)) for member, weight in zip(members, weights, strict=True)]
 
 
-def held_out_shares(
-    members: Sequence[Member], pairs: PreferencePairs, description: DirectDescription
-) -> Shares | None:
+def held_out_shares(members: Sequence[Member], pairs: PreferencePairs, description: DirectDescription) -> Shares | None:
     """Return how many preferences members respect that they were not learned from; None if none can be held out.
 
     Fits start from those of the whole log, and each fold has a textbook DCG of its own.

@@ -165,7 +165,7 @@ def test_the_prior_alone_gives_the_metric_it_is():
     prior = DCG([0, 0.1, 0.5, 0.6, 1], 1 / np.sqrt(np.arange(1.0, 11)))
     few = random_log(5, "free", seed=0)
     with pytest.warns(UserWarning, match="fewer than the 13 gains and discounts"):
-        strong = DCGLearner(prior=prior, ridge=1e6).fit(few)
+        strong = DCGLearner("robust", prior=prior, ridge=1e6).fit(few)
     np.testing.assert_allclose(strong.dcg_.gains, prior.gains, atol=1e-3)
     np.testing.assert_allclose(strong.dcg_.discounts, prior.discounts, atol=1e-3)
 

@@ -12,6 +12,15 @@ from dcglearn.learning.direct_fit import Model
 from dcglearn.learning.starts import WarmStart
 from tests.makers import random_log, refused
 
+MEMBER = {
+    "name": "prior",
+    "weight": 1.0,
+    "share": None,
+    "error": None,
+    "dcg": DCG.standard(5, 10).to_dict(),
+    "fit": None,
+}
+
 LOG = random_log(300, "free", seed=3, noise=0.1)
 
 
@@ -25,7 +34,7 @@ def judged(n: int, *, seed: int = 0) -> Preferences:
 
 @pytest.fixture(scope="module")
 def learner():
-    return DCGLearner().fit(LOG)
+    return DCGLearner(loss="robust").fit(LOG)
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +56,12 @@ def test_one_more_judgement_from_every_kind_of_start_ends_at_the_same_fit(learne
     more = Preferences(
         *(np.concatenate([x, y[:1]]) for x, y in ((LOG.preferred, LOG.other), (LOG.other, LOG.preferred)))
     )
-    cold = DCGLearner().fit(more)
+    cold = DCGLearner(loss="robust").fit(more)
     learner.save(tmp_path / "learner.json")
     learner.dcg_.save(tmp_path / "dcg.json")
     files = [tmp_path / "learner.json", str(tmp_path / "dcg.json")]
     for start in [learner, learner.curves_, learner.dcg_, *files]:
-        warm = DCGLearner().fit(more, start=start)
+        warm = DCGLearner(loss="robust").fit(more, start=start)
         assert warm.warm_
         assert warm.objective_ == pytest.approx(cold.objective_, rel=1e-7)
 
@@ -93,8 +102,12 @@ def test_a_saved_learner_is_the_learner(of_judges, tmp_path):
     for fitted in (of_judges, DCGLearner(loss="squared_hinge", prior=prior, n_grades=5).fit(LOG)):
         fitted.save(file)
         loaded = DCGLearner.load(file)
-        known = {name: value for name, value in vars(fitted).items() if name not in ("visible_", "curves_", "fit_")}
+        others = ("visible_", "curves_", "fit_", "members_")
+        known = {name: value for name, value in vars(fitted).items() if name not in others}
         assert {name: getattr(loaded, name) for name in known} == known
+        for member, read in zip(fitted.members_, loaded.members_, strict=True):
+            assert (read.to_dict(), read.dcg) == (member.to_dict(), member.dcg)
+            assert read.fit is None or read.fit.objective == member.fit.objective
         for name, value in vars(fitted.curves_).items():
             np.testing.assert_array_equal(getattr(loaded.curves_, name), value)
         test = judged(50, seed=9)
@@ -118,6 +131,9 @@ def test_a_saved_learner_is_the_learner(of_judges, tmp_path):
         ({"form": "best"}, "'best', without a list utility"),
         ({"form_scores": {"best": {"share": "1"}}}, "not a number"),
         ({"form_scores": {"best": {"shares": 1}}}, "shares"),
+        ({"members": [{"name": "robust"}]}, '"weight" is missing; a member of a blend holds'),
+        ({"members": [MEMBER | {"weight": "1"}]}, "\"weight\" of a member holds '1'"),
+        ({"members": [MEMBER | {"fit": {}}]}, "the fit of a member holds"),
     ],
 )
 def test_damaged_files_are_refused_by_name(learner, tmp_path, values, words):
@@ -152,6 +168,8 @@ def test_impossible_starts_are_refused(learner, start, words):
 def test_a_start_of_another_loss_or_number_of_judges_is_refused(learner):
     message = 'was fitted with loss="robust", this fit has loss="logistic"'
     refused(message, DCGLearner(loss="logistic").fit, LOG, start=learner)
+    message = 'was fitted with loss="blend", this fit has loss="logistic"'
+    refused(message, DCGLearner(loss="logistic").fit, LOG, start=DCGLearner().fit(LOG))
     two = replace(learner.curves_, errors=np.array([0.1, 0.2]))
     refused("2 error rates, the log has 3 raters", DCGLearner().fit, judged(100), start=two)
     refused("refit='always' is not one of never, if_worse", DCGLearner().fit, LOG, start=learner, refit="always")
