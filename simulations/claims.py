@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -202,3 +202,10 @@ def _digits(number: float, measured: Interval) -> str:
         return f"{number:.0e}"
     decimals = 3 if width == 0 else int(np.clip(1 - np.floor(np.log10(width)), 0, 4))
     return f"{number + 0.0:.{decimals}f}"
+
+
+def in_every_cell(claims: Sequence[Claim]) -> Claim:
+    """Return the claim that is nearest to failing, of one made of each of several cells: if it holds, all hold."""
+    tested = [claim for claim in claims if claim.testable] or claims[:1]
+    nearest = min(tested, key=lambda claim: claim.measured[0].low - claim.low if claim.testable else 0.0)
+    return replace(nearest, text=f"{nearest.text}, the nearest to failing of {len(claims)} such cells")

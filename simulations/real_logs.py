@@ -1,6 +1,7 @@
 """Compare all learners on real logs of rated lists: held-out shares, as means over random splits, in one table.
 
 python -m simulations.real_logs satisfaction.jsonl other.jsonl --splits 10
+python -m simulations.real_logs satisfaction.jsonl --by session   (holds out ratings; lists recur in both parts)
 python -m simulations.real_logs users.jsonl --pad --depth 10     (holds out raters if the log has groups, else lists)
 python -m simulations.real_logs pairs.jsonl --judgements         (side-by-side judgements; holds out queries, if named)
 python -m simulations.real_logs satisfaction.jsonl --form-auto   (the forms beyond the DCG, and which one is chosen)
@@ -14,7 +15,9 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 import dcglearn as dl
@@ -22,14 +25,31 @@ from simulations.real_forms import chosen_rows, form_rows, measure, probability_
 from simulations.run import paired
 
 
-def shares(log: dl.Preferences, share: float, seed: int) -> dict[str, float]:
+def of_sessions(log: dl.Preferences, share: float, seed: int) -> tuple[dl.Preferences, dl.Preferences]:
+    """Return the logs of two random parts of the ratings of a log."""
+    counts = log.ratings
+    assert counts is not None
+    n = counts.weight.astype(int)
+    drawn = np.random.default_rng(seed).binomial(n, share)
+
+    def of(times: NDArray[np.int_]) -> dl.Preferences:
+        kept = times > 0
+        group = None if log.rater is None else counts.group[kept].astype(str)
+        lists, rating = counts.lists[counts.list[kept]], counts.rating[kept]
+        return dl.Preferences.from_ratings(lists, rating, group, weight=times[kept], n_grades=log.n_grades)
+
+    return of(drawn), of(n - drawn)
+
+
+def shares(log: dl.Preferences, share: float, seed: int, by: str) -> dict[str, float]:
     """Return the share of held-out preferences that each learner respects."""
-    train, test = log.split(share, seed=seed, by=unit_of(log))
+    train, test = of_sessions(log, share, seed) if by == "session" else log.split(share, seed=seed, by=by)
     textbook = dl.textbook_dcgs(log.n_grades, log.depth)
     best = max(textbook.values(), key=lambda dcg: train.agreement(dcg).share)
     qp = dl.UtilityLearner(C=dl.choose_C(train, seed=seed).C).fit(train)
     metrics = {
         "direct (default)": dl.DCGLearner().fit(train).dcg_,
+        "direct, robust": dl.DCGLearner(loss="robust").fit(train).dcg_,
         "direct, sigmoid": dl.DCGLearner(loss="sigmoid").fit(train).dcg_,
         "direct, logistic": dl.DCGLearner(loss="logistic").fit(train).dcg_,
         "direct, squared hinge": dl.DCGLearner(loss="squared_hinge").fit(train).dcg_,
@@ -43,26 +63,30 @@ def shares(log: dl.Preferences, share: float, seed: int) -> dict[str, float]:
     return {name: test.agreement(metric).share for name, metric in metrics.items()}
 
 
-def table(logs: dict[str, dl.Preferences], share: float, splits: int, seed: int) -> pl.DataFrame:
-    """Return one row per log and learner: its mean share, and its lead over the textbook DCG chosen in training."""
+def table(logs: dict[str, dl.Preferences], share: float, splits: int, seed: int, by: str | None = None) -> pl.DataFrame:
+    """Return one row per log and learner: its mean share, and what it and the default learner lead by.
+
+    `ahead` is its lead over the textbook DCG chosen in training, `behind` the default learner's lead over it.
+    """
     rows = []
     for name, log in logs.items():
         progress = tqdm(range(splits), desc=name, disable=not sys.stderr.isatty())
-        by_split = pl.DataFrame([shares(log, share, seed + i) for i in progress])
+        by_split = pl.DataFrame([shares(log, share, seed + i, by or unit_of(log)) for i in progress])
         for learner in by_split.columns:
             ahead, error = paired(by_split[learner], by_split["best textbook in training"])
-            rows.append(
-                {"log": name, "learner": learner, "share": by_split[learner].mean(), "ahead": ahead, "error": error}
-            )
+            behind, its_error = paired(by_split["direct (default)"], by_split[learner])
+            leads = {"ahead": ahead, "error": error, "behind": behind, "behind_error": its_error}
+            rows.append({"log": name, "learner": learner, "share": by_split[learner].mean(), **leads})
     return pl.DataFrame(rows)
 
 
 def learner_rows(results: pl.DataFrame) -> list[str]:
     """Return one line per log and learner."""
-    lines = [f"{'log':<12}{'learner':<28}{'share':>8}   lead over the textbook DCG that is best in training"]
+    head = "lead over the textbook DCG that is best in training, and the default learner's lead over it"
+    lines = [f"{'log':<12}{'learner':<28}{'share':>8}   {head}"]
     for row in results.iter_rows(named=True):
-        lead = f"{row['ahead']:+.4f} ± {row['error']:.4f}"
-        lines.append(f"{row['log']:<12}{row['learner']:<28}{row['share']:>8.4f}   {lead}")
+        leads = f"{row['ahead']:+.4f} ± {row['error']:.4f}   {row['behind']:+.4f} ± {row['behind_error']:.4f}"
+        lines.append(f"{row['log']:<12}{row['learner']:<28}{row['share']:>8.4f}   {leads}")
     return lines
 
 
@@ -72,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("logs", nargs="+", metavar="LOG", help="files that `dcglearn learn --ratings` reads")
     parser.add_argument("--judgements", action="store_true", help="the files hold preferences, not rated lists")
     parser.add_argument("--form-auto", action="store_true", help="compare the forms, and the one that is chosen")
+    parser.add_argument("--by", choices=("session", "list", "rater", "query"), help="what is held out")
     parser.add_argument("--splits", type=int, default=10, help="random splits (default 10)")
     parser.add_argument("--share", type=float, default=0.8, help="share of lists or raters in training (default 0.8)")
     parser.add_argument("--seed", type=int, default=0)
@@ -97,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         results = measure(logs, options.share, options.splits, options.seed)
         lines = [*chosen_rows(results), "", *form_rows(results), "", *probability_rows(results)]
     else:
-        results = table(logs, options.share, options.splits, options.seed)
+        results = table(logs, options.share, options.splits, options.seed, options.by)
         lines = learner_rows(results)
     print("\n".join(lines))
     if options.output is not None:

@@ -232,7 +232,7 @@ def _without(fit: DirectFit, pairs: PreferencePairs) -> DCG:
 
 
 def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
-    """Return the probability that a textbook DCG, or the prior, gave the judgements rather than the robust fit's curves.
+    """Return the probability that a textbook DCG, or the prior, gave the judgements, rather than the fit's free curves.
 
     The likelihood counts by the share of the judgements that is independent: less where lists recur.
     """
