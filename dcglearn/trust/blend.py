@@ -26,21 +26,19 @@ from dcglearn.learning.direct_fit import Curves, DirectObjective
 from dcglearn.learning.fit_direct import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.fit_qp import identity
 from dcglearn.learning.fits import DirectDescription, DirectFit, Member
+from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.starts import WarmStart, logs_of
 from dcglearn.learning.trust_region import descend
 from dcglearn.logs.preference_pairs import PreferencePairs, divided
 from dcglearn.metric.dcg import DCG, textbook_dcgs
-from dcglearn.parts.parts import OpenLog, PartedLog, with_grades
+from dcglearn.parts.parts import SAMPLE, OpenLog, PartedLog, with_grades
 from dcglearn.trust.resampling import FOLDS, LIST_FOLDS, mean_and_covariance, unit_of
 
 LOSSES_OF_MEMBERS = ("robust", "sigmoid")
 """Losses of the members that are fits; the first gives the judges."""
 
-SAMPLE = 1 << 16
-"""Members of longer logs are compared on about so many pairs, and the search for the sigmoid fit is on these too."""
-
-JUDGED = 1 << 12
-"""Likelihoods of members are compared on about so many pairs."""
+JUDGED, PROMISING = 1 << 12, 8
+"""Likelihoods are compared on about so many pairs, and judges are fitted to so many of the most likely textbook DCGs."""
 
 FEWEST_UNITS = 10
 """With fewer raters or queries than this, others are held out."""
@@ -112,8 +110,8 @@ def fit_blend(
     starts = {loss: _start_of(warm, loss) for loss in LOSSES_OF_MEMBERS}
     question = partial(identity, description, log)
     with one_blas_thread(), keeping.kept(lambda: question(start=str([*starts.values()]), refit=refit)) as kept:
-        fits, dcg, cautions = _fits(log, description, starts, refit, kept)
-        sample = log.sample(SAMPLE) if isinstance(log, PartedLog) else log[:: max(len(log) // SAMPLE, 1)]
+        sample = log.sample() if isinstance(log, PartedLog) else log[:: max(len(log) // SAMPLE, 1)]
+        fits, dcg, cautions = _fits(log, sample, description, starts, refit, kept)
         pairs = sample[sample.differing].decided
         members = _members(fits, pairs, description)
         total = dcg.judgements.total_weight
@@ -138,6 +136,7 @@ def _start_of(warm: WarmStart | None, loss: str) -> WarmStart | None:
 
 def _fits(
     log: OpenLog,
+    sample: PreferencePairs,
     description: DirectDescription,
     starts: Mapping[str, WarmStart | None],
     refit: str,
@@ -146,11 +145,9 @@ def _fits(
     """Return the members that are fits, the first one with what it was fitted to, and cautions."""
     loss, other = LOSSES_OF_MEMBERS
     first, dcg = fit_dcg(log, replace(description, loss=loss), starts[loss], refit=refit, kept=kept)
-    second, start = replace(description, loss=other), starts[other]
-    try:
-        if start is None and len(log) >= 2 * SAMPLE:
-            start = WarmStart.of(fit_direct(log.sample(SAMPLE), second))
-        fit, _ = fit_dcg(log, second, start, refit=refit, kept=kept)
+    second, start = replace(description, loss=other, n_grades=log.n_grades), starts[other]
+    try:  # from the robust fit it ends as low as from all starts, sooner
+        fit = fit_direct(sample, second, first.dcg if start is None else start, refit=refit)
     except InputError as error:
         return {loss: first}, dcg, (*first.cautions, f"the blend has no fit with the {other} loss: {error}")
     return {loss: first, other: fit}, dcg, first.cautions
@@ -242,27 +239,39 @@ def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
     prior = description.prior_of(model.n_grades, model.depth)
     if prior is not None:
         metrics, shares = [*metrics, prior], np.append(shares / 2, 0.5)
-    judgements = dcg.judgements.every(max(len(dcg.judgements) // JUDGED, 1))
-    share = dcg.share * dcg.judgements.total_weight / judgements.total_weight
-    thetas = judged(dcg, judgements, share, metrics)
+    judgements, share = _few(dcg, JUDGED)
+    thetas = _with_curves(dcg, metrics)
     judges_alone = DirectObjective(replace(model, ridge=0.0), judgements, share)
-    fixed = float(logsumexp(-judges_alone.values(thetas), b=shares))
+    promising = np.argsort(judges_alone.values(thetas), kind="stable")[:PROMISING]
+    values = judges_alone.values(_judged(judges_alone, thetas[promising]))
+    fixed = float(logsumexp(-values, b=shares[promising]))
     free = -float(DirectObjective(model, judgements, share).values(dcg.theta[None])[0])
     free -= FREEDOM * math.log(max(dcg.share * dcg.judgements.total_weight, 1.0)) ** 2
     chance = expit(0.5 * dcg.share * (fixed - free))
     return float(np.clip(chance, LEAST_CHANCE, 1 - LEAST_CHANCE))
 
 
-def judged(dcg: FittedDCG, judgements: Any, share: float, metrics: Sequence[DCG]) -> Floats:
-    """Return the parameters with the curves of each metric, and the judges that fit best with these; shape (M, p)."""
-    model = dcg.model
+def _few(dcg: FittedDCG, most: int) -> tuple[JudgementSource, float]:
+    """Return about at most so many of the judgements of a fit, evenly spread, and the factor of their loss."""
+    step = len(dcg.judgements) // most
+    judgements = dcg.judgements.every(step) if step > 1 else dcg.judgements
+    return judgements, dcg.share * dcg.judgements.total_weight / judgements.total_weight
+
+
+def _with_curves(dcg: FittedDCG, metrics: Sequence[DCG]) -> Floats:
+    """Return the parameters of a fit with the curves of each metric instead of its own, shape (M, p)."""
     thetas = np.tile(dcg.theta, (len(metrics), 1))
     for theta, metric in zip(thetas, metrics, strict=True):
-        theta[: model.parts[1].stop] = np.concatenate(logs_of(metric.gains, metric.discounts))
+        theta[: dcg.model.parts[1].stop] = np.concatenate(logs_of(metric.gains, metric.discounts))
+    return thetas
+
+
+def _judged(objective: DirectObjective, thetas: Floats) -> Floats:
+    """Return the parameters with the judges that fit best with their curves, shape (M, p)."""
+    model = objective.model
     low, high = (np.tile(end, (len(thetas), 1)) for end in model.bounds)
     of_curves = np.s_[:, : model.parts[1].stop]
     low[of_curves] = high[of_curves] = thetas[of_curves]
-    objective = DirectObjective(model, judgements, share)
     return descend(objective, thetas, (low, high), max_iter=50, tol=1e-6).theta
 
 
@@ -279,15 +288,15 @@ def _blended(
     gains = np.average([member.dcg.gains for member in members], axis=0, weights=weights)
     discounts = np.average([member.dcg.discounts for member in members], axis=0, weights=weights)
     blend = DCG(gains, discounts, first.dcg.grade_names, first.dcg.notes)
-    theta = judged(dcg, dcg.judgements, dcg.share, [blend])[0]
-    judges = dcg.model.curves(theta)
+    theta = _judged(DirectObjective(dcg.model, *_few(dcg, SAMPLE)), _with_curves(dcg, [blend]))
+    judges = dcg.model.curves(theta[0])
     return replace(
         first,
         description=replace(first.description, loss="auto"),
         loss="blend",
         dcg=blend,
         curves=Curves(gains, discounts / discounts.sum(), judges.sharpness, judges.errors, judges.thresholds),
-        objective=float(DirectObjective(dcg.model, dcg.judgements, dcg.share).values(theta[None])[0]),
+        objective=float(DirectObjective(dcg.model, dcg.judgements, dcg.share).values(theta)[0]),
         members=tuple(members),
         weighed_on=weighed_on,
         cautions=cautions,
