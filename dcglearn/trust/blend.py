@@ -31,6 +31,7 @@ from dcglearn.learning.starts import WarmStart, logs_of
 from dcglearn.learning.trust_region import descend
 from dcglearn.logs.preference_pairs import PreferencePairs, divided
 from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.metric.textbook_scores import textbook_scores
 from dcglearn.parts.parts import SAMPLE, OpenLog, PartedLog, with_grades
 from dcglearn.trust.resampling import FOLDS, LIST_FOLDS, mean_and_covariance, unit_of
 
@@ -38,7 +39,7 @@ LOSSES_OF_MEMBERS = ("robust", "sigmoid")
 """Losses of the members that are fits; the first gives the judges."""
 
 JUDGED, PROMISING = 1 << 12, 8
-"""Likelihoods are compared on about so many pairs, and judges are fitted to so many of the most likely textbook DCGs."""
+"""Likelihoods are compared on about so many pairs; judges are fitted to so many of the likeliest textbook DCGs."""
 
 FEWEST_UNITS = 10
 """With fewer raters or queries than this, others are held out."""
@@ -167,9 +168,9 @@ def _members(fits: Mapping[str, DirectFit], pairs: PreferencePairs, description:
 
 def best_textbook(pairs: PreferencePairs) -> tuple[str, DCG]:
     """Return the textbook DCG that respects most of the preferences, and its name."""
-    textbooks = textbook_dcgs(pairs.n_grades, pairs.depth)
-    name = max(textbooks, key=lambda name: pairs.agreement(textbooks[name]).share)
-    return name, textbooks[name]
+    weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
+    verdicts = pairs.verdicts(textbook_scores(pairs.n_grades, pairs.depth))
+    return [*textbook_dcgs(pairs.n_grades, pairs.depth).items()][int(np.argmax(verdicts @ weight))]
 
 
 def _weighed(
@@ -201,15 +202,15 @@ def held_out_shares(members: Sequence[Member], pairs: PreferencePairs, descripti
     unit = unit_of(pairs, fewest=FEWEST_UNITS)
     clusters = pairs.clusters(unit)
     weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
-    textbooks = textbook_dcgs(pairs.n_grades, pairs.depth)
-    of_textbooks = np.array([pairs.verdicts(dcg) for dcg in textbooks.values()])
+    textbooks = textbook_scores(pairs.n_grades, pairs.depth)
+    of_textbooks = pairs.verdicts(textbooks)
     verdicts, held_out = np.zeros((len(members), len(pairs))), np.zeros(len(pairs), bool)
     folds = divided(clusters, LIST_FOLDS if unit == "list" else FOLDS, np.random.default_rng(0))
     for train, test in counted(folds, len(folds), "members"):
         try:
             verdicts[:, test] = [
                 pairs[test].verdicts(member.dcg if member.fit is None else _without(member.fit, pairs[train]))
-                if member.name not in textbooks
+                if member.name not in textbooks.names
                 else of_textbooks[np.argmax(of_textbooks[:, train] @ weight[train]), test]
                 for member in members
             ]

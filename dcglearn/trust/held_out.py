@@ -20,6 +20,7 @@ from dcglearn.metric.reading import metric_or_name, read_metric
 from dcglearn.metric.textbook import MetricName
 from dcglearn.metric.textbook_lists import textbook_list_metrics
 from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.trust.blend import best_textbook
 from dcglearn.trust.cross_validation import choose_C
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.noise_ceiling import NoiseCeiling, ceiling_of
@@ -260,8 +261,7 @@ def compare_dcg(
     unit = unit_of(held_out) if by is None else by
     textbook = {f"{name}@{train.depth}": dcg for name, dcg in textbook_dcgs(train.n_grades, train.depth).items()}
     current_name, current_dcg = _current(current, train)
-    names = counted(textbook, len(textbook), "textbook DCGs")
-    best = max(names, key=lambda name: train.agreement(textbook[name]).share)
+    best = f"{best_textbook(train.decided)[0]}@{train.depth}"
     if C == "auto":
         enough = len(train.merged()) >= FEWEST_FOR_C
         C = choose_C(train, QPDescription(tol=ROUGH), seed=seed).C if enough else 1.0

@@ -157,15 +157,14 @@ def test_the_prior_is_a_member_and_the_target_of_the_others():
 
 
 def test_where_one_member_cannot_be_fitted_the_others_serve(monkeypatch):
-    def only_robust(log, description, *arguments, **options):
-        if description.loss == "sigmoid":
-            raise InputError("no start is finite")
-        return fit_dcg(log, description, *arguments, **options)
+    def refusing(log, description, *arguments, **options):
+        raise InputError("no start is finite")
 
-    monkeypatch.setattr(blend, "fit_dcg", only_robust)
+    monkeypatch.setattr(blend, "fit_direct", refusing)
     with pytest.warns(UserWarning, match="the blend has no fit with the sigmoid loss: no start is finite"):
         learner = DCGLearner().fit(random_log(60, "free", seed=0))
-    assert [member.name == "robust" for member in learner.members_] == [True, False]
+    assert [member.name for member in learner.members_][0] == "robust" and len(learner.members_) == 2
+    assert np.isnan(learner.members_[0].share)
 
 
 @pytest.mark.parametrize(("n_grades", "depth"), [(2, 5), (3, 1), (2, 1)])
