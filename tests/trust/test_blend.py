@@ -163,7 +163,7 @@ def test_where_one_member_cannot_be_fitted_the_others_serve(monkeypatch):
     monkeypatch.setattr(blend, "fit_direct", refusing)
     with pytest.warns(UserWarning, match="the blend has no fit with the sigmoid loss: no start is finite"):
         learner = DCGLearner().fit(random_log(60, "free", seed=0))
-    assert [member.name for member in learner.members_][0] == "robust" and len(learner.members_) == 2
+    assert learner.members_[0].name == "robust" and len(learner.members_) == 2
     assert np.isnan(learner.members_[0].share)
 
 
