@@ -27,6 +27,9 @@ from dcglearn.trust.form_choice import fit_in_form, scores_table
 from dcglearn.trust.held_out import CURRENT, Comparison, compare_dcg
 from dcglearn.trust.lack_of_fit import LackOfFit, lack_of_fit
 
+WITHIN_AN_ERROR = 0.16
+"""Probability to be the better one of two that differ by one standard error."""
+
 MOST_JUDGED = 200_000
 """Logs of more pairs than this are reported without the errors of each rater, which would take seconds."""
 
@@ -250,6 +253,8 @@ def _direct_lines(learner: DirectFit) -> list[str]:
     ]
     if learner.members:
         lines.append(f"blend: {'; '.join(map(str, learner.members))}")
+        kept = [member.name for member in learner.members if member.fit is None and member.weight > WITHIN_AN_ERROR]
+        lines += [f"{name} is as good here, as far as the log can tell" for name in kept]
     if learner.loss in ("blend", "robust"):
         lines.append(f"judges: name the wrong list of a clear pair about {learner.error_rate:.1%} of the time")
     worst = sorted(learner.rater_error.items(), key=lambda item: -item[1])[:3]

@@ -116,15 +116,19 @@ def fit_blend(
         pairs = sample[sample.differing].decided
         members = _members(fits, pairs, description)
         total = dcg.judgements.total_weight
-        weighed_on = total if warm is None or refit != "never" else warm.weighed_on or math.inf
-        if warm is not None and len(warm.members) == len(members) and abs(math.log(total / weighed_on)) < GROWN:
+        if warm is not None and refit == "never" and _still_weigh(warm, members, total):
+            old, total = warm.members, warm.weighed_on
             members = [
-                replace(new, weight=old.weight, share=old.share, error=old.error)
-                for new, old in zip(members, warm.members, strict=True)
+                replace(x, weight=y.weight, share=y.share, error=y.error) for x, y in zip(members, old, strict=True)
             ]
         else:
-            members, weighed_on = _weighed(members, pairs, dcg, description), total
-        return _blended(fits, dcg, members, weighed_on, cautions)
+            members = _weighed(members, pairs, dcg, description)
+        return _blended(fits, dcg, members, total, cautions)
+
+
+def _still_weigh(warm: WarmStart, members: Sequence[Member], total: float) -> bool:
+    """Return whether the weights of a start are those of as many members, found on a log of nearly this weight."""
+    return len(warm.members) == len(members) and abs(math.log(total / warm.weighed_on)) < GROWN
 
 
 def _start_of(warm: WarmStart | None, loss: str) -> WarmStart | None:
@@ -156,14 +160,15 @@ def _fits(
 
 def _members(fits: Mapping[str, DirectFit], pairs: PreferencePairs, description: DirectDescription) -> list[Member]:
     """Return the members without weights: the fits, the prior, and the textbook DCG that respects most preferences."""
-    members = {name: (fit.dcg, fit) for name, fit in fits.items()}
+    fixed = {}
     if len(pairs):
         prior = description.prior_of(pairs.n_grades, pairs.depth)
         if prior is not None:
-            members[PRIOR] = prior.normalised(), None
+            fixed[PRIOR] = prior.normalised()
         name, textbook = best_textbook(pairs)
-        members[name] = textbook.normalised(), None
-    return [Member(name, 1.0, math.nan, math.nan, metric, fit) for name, (metric, fit) in members.items()]
+        fixed[name] = textbook.normalised()
+    members = [Member(name, 1.0, math.nan, math.nan, fit.dcg, fit) for name, fit in fits.items()]
+    return [*members, *(Member(name, 1.0, math.nan, math.nan, metric) for name, metric in fixed.items())]
 
 
 def best_textbook(pairs: PreferencePairs) -> tuple[str, DCG]:

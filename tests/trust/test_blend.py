@@ -145,6 +145,10 @@ def test_a_warm_start_starts_each_member_and_keeps_the_weights_of_nearly_the_sam
     assert grown.fit_.weighed_on == 260 and near.fit_.weighed_on == 200
     again.fit(log[:210], start=start, refit="if_worse")
     assert again.fit_.weighed_on == 210
+    assert [m.weight for m in again.members_] == pytest.approx(
+        [m.weight for m in DCGLearner().fit(log[:210]).members_], abs=0.05
+    )
+    assert again.members_[0].share != start.members_[0].share
 
 
 def test_the_prior_is_a_member_and_the_target_of_the_others():
