@@ -26,7 +26,7 @@ class LearnerOptions:
     ] = "dcg"
     loss: Annotated[
         Literal["auto", "robust", "logistic", "sigmoid", "squared_hinge"],
-        model_option(help="dcg: auto estimates how often judges err (robust)."),
+        model_option(help="dcg: auto blends robust, sigmoid and the best textbook."),
     ] = "auto"
     ridge: Annotated[float | None, model_option(min=0.0, help="dcg: strength of the prior for smooth curves.")] = None
     form: Annotated[
