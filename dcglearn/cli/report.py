@@ -252,9 +252,9 @@ def _direct_lines(learner: DirectFit) -> list[str]:
         f"the log counts as {learner.n_effective:,.0f} independent judgements)"
     ]
     if learner.members:
-        lines.append(f"blend: {'; '.join(map(str, learner.members))}")
+        lines += ["blend: weight, member, share of held-out preferences that it respects", *map(str, learner.members)]
         kept = [member.name for member in learner.members if member.fit is None and member.weight > WITHIN_AN_ERROR]
-        lines += [f"{name} is as good here, as far as the log can tell" for name in kept]
+        lines += [f"{' and '.join(kept)}: as good here, as far as the log can tell"] if kept else []
     if learner.loss in ("blend", "robust"):
         lines.append(f"judges: name the wrong list of a clear pair about {learner.error_rate:.1%} of the time")
     worst = sorted(learner.rater_error.items(), key=lambda item: -item[1])[:3]

@@ -173,8 +173,8 @@ class Member:
 
     def __str__(self) -> str:
         name = f"{self.name} fit" if self.fit is not None else self.name
-        share = f" (respects {self.share:.1%} ± {self.error:.1%} held out)" if np.isfinite(self.share) else ""
-        return f"{self.weight:.1%} {name}{share}"
+        share = f"   {self.share:.1%} ± {self.error:.1%}" if np.isfinite(self.share) else ""
+        return f"{self.weight:>7.1%}  {name:<20}{share}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
         """Return name, weight, share and error, None for numbers that there are not, for JSON."""

@@ -200,7 +200,7 @@ def _weighed(
 def held_out_shares(members: Sequence[Member], pairs: PreferencePairs, description: DirectDescription) -> Shares | None:
     """Return how many preferences members respect that they were not learned from; None if none can be held out.
 
-    Fits start from those of the whole log, and each fold has a textbook DCG of its own.
+    Each fold has a textbook DCG of its own.
     """
     if not len(pairs):
         return None
@@ -212,16 +212,17 @@ def held_out_shares(members: Sequence[Member], pairs: PreferencePairs, descripti
     verdicts, held_out = np.zeros((len(members), len(pairs))), np.zeros(len(pairs), bool)
     folds = divided(clusters, LIST_FOLDS if unit == "list" else FOLDS, np.random.default_rng(0))
     for train, test in counted(folds, len(folds), "members"):
+        best = int(np.argmax(of_textbooks[:, train] @ weight[train]))
         try:
-            verdicts[:, test] = [
-                pairs[test].verdicts(member.dcg if member.fit is None else _without(member.fit, pairs[train]))
-                if member.name not in textbooks.names
-                else of_textbooks[np.argmax(of_textbooks[:, train] @ weight[train]), test]
-                for member in members
-            ]
+            fitted = _refitted([member.fit for member in members if member.fit is not None], pairs[train])
         except InputError:
             continue  # the others hold a single grade, say
         held_out[test] = True
+        for i, member in enumerate(members):
+            if member.name in textbooks.names:
+                verdicts[i, test] = of_textbooks[best, test]
+            else:
+                verdicts[i, test] = pairs[test].verdicts(fitted[i] if member.fit is not None else member.dcg)
     if not held_out.any():
         return None
     first, second = clusters
@@ -229,9 +230,17 @@ def held_out_shares(members: Sequence[Member], pairs: PreferencePairs, descripti
     return Shares(*mean_and_covariance(0.5 + 0.5 * verdicts[:, held_out], weight[held_out], kept))
 
 
-def _without(fit: DirectFit, pairs: PreferencePairs) -> DCG:
-    """Return the DCG of a member that is fitted to these pairs alone."""
-    return fit_direct(pairs, replace(fit.description, n_grades=fit.dcg.n_grades), fit).dcg
+def _refitted(fits: Sequence[DirectFit], pairs: PreferencePairs) -> list[DCG]:
+    """Return the DCGs of the fits to these pairs alone.
+
+    The first starts from that of the whole log, the others from the first: those of the whole log would tell of the
+    rest, since a fit with a bounded loss stays near its start.
+    """
+    dcgs: list[DCG] = []
+    for fit in fits:
+        description = replace(fit.description, n_grades=fit.dcg.n_grades)
+        dcgs.append(fit_direct(pairs, description, dcgs[0] if dcgs else fit).dcg)
+    return dcgs
 
 
 def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
