@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -193,8 +192,14 @@ def cold_starts(model: Model, verdicts: Verdicts, prior: DCG | None) -> list[Flo
     C = 0.1 / max(1.0, sample.total_weight / HUGE_WEIGHT)
     dcgs = [] if prior is None else [prior]
     qp = fit_qp(sample, QPDescription(C, tol=1e-3))
-    with contextlib.suppress(InputError):  # a utility that tells no two lists apart
+    try:
         dcgs.append(qp.factor().dcg)
+    except InputError as error:  # a utility that tells no two lists apart
+        if 2 * sample.n_contradicted() >= sample.total_weight:
+            problem = (
+                "every preference is contradicted as often as it is given: there is nothing to learn from"
+            )
+            raise InputError(problem) from error
     of_log = [np.concatenate(log_curves(dcg.gains, dcg.discounts)) for dcg in dcgs]
     metrics = np.vstack([_known_curves(model.n_grades, model.depth), *of_log])
     return [model.starts(metrics, softer) for softer in SOFTER]

@@ -206,21 +206,20 @@ def bootstrap_bands(
     )
 
 
-def _starts(whole: DirectFit, n: int, seed: int) -> list[Any]:
-    """Return what each sample's fit starts from: fits of a blend, as often as they weigh, or the fit's own metric."""
-    if not whole.members:
-        return [whole if whole.form != "dcg" else whole.dcg] * n
+def _starts(whole: DirectFit, n: int, seed: int) -> list[tuple[str, DirectFit | DCG]]:
+    """Return loss and start of each sample's fit: for a blend, those of its fits, as often as they weigh."""
     fits = [member for member in whole.members if member.fit is not None]
+    if not fits:
+        return [(whole.loss, whole if whole.form != "dcg" else whole.dcg)] * n
     weights = np.array([member.weight for member in fits])
     drawn = np.random.default_rng([seed, 1]).choice(len(fits), n, p=weights / weights.sum())
-    return [fits[i].fit for i in drawn]
+    return [(fits[i].name, fits[i].dcg) for i in drawn]
 
 
 def _resampled(
-    log: Preferences, description: DirectDescription, sample: tuple[Floats, DirectFit | DCG]
+    log: Preferences, description: DirectDescription, sample: tuple[Floats, tuple[str, DirectFit | DCG]]
 ) -> DCG | ListUtility | None:
-    weight, start = sample
-    loss = start.loss if isinstance(start, DirectFit) else description.loss
+    weight, (loss, start) = sample
     try:
         return fit_direct(log.reweighted(weight), replace(description, loss=loss), start).metric
     except InputError:

@@ -176,6 +176,10 @@ def test_simulate_repeats_and_pipes(dcglearn, tmp_path):
         (GOOD + '{"a": [2, 1, 0], "b": [0, 1, 2], "winner": "c"}\n', "line 3"),
         (GOOD.replace('"winner": "a"', '"winner": "tie"').replace('"b"}', '"tie"}'), "nothing to learn from"),
         ('{"a": [2, 1], "b": [2, 1], "winner": "a"}\n', "1 pair of equal lists"),
+        (
+            '{"a": [1, 0], "b": [0, 1], "winner": "a"}\n{"a": [1, 0], "b": [0, 1], "winner": "b"}\n',
+            "contradicted as",
+        ),
     ],
 )
 def test_bad_logs_end_with_status_2_and_nothing_written(misuse, tmp_path, text, words):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcglearn import DCGLearner, Preferences, encode, read_preferences, read_questions, suggest_pairs
+from dcglearn import DCG, DCGLearner, Preferences, encode, read_preferences, read_questions, suggest_pairs
 from dcglearn.simulate import ground_truth, permutations, preference_pairs
 from dcglearn.trust import next_pairs
 from dcglearn.trust.next_pairs import generated_lists, values_of
@@ -33,15 +33,18 @@ def study(truth, seed, choose, n_flipped=0.0, sizes=(60, 100)):
     return precisions
 
 
-@pytest.mark.parametrize(("name", "n_flipped"), [("D1", 0.0), ("D2", 0.0), ("D1", 0.1)])
-def test_questions_teach_more_than_random_pairs(name, n_flipped):
+@pytest.mark.parametrize("n_flipped", [0.0, 0.1])
+def test_questions_teach_more_than_random_pairs(n_flipped):
     choices = (lambda log, pool: suggest_pairs(log, pool, 10).pairs), (lambda _, pool: pool[:10])
-    truth = ground_truth(name)
+    truth = DCG([0, 0.02, 0.1, 0.9, 1], [1, 0.98, 0.96, 0.3, 0.28, 0.26, 0.05, 0.04, 0.03, 0.02])  # far from textbooks
     active, random = (np.mean([study(truth, seed, how, n_flipped) for seed in range(3)], axis=0) for how in choices)
-    assert active[1] > random[1]
-    if n_flipped == 0:
-        assert active[0] >= 0.985 and active[1] >= 0.99  # goal: .95 and .985
-        assert active[0] > random[0]
+    assert active.mean() > random.mean()
+
+
+@pytest.mark.parametrize("name", ["D1", "D2"])
+def test_a_hundred_questions_teach_a_textbook(name):
+    active = study(ground_truth(name), 0, lambda log, pool: suggest_pairs(log, pool, 10).pairs)
+    assert active[0] >= 0.985 and active[1] >= 0.99  # goal: .95 and .985
 
 
 def twin(pairs, log, dcg, n):
