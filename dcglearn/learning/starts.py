@@ -196,9 +196,7 @@ def cold_starts(model: Model, verdicts: Verdicts, prior: DCG | None) -> list[Flo
         dcgs.append(qp.factor().dcg)
     except InputError as error:  # a utility that tells no two lists apart
         if 2 * sample.n_contradicted() >= sample.total_weight:
-            problem = (
-                "every preference is contradicted as often as it is given: there is nothing to learn from"
-            )
+            problem = "every preference is contradicted as often as it is given: there is nothing to learn from"
             raise InputError(problem) from error
     of_log = [np.concatenate(log_curves(dcg.gains, dcg.discounts)) for dcg in dcgs]
     metrics = np.vstack([_known_curves(model.n_grades, model.depth), *of_log])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,8 +117,10 @@ def check_sense(
         return
     verdicts = _verdicts(log)
     whole = Agreements.of(log, verdicts)
-    whose = _upside_down(log, verdicts, whole, None if swapped is None else swapped[rows])
-    if not whose:
+    groups = _upside_down(log, verdicts, whole, None if swapped is None else swapped[rows])
+    contrary = (whose for whose, part in groups if _most_respected(part) <= _most_respected(exchanged(part)))
+    whose = next(contrary, None)
+    if whose is None:
         return
     best = f"{whole.best:.1%}"
     tried = [(one, one.undone[rows]) for one in reversals] or [(one, one.undone) for one in reversals_of_arrays(log)]
@@ -143,22 +145,43 @@ def sampled(log: PreferencePairs) -> tuple[PreferencePairs, NDArray[np.intp]]:
     return log[rows].changed(weight=None), rows
 
 
+def _most_respected(log: PreferencePairs) -> float:
+    """Return about the largest share of a log that a utility can respect in which better grades are worth more.
+
+    Pairs that were chosen since they are hard to tell can contradict all textbook DCGs, and respect such a utility. It
+    is found by non-negative least squares on how many more documents of at least each grade stand above each position.
+    """
+    from scipy.optimize import nnls
+
+    levels = np.arange(1, log.n_grades)[:, None, None]
+    above = [(levels <= lists).cumsum(axis=2).swapaxes(0, 1) for lists in (log.preferred, log.other)]
+    ahead = (above[0] - above[1]).reshape(len(log), -1).astype(np.float64)
+    weight = np.ones(len(log)) if log.weight is None else log.weight
+    weighted = ahead * weight[:, None]
+    size = ahead.shape[1]
+    root = np.linalg.cholesky(ahead.T @ weighted + 1e-6 * weight.sum() * np.eye(size)).T
+    worth = nnls(root, np.linalg.solve(root.T, weighted.sum(axis=0)), maxiter=30 * size)[0]
+    return float(weight @ (ahead @ worth > 1e-9)) / float(weight.sum())
+
+
 def _verdicts(log: PreferencePairs) -> Grades:
     return log.verdicts(textbook_scores(log.n_grades, log.depth))
 
 
-def _upside_down(log: PreferencePairs, verdicts: Grades, whole: Agreements, swapped: NDArray[np.bool_] | None) -> str:
-    """Return what of a log is upside down, in words; the empty text for nothing."""
+def _upside_down(
+    log: PreferencePairs, verdicts: Grades, whole: Agreements, swapped: NDArray[np.bool_] | None
+) -> Iterator[tuple[str, PreferencePairs]]:
+    """Yield what of a log the textbook DCGs contradict, in words, and its judgements."""
     if whole.upside_down.any():
-        return "the log is"
+        yield "the log is", log
     if log.rater is not None:
         names, number = np.unique(log.rater, return_inverse=True)
-        contrary = int(Agreements.of(log, verdicts, number).upside_down.sum())
-        if 2 * contrary > len(names):
-            return f"{contrary:,} of {len(names):,} raters are"
+        judging = np.unique(number[(verdicts != 0).any(axis=0)])
+        contrary = judging[Agreements.of(log, verdicts, number).upside_down]
+        if 2 * len(contrary) > len(names):
+            yield f"{len(contrary):,} of {len(names):,} raters are", log[np.isin(number, contrary)]
     if swapped is not None and swapped.any() and Agreements.of(log[swapped], verdicts[:, swapped]).upside_down.any():
-        return f"the {np.count_nonzero(swapped):,} pairs shown with b first are"
-    return ""
+        yield f"the {np.count_nonzero(swapped):,} pairs shown with b first are", log[swapped]
 
 
 def turned(log: PreferencePairs) -> PreferencePairs:

@@ -9,6 +9,7 @@ import pytest
 
 import dcglearn as dl
 from dcglearn.metric.textbook_scores import textbook_scores
+from dcglearn.readers.sense import Agreements, check_sense
 from tests.makers import SHARED, call, random_lists, refused, write
 
 D1 = dl.simulate.ground_truth("D1")
@@ -164,3 +165,11 @@ def test_users_are_not_upside_down(shared, name):
     rows = [line.split("\t") for line in (SHARED / "tiangong_satisfaction" / name).read_text().splitlines()[:400]]
     lists = [list(map(int, re.findall(r"\d+", row[2]))) for row in rows]
     assert len(dl.Preferences.from_ratings(lists, [float(row[3]) for row in rows], pad=True)) > 1_000
+
+
+def test_pairs_that_contradict_every_textbook_pass_where_some_monotone_utility_respects_them():
+    truth = dl.DCG([0, 0.02, 0.1, 0.9, 1], [1, 0.98, 0.96, 0.3, 0.28, 0.26, 0.05, 0.04, 0.03, 0.02])
+    log = dl.simulate.preference_pairs(truth, 20_000, lists="free", seed=0)
+    contrary = log[log.verdicts(textbook_scores(5, 10)).mean(axis=0) < -0.5][:200]
+    assert Agreements.of(contrary, contrary.verdicts(textbook_scores(5, 10))).upside_down.all()
+    check_sense(contrary)

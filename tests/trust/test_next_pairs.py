@@ -33,12 +33,11 @@ def study(truth, seed, choose, n_flipped=0.0, sizes=(60, 100)):
     return precisions
 
 
-@pytest.mark.parametrize("n_flipped", [0.0, 0.1])
-def test_questions_teach_more_than_random_pairs(n_flipped):
+def test_questions_teach_more_than_random_pairs():
     choices = (lambda log, pool: suggest_pairs(log, pool, 10).pairs), (lambda _, pool: pool[:10])
     truth = DCG([0, 0.02, 0.1, 0.9, 1], [1, 0.98, 0.96, 0.3, 0.28, 0.26, 0.05, 0.04, 0.03, 0.02])  # far from textbooks
-    active, random = (np.mean([study(truth, seed, how, n_flipped) for seed in range(3)], axis=0) for how in choices)
-    assert active.mean() > random.mean()
+    active, random = (np.mean([study(truth, seed, how) for seed in range(6)]) for how in choices)
+    assert active > random
 
 
 @pytest.mark.parametrize("name", ["D1", "D2"])
