@@ -208,4 +208,4 @@ def in_every_cell(claims: Sequence[Claim]) -> Claim:
     """Return the claim that is nearest to failing, of one made of each of several cells: if it holds, all hold."""
     tested = [claim for claim in claims if claim.testable] or claims[:1]
     nearest = min(tested, key=lambda claim: claim.measured[0].low - claim.low if claim.testable else 0.0)
-    return replace(nearest, text=f"{nearest.text}, the nearest to failing of {len(claims)} such cells")
+    return replace(nearest, text=f"{nearest.text}, the worst of {len(claims)} cells")

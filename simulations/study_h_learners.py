@@ -102,19 +102,17 @@ def claims(table):
             ]
         )
 
-    text = (
-        "where a textbook DCG is the truth, `DCGLearner` loses less than half of what its robust fit loses against it"
-    )
+    text = "a textbook is the truth: `DCGLearner` loses less than half as much as its robust fit"
     yield cells("halved", text, TEXTBOOKS, 0.0)
-    text = f"where a textbook DCG is the truth, `DCGLearner` is at most {NEGLIGIBLE} behind the best, from 200 pairs"
+    text = f"a textbook is the truth: `DCGLearner` is at most {NEGLIGIBLE} behind the best"
     yield cells("behind", text, TEXTBOOKS, -NEGLIGIBLE, fewest=200)
-    text = f"where none is the truth, `DCGLearner` is at most {NEGLIGIBLE} behind its robust fit"
+    text = f"no textbook is: `DCGLearner` is at most {NEGLIGIBLE} behind its robust fit"
     yield cells("ahead", text, OTHER, -NEGLIGIBLE)
     for rate in (0.1, 0.2):
-        for kinds, which in ((TEXTBOOKS, "a textbook DCG"), (OTHER, "no textbook DCG")):
+        for kinds, which in ((TEXTBOOKS, "a textbook"), (OTHER, "no textbook")):
             rows = {"truth": kinds, "flip_rate": rate, "n": sizes}
             size = f"{sizes[0]} to {sizes[-1]} pairs, {rate:.0%} flipped"
-            text = f"where {which} is the truth, `DCGLearner` beats its robust fit, {size}"
+            text = f"{which} is the truth: `DCGLearner` beats its robust fit, {size}"
             yield Claim(wide, "ours", "study h", text, "ahead", rows, low=0.0)
     for truth in TRUTHS:
         rows = {"truth": truth, "flip_rate": 0.1, "n": 40, "learner": "direct"}

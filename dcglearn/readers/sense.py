@@ -118,7 +118,7 @@ def check_sense(
     verdicts = _verdicts(log)
     whole = Agreements.of(log, verdicts)
     groups = _upside_down(log, verdicts, whole, None if swapped is None else swapped[rows])
-    contrary = (whose for whose, part in groups if _most_respected(part) < _most_respected(exchanged(part)))
+    contrary = (whose for whose, part in groups if _most_respected(part) < RESPECTED)
     whose = next(contrary, None)
     if whose is None:
         return
