@@ -17,6 +17,9 @@ from dcglearn.metric.textbook_scores import textbook_scores
 LEVEL = 0.001
 """A log is upside down if chance would contradict a textbook DCG as often with at most this probability."""
 
+RESPECTED = 0.8
+"""A log is not upside down if a utility in which better grades are worth more respects this share of it."""
+
 SAMPLE = 5_000
 """Judgements, about, that are looked at in a larger log."""
 
