@@ -273,9 +273,8 @@ def _tell_winners(table: Table, source: Source, mapping: LogMapping) -> None:
 def _turn(table: Table, source: Source, best: int, n_grades: int | None) -> None:
     """Turn the grades round, so that the worst is 0; raise InputError if one is better than the best."""
     lists = {role: table[role] for role, about in source.roles.items() if about.kind == "grades"}
-    worst = (
-        max((int(grades.max()) for grades in lists.values()), default=0) if n_grades is None else best + n_grades - 1
-    )
+    largest = max((int(grades.max(initial=0)) for grades in lists.values()), default=0)
+    worst = largest if n_grades is None else best + n_grades - 1
     for role, grades in lists.items():
         if ((grades >= 0) & (grades < best)).any():
             raise InputError(f"{role} holds the grade 0, better than best_grade={best}; write -1 where it is unknown")

@@ -41,6 +41,9 @@ LOSSES_OF_MEMBERS = ("robust", "sigmoid")
 JUDGED, PROMISING = 1 << 12, 8
 """Likelihoods are compared on about so many pairs; judges are fitted to so many of the likeliest textbook DCGs."""
 
+LONG = 1 << 12
+"""Comparing members on more pairs than this has a bar."""
+
 FEWEST_UNITS = 10
 """With fewer raters or queries than this, others are held out."""
 
@@ -211,7 +214,7 @@ def held_out_shares(members: Sequence[Member], pairs: PreferencePairs, descripti
     of_textbooks = pairs.verdicts(textbooks)
     verdicts, held_out = np.zeros((len(members), len(pairs))), np.zeros(len(pairs), bool)
     folds = divided(clusters, LIST_FOLDS if unit == "list" else FOLDS, np.random.default_rng(0))
-    for train, test in counted(folds, len(folds), "members"):
+    for train, test in counted(folds, len(folds) if len(pairs) > LONG else 0, "members"):
         best = int(np.argmax(of_textbooks[:, train] @ weight[train]))
         try:
             fitted = _refitted([member.fit for member in members if member.fit is not None], pairs[train])

@@ -205,6 +205,7 @@ def test_measures_that_cannot_be_computed_are_refused_in_words(name, words):
 
 def test_rbp_of_ir_measures_is_a_dcg():
     ir_measures = pytest.importorskip("ir_measures")
+    pytest.importorskip("cwl.ruler.cwl_ruler", reason="ir_measures computes RBP by cwl-eval")
     judged, runs = systems(8)
     names = ("RBP(rel=1)", "RBP(p=0.5,rel=2)")
     found = evaluate(runs["base"], judged, [f"{name}@1000" for name in names], residuals=True)

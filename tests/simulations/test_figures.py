@@ -158,7 +158,7 @@ def test_real_logs_are_compared_and_missing_ones_named(tmp_path, capsys):
     printed = capsys.readouterr()
     assert "nowhere.jsonl does not exist" in printed.err
     assert "direct (default)" in printed.out and "QP + SVD" in printed.out
-    assert len(out.read_text().splitlines()) == 11
+    assert len(out.read_text().splitlines()) == 12
     real_logs.main(["nowhere.jsonl"])
     assert "nothing to compare" in capsys.readouterr().err
 
