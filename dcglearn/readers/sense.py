@@ -17,8 +17,9 @@ from dcglearn.metric.textbook_scores import textbook_scores
 LEVEL = 0.001
 """A log is upside down if chance would contradict a textbook DCG as often with at most this probability."""
 
-RESPECTED = 0.8
-"""A log is not upside down if a utility in which better grades are worth more respects this share of it."""
+RESPECTED, MOST_WORTHS = 0.8, 1_000
+"""A log is not upside down if a utility in which better grades are worth more respects this share of it; one is looked
+for among utilities of at most so many numbers."""
 
 SAMPLE = 5_000
 """Judgements, about, that are looked at in a larger log."""
@@ -153,17 +154,23 @@ def _most_respected(log: PreferencePairs) -> float:
 
     Pairs that were chosen since they are hard to tell can contradict all textbook DCGs, and respect such a utility. It
     is found by non-negative least squares on how many more documents of at least each grade stand above each position.
+    Return 0 where that is too much work.
     """
     from scipy.optimize import nnls
 
+    size = (log.n_grades - 1) * log.depth
+    if size > MOST_WORTHS:
+        return 0.0
     levels = np.arange(1, log.n_grades)[:, None, None]
     above = [(levels <= lists).cumsum(axis=2).swapaxes(0, 1) for lists in (log.preferred, log.other)]
     ahead = (above[0] - above[1]).reshape(len(log), -1).astype(np.float64)
     weight = np.ones(len(log)) if log.weight is None else log.weight
     weighted = ahead * weight[:, None]
-    size = ahead.shape[1]
     root = np.linalg.cholesky(ahead.T @ weighted + 1e-6 * weight.sum() * np.eye(size)).T
-    worth = nnls(root, np.linalg.solve(root.T, weighted.sum(axis=0)), maxiter=30 * size)[0]
+    try:
+        worth, _ = nnls(root, np.linalg.solve(root.T, weighted.sum(axis=0)), maxiter=30 * size)
+    except RuntimeError:  # no end after so many steps
+        return 0.0
     return float(weight @ (ahead @ worth > 1e-9)) / float(weight.sum())
 
 
