@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.validation import Floats, frozen, graded_lists
-from dcglearn.metric.dcg import textbook_dcgs
+from dcglearn.metric.dcg import DCG, textbook_dcgs
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +20,7 @@ class TextbookDCGs:
     """
 
     names: tuple[str, ...]
+    dcgs: tuple[DCG, ...]
     gains: Floats
     discounts: Floats
 
@@ -36,4 +37,5 @@ def textbook_scores(n_grades: int, depth: int) -> TextbookDCGs:
     dcgs = textbook_dcgs(n_grades, depth)
     gains = {name.partition("-")[0]: np.append(dcg.gains, 0.0) for name, dcg in dcgs.items()}
     discounts = {name.partition("-")[2]: dcg.discounts for name, dcg in dcgs.items()}
-    return TextbookDCGs(tuple(dcgs), frozen(np.array([*gains.values()])), frozen(np.array([*discounts.values()])))
+    curves = (frozen(np.array([*values.values()])) for values in (gains, discounts))
+    return TextbookDCGs(tuple(dcgs), tuple(dcgs.values()), *curves)

@@ -30,7 +30,7 @@ from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.starts import WarmStart, logs_of
 from dcglearn.learning.trust_region import descend
 from dcglearn.logs.preference_pairs import PreferencePairs, divided
-from dcglearn.metric.dcg import DCG, textbook_dcgs
+from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook_scores import textbook_scores
 from dcglearn.parts.parts import SAMPLE, OpenLog, PartedLog, with_grades
 from dcglearn.trust.resampling import FOLDS, LIST_FOLDS, mean_and_covariance, unit_of
@@ -59,11 +59,11 @@ FREEDOM = 0.6
 LEAST_CHANCE = 0.05
 """The likelihood makes neither the fits nor the others less probable than this."""
 
-SIGMOID = 0.3
+SIGMOID_ODDS = 0.3
 """Odds of the sigmoid fit to the robust one, before any share is seen, where judgements are independent."""
 
 GROWN = 0.1
-"""A warm fit keeps the weights of its start unless the log has grown, or shrunk, by this share since."""
+"""A warm fit keeps the weights of its start unless the log has grown or shrunk by this share since."""
 
 PRIOR = "prior"
 """Name of the member that is the learner's prior."""
@@ -177,8 +177,9 @@ def _members(fits: Mapping[str, DirectFit], pairs: PreferencePairs, description:
 def best_textbook(pairs: PreferencePairs) -> tuple[str, DCG]:
     """Return the textbook DCG that respects most of the preferences, and its name."""
     weight = np.ones(len(pairs)) if pairs.weight is None else pairs.weight
-    verdicts = pairs.verdicts(textbook_scores(pairs.n_grades, pairs.depth))
-    return [*textbook_dcgs(pairs.n_grades, pairs.depth).items()][int(np.argmax(verdicts @ weight))]
+    textbooks = textbook_scores(pairs.n_grades, pairs.depth)
+    best = int(np.argmax(pairs.verdicts(textbooks) @ weight))
+    return textbooks.names[best], textbooks.dcgs[best]
 
 
 def _weighed(
@@ -195,7 +196,7 @@ def _weighed(
         ]
     chance = chance_of_fixed(dcg, description)
     weights *= [chance if member.fit is None else 1 - chance for member in members]
-    weights *= [SIGMOID**dcg.share if member.name == "sigmoid" else 1.0 for member in members]
+    weights *= [SIGMOID_ODDS**dcg.share if member.name == "sigmoid" else 1.0 for member in members]
     weights = LEAST + (1 - LEAST * len(weights)) * weights / weights.sum()
     return [replace(member, weight=float(weight)) for member, weight in zip(members, weights, strict=True)]
 
@@ -252,7 +253,7 @@ def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
     The likelihood counts by the share of the judgements that is independent: less where lists recur.
     """
     model = dcg.model
-    metrics = [*textbook_dcgs(model.n_grades, model.depth).values()]
+    metrics = [*textbook_scores(model.n_grades, model.depth).dcgs]
     shares = np.full(len(metrics), 1 / len(metrics))
     prior = description.prior_of(model.n_grades, model.depth)
     if prior is not None:
