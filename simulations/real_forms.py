@@ -49,10 +49,11 @@ def measured(learner: dl.DCGLearner, held_out: dl.Preferences) -> dict[str, floa
 
 
 def learners_of(train: dl.Preferences) -> dict[str, dl.DCGLearner]:
-    """Return a learner of each form, and of the form that is chosen, fitted."""
-    dcg = dl.DCGLearner().fit(train)
-    beyond = {form: dl.DCGLearner(form=form).fit(train, start=dcg) for form in ("saturation", "best")}
-    return {"dcg": dcg, **beyond, "auto": dl.DCGLearner(form="auto").fit(train)}
+    """Return a learner of each form with the same loss, of the form that is chosen, and the default one, fitted."""
+    dcg = dl.DCGLearner("robust").fit(train)
+    others = {form: dl.DCGLearner("robust", form=form).fit(train, start=dcg) for form in ("saturation", "best")}
+    chosen = dl.DCGLearner("robust", form="auto").fit(train)
+    return {"dcg": dcg, **others, "auto": chosen, "blend": dl.DCGLearner().fit(train)}
 
 
 def of_split(log: dl.Preferences, share: float, seed: int) -> list[dict[str, object]]:
@@ -64,7 +65,7 @@ def of_split(log: dl.Preferences, share: float, seed: int) -> list[dict[str, obj
             "split": seed,
             "form": form,
             "chosen": learner.form_,
-            "gain": learners["dcg"].objective_ - learner.objective_,
+            "gain": None if form == "blend" else learners["dcg"].objective_ - learner.objective_,
             **measured(learner, held_out),
         }
         for form, learner in learners.items()
@@ -106,7 +107,7 @@ def form_rows(table: pl.DataFrame) -> list[str]:
         of_share, of_likelihood = (
             "{:+.4f} ± {:.4f}".format(*paired(part[column], dcg[column])) for column in ("share", "log_likelihood")
         )
-        gain = f"{part['gain'].min():.1f} to {part['gain'].max():.1f}"
+        gain = "" if part["gain"].has_nulls() else f"{part['gain'].min():.1f} to {part['gain'].max():.1f}"
         lines.append(
             f"{name:<14}{form:<12}{gain:>13}{part['share'].mean():>8.4f}   {of_share:<19}"
             f"{part['log_likelihood'].mean():>14.4f}   {of_likelihood:<19}{part['brier'].mean():>6.4f}"
