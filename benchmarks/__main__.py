@@ -65,6 +65,7 @@ LABELS = {
     "time_per_pair_against_few": "time per pair / with 1,000,000 pairs",
     "times_approx": "time / ApproxNDCG",
     "times_faster": "time / dcglearn",
+    "times_its_robust_fit": "time / its robust fit",
     "times_json_lines_per_pair": "time per pair / JSON lines",
     "times_first_per_pair": "time per pair / first row",
     "times_lambdarank": "time / lambdarank",
