@@ -45,14 +45,18 @@ class Reversal:
 class Agreements:
     """The weights of the judgements that textbook DCGs respect and violate, shape (M, R) for R groups of judgements.
 
-    `n`, shape (R,), is the number of independent judgements of each group, whose weight is `total`: those of unequal
-    weights count as fewer (Kish 1965).
+    `total`, shape (R,), is the weight of each group, and `most`, shape (R,), the number of judgements of equal weights
+    that say as much (Kish 1965). `rows` and `group`, shape (n,), are the numbers in `log` of the judgements that some
+    DCG decides, and their groups, in order.
     """
 
     respected: Floats
     violated: Floats
     total: Floats
-    n: Floats
+    most: Floats
+    log: PreferencePairs
+    rows: NDArray[np.intp]
+    group: NDArray[np.intp]
 
     @classmethod
     def of(cls, log: PreferencePairs, verdicts: Grades, group: NDArray[np.intp] | None = None) -> Agreements:
@@ -68,8 +72,8 @@ class Agreements:
             return np.add.reduceat(values, start, axis=-1) if len(start) else np.zeros((*values.shape[:-1], 0))
 
         total = sums(weight)
-        n = np.minimum(total**2 / sums(weight**2), _n_independent(log[order], group))
-        return cls(sums((verdicts > 0) * weight), sums((verdicts < 0) * weight), total, n)
+        respected, violated = (sums((side * verdicts > 0) * weight) for side in (1, -1))
+        return cls(respected, violated, total, total**2 / sums(weight**2), log, order, group)
 
     @property
     def shares(self) -> Floats:
@@ -90,18 +94,22 @@ class Agreements:
         """
         from scipy.special import betainc
 
-        shares, n = self.shares, self.n * (self.respected + self.violated) / self.total
+        shares = self.shares
         worst, best = np.fmin.reduce(shares, initial=0.5), np.fmax.reduce(shares, initial=0.0)
+        contrary: NDArray[np.bool_] = best - 0.5 < (0.5 - worst) / 2
+        if not contrary.any():
+            return contrary
+        n = np.minimum(self.most, self._n_distinct()) * (self.respected + self.violated) / self.total
         chance = betainc(np.maximum(n * (1 - shares), 1e-9), n * shares + 1, 0.5)
-        return (np.fmin.reduce(chance, initial=1.0) <= LEVEL) & (best - 0.5 < (0.5 - worst) / 2)
+        return contrary & (np.fmin.reduce(chance, initial=1.0) <= LEVEL)
 
-
-def _n_independent(log: PreferencePairs, group: NDArray[np.intp]) -> Integers:
-    """Return the number of distinct pairs of lists in each group, or of distinct lists if these were rated."""
-    first, second = log.clusters("list" if log.rated is not None else "pair")
-    number, base = np.concatenate([first, second]).astype(np.int64), len(first) + len(second)
-    counts = np.bincount(np.unique(np.concatenate([group, group]) * base + number) // max(base, 1))
-    return counts[counts > 0]
+    def _n_distinct(self) -> Integers:
+        """Return the number of distinct pairs of lists in each group, or of distinct lists if these were rated."""
+        log = self.log[self.rows]
+        first, second = log.clusters("list" if log.rated is not None else "pair")
+        number, base = np.concatenate([first, second]).astype(np.int64), len(first) + len(second)
+        counts = np.bincount(np.unique(np.concatenate([self.group, self.group]) * base + number) // max(base, 1))
+        return counts[counts > 0]
 
 
 def check_sense(
@@ -245,7 +253,8 @@ def check_grades(first: Grades, second: Grades) -> None:
     """Raise InputError if the grades of lists are codes rather than a scale of a few levels."""
     from dcglearn.logs.visibility import grade_counts
 
-    check_scale(grade_counts(first, second)[:MAX_GRADES])
+    if max(first.max(initial=0), second.max(initial=0)) >= HOLE:
+        check_scale(grade_counts(first, second)[:MAX_GRADES])
 
 
 def check_scale(counts: Integers) -> None:
