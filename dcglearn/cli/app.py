@@ -15,7 +15,7 @@ from dcglearn.cli.coherence import coherence, systems
 from dcglearn.cli.command import Group, add_command, output_option
 from dcglearn.cli.doctor import doctor
 from dcglearn.cli.evaluate import compare, evaluate
-from dcglearn.cli.judge import judge
+from dcglearn.cli.judge import judge, prompts
 from dcglearn.cli.learn import learn
 from dcglearn.cli.letor import folds, letor
 from dcglearn.cli.logs import ask, convert, simulate
@@ -36,7 +36,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 COMMANDS = {
-    "Learn a DCG": (learn, convert, ask, judge, show, simulate),
+    "Learn a DCG": (learn, convert, ask, judge, prompts, show, simulate),
     "Evaluate with it": (evaluate, compare, systems, coherence, export),
     "Train rankers against it": (train, rank, verify, folds, letor),
     "When something is wrong": (doctor,),

@@ -1,16 +1,16 @@
-"""``dcglearn judge``: the judging page."""
+"""``dcglearn judge``, the judging page, and ``dcglearn prompts``, the same pairs as prompts for a model."""
 
 from __future__ import annotations
 
 import signal
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from dcglearn.cli.command import examples, first_option, input_option, model_option
-from dcglearn.cli.options import DryRun
+from dcglearn.cli.options import DryRun, Force, check_outputs
 from dcglearn.cli.reading import Reading, left_out
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
@@ -40,14 +40,18 @@ class AskingOptions:
 
 @dataclass(frozen=True)
 class CandidateOptions:
-    """Two runs to compare, in place of a file of candidates."""
+    """The pairs: a file of candidates, or two runs to compare."""
 
+    file: Annotated[
+        str | None, typer.Argument(metavar="[CANDIDATES]", help="Pairs that could be judged: a, b, and items to show.")
+    ] = None
     runs: Annotated[
         tuple[str, str] | None, first_option(metavar="OLD NEW", help="Two TREC runs to compare, a pair a query.")
     ] = None
     qrels: Annotated[str | None, first_option(metavar="QRELS", help="With --runs: the judgements.")] = None
     documents: Annotated[
-        Path | None, input_option(metavar="FILE", help="With --runs: JSON lines with docno, title and text.")
+        Path | None,
+        input_option(metavar="FILE", help="JSON lines with docno, title and text, of --runs or of docs_a and docs_b."),
     ] = None
     topics: Annotated[
         Path | None, input_option(metavar="FILE", help="With --runs: texts of the queries: name, tab, text.")
@@ -55,17 +59,17 @@ class CandidateOptions:
     unjudged: Annotated[
         str, input_option(metavar="worst|best|drop", help="With --runs: the grade of documents nobody has judged.")
     ] = "worst"
+    depth: Annotated[int | None, input_option(metavar="K", help="Cut lists to K positions; of runs, to 10.")] = None
 
-    def candidates(self, file: str | None, mapping: LogMapping) -> Candidates:
+    def candidates(self, mapping: LogMapping) -> Candidates:
         """Return the pairs of a file or of two runs; raise InputError if neither is given, or both."""
-        if (file is None) == (self.runs is None):
+        from dcglearn.judge.candidates import candidates_from_runs, read_candidates
+
+        if (self.file is None) == (self.runs is None):
             raise InputError("give a file of CANDIDATES, or --runs OLD NEW --qrels QRELS")
-        if file is not None:
-            from dcglearn.judge.candidates import read_candidates
-
-            return read_candidates(file, mapping=mapping)
-        from dcglearn.judge.candidates import candidates_from_runs
-
+        mapping = mapping.updated(depth=self.depth)
+        if self.file is not None:
+            return read_candidates(self.file, mapping=mapping, documents=self.documents)
         if self.qrels is None or self.runs is None:
             raise InputError("--runs needs --qrels: a DCG is learned from grades")
         return candidates_from_runs(
@@ -104,10 +108,6 @@ def judge(
     place: PlaceOptions,
     log: Annotated[Path, first_option(metavar="LOG", help="The verdicts; an existing log is continued.")],
     source: CandidateOptions,
-    candidates: Annotated[
-        str | None, typer.Argument(metavar="[CANDIDATES]", help="Pairs that could be judged: a, b, and items to show.")
-    ] = None,
-    depth: Annotated[int | None, input_option(metavar="K", help="Cut lists to K positions; of runs, to 10.")] = None,
     dry_run: DryRun = False,
 ) -> None:
     """Judge pairs of lists in the browser, and learn a DCG meanwhile.
@@ -117,7 +117,7 @@ def judge(
     """
     from dcglearn.judge.study import Rules, Study
 
-    pairs = source.candidates(candidates, reading.mapping.updated(depth=depth))
+    pairs = source.candidates(reading.mapping)
     rules = Rules(
         raters=tuple(name.strip() for name in (asking.raters or "").split(",") if name.strip()),
         redundancy=asking.redundancy,
@@ -157,3 +157,42 @@ def judge(
         study.close()
         typer.echo(f"{log}: {number_of(n, 'verdicts')}, {n - before} of them new", err=True)
         typer.echo(f"next: {command}", err=True)
+
+
+@examples(
+    "dcglearn prompts candidates.jsonl --model MODEL -o prompts.jsonl",
+    "dcglearn prompts candidates.jsonl --documents docs.jsonl --template shop.txt -o prompts.jsonl",
+    "dcglearn prompts --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl --for anthropic -o prompts.jsonl",
+)
+def prompts(
+    reading: Reading,
+    output: Annotated[
+        Path,
+        first_option("-o", "--output", metavar="FILE", help="Write prompts here, and their pairs to a file beside it."),
+    ],
+    source: CandidateOptions,
+    shape: Annotated[
+        Literal["openai", "anthropic", "gemini", "messages"],
+        first_option("--for", help="The provider whose batch files have this form, or the messages alone."),
+    ] = "openai",
+    model: Annotated[str | None, first_option(metavar="NAME", help="The model that each request names.")] = None,
+    template: Annotated[
+        Path | None,
+        input_option(metavar="FILE", help="Text with {query}, {intent}, {first} and {second}, in place of ours."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Write prompts that ask a language model which list of each pair is better, in both orders.
+
+    Nothing is sent: send the file as a batch, and read the answers by convert --prompts.
+    """
+    from dcglearn.judge.prompts import TEMPLATE, pairs_beside, write_prompts
+
+    inputs = [source.file, *(source.runs or ()), source.qrels, source.documents, source.topics, template]
+    check_outputs(output, pairs_beside(output), force=force, inputs=inputs)
+    pairs = source.candidates(reading.mapping)
+    write_prompts(pairs, output, template=template or TEMPLATE, shape=shape, model=model, force=force)
+    named = "" if model or shape == "gemini" else "; they name no model: --model does"
+    wrote = f"wrote: {output} ({2 * len(pairs):,} prompts{named})\nwrote: {pairs_beside(output)}"
+    line = f"next: dcglearn convert ANSWERS --prompts {output} -o log.jsonl"
+    typer.echo("\n".join([*left_out(pairs.dropped), wrote, line]), err=True)

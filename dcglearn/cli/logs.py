@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from numpy.typing import ArrayLike
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     "dcglearn convert log.jsonl --qrels qrels.txt -o joined.jsonl",
     "dcglearn convert verdicts.csv --run-a old.txt --run-b new.txt --qrels qrels.txt -o log.jsonl",
     "dcglearn convert --ratings rated.csv -o log.parquet",
+    "dcglearn convert answers.jsonl --prompts prompts.jsonl -o machine.jsonl",
 )
 def convert(
     log: Annotated[
@@ -46,6 +47,10 @@ def convert(
         Literal["keep", "half", "tie"],
         input_option(help="What contradictory verdicts count, of one rater on a pair shown both ways."),
     ] = "keep",
+    prompts: Annotated[
+        str | None,
+        first_option(metavar="FILE", help="LOG holds a model's answers to the prompts in FILE: `dcglearn prompts`."),
+    ] = None,
     output: OutputLog = None,
     save_mapping: Annotated[
         Path | None, output_option(metavar="FILE", help="Write how the log was read here (TOML), for --read.")
@@ -57,16 +62,18 @@ def convert(
     Tables with a column for each position or a row for each document become lists, words become grades and winners,
     and rated lists become the pairs that they imply. Sides, open questions and superseded verdicts stay as they are.
     """
-    check_outputs(output, reading.skip_bad, save_mapping, force=force, inputs=[log, reading.read, *joins.inputs])
+    inputs = [log, reading.read, prompts, *joins.inputs]
+    check_outputs(output, reading.skip_bad, save_mapping, force=force, inputs=inputs)
     from dcglearn.readers.readers import native_frame
 
     mapping = reading.mapping
     with convert_line(log):
+        source, mapping = (log, mapping) if prompts is None else _answers(log, prompts, reading, joins.asked)
         if reading.ratings or joins.asked or inconsistent != "keep":
-            pairs = _pairs(log, mapping, reading, joins, inconsistent)
+            pairs = _pairs(source, mapping, reading, joins, inconsistent)
             frame, dropped, recognised, counted = pairs.to_polars(), pairs.dropped, pairs.recognised, pairs.counted
         else:
-            frame, dropped, recognised = native_frame(log, mapping, reading.skip_bad)
+            frame, dropped, recognised = native_frame(source, mapping, reading.skip_bad)
             counted = {}
     say_winners(recognised)
     if mapping.scale is not None:
@@ -81,8 +88,21 @@ def convert(
         typer.echo(f"wrote: {save_mapping} (give it by --read)", err=True)
 
 
+def _answers(log: str, prompts: str, reading: MappingOptions, asked: list[str]) -> tuple[Any, LogMapping]:
+    """Return the verdicts in a model's answers as records, and how the lists of the prompts are read; say what was."""
+    if reading.ratings or reading.skip_bad or asked:
+        option = (*asked, "--ratings" if reading.ratings else "--skip-bad")[0]
+        raise InputError(f"{option} does not go with --prompts, whose pairs have grades; what is not read is listed")
+    from dcglearn.judge.prompts import read_answers
+    from dcglearn.readers.mapping import LogMapping
+
+    verdicts, lines = read_answers(log, prompts, reading.mapping)
+    typer.echo("\n".join(lines), err=True)
+    return verdicts, LogMapping(n_grades=reading.grades, as_is=reading.as_is)
+
+
 def _pairs(
-    log: str, mapping: LogMapping, reading: MappingOptions, joins: JoinOptions, inconsistent: str
+    log: Any, mapping: LogMapping, reading: MappingOptions, joins: JoinOptions, inconsistent: str
 ) -> Preferences:
     """Return a log that is not read line for line: rated lists, joined lists, or reconciled verdicts."""
     from dcglearn.readers.readers import read_preferences, read_ratings

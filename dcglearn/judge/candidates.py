@@ -20,15 +20,16 @@ from dcglearn.evaluation.evaluate import UNJUDGED
 from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.validation import Grades, InputError
-from dcglearn.readers.line_formats import TextLines, errors_in, shown
+from dcglearn.readers.line_formats import errors_in, shown
 from dcglearn.readers.mapping import LogMapping
-from dcglearn.readers.read_table import opener_of, read_columns
+from dcglearn.readers.read_table import read_columns, records_of
 from dcglearn.readers.roles import MAX_LABEL, PREFERENCE, Role
 
 if TYPE_CHECKING:
     import polars as pl
 
     from dcglearn.readers.mapping import MappingLike
+    from dcglearn.readers.roles import Table
 
     PathLike = str | os.PathLike[str]
 
@@ -146,13 +147,19 @@ def distinct(pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[
 
 
 def read_candidates(
-    path: str | os.PathLike[str], n_grades: int | None = None, *, depth: int | None = None, mapping: MappingLike = None
+    path: str | os.PathLike[str],
+    n_grades: int | None = None,
+    *,
+    depth: int | None = None,
+    mapping: MappingLike = None,
+    documents: PathLike | None = None,
 ) -> Candidates:
     """Read pairs that could be judged; parameters are those of `read_preferences`.
 
     A line of JSON is ``{"query": "q1", "intent": "...", "a": [3, 0], "b": [2, 1], "items_a": [{"title": "...",
     "snippet": "...", "url": "https://..."}, ...], "items_b": [...]}``; only `a` and `b` are required. Parquet has such
-    columns; CSV and TSV have grades and queries only. Raises InputError, naming file, line and value, if the file
+    columns; CSV and TSV have grades and queries only. With `documents`, as in `candidates_from_runs`, the items are
+    looked up by the names in `docs_a` and `docs_b`. Raises InputError, naming file, line and value, if the file
     cannot be read, is larger than `MOST_BYTES`, or a line is bad: items of another length than the grades, say.
     """
     if str(path) == "-":
@@ -160,38 +167,46 @@ def read_candidates(
     if Path(path).exists() and Path(path).stat().st_size > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MB; give a sample of its pairs")
     mapping = LogMapping.of(n_grades, mapping=mapping, depth=depth)
-    roles = {role: PREFERENCE[role] for role in ("a", "b", "query")}
+    roles = {role: PREFERENCE[role] for role in ("a", "b", "query", *(("docs_a", "docs_b") if documents else ()))}
     table, _, recognised = read_columns(path, roles, mapping)
     extras = [] if "position" in recognised.columns else _extras(path, table["a"].shape[1], mapping)
     queries = table.get("query", [""] * len(table["a"]))
     lists = zip(table["a"].tolist(), table["b"].tolist(), strict=True)
+    extras, missing = extras or [{} for _ in queries], 0
+    if documents is not None:
+        missing = _look_up(extras, table, documents)
     pairs = [
         Pair(str(query), tuple(a), tuple(b), **extra)
-        for (a, b), query, extra in zip(lists, queries, extras or [{}] * len(queries), strict=True)
+        for (a, b), query, extra in zip(lists, queries, extras, strict=True)
     ]
-    return distinct(pairs, mapping.n_known)
+    candidates = distinct(pairs, mapping.n_known)
+    candidates.dropped.update({"documents without a text": missing} if missing else {})
+    return candidates
+
+
+def _look_up(extras: list[dict[str, Any]], table: Table, documents: PathLike) -> int:
+    """Put the items of every pair's documents among its extras; return how many documents have no text."""
+    if "docs_a" not in table or "docs_b" not in table:
+        raise InputError("the candidates name no documents: give docs_a and docs_b, or leave --documents out")
+    sides = {side: [text.split("\t") for text in table[f"docs_{side}"]] for side in "ab"}
+    wanted = {name for lists in sides.values() for names in lists for name in names if name}
+    texts = _texts(documents, wanted)
+    for side, lists in sides.items():
+        for number, (extra, names) in enumerate(zip(extras, lists, strict=True), 1):
+            items = [texts.get(name, {"title": name} if name else {}) for name in names]
+            with errors_in(f"pair {number}"):
+                extra[f"items_{side}"] = checked_items(items, f"docs_{side}", table["a"].shape[1])
+    return len(wanted - texts.keys())
 
 
 def _extras(path: str | os.PathLike[str], n_items: int, mapping: LogMapping) -> list[dict[str, Any]]:
-    """Return items and intent of every line; empty for text, which has none."""
-    name, open_with = opener_of(path, SHOWN, mapping.encoding)
-    source = open_with(SHOWN)
-    if isinstance(source, TextLines):
-        return []
+    """Return items and intent of every line."""
     extras = []
-    for number, line in source:
-        with errors_in(f"{name}, {source.unit} {number}"):
-            record = source.record(line)
-            extras.append(
-                {
-                    "intent": _text(record.get("intent"), "intent", 2000),
-                    **{
-                        side: checked_items(record.get(side), side, n_items, mapping.depth)
-                        for side in ("items_a", "items_b")
-                    },
-                }
-            )
-            if (extras[-1]["items_a"] is None) != (extras[-1]["items_b"] is None):
+    for place, record in records_of(path, SHOWN, mapping.encoding):
+        with errors_in(place):
+            sides = {x: checked_items(record.get(x), x, n_items, mapping.depth) for x in ("items_a", "items_b")}
+            extras.append({"intent": _text(record.get("intent"), "intent", 2000), **sides})
+            if (sides["items_a"] is None) != (sides["items_b"] is None):
                 raise InputError("items for one list only; give items_a and items_b, or neither")
     return extras
 

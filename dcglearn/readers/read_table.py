@@ -10,7 +10,7 @@ import contextlib
 import logging
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -296,6 +296,19 @@ def opener_of(
         )
     name, data = content(log, encoding=encoding)
     return name, annotated(opener_of_bytes(name, data))
+
+
+def records_of(
+    log: Any, roles: Mapping[str, Role], encoding: str | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place of each line, for messages, and its values by role, not yet checked."""
+    name, open_with = opener_of(log, roles, encoding)
+    with errors_in(name):
+        source = open_with(roles)
+    for number, item in source:
+        with errors_in(place := f"{name}, {source.unit} {number}"):
+            record = source.record(item)
+        yield place, record
 
 
 def opener_of_bytes(name: str, data: bytes) -> Callable[[Mapping[str, Role]], Source]:
