@@ -26,6 +26,10 @@ _TREE = re.compile(r"Tree=(\d+)\n")
 _NODES = ["split_feature", "split_gain", "threshold", "decision_type", "left_child", "right_child"]
 _NODES += ["internal_value", "internal_weight", "internal_count"]
 _LEAVES = ["leaf_value", "leaf_weight", "leaf_count", "leaf_const", "num_features"]
+_TAIL = re.compile(
+    r"end of trees\n\nfeature_importances:\n([^\r\n]+=\d+\n)*"
+    r"(\nparameters:\n(\[\w+: [^\r\n]*\]\n)*\nend of parameters\n)?(\npandas_categorical:(null|\[\])\n?)?"
+)
 _OPTIONAL = ("split_gain", "internal_value", "internal_weight", "internal_count", "leaf_weight", "leaf_count")
 
 
@@ -226,7 +230,7 @@ def booster_of(text: str, name: str) -> Any:
     check_trees(text, name)  # LightGBM trusts the text: with a damaged one it may read other memory, or never end
     try:
         return lightgbm.Booster(model_str=text)
-    except (lightgbm.basic.LightGBMError, ValueError, TypeError) as error:
+    except (lightgbm.basic.LightGBMError, ValueError, TypeError, RecursionError) as error:
         raise InputError(f"{name} holds no whole LightGBM model ({error})") from error
 
 
@@ -240,6 +244,8 @@ def check_trees(text: str, name: str) -> None:
 
 
 def _check_model(text: str) -> None:
+    if "\0" in text:
+        raise ValueError("a NUL, which would end the text for LightGBM")
     head, _, rest = text.partition("\n\n")
     header = _fields(head)
     if not head.startswith("tree\n") or header["num_class"] != "1" or header["num_tree_per_iteration"] != "1":
@@ -259,8 +265,8 @@ def _check_model(text: str) -> None:
         except ValueError as error:
             raise ValueError(f"tree {number}: {error}") from error
         start += size
-    if not data[start:].startswith(b"end of trees\n"):
-        raise ValueError("the end of the trees is missing")
+    if not _TAIL.fullmatch(data[start:].decode()):
+        raise ValueError("what follows the trees is not whole: feature_importances, parameters, end of parameters")
 
 
 def _fields(block: str) -> dict[str, str]:

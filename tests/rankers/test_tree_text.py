@@ -64,11 +64,10 @@ def test_a_wrong_number_is_named(text, key, place, value, message):
 def test_any_changed_character_is_refused_or_harmless(text):
     # What passes the check is read by LightGBM: it must neither end the process nor hang.
     rng = random.Random(0)
-    end = text.index("end of trees")
     features, passed = np.random.default_rng(0).normal(size=(5, small().shape[1])), 0
     for _ in range(300):
-        place = rng.randrange(end)
-        damaged = text[:place] + rng.choice("0123456789-.eE =\n") + text[place + 1 :]
+        place = rng.randrange(len(text))
+        damaged = text[:place] + rng.choice("0123456789-.eE =\n\r\0[]:") + text[place + 1 :]
         try:
             booster = booster_of(damaged, "model")
         except InputError:
@@ -76,6 +75,30 @@ def test_any_changed_character_is_refused_or_harmless(text):
         passed += 1
         assert booster.predict(features).shape == (5,)
     assert passed > 20
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("end of parameters\n", ""),
+        ("[seed: 0]", "[seed]"),
+        ("[data: ]", "[data: \rx]"),
+        ("[data: ]", "[data: \0]"),
+        ("[categorical_feature: ]", f"[categorical_feature: {'[' * 100_000}]"),
+        ("pandas_categorical:null", "pandas_categorical:" + "[" * 100_000),
+        ("feature_importances:\n", ""),
+    ],
+)
+def test_what_follows_the_trees_is_whole(text, right, wrong):
+    # LightGBM ends the process on most of these.
+    assert right in text
+    refused("model holds no whole LightGBM model", booster_of, text.replace(right, wrong), "model")
+
+
+def test_a_text_that_is_cut_short_after_its_trees_is_refused(text):
+    end = text.index("end of trees")
+    for place in range(end, text.index("pandas_categorical"), 41):
+        refused("model holds no whole LightGBM model", check_trees, text[:place], "model")
 
 
 def test_a_tree_of_one_leaf_and_splits_by_sets_are_whole():
