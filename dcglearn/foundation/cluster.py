@@ -110,6 +110,8 @@ def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
     for worker, answer in sorted(answers.items()):
         if isinstance(answer, ModuleNotFoundError):
             raise InputError(f"worker {worker} lacks a package ({answer}); {remedy}")
+        if isinstance(answer, OSError) and worker not in workers_of(client):
+            raise ClusterLost(f"worker {worker} was lost while the cluster was checked ({answer}): run this again")
         if isinstance(answer, BaseException):
             raise InputError(f"worker {worker} cannot load a package: {answer!r}; {remedy}")
         for (package, version), theirs in zip(versions.items(), answer, strict=True):
@@ -132,6 +134,14 @@ def scheduler_of(client: Client) -> Mapping[str, Any]:
             return info
 
 
+def workers_of(client: Client) -> Mapping[str, Any]:
+    """Return the workers by address; raise ClusterLost if the scheduler is lost."""
+    workers: Mapping[str, Any] | None = scheduler_of(client).get("workers")
+    if workers is None:
+        raise ClusterLost(f"the scheduler was lost: start it and its workers; {_RESUME}")
+    return workers
+
+
 def awaited(client: Client, future: Future) -> Any:
     """Return a future's result, or raise ClusterLost if no process is left to compute it.
 
@@ -146,7 +156,7 @@ def awaited(client: Client, future: Future) -> Any:
             except TimeoutError:
                 if future.status == "error":
                     raise
-            if scheduler_of(client)["workers"]:
+            if workers_of(client):
                 idle_since = None
             elif idle_since is None:
                 idle_since = time.monotonic()

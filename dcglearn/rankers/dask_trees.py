@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.cluster import CONNECT, connected, scheduler_of, watched
+from dcglearn.foundation.cluster import CONNECT, connected, watched, workers_of
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.progress import bar
@@ -87,7 +87,7 @@ class DaskBoostedRanker(BoostedRanker):
         queries, task = training.queries, self._task(training)
         with contextlib.ExitStack() as closing:
             client = connected(training.options.get("engine", 2), closing, packages=("lightgbm",))
-            workers = sorted(scheduler_of(client)["workers"])
+            workers = sorted(workers_of(client))
             if not workers:
                 raise InputError("the cluster has no worker; start some")
             if len(queries) < len(workers):
