@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.validation import InputError
-from dcglearn.readers.roles import as_list, by_role, position_of
+from dcglearn.readers.roles import as_list, by_role, position_of, refuse_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -131,6 +131,7 @@ class TextLines(Source):
             text = decoded(self.header)
             most_frequent = "\t" if "\t" in text else max(",;|", key=text.count)
             self.delimiter = decoded(excel[1]) if excel else most_frequent
+            refuse_columns(text.count(self.delimiter) + 1)
             self.names = [re.sub(r"\s*[\r\n]\s*", " ", name.strip(BLANK)) for name in self._fields(text)]
             self.columns = by_role(self.names, roles)
         self.data = _without_blank_rows(data, self.delimiter.encode())

@@ -81,6 +81,9 @@ LONG = {
 """The columns of tables with a row for each document: `list` for rated lists, `side` and `pair` for pairs."""
 
 
+MAX_COLUMNS = 20_000
+"""Most columns of a log, or keys of an object."""
+
 MAX_LABEL = 200
 """Longest query or rater label: numpy keeps every label as wide as the longest."""
 
@@ -95,12 +98,19 @@ FILLERS = {
 """Words that may stand beside a side's word and the number in the name of a position's column."""
 
 
+def refuse_columns(n: int) -> None:
+    """Raise InputError for more than `MAX_COLUMNS` columns."""
+    if n > MAX_COLUMNS:
+        raise InputError(f"{n:,} columns, and at most {MAX_COLUMNS:,} are read; drop those that are no use")
+
+
 def by_role(names: Sequence[str], roles: Mapping[str, Role]) -> ColumnsByRole:
     """Return the name of each role's column, recognised in any case; roles without a column are left out.
 
     A list that has a column for each position gets the tuple of their names, in order. Raises InputError if two
     columns have one role, a required one is missing, or a position is.
     """
+    refuse_columns(len(names))
     columns: ColumnsByRole = {}
     for role, about in roles.items():
         matches = [name for name in names if name.lower() in about.names]
