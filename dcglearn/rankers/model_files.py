@@ -28,6 +28,8 @@ CHECKPOINT = "training.checkpoint"
 """Name of the checkpoint that `dcglearn train` keeps in the model's folder."""
 
 _DATA = re.compile(r"(weights|trees)-[0-9a-f]{16}\.(npz|txt)")
+_LEFTOVER = re.compile(rf"{re.escape(disk.MARK)}.*|\.(checkpoint\.npz|model\.json|weights\.npz|trees\.txt)\..+")
+"""Names of files that a kill left, now and in older states of dcglearn."""
 
 R = TypeVar("R")
 
@@ -69,7 +71,7 @@ def save_model(ranker: Any, path: str | os.PathLike[str], *, force: bool = True)
     for file in target.iterdir():
         if _DATA.fullmatch(file.name) and file.name != name:
             disk.removed(file)
-        elif file.name.startswith(disk.MARK):
+        elif _LEFTOVER.fullmatch(file.name):
             disk.remove_leftover(file)
 
 
@@ -85,7 +87,7 @@ def refuse_folder(target: Path, *, force: bool) -> None:
         raise InputError(f"{target} is a file; a model is a folder, name another")
     if is_folder:
         names = {file.name for file in target.iterdir()} - {CHECKPOINT}
-        others = {name for name in names if not _DATA.fullmatch(name) and not name.startswith(disk.MARK)}
+        others = {name for name in names if not _DATA.fullmatch(name) and not _LEFTOVER.fullmatch(name)}
         if others - {"model.json"}:
             raise InputError(f"{target} holds other files ({min(others)}); name a new folder for the model")
         if "model.json" in names and not force:
