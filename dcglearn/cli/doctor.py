@@ -105,5 +105,5 @@ def _extra(name: str, versions: dict[str, str | None]) -> str:
 
 def _folder(folder: dict[str, Any]) -> str:
     if folder["path"] is None:
-        return "cannot be kept, so each process compiles anew; set NUMBA_CACHE_DIR to a folder that can be written"
+        return "cannot be kept, so each process compiles anew; set NUMBA_CACHE_DIR to a folder that only you can write"
     return f"{folder['path']} ({'can' if folder['writable'] else 'cannot'} be written)"

@@ -52,7 +52,17 @@ def cache_folder() -> Path | None:
     """Return the folder that compiled code is kept in; None, with a warning, if there is none that can be written."""
     for folder in _folders():
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(0o700, parents=True, exist_ok=True)
+            if not only_mine(folder):
+                if folder != BESIDE:
+                    warnings.warn(
+                        f"{folder} is not used for compiled code, which others could replace: another user owns it, or "
+                        "group or others can write it (chmod go-w); set NUMBA_CACHE_DIR to a folder that only you can "
+                        "write",
+                        RuntimeWarning,
+                        stacklevel=2,
+                    )
+                continue
             with tempfile.TemporaryFile(dir=folder) as file:
                 file.write(bytes(_ROOM))
         except OSError:
@@ -60,11 +70,19 @@ def cache_folder() -> Path | None:
         return folder
     warnings.warn(
         "compiled code cannot be kept (no folder for it can be written): each process compiles anew, which takes some "
-        "seconds; set NUMBA_CACHE_DIR to a folder that can be written",
+        "seconds; set NUMBA_CACHE_DIR to a folder that only you can write",
         RuntimeWarning,
         stacklevel=2,
     )
     return None
+
+
+def only_mine(folder: Path) -> bool:
+    """Return whether a folder is this user's or root's, and nobody else can write it; where modes say nothing, True."""
+    if not hasattr(os, "getuid"):
+        return True
+    about = folder.stat()
+    return about.st_uid in (os.getuid(), 0) and not about.st_mode & 0o022
 
 
 def _folders() -> Iterator[Path]:

@@ -47,6 +47,23 @@ def test_code_is_kept_and_found_again(kernel, tmp_path):
     assert numba.config.CACHE_DIR == ""
 
 
+@pytest.mark.posix
+def test_code_is_never_loaded_from_a_folder_that_others_can_write(kernel, tmp_path, monkeypatch):
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(shared))
+    for mode in (0o777, 0o1777, 0o770):
+        shared.chmod(mode)
+        compiled.cache_folder.cache_clear()
+        with pytest.warns(RuntimeWarning, match="shared is not used for compiled code.*only you can write"):
+            assert kernel()(3) == 6
+    assert not list(shared.iterdir())
+    shared.chmod(0o755)
+    assert compiled.only_mine(shared)
+    monkeypatch.setattr(os, "getuid", lambda: shared.stat().st_uid + 1)
+    assert compiled.only_mine(shared) == (shared.stat().st_uid == 0)
+
+
 def full(*_, **__):
     raise OSError(errno.ENOSPC, "No space left on device")
 
