@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, Grades, Integers
+from dcglearn.foundation.validation import Floats, Grades, InputError, Integers
 from dcglearn.logs.pair_sums import PairSums, pair_sums
 
 SAMPLE = 1 << 14
@@ -16,6 +16,9 @@ SAMPLE = 1 << 14
 
 TOLERANCE = 1e-10
 """A direction is invisible if its eigenvalue of ``sum d d^T`` is at most this share of the largest."""
+
+MOST_WEIGHTS = 5_000
+"""Most weights, positions times grades, that are learned: time grows with their cube (20 s or so at this number)."""
 
 ONE = np.ones(1)
 
@@ -144,8 +147,21 @@ def _ranks(positions: Sequence[int]) -> str:
     return ", ".join(f"{run[0] + 1}-{run[-1] + 1}" if len(run) > 1 else str(run[0] + 1) for run in runs)
 
 
+def refuse_too_deep(depth: int, n_grades: int) -> None:
+    """Raise InputError if lists have more than `MOST_WEIGHTS` weights."""
+    if depth * n_grades > MOST_WEIGHTS:
+        raise InputError(
+            f"lists of {depth:,} positions with {n_grades} grades have {depth * n_grades:,} weights, and at most "
+            f"{MOST_WEIGHTS:,} can be learned; cut the lists where users stop reading (depth=, convert --depth)"
+        )
+
+
 def gram_matrix(first: Grades, second: Grades, shape: tuple[int, int]) -> Floats:
-    """Return ``sum d d^T`` over pairs of lists, shape (K*L, K*L): at W = 0 and margin 1 every pair falls short."""
+    """Return ``sum d d^T`` over pairs of lists, shape (K*L, K*L): at W = 0 and margin 1 every pair falls short.
+
+    Raise InputError beyond `MOST_WEIGHTS`.
+    """
+    refuse_too_deep(*shape)
     lists = np.ascontiguousarray(first), np.ascontiguousarray(second)
     return pair_sums(*lists, margin=ONE, weight=ONE, weights=np.zeros(shape)).curvature
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.validation import InputError
+from dcglearn.logs.visibility import refuse_too_deep
 from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parquet_log import ParquetLog
 from dcglearn.parts.parts import PartedLog
@@ -24,7 +25,8 @@ Log: TypeAlias = Preferences | PartedLog | ArrayLike | str | os.PathLike[str]
 
 
 def check_log(log: Preferences | PartedLog, *, as_is: bool = False) -> None:
-    """Raise UpsideDownError if a log, or a sample of one in parts, seems to be upside down, and nothing insists."""
+    """Raise InputError if lists are too long to learn; UpsideDownError if a log, or a sample of one in parts, seems to be upside down, and nothing insists."""
+    refuse_too_deep(log.depth, log.n_grades)
     if len(log) and not (as_is or log.as_is):
         check_sense(log.sample(SAMPLE) if isinstance(log, PartedLog) else log)
 
