@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import stat
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -56,9 +57,9 @@ def cache_folder() -> Path | None:
             if not only_mine(folder):
                 if folder != BESIDE:
                     warnings.warn(
-                        f"{folder} is not used for compiled code, which others could replace: another user owns it, or "
-                        "group or others can write it (chmod go-w); set NUMBA_CACHE_DIR to a folder that only you can "
-                        "write",
+                        f"{folder} is not used for compiled code, which others could replace: another user owns it or "
+                        "what is in it, or group or others can write it or a folder above it (chmod go-w); set "
+                        "NUMBA_CACHE_DIR to a folder that only you can write",
                         RuntimeWarning,
                         stacklevel=2,
                     )
@@ -78,11 +79,22 @@ def cache_folder() -> Path | None:
 
 
 def only_mine(folder: Path) -> bool:
-    """Return whether a folder is this user's or root's, and nobody else can write it; where modes say nothing, True."""
+    """Return whether a folder and what is in it are this user's or root's, and nobody else can write or replace them.
+
+    What is in a folder that nobody else can enter may have any mode. True where modes say nothing.
+    """
     if not hasattr(os, "getuid"):
         return True
-    about = folder.stat()
-    return about.st_uid in (os.getuid(), 0) and not about.st_mode & 0o022
+    folder = folder.resolve()
+    own, inside = folder.stat(), [place.lstat() for place in folder.rglob("*")]
+    can_enter = own.st_mode & 0o077
+    return (
+        all(about.st_uid in (os.getuid(), 0) for about in (own, *inside))
+        and not any(about.st_mode & 0o022 for about in (own, *(inside if can_enter else ())))
+        and not any(
+            mode & 0o022 and not mode & stat.S_ISVTX for mode in (above.stat().st_mode for above in folder.parents)
+        )
+    )
 
 
 def _folders() -> Iterator[Path]:

@@ -60,8 +60,17 @@ def test_code_is_never_loaded_from_a_folder_that_others_can_write(kernel, tmp_pa
     assert not list(shared.iterdir())
     shared.chmod(0o755)
     assert compiled.only_mine(shared)
-    monkeypatch.setattr(os, "getuid", lambda: shared.stat().st_uid + 1)
-    assert compiled.only_mine(shared) == (shared.stat().st_uid == 0)
+    (shared / "planted.nbi").touch()
+    for mode, expected in ((0o755, False), (0o700, True)):  # nobody can enter the second
+        (shared / "planted.nbi").chmod(0o666)
+        shared.chmod(mode)
+        assert compiled.only_mine(shared) == expected
+    for mode, expected in ((0o777, False), (0o1777, True)):
+        tmp_path.chmod(mode)
+        assert compiled.only_mine(shared) == expected
+    if shared.stat().st_uid == 0:
+        os.chown(shared / "planted.nbi", 12345, -1)
+        assert not compiled.only_mine(shared)
 
 
 def full(*_, **__):
