@@ -105,12 +105,14 @@ def check_versions(client: Client, packages: Sequence[str] = ()) -> None:
     # Every worker can unpickle a text, even one that lacks a package.
     asked = [f"__import__({name!r}).__version__" for name in versions] + ["__import__('platform').python_version()"]
     versions["Python"] = platform.python_version()
+    from distributed.comm import CommClosedError
+
     with cluster_errors(client):
         answers = client.run(eval, f"[{', '.join(asked)}]", on_error="return")
     for worker, answer in sorted(answers.items()):
         if isinstance(answer, ModuleNotFoundError):
             raise InputError(f"worker {worker} lacks a package ({answer}); {remedy}")
-        if isinstance(answer, OSError) and worker not in workers_of(client):
+        if isinstance(answer, CommClosedError) or (isinstance(answer, OSError) and worker not in workers_of(client)):
             raise ClusterLost(f"worker {worker} was lost while the cluster was checked ({answer}): run this again")
         if isinstance(answer, BaseException):
             raise InputError(f"worker {worker} cannot load a package: {answer!r}; {remedy}")

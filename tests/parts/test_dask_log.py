@@ -240,7 +240,7 @@ def test_a_lost_scheduler_leaves_a_checkpoint_that_goes_on_to_the_same_bytes(tmp
 
 def test_an_answer_without_workers_is_asked_for_again():
     """The client's own periodic call may come in between."""
-    from dcglearn.foundation.cluster import scheduler_of
+    from dcglearn.foundation.cluster import scheduler_of, workers_of
 
     class Client:
         answers = [{"n_workers": 2, "workers": {}}, {"n_workers": 2, "workers": {"a": 1, "b": 2}}, {}]  # noqa: RUF012
@@ -252,3 +252,23 @@ def test_an_answer_without_workers_is_asked_for_again():
     client = Client()
     assert len(scheduler_of(client)["workers"]) == 2
     assert scheduler_of(client) == {}
+    Client.answers.append({})
+    with pytest.raises(ClusterLost, match=r"the scheduler was lost: start it .*--resume"):
+        workers_of(client)
+
+
+def test_a_worker_that_dies_while_versions_are_asked_is_lost_and_lacks_no_package(monkeypatch):
+    class Client:
+        def scheduler_info(self, n_workers):
+            return {"n_workers": 0, "workers": {}}
+
+        def run(self, *_, on_error):
+            return {"tcp://w": self.answer}
+
+    for answer in (distributed.comm.CommClosedError("gone"), OSError("Timed out trying to connect")):
+        Client.answer = answer
+        with pytest.raises(ClusterLost, match="worker tcp://w was lost while"):
+            check_versions(Client())
+    monkeypatch.setattr(Client, "scheduler_info", lambda *_, **__: {"n_workers": 1, "workers": {"tcp://w": 1}})
+    Client.answer = OSError("libgomp.so.1: cannot open shared object file")
+    refused("worker tcp://w cannot load a package: OSError.'libgomp", check_versions, Client())
