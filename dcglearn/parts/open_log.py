@@ -25,7 +25,10 @@ Log: TypeAlias = Preferences | PartedLog | ArrayLike | str | os.PathLike[str]
 
 
 def check_log(log: Preferences | PartedLog, *, as_is: bool = False) -> None:
-    """Raise InputError if lists are too long to learn; UpsideDownError if a log, or a sample of one in parts, seems to be upside down, and nothing insists."""
+    """Raise InputError if lists are too long to learn, UpsideDownError if the log seems upside down.
+
+    A log in parts is sampled. The second error is not raised where the caller or the log insists.
+    """
     refuse_too_deep(log.depth, log.n_grades)
     if len(log) and not (as_is or log.as_is):
         check_sense(log.sample(SAMPLE) if isinstance(log, PartedLog) else log)

@@ -50,10 +50,17 @@ def test_tiny_weights_of_shortfalls_keep_its_share_explained():
 
 
 def test_qp_that_does_not_fit_is_refused_before_it_is_begun(monkeypatch):
-    monkeypatch.setattr(inputs, "available", lambda: 1 << 33)
-    lists = np.random.default_rng(0).integers(0, 127, (4, 2, 1000))
-    with pytest.raises(InputError, match=r"QP of 1,000 positions and 127 grades needs .* GB of memory, .*--depth"):
+    monkeypatch.setattr(inputs, "available", lambda: 1 << 28)
+    lists = np.random.default_rng(0).integers(0, 127, (4, 2, 39))
+    with pytest.raises(InputError, match=r"QP of 39 positions and 127 grades needs .* GB of memory, .*--depth"):
         UtilityLearner().fit(Preferences(lists, n_grades=127))
+
+
+def test_lists_too_deep_to_learn_are_refused_before_work():
+    rows = [{"a": [1] * 5000, "b": [0] * 5000, "winner": "a"}, {"a": [2, 1], "b": [0, 3], "winner": "a"}]
+    log = read_preferences(rows, pad=True, as_is=True)
+    for use in (log.visible, lambda: UtilityLearner().fit(log), lambda: DCGLearner().fit(log)):
+        refused("5,000 positions with 4 grades have 20,000 weights, and at most 5,000 .*convert --depth", use)
 
 
 def test_gains_that_span_all_floats_still_choose_a_question():
