@@ -36,6 +36,8 @@ FORMATS = {
 PARTS = "split the file, or store the log as Parquet and learn with --memory (memory=)"
 """Remedy for a file that does not fit in memory."""
 
+RATIO, PLAIN = 200, 1 << 26
+"""A compressed file may inflate to this many times its bytes, or to this many bytes if that is more."""
 
 WORKBOOK = b"PK\x03\x04"
 """First bytes of an Excel workbook, which is a zip file."""
@@ -110,14 +112,16 @@ def sheet_text(name: str, data: bytes) -> bytes:
 
 
 def decompressed(name: str, data: bytes) -> bytes:
-    """Return the data decompressed from gzip, xz, zstd or lz4, if they are; raise InputError beyond `most_bytes`."""
+    """Return the data decompressed from gzip, xz, zstd or lz4, if they are; InputError beyond a bound."""
     magic = next((magic for magic in _MEMBERS if data.startswith(magic)), None)
+    by_memory, by_ratio = most_bytes(), max(RATIO * len(data), PLAIN)
+    most = min(by_memory, by_ratio)
     try:
-        inside = data if magic is None else _inflated(data, magic, most_bytes())
+        inside = data if magic is None else _inflated(data, magic, most)
     except _TooLongError:
+        bound = "half of the memory that is free" if most == by_memory else f"more than {RATIO} times as much"
         raise InputError(
-            f"{name}: inflates from {len(data):,} bytes to more than {most_bytes() / 1e9:,.1f} GB, half of the memory "
-            f"that is free; {PARTS}",
+            f"{name}: inflates from {len(data):,} bytes to more than {most / 1e9:,.2f} GB, {bound}; {PARTS}",
             see="memory-error",
         ) from None
     except ModuleNotFoundError as error:

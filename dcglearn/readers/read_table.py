@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.sources import content, kind_of, parquet_rows
+from dcglearn.foundation.inputs import is_path, refuse_beyond_memory
+from dcglearn.foundation.sources import PARTS, content, kind_of, parquet_rows
 from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, is_frame, is_records
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
@@ -53,6 +53,12 @@ if TYPE_CHECKING:
     from dcglearn.readers.roles import ColumnsByRole, Role, Table
 
 _LOG = logging.getLogger(__name__)
+
+PARSED = {"json": 11.0, "text": 18.0, "array": 25.0}
+"""Bytes of memory that reading takes for each byte of a file, at most, by its form: measured on short lines."""
+
+LONGEST_LINE = 1 << 22
+"""Most bytes of a line: a judgement of thousands of positions is far shorter, and parsing takes 64 times as many."""
 
 
 @dataclass(frozen=True)
@@ -316,9 +322,22 @@ def opener_of_bytes(name: str, data: bytes) -> Callable[[Mapping[str, Role]], So
     kind = kind_of(name, data)
     if kind == "parquet":
         return _of_frame(parquet_rows(name, data))
-    if data.lstrip()[:1] == b"[":
+    form = "array" if data.lstrip()[:1] == b"[" else kind
+    refuse_beyond_memory(PARSED[form] * len(data), f"{name}: reading its {len(data):,} bytes", PARTS)
+    if form == "array":
         return partial(Records.of_array, data)
+    _refuse_long_line(name, data)
     return partial(JsonLines if kind == "json" else TextLines, data)
+
+
+def _refuse_long_line(name: str, data: bytes) -> None:
+    start = 0
+    while len(data) - start > LONGEST_LINE:
+        end = data.rfind(b"\n", start, start + LONGEST_LINE + 1)
+        if end < 0:
+            number = data.count(b"\n", 0, start) + 1
+            raise InputError(f"{name}, line {number}: more than {LONGEST_LINE >> 20} MB; give one judgement a line")
+        start = end + 1
 
 
 def _of_frame(frame: pl.DataFrame) -> Callable[[Mapping[str, Role]], Source]:

@@ -37,6 +37,13 @@ def test_bomb_is_refused_before_it_is_inflated(pack, small_machine):
     refused(r"inflates from .* half of the memory that is free; .*--memory", decompressed, "log.gz", packed)
 
 
+@pytest.mark.parametrize("pack", [lzma.compress, zstd.compress])
+def test_blanks_that_inflate_beyond_measure_are_refused(pack, monkeypatch):
+    monkeypatch.setattr(sources, "PLAIN", 1 << 20)
+    assert decompressed("log", pack(b" " * (1 << 20))) == b" " * (1 << 20)
+    refused(r"inflates from .* more than 200 times as much", decompressed, "log", pack(b" " * ((1 << 20) + 1)))
+
+
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, zstd.compress])
 def test_damaged_data_are_refused(pack):
     packed = pack(TEXT)

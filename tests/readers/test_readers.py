@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -351,3 +352,28 @@ def test_the_kind_of_a_tie_stays_in_the_log(tmp_path):
     assert log.merged().tie_kind is None
     yes_or_no = read_preferences([{**line, "tie": line["winner"] == "tie"} for line in lines])
     assert len(yes_or_no.ties) == 2 and yes_or_no.tie_kind is None
+
+
+@pytest.mark.parametrize("name", ["wide.csv", "wide.jsonl", "array.json", "blanks.csv"])
+def test_what_would_take_more_memory_to_parse_than_there_is_is_refused_before(name, tmp_path, monkeypatch):
+    wide = {
+        "wide.csv": ",".join(f"c{i}" for i in range(600_000)) + "\n",
+        "wide.jsonl": '{"a": [1, 0], "b": [0, 1], "winner": "a"}\n{"a": [' + "0," * (1 << 21) + "0]}\n",
+        "array.json": "[" + "[]," * 100_000 + "{}]",
+        "blanks.csv": " " * (1 << 23) + "a,b,winner\n",
+    }
+    monkeypatch.setattr(read_table, "PARSED", {"json": 1.0, "text": 1.0, "array": 1e9})
+    began = time.process_time()
+    refused(
+        "array.json: reading its 300,004 bytes needs|line [12]: more than 4 MB",
+        read_preferences,
+        write(tmp_path, name, wide[name]),
+    )
+    assert time.process_time() - began < 1
+
+
+def test_thousands_of_columns_are_refused(tmp_path):
+    header = ",".join(f"c{i}" for i in range(20_001)) + "\n"
+    for text in (header, header.replace(",", ";"), '{"' + header.strip().replace(",", '": 1, "') + '": 1}\n'):
+        path = write(tmp_path, "log.jsonl" if text[0] == "{" else "log.csv", text)
+        refused("20,001 columns, and at most 20,000 are read", read_preferences, path)
