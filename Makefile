@@ -53,12 +53,12 @@ fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000); ki
 	$(BIN)/python -m tests.hostile.fuzz --files $(FILES) $(ARGS)
 	$(BIN)/python -m tests.hostile.stops --kills $(KILLS) --full-disks $(DISKS)
 
-peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, ranx, cwl_eval, PyTorch (CPU); none may be missing
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check ranx cwl-eval
+peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, ranx, cwl_eval, ppi-python, PyTorch (CPU); none may be missing
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check ranx cwl-eval ppi-python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps xgboost  # NCCL is for GPUs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch --index-url https://download.pytorch.org/whl/cpu \
 	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check $(TORCH)
-	DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/exports tests/metric/test_list_utility.py tests/test_docs.py -k "exports or textbook or cwl or torch or docstrings or pages"
+	DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/exports tests/metric/test_list_utility.py tests/evaluation/test_prediction_powered.py tests/test_docs.py -k "exports or textbook or cwl or ppi or torch or docstrings or pages"
 
 oldest newest:   ## run the tests with the lowest versions of all dependencies that pyproject.toml allows, or with the newest
 	$(PYTHON) -m venv --clear $(VENV)-$@

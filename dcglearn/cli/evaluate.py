@@ -214,6 +214,7 @@ def evaluate(
     "dcglearn compare qrels.txt old.txt new.txt --metric nDCG@10 --metric dcg.json --plot f.png",
     "dcglearn compare qrels.txt runs/*.txt --baseline bm25 --format markdown",
     "dcglearn compare qrels.txt old.txt new.txt --metric dcg.json --exit-code --min-difference -0.005 --level .9",
+    "dcglearn compare people.txt old.txt new.txt --proxy-qrels machine.txt",
 )
 def compare(
     source: EvaluationOptions,
@@ -221,6 +222,10 @@ def compare(
     gate: GateOptions,
     baseline: Annotated[
         str | None, model_option(metavar="RUN", help="Compare the others with this run; by default the first.")
+    ] = None,
+    proxy_qrels: Annotated[
+        str | None,
+        first_option(metavar="FILE", help="A machine's judgements of these queries and more, corrected by people's."),
     ] = None,
     form: Annotated[
         Literal["table", "csv", "jsonl", "markdown", "latex"], first_option("--format", help="How to write.")
@@ -241,11 +246,16 @@ def compare(
     With --exit-code (or another option of the gate) it also decides whether a run may replace the baseline: worse, not
     worse or undecided. Both rules are one-sided, at half of one minus the level.
     """
-    check_outputs(output, gate.junit, force=force, picture=plot, inputs=source.inputs)
+    inputs = source.inputs + ([proxy_qrels] if proxy_qrels else [])
+    check_outputs(output, gate.junit, force=force, picture=plot, inputs=inputs)
     from dcglearn.evaluation.compare_systems import compared, evaluated_and_paired
 
+    if proxy_qrels and source.rank_eval:
+        raise InputError("--proxy-qrels goes with QRELS RUN..., not with --rank-eval")
     evaluation, paired = source.evaluated(scale, evaluated_and_paired)
-    comparison = compared(evaluation, baseline, level, correction, resamples, seed, paired)
+    by_machine = replace(source, judgements=proxy_qrels)
+    machine = by_machine.evaluated(scale, evaluated_and_paired) if proxy_qrels else None
+    comparison = compared(evaluation, baseline, level, correction, resamples, seed, paired, machine)
     decision = gate.decision(comparison)
     if form == "table" and drawn(output):
         head, *rows = comparison.cells

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.evaluation.gate import Gate, gated, mostly_absent
+from dcglearn.evaluation.prediction_powered import PoweredMean, powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
@@ -30,8 +31,8 @@ _LOG = logging.getLogger(__name__)
 MAX_RESAMPLES = 10_000_000
 """Most bootstrap samples and permutations."""
 
-COLUMNS = ("run", "baseline", "measure", "mean", "difference", "low", "high", "p_t", "p_permutation", "p_corrected")
-
+P_VALUES = {"p_t": "p (t)", "p_permutation": "p (perm.)", "p_corrected": "p corrected"}
+COLUMNS = ("run", "baseline", "measure", "mean", "difference", "low", "high", *P_VALUES)
 
 _TEX = str.maketrans(
     {mark: rf"\{mark}" for mark in "_%&#${}"}
@@ -47,7 +48,9 @@ class SystemComparison:
     `frame` has one row per run and measure: ``run``, ``baseline``, ``measure``, ``mean``, ``difference`` (of means),
     ``low`` and ``high`` (bootstrap interval of the difference, with confidence `level`), ``p_t`` (paired t-test),
     ``p_permutation`` (sign permutations), ``p_corrected`` (the latter after `correction` for the number of rows). Where
-    the measure compares two runs, ``mean`` is null and ``difference`` the mean preference for the run. `samples` has
+    the measure compares two runs, ``mean`` is null and ``difference`` the mean preference for the run. With a machine's
+    judgements, intervals and p-values are by Student's t, ``p_permutation`` is null, and ``lambda`` and ``worth`` say
+    how far the machine is followed, and how many topics judged by people it is worth. `samples` has
     ``n_topics`` (paired differences), ``n_shared``, ``n_run`` and ``n_baseline`` (topics that both runs, the run and
     the baseline have) and ``spread`` (the differences' standard deviation) of each row.
     """
@@ -57,6 +60,7 @@ class SystemComparison:
     correction: str
     n_queries: int
     samples: pl.DataFrame
+    n_further: int = 0  # topics that the machine alone has judged
 
     def gate(self, min_difference: float = 0.0, rule: str = "harm") -> Gate:
         """Decide whether the runs are good enough to replace the baseline.
@@ -93,10 +97,11 @@ class SystemComparison:
     def cells(self) -> list[list[str]]:
         """The table as text, the head first."""
         head = ["run", "measure", "mean", f"minus {self.frame['baseline'][0]}", f"{self.level:.0%} interval"]
-        rows = [[*head, "p (t)", "p (perm.)", "p corrected"]]
+        p_names = [name for name in P_VALUES if not self.frame[name].has_nulls()]
+        rows = [[*head, *(P_VALUES[name] for name in p_names)]]
         for row in self.frame.iter_rows(named=True):
             differences = [f"{row['difference']:+.4f}", f"{row['low']:+.4f} to {row['high']:+.4f}"]
-            p_values = [f"{row[name]:.4f}" for name in ("p_t", "p_permutation", "p_corrected")]
+            p_values = [f"{row[name]:.4f}" for name in p_names]
             mean = "" if row["mean"] is None else f"{row['mean']:.4f}"
             rows.append([row["run"], row["measure"], mean, *differences, *p_values])
         return [[one_line(cell) for cell in row] for row in rows]
@@ -112,9 +117,13 @@ class SystemComparison:
         rows = zip(self.frame.iter_rows(named=True), self.samples.iter_rows(named=True), strict=True)
         absent = dict.fromkeys(filter(None, (mostly_absent(*row) for row in rows)))
         lines = [
-            f"({self.n_queries} queries; permutation test {how})",
+            f"({self.n_queries} queries; {'t' if self.n_further else 'permutation'} test {how})",
             *(f"{fact}; the others count as 0" for fact in absent),
         ]
+        for row in self.frame.iter_rows(named=True) if self.n_further else ():
+            worth = f"are worth {row['worth']:.0f} judged by people (lambda {row['lambda']:.2f})"
+            machine = f"{self.n_further} queries judged by the machine alone {worth}"
+            lines.append(one_line(f"{row['run']}, {row['measure']}: {machine}"))
         return "\n".join(lines)
 
     def to_markdown(self) -> str:
@@ -139,6 +148,7 @@ def compare_systems(
     correction: str = "holm",
     n_resamples: int = 10_000,
     seed: int = 0,
+    proxy: JudgementsLike | None = None,
     **settings: Any,
 ) -> SystemComparison:
     """Compare systems with a baseline by paired tests over queries.
@@ -161,11 +171,15 @@ def compare_systems(
     n_resamples, seed : int
         Number of bootstrap samples, and of sign permutations where there are more than this; the seed of both. 10,000
         give p-values down to 0.0001.
+    proxy : judgements, optional
+        A machine's judgements of the same queries and of more. Differences then rest on both: PPI++ corrects the
+        machine by the queries that people judged, so that its errors widen the intervals and shift nothing.
 
     Raises
     ------
     InputError
-        As in `evaluate`; if there are fewer than two systems or two queries, or the baseline is not one of the runs.
+        As in `evaluate`; if there are fewer than two systems or two queries, or the baseline is not one of the runs; if
+        the machine lacks a query that people judged, or has none of its own.
 
     See Also
     --------
@@ -183,7 +197,8 @@ def compare_systems(
     """
     one_of(correction, "correction", ("holm", "bh", "none"))
     evaluation, paired = evaluated_and_paired(runs, judgements, metrics, **settings)
-    return compared(evaluation, baseline, level, correction, n_resamples, seed, paired)
+    machine = None if proxy is None else evaluated_and_paired(runs, proxy, metrics, **settings)
+    return compared(evaluation, baseline, level, correction, n_resamples, seed, paired, machine)
 
 
 def evaluated_and_paired(
@@ -216,8 +231,12 @@ def compared(
     n_resamples: int,
     seed: int,
     paired: PairedRuns | None = None,
+    machine: tuple[Evaluation, PairedRuns | None] | None = None,
 ) -> SystemComparison:
-    """Return the comparison of evaluated systems, also by the preferences of `paired`; see `compare_systems`."""
+    """Return the comparison of evaluated systems, also by the preferences of `paired`; see `compare_systems`.
+
+    `machine` is the same by a machine's judgements.
+    """
     import polars as pl
 
     if not 0 < level < 1:
@@ -232,39 +251,66 @@ def compared(
     b = evaluation.runs.index(base)
     rows, samples = [], []
     has = paired.has if paired else ~np.isnan(evaluation.values[:, 0])
-    for measure, r, mean, by_query in _differences(evaluation, b, paired):
-        differences = by_query[~np.isnan(by_query)]
-        tests = _tests(differences, level, n_resamples, seed)
+    by_machine: list[Floats] = []
+    if machine is not None:
+        order = _by_people_first(evaluation.queries, machine[0].queries)
+        by_machine = [values[:, order] for *_, values in _by_query(*machine, b)]
+    for i, (measure, r, values) in enumerate(_by_query(evaluation, paired, b)):
+        differences = values[0][~np.isnan(values[0])]
+        if len(differences) < 2:
+            raise InputError(f"too few queries to compare: {len(differences)} in common, and two are needed")
+        if by_machine:
+            powered = [_powered(*both) for both in zip(values, by_machine[i], strict=True)]
+            means, spread = [mean.mean for mean in powered], powered[0].error * powered[0].n ** 0.5
+            tests = powered[0].tests(level)
+        else:
+            means, spread = np.nanmean(values, axis=1).tolist(), float(differences.std(ddof=1))
+            tests = _tests(differences, level, n_resamples, seed)
         counts = {"n_shared": (has[r] & has[b]).sum(), "n_run": has[r].sum(), "n_baseline": has[b].sum()}
-        spread = float(differences.std(ddof=1))
         samples.append({"n_topics": len(differences), **{k: int(n) for k, n in counts.items()}, "spread": spread})
+        mean = means[1] if len(means) > 1 else None
         rows.append({"run": evaluation.runs[r], "baseline": base, "measure": measure, "mean": mean, **tests})
-    frame = pl.DataFrame(rows, schema_overrides={"mean": pl.Float64})
-    corrected = _corrected(frame["p_permutation"].to_numpy(), correction)
+    frame = pl.DataFrame(rows, schema_overrides={"mean": pl.Float64, "p_permutation": pl.Float64})
+    corrected = _corrected(frame["p_t" if by_machine else "p_permutation"].to_numpy(), correction)
     _LOG.info("compared %d runs with %s by %d bootstrap samples", len(evaluation.runs) - 1, base, n_resamples)
-    frame = frame.with_columns(p_corrected=corrected).select(COLUMNS)
-    return SystemComparison(frame, level, correction, len(evaluation.queries), pl.DataFrame(samples))
+    frame = frame.with_columns(p_corrected=corrected).select(*COLUMNS, *frame.columns[len(COLUMNS) - 1 :])
+    n, n_further = len(evaluation.queries), 0 if machine is None else len(machine[0].queries) - len(evaluation.queries)
+    return SystemComparison(frame, level, correction, n, pl.DataFrame(samples), n_further)
 
 
-def _differences(
-    evaluation: Evaluation, b: int, paired: PairedRuns | None
-) -> Iterator[tuple[str, int, float | None, Floats]]:
-    """Yield measure, run, its mean (None where it has none) and its differences from run b by query, shape (Q,)."""
+def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]:
+    """Return the numbers of the machine's queries, those that people judged too first, in their order."""
+    place = {query: q for q, query in enumerate(machine)}
+    shared = [place.pop(query) for query in people if query in place]
+    if len(shared) < len(people) or len(place) < 2:
+        raise InputError(
+            f"the machine has judged {len(shared)} of the {len(people)} queries that people judged, and {len(place)} "
+            "others: it must judge all of them, by which it is corrected, and two or more others, which it adds"
+        )
+    return [*shared, *place.values()]
+
+
+def _powered(people: Floats, machine: Floats) -> PoweredMean:
+    """Return the mean of values by query; the machine's are those of the same queries, then of further ones."""
+    shared, further = machine[: len(people)], machine[len(people) :]
+    kept = ~np.isnan(people)  # a run lacks a query whoever judges it
+    return powered_mean(people[kept], shared[kept], further[~np.isnan(further)])
+
+
+def _by_query(evaluation: Evaluation, paired: PairedRuns | None, b: int) -> Iterator[tuple[str, int, Floats]]:
+    """Yield measure, run and, by query, its differences from run b and its values, shape (2, Q); (1, Q) without any."""
     others = [r for r in range(len(evaluation.runs)) if r != b]
     for m, measure in enumerate(evaluation.metrics):
-        for r in others:
-            yield measure, r, evaluation.means[r, m], evaluation.filled[r, m] - evaluation.filled[b, m]
+        values = evaluation.filled[:, m]
+        yield from ((measure, r, np.stack([values[r] - values[b], values[r]])) for r in others)
     if paired is not None:
-        for measure in paired.names:
-            yield from ((measure, r, None, paired.against(measure, r, b)) for r in others)
+        yield from ((measure, r, paired.against(measure, r, b)[None]) for measure in paired.names for r in others)
 
 
-def _tests(differences: Floats, level: float, n_resamples: int, seed: int) -> dict[str, float]:
+def _tests(differences: Floats, level: float, n_resamples: int, seed: int) -> dict[str, float | None]:
     """Return the mean difference, its bootstrap interval, and p-values of a t-test and of sign permutations."""
     from scipy.stats import permutation_test, ttest_1samp
 
-    if len(differences) < 2:
-        raise InputError(f"too few queries to compare: {len(differences)} in common, and two are needed")
     mean = float(differences.mean())
     if np.ptp(differences) <= 1e-12:  # no spread: nothing to resample
         p_t = 1.0 if abs(mean) <= 1e-12 else 0.0

@@ -1,0 +1,59 @@
+"""Means of few outcomes by people and many of a machine: PPI++ (Angelopoulos, Duchi and Zrnic 2023)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dcglearn.foundation.validation import Floats
+
+CROSS_FITTED = 30
+"""With up to this many outcomes by people, each one's share of the machine is tuned on the others."""
+
+
+@dataclass(frozen=True)
+class PoweredMean:
+    """A mean of `n` outcomes by people, with its standard error; `share` is lambda, how far the machine is followed.
+
+    `worth` is the number of further outcomes by people that would make the mean as precise without the machine.
+    """
+
+    mean: float
+    error: float
+    share: float
+    n: int
+    worth: float
+
+    def tests(self, level: float) -> dict[str, float | None]:
+        """Return the mean, its interval and two-sided p-value by Student's t, as in a comparison of systems."""
+        from scipy.special import stdtr, stdtrit
+
+        reach = float(stdtrit(self.n - 1, (1 + level) / 2)) * self.error
+        p_t = 2 * stdtr(self.n - 1, -abs(self.mean) / self.error) if self.error else abs(self.mean) <= 1e-12
+        ends = {"difference": self.mean, "low": self.mean - reach, "high": self.mean + reach, "p_t": float(p_t)}
+        return {**ends, "p_permutation": None, "lambda": self.share, "worth": self.worth}
+
+
+def powered_mean(people: Floats, machine: Floats, further: Floats, *, cross_fitted: bool | None = None) -> PoweredMean:
+    """Return the mean of outcomes by people, shape (n,), with the machine's on the same cases and on N further ones.
+
+    The estimate is mean(people) + lambda (mean(further) - mean(machine)): right on average whatever the machine does.
+    Lambda has the smallest variance, as `ppi-python` computes it; with `cross_fitted`, by default up to `CROSS_FITTED`
+    cases, each case has that of the others, since lambda follows chance where it is tuned on the case itself.
+    """
+    n, everyone = len(people), np.arange(len(people))
+    one_by_one = n <= CROSS_FITTED if cross_fitted is None else cross_fitted
+    rows = [everyone != i for i in everyone] if one_by_one else [everyone >= 0]
+    share = np.array([_share(people[row], machine[row], further) for row in rows])
+    outcomes = people - share * (machine - further.mean())
+    variance = outcomes.var(ddof=1) / n + share.mean() ** 2 * further.var(ddof=1) / len(further)
+    worth = people.var(ddof=1) / variance - n if variance > 0 else 0.0
+    return PoweredMean(float(outcomes.mean()), float(variance**0.5), float(share.mean()), n, max(0.0, float(worth)))
+
+
+def _share(people: Floats, machine: Floats, further: Floats) -> float:
+    """Return lambda within 0 and 1, 0 where the machine always says the same."""
+    spread = (1 + len(people) / len(further)) * np.concatenate([machine, further]).var(ddof=1)
+    covariance = float(np.mean((people - people.mean()) * (machine - machine.mean())))
+    return float(np.clip(covariance / spread, 0.0, 1.0)) if spread > 0 else 0.0
