@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.runtime import rtsys
 
 BESIDE = Path(__file__).parents[1] / "__pycache__"
 """Folder beside the source, where compiled code is kept if it can be written."""
@@ -37,6 +38,7 @@ def njit(**options: Any) -> Callable[[Any], Any]:
             _CONFIG.CACHE_DIR = before
         if folder is not None:
             kernel._cache.save_overload = functools.partial(_save, kernel._cache.save_overload)
+            kernel._cache.load_overload = functools.partial(_load, kernel._cache)
         return kernel
 
     return compiled
@@ -46,6 +48,16 @@ def _save(save: Callable[..., None], *overload: Any) -> None:
     """Keep compiled code, unless the disk is full by now or went away."""
     with contextlib.suppress(OSError):
         save(*overload)
+
+
+def _load(cache: Any, signature: Any, target: Any) -> Any:
+    """Return compiled code from the cache, or None; without numba's declarations, which only compiling needs.
+
+    They take as long to load as numba itself. What is needed here is numba's runtime.
+    """
+    rtsys.initialize(target)
+    with cache._guard_against_spurious_io_errors():
+        return cache._load_overload(signature, target)
 
 
 @functools.cache

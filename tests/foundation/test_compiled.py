@@ -3,6 +3,8 @@
 import errno
 import importlib.util
 import os
+import subprocess
+import sys
 import tempfile
 
 import numba
@@ -71,6 +73,14 @@ def test_code_is_never_loaded_from_a_folder_that_others_can_write(kernel, tmp_pa
     if shared.stat().st_uid == 0:
         os.chown(shared / "planted.nbi", 12345, -1)
         assert not compiled.only_mine(shared)
+
+
+def test_code_is_loaded_without_what_only_compiling_needs(kernel, tmp_path):
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import kernel; assert kernel.doubled(3) == 6; "
+    code += "print(*kernel.doubled.stats.cache_hits.values(), 'numba.cpython.unicode' in sys.modules)"
+    command, environment = [sys.executable, "-c", code, str(tmp_path)], {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    said = [subprocess.check_output(command, env=environment, text=True).split() for _ in range(2)]
+    assert said == [["True"], ["1", "False"]]
 
 
 def full(*_, **__):
