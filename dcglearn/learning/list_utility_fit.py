@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.direct_fit import DirectObjective, Model, log_curves
@@ -99,6 +98,8 @@ def parameters_of(utility: ListUtility, form: str) -> Floats:
 
 
 def _descended(objective: DirectObjective, theta: Floats, steps: int) -> Any:
+    from scipy.optimize import minimize
+
     return minimize(
         objective.with_gradient,
         theta,

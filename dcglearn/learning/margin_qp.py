@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
-from scipy.optimize import isotonic_regression, nnls
 
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.validation import Floats, Grades, InputError
@@ -47,6 +45,9 @@ SUBSAMPLE = 1 << 15
 
 SETTLED = 1e-8
 """Largest relative length of the last step where `tol` is at most this: a gap of g alone leaves W within sqrt(g)."""
+
+BLOCK = 64
+"""Triangular systems of at most so many rows are solved as if they were not triangular."""
 
 SMALL = 1.0
 """Where Newton's method does not converge for a C above this, it starts again from the solution at a smaller C."""
@@ -272,7 +273,20 @@ def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
 
 def _monotone(weights: Floats) -> Floats:
     """Return the nearest W whose rows do not fall with the grade: row-wise isotonic regression."""
-    return np.vstack([isotonic_regression(row).x for row in weights])
+    rows = []
+    for row in weights.tolist():
+        means: list[float] = []
+        sizes: list[int] = []
+        for mean in row:
+            size = 1
+            while means and means[-1] >= mean:  # pool what falls with what stands before it
+                before = sizes.pop()
+                mean = (before * means.pop() + size * mean) / (before + size)
+                size += before
+            means.append(mean)
+            sizes.append(size)
+        rows.append(np.repeat(means, sizes))
+    return np.array(rows)
 
 
 def _objective(sums: PairSums, weights: Floats, C: float) -> float:
@@ -285,7 +299,7 @@ def _newton_step(curvature: Floats, moment: Floats, weights: Floats, C: float, m
     hessian = 2 * np.eye(weights.size) + 2 * C * curvature
     gradient = 2 * weights - 2 * C * moment
     if not monotone:
-        return -cho_solve(cho_factor(hessian), gradient.ravel()).reshape(weights.shape)
+        return -_solved_by(np.linalg.cholesky(hessian), gradient.ravel()).reshape(weights.shape)
     # In the increments delta, W[k, l] = sum_{j <= l} delta[k, j], the cone is delta[k, j] >= 0 for j >= 1.
     increments = np.diff(weights, axis=1, prepend=0.0)
     lower = np.where(np.arange(n_grades) > 0, -increments, -np.inf)
@@ -313,7 +327,7 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
         x = np.where(free, 0.0, lower)
         if free.any():
             rest = gradient[free] + hessian[np.ix_(free, ~free)] @ x[~free]
-            x[free] = -cho_solve(cho_factor(hessian[np.ix_(free, free)]), rest)
+            x[free] = -_solved_by(np.linalg.cholesky(hessian[np.ix_(free, free)]), rest)
         slope = hessian @ x + gradient
         rounding = 1e-14 * (size @ np.abs(x) + np.abs(gradient))
         wrong = np.where(free, x < lower - 1e-13 * np.abs(x).max(), slope < -rounding)
@@ -328,16 +342,32 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
 
 def _by_least_squares(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
     """Solve `bounded_minimum` with unbounded variables eliminated, as ``min |R y + R^-T q|, y >= 0``."""
+    from scipy.optimize import nnls  # SciPy takes as long to import as most fits take
+
     bounded = np.isfinite(lower)
-    loose = cho_factor(hessian[np.ix_(~bounded, ~bounded)]) if not bounded.all() else None
+    loose = np.linalg.cholesky(hessian[np.ix_(~bounded, ~bounded)]) if not bounded.all() else None
     across = hessian[np.ix_(~bounded, bounded)]
     schur, q = hessian[np.ix_(bounded, bounded)], gradient[bounded]
     if loose is not None:
-        schur = schur - across.T @ cho_solve(loose, across)
-        q = q - across.T @ cho_solve(loose, gradient[~bounded])
-    root = np.linalg.cholesky((schur + schur.T) / 2).T
+        schur = schur - across.T @ _solved_by(loose, across)
+        q = q - across.T @ _solved_by(loose, gradient[~bounded])
+    root = np.linalg.cholesky((schur + schur.T) / 2)
     x = lower.copy()
-    x[bounded] += nnls(root, -solve_triangular(root, q + schur @ lower[bounded], trans="T"))[0]
+    x[bounded] += nnls(root.T, -_substituted(root, q + schur @ lower[bounded]))[0]
     if loose is not None:
-        x[~bounded] = -cho_solve(loose, gradient[~bounded] + across @ x[bounded])
+        x[~bounded] = -_solved_by(loose, gradient[~bounded] + across @ x[bounded])
     return x
+
+
+def _solved_by(root: Floats, right: Floats) -> Floats:
+    """Return the solution x of ``R R' x = b``, shape (p,) or (p, m), with a Cholesky factor R."""
+    return _substituted(root.T[::-1, ::-1], _substituted(root, right)[::-1])[::-1]
+
+
+def _substituted(lower: Floats, right: Floats) -> Floats:
+    """Return the solution x of ``L x = b`` with a lower triangular L, by halves."""
+    half = len(lower) // 2
+    if len(lower) <= BLOCK:
+        return np.linalg.solve(lower, right)
+    first = _substituted(lower[:half, :half], right[:half])
+    return np.concatenate([first, _substituted(lower[half:, half:], right[half:] - lower[half:, :half] @ first)])

@@ -8,7 +8,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import logit
 
 from dcglearn.foundation.validation import Floats, InputError, finite_array, frozen
 from dcglearn.learning.direct_fit import ERROR, ERROR_SPREAD, RATER_SPREAD, SHARPNESS, Curves, Model, family, log_curves
@@ -151,7 +150,7 @@ class WarmStart:
     def _logits(self, errors: Floats, raters: Sequence[str]) -> Floats:
         """Return the common logit of error and, for several raters, each one's distance from it."""
         with np.errstate(divide="ignore"):
-            logits = np.clip(logit(errors), -9.0, 9.0)
+            logits = np.clip(np.log(errors / (1 - errors)), -9.0, 9.0)
         if not len(raters):
             return np.array([logits.mean()])
         if not self.raters and len(errors) not in (1, len(raters)):

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import PchipInterpolator
-from scipy.special import expit
 
 from dcglearn.foundation.intervals import normal_quantile
 from dcglearn.foundation.validation import Floats
@@ -91,6 +89,9 @@ def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Flo
     They are NaN for raters without a judgement. Intervals of errors come from the profile of the likelihood, those of
     biases from its curvature at the best.
     """
+    from scipy.interpolate import PchipInterpolator
+    from scipy.special import expit
+
     n, quantile = observations.n_raters, normal_quantile(level)
     biases, profile, paths = np.zeros(n), np.empty((len(LOGITS), n)), np.empty((len(LOGITS), n))
     for i, logit in enumerate(LOGITS):
@@ -113,6 +114,8 @@ def fitted_raters(observations: Observations, level: float) -> tuple[Floats, Flo
 
 def _standard_errors(observations: Observations, logits: Floats, biases: Floats) -> Floats:
     """Return the standard error of every bias, the error rate unknown too, shape (R,)."""
+    from scipy.special import expit
+
     h = 1e-3
     low, middle, high = (observations.likelihood(expit(logits + step), biases) for step in (-h, 0.0, h))
     of_bias = -middle[2]

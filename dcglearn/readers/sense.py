@@ -92,13 +92,13 @@ class Agreements:
 
         The first is a one-sided binomial test.
         """
-        from scipy.special import betainc
-
         shares = self.shares
         worst, best = np.fmin.reduce(shares, initial=0.5), np.fmax.reduce(shares, initial=0.0)
         contrary: NDArray[np.bool_] = best - 0.5 < (0.5 - worst) / 2
         if not contrary.any():
             return contrary
+        from scipy.special import betainc  # SciPy takes longer to import than most logs to read
+
         n = np.minimum(self.most, self._n_distinct()) * (self.respected + self.violated) / self.total
         chance = betainc(np.maximum(n * (1 - shares), 1e-9), n * shares + 1, 0.5)
         return contrary & (np.fmin.reduce(chance, initial=1.0) <= LEVEL)

@@ -16,7 +16,6 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logsumexp
 
 from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
@@ -263,10 +262,10 @@ def chance_of_fixed(dcg: FittedDCG, description: DirectDescription) -> float:
     judges_alone = DirectObjective(replace(model, ridge=0.0), judgements, share)
     promising = np.argsort(judges_alone.values(thetas), kind="stable")[:PROMISING]
     values = judges_alone.values(_judged(judges_alone, thetas[promising]))
-    fixed = float(logsumexp(-values, b=shares[promising]))
+    fixed = float(np.logaddexp.reduce(np.log(shares[promising]) - values))
     free = -float(DirectObjective(model, judgements, share).values(dcg.theta[None])[0])
     free -= FREEDOM * math.log(max(dcg.share * dcg.judgements.total_weight, 1.0)) ** 2
-    chance = expit(0.5 * dcg.share * (fixed - free))
+    chance = (1 + math.tanh(0.25 * dcg.share * (fixed - free))) / 2
     return float(np.clip(chance, LEAST_CHANCE, 1 - LEAST_CHANCE))
 
 
