@@ -16,16 +16,10 @@ from dcglearn.learning.fit_qp import fit_qp
 from dcglearn.learning.fits import DirectDescription, DirectFit, QPDescription, QPFit, warn_of
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
-from dcglearn.metric_coherence.dominance import Ranges, consistent_ranges
 from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parts import PartedLog
-from dcglearn.raters.rater_agreement import RaterAgreement, rater_agreement
 from dcglearn.readers.preferences import Preferences
-from dcglearn.trust.bands import Bands, bootstrap_bands
-from dcglearn.trust.cross_validation import ChosenC, choose_C
 from dcglearn.trust.form_choice import fit_in_form, scores_table
-from dcglearn.trust.held_out import CURRENT, Comparison, compare_dcg
-from dcglearn.trust.lack_of_fit import LackOfFit, lack_of_fit
 
 WITHIN_AN_ERROR = 0.16
 """Probability to be the better one of two that differ by one standard error."""
@@ -35,6 +29,13 @@ MOST_JUDGED = 200_000
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from dcglearn.metric_coherence.dominance import Ranges
+    from dcglearn.raters.rater_agreement import RaterAgreement
+    from dcglearn.trust.bands import Bands
+    from dcglearn.trust.cross_validation import ChosenC
+    from dcglearn.trust.held_out import Comparison
+    from dcglearn.trust.lack_of_fit import LackOfFit
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class Report:
     def figure(self) -> Figure:
         """Return a figure of the learned DCG beside the usual one, and of the held-out shares."""
         from dcglearn.plots import add_shares, banded_figure, learned_figure
+        from dcglearn.trust.held_out import CURRENT
 
         others = {f"{CURRENT}@{self.log.depth}": DCG.standard(self.log.n_grades, self.log.depth)}
         bands = None if self.bands is None else (self.bands.gain_band, self.bands.discount_band)
@@ -199,9 +201,15 @@ def learn_report(
         learner, chosen = _fitted(log, description, options, trust, keeping)
     bands = None
     if pairs is not None and trust.bands and isinstance(learner, DirectFit):
+        from dcglearn.trust.bands import bootstrap_bands
+
         with stage("bands"):
             bands = bootstrap_bands(pairs, learner, n_resamples=trust.bands, seed=trust.seed)
-    size = learner.description.n_grades
+    ranges = None
+    if pairs is not None and trust.ranges:
+        from dcglearn.metric_coherence.dominance import consistent_ranges
+
+        ranges = consistent_ranges(pairs, n_grades=learner.description.n_grades)
     return Report(
         learner=learner,
         factoring=None if isinstance(learner, DirectFit) else learner.factor(),
@@ -211,7 +219,7 @@ def learn_report(
         held_out_by=None if trust.holdout is None else unit,
         contradicted=None if pairs is None else pairs.n_contradicted(),
         bands=bands,
-        ranges=consistent_ranges(pairs, n_grades=size) if pairs is not None and trust.ranges else None,
+        ranges=ranges,
         seconds=time.perf_counter() - began,
         raters=None if pairs is None or of_ratings(pairs) else _agreement(pairs, learner),
     )
@@ -221,6 +229,8 @@ def _held_out(
     log: Preferences, description: DirectDescription | QPDescription, options: LearnerOptions, trust: TrustOptions
 ) -> Comparison:
     """Return how well a fit to one part of a log predicts the other, beside other metrics."""
+    from dcglearn.trust.held_out import compare_dcg
+
     train, test = log.split(1 - (trust.holdout or 0), seed=trust.seed, by=trust.unit(log))
     with stage("held out"):
         learner, _ = _fitted(train, description, options, trust)
@@ -237,6 +247,8 @@ def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement |
     """Return how far the raters of a log agree; None where no pair was judged twice and no side is known."""
     if log.rater is None and log.swapped is None:
         return None
+    from dcglearn.raters.rater_agreement import rater_agreement
+
     agreement = rater_agreement(log, errors=False)
     if log.swapped is None and not agreement.n_units:
         return None
@@ -291,6 +303,8 @@ def _lack_of_fit(log: Preferences, learner: DirectFit | QPFit, seed: int) -> Lac
     """Return what a DCG cannot express of a log; None for a learner beyond it, or if too little can be held out."""
     if not isinstance(learner, DirectFit) or learner.description.form != "dcg":
         return None
+    from dcglearn.trust.lack_of_fit import lack_of_fit
+
     try:
         return lack_of_fit(log, learner=learner, seed=seed)
     except InputError:
@@ -311,6 +325,8 @@ def _fitted(
         fit = fit_in_form(log, description, keeping=keeping)
     else:
         if options.C == "auto" and isinstance(log, Preferences):
+            from dcglearn.trust.cross_validation import choose_C
+
             unit = trust.unit(log)
             chosen = choose_C(log, description, by="pair" if unit == "list" else unit, seed=trust.seed)
             description = replace(description, C=chosen.C)

@@ -32,7 +32,6 @@ from dcglearn.logs.unique_rows import list_numbers, unique_rows
 from dcglearn.parts.parts import OpenLog, with_grades
 from dcglearn.trust.blend import fit_blend
 from dcglearn.trust.resampling import FOLDS, mean_and_error, unit_of
-from dcglearn.trust.values_of_lists import RatedLists, indicators
 
 N_SIMULATED, ALLOWED = 39, 1
 """Number of simulated logs, and how many of them may show a larger gain: a false-positive rate of 2/40."""
@@ -258,6 +257,8 @@ class LogsOfDCG:
 
 def share_of_lists(counts: RatingCounts) -> float:
     """Return the share of the ratings' variance around a sum over grades that lies between lists."""
+    from dcglearn.trust.values_of_lists import RatedLists, indicators
+
     keys, row = np.unique(counts.group * len(counts.lists) + counts.list, return_inverse=True)
     score = np.unique(np.quantile(counts.rating, np.linspace(0, 1, MOST_SCORES), method="higher"))
     rank = np.searchsorted(score, counts.rating)
