@@ -277,8 +277,8 @@ def _monotone(weights: Floats) -> Floats:
     for row in weights.tolist():
         means: list[float] = []
         sizes: list[int] = []
-        for mean in row:
-            size = 1
+        for value in row:
+            mean, size = value, 1
             while means and means[-1] >= mean:  # pool what falls with what stands before it
                 before = sizes.pop()
                 mean = (before * means.pop() + size * mean) / (before + size)
