@@ -23,7 +23,7 @@ from dcglearn.cli.rankers import rank, train
 from dcglearn.cli.saved import export, show, verify
 from dcglearn.cli.terminal import escaped_streams, quiet_afterwards, show_log
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, shortened
 from dcglearn.foundation.version import __version__
 
 app = typer.Typer(
@@ -104,5 +104,5 @@ def _run() -> None:
         sys.exit(141)
     except (RuntimeError, OSError) as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what could not be written stays unwritten
-        typer.echo(f"dcglearn: {error}", err=True)
+        typer.echo(f"dcglearn: {shortened(str(error))}", err=True)
         sys.exit(1)

@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dcglearn.cli.terminal import console
+from dcglearn.foundation.validation import shortened
 
 PANELS = ("Arguments", "Most used", "Input", "Model and method", "Output", "Scale")
 """The panels of a command's help page, in their order."""
@@ -22,6 +23,8 @@ PANELS = ("Arguments", "Most used", "Input", "Model and method", "Output", "Scal
 first_option, input_option, model_option, output_option, scale_option = (
     partial(typer.Option, rich_help_panel=panel) for panel in PANELS[1:]
 )
+
+_USAGE_ERROR: Any = typer.BadParameter.__base__
 
 WIDEST_NAMES = 34
 """Columns of the terminal for an option's names."""
@@ -154,6 +157,14 @@ class Command(_HelpPage, TyperCommand):
 
 class Group(_HelpPage, TyperGroup):
     """The program, whose help page has a panel for each kind of command."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; refuse in a short message what is no command, option or value."""
+        try:
+            return super().invoke(ctx)
+        except _USAGE_ERROR as error:
+            error.message = shortened(error.message)
+            raise
 
     def _panels(self, ctx: Any) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         records = [option.get_help_record(ctx) for option in self.get_params(ctx)]

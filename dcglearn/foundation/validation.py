@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
@@ -28,6 +29,15 @@ MAX_GRADES = 127
 LARGEST = 1e15
 """Largest weight, strength or margin of a pair: sums of larger ones lose the smaller in double precision."""
 
+MOST_ECHOED = 80
+"""Most characters of a refused value in a message."""
+
+_LONG = re.compile(
+    rf"(?<!\w)'(?:[^'\\]|\\.){{{MOST_ECHOED - 1},}}'(?!\w)|\[[^\[\]]{{{MOST_ECHOED - 1},}}\]"
+    rf"|[^\s/\\]{{{MOST_ECHOED},}}[^\s/\\;,:.)]|\S{{255,}}[^\s;,:.)]"
+)
+"""A quoted text, a list or a word that is longer than that; paths may have 255 characters."""
+
 
 @cache
 def _errors_page() -> str:
@@ -45,6 +55,11 @@ def _errors_page() -> str:
 def pointer(see: str) -> str:
     """Return the words that lead to an anchor on the page of errors."""
     return f"(see {_errors_page()}#{see})"
+
+
+def shortened(message: str) -> str:
+    """Return a message with `MOST_ECHOED` characters of each longer value in it."""
+    return _LONG.sub(lambda value: value[0][: MOST_ECHOED - 3] + "...", message)
 
 
 class InputError(ValueError):
@@ -72,7 +87,7 @@ class InputError(ValueError):
     """
 
     def __init__(self, message: str, see: str | None = None, option: str | None = None) -> None:
-        super().__init__(message)
+        super().__init__(shortened(message))
         self.see, self.option = see, option
 
     def __str__(self) -> str:
