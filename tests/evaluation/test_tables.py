@@ -146,9 +146,9 @@ def test_lists_as_identifiers_are_refused(column):
     refused(f"column {column} holds List", read_runs, pl.DataFrame({**columns, column: [["1"], ["2"]]}))
 
 
-def test_message_about_a_million_columns_is_short(tmp_path):
-    path = written(tmp_path, "q.csv", ",".join(f"c{i}" for i in range(100_000)) + "\n")
-    assert len(refused("and 99,980 more", read_judgements, path)) < 1000
+def test_message_about_thousands_of_columns_is_short(tmp_path):
+    path = written(tmp_path, "q.csv", ",".join(f"c{i}" for i in range(10_000)) + "\n")
+    assert len(refused("and 9,980 more", read_judgements, path)) < 1000
 
 
 OPENSEARCH = {
