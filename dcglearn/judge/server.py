@@ -113,6 +113,7 @@ class Guard:
 
         if refusal is not None:
             _LOG.info("a request was refused with status %d", refusal.status_code)
+            extra["connection"] = "close"
             await refusal(scope, receive, with_headers)
         else:
             await self._app(scope, receive, with_headers)
@@ -284,6 +285,8 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
     """
     import uvicorn
 
+    from dcglearn.judge.connections import PatientProtocol
+
     listening = listen(place)
     port = listening.getsockname()[1]
     token = place.token or secrets.token_hex(16)
@@ -301,7 +304,14 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
     if place.browser:
         webbrowser.open(url)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, lifespan="off", timeout_graceful_shutdown=2
+        app,
+        http=PatientProtocol,
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=2,
     )
     _LOG.info("the judging page listens on %s and writes to %s", hosts[0], study.log.path)
     uvicorn.Server(config).run(sockets=[listening])
