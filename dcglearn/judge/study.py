@@ -154,23 +154,34 @@ class Study:
             saved: list[str] = []
             refused: list[dict[str, str]] = []
             new: dict[str, Verdict] = {}
+            to_settle: list[Mapping[str, Any]] = []
             for answer in answers:
                 name = answer.get("id") if isinstance(answer, dict) else None
                 try:
                     verdict = self._verdict(answer, rater, new)
+                    is_new = verdict["id"] not in self.log.verdicts and verdict["id"] not in new
+                    if is_new:
+                        self._refuse_second(answer, rater, new)
                 except Refused as error:
                     refused.append({"id": str(name)[:64], "reason": str(error)})
                     continue
                 saved.append(verdict["id"])
-                if verdict["id"] not in self.log.verdicts:
+                if is_new:
                     new[verdict["id"]] = verdict
+                    to_settle.append(answer)
             if new:
                 self.log.append(list(new.values()))
-                for answer in answers:
-                    if isinstance(answer, dict) and answer.get("id") in new:
-                        self._settle(rater, tab, answer)
+                for answer in to_settle:
+                    self._settle(rater, tab, answer)
                 self._count()
             return saved, refused
+
+    def _refuse_second(self, answer: Mapping[str, Any], rater: str, new: Mapping[str, Verdict]) -> None:
+        """Raise Refused if a verdict of this rater on the pair stands, unless the answer undoes one."""
+        gone = {verdict["supersedes"] for verdict in new.values()}
+        standing = [v for v in (*self._standing, *new.values()) if v["id"] not in gone and not v["supersedes"]]
+        if answer["choice"] != "undo" and answer["pair"] in {_key(v) for v in standing if v["rater"] == rater}:
+            raise Refused("you have judged this pair already, in another tab")
 
     def progress(self, rater: str) -> dict[str, Any]:
         """Return what a rater may know: own verdicts, how sure the curves are, and how many more are needed."""

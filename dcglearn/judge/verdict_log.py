@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from dcglearn.foundation import disk
-from dcglearn.foundation.inputs import refuse_constant
+from dcglearn.foundation.inputs import read_bytes, refuse_constant
 from dcglearn.foundation.validation import InputError
+from dcglearn.judge.candidates import checked_items
+from dcglearn.readers.careful_pass import CHECKS
+from dcglearn.readers.line_formats import errors_in, shown
 
 _LOG = logging.getLogger(__name__)
 
@@ -21,6 +24,13 @@ FIELDS = (
     *("shown_left", "rater", "seconds", "note", "supersedes"),
 )
 """The fields of a line, in this order."""
+
+KINDS = {
+    **dict.fromkeys(("query", "rater"), "label"),
+    **dict.fromkeys(("tie", "note"), "text"),
+    **{"supersedes": "identity", "strength": "positive", "seconds": "number"},
+}
+"""Kinds of the fields that are checked as those of any log."""
 
 Verdict = dict[str, Any]
 
@@ -39,8 +49,6 @@ class VerdictLog:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        if self.path.is_dir():
-            raise InputError(f"{self.path} is a folder; name a file in it")
         if not self.path.parent.is_dir():
             raise InputError(f"{self.path}: the folder {self.path.parent} does not exist; make it first")
         self.verdicts: dict[str, Verdict] = {}
@@ -107,6 +115,8 @@ class VerdictLog:
 
     def _open(self) -> None:
         new = not self.path.exists()
+        if not (new or self.path.is_file()):
+            raise InputError(f"{self.path} is a folder, a pipe or a device; name a file")
         try:
             file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o644)
         except OSError as error:
@@ -121,14 +131,18 @@ class VerdictLog:
         self._file = file
         if new:
             disk.entered(self.path.parent)
-        self._read()
+        try:
+            self._read()
+        except BaseException:
+            self.close()
+            raise
 
     def _read(self) -> None:
-        data = self.path.read_bytes()
+        data = read_bytes(self.path)
         end = data.rfind(b"\n") + 1
         if end < len(data):
             self._mend(data[:end], data[end:])
-            data = self.path.read_bytes()
+            data = read_bytes(self.path)
         verdicts: dict[str, Verdict] = {}
         for number, line in enumerate(data.split(b"\n"), 1):
             if line.strip():
@@ -143,8 +157,19 @@ class VerdictLog:
             _parsed(rest, "")
         except InputError:
             self.cut_short = self.path.with_name(self.path.name + ".cut-short")
-            with self.cut_short.open("ab") as file:
-                file.write(rest + b"\n")
+            try:
+                kept = os.open(
+                    self.cut_short, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o644
+                )
+                try:
+                    disk.appended(kept, rest + b"\n")
+                finally:
+                    os.close(kept)
+            except OSError as error:
+                raise InputError(
+                    f"{self.path} ends within a line, which cannot be put into {self.cut_short} ({error.strerror}); "
+                    "move that away, make room, or let this user write there"
+                ) from error
             os.ftruncate(self._file, len(whole))
             os.fsync(self._file)
         else:
@@ -169,6 +194,14 @@ def _parsed(line: bytes, place: str) -> Verdict:
         raise InputError(
             f"{place}: not a verdict of this page, which has {', '.join(needed)}; name another log (--log)"
         )
+    with errors_in(place):
+        for name, kind in KINDS.items():
+            if verdict.get(name) is not None:
+                verdict[name] = CHECKS[kind](verdict[name], name, kind)
+        for side in ("a", "b"):
+            checked_items(verdict.get(f"items_{side}"), f"items_{side}", len(verdict[side]))
+        if verdict.get("shown_left") not in (None, "a", "b"):
+            raise InputError(f"shown_left is {shown(verdict['shown_left'])}; use a or b")
     return {name: verdict.get(name) for name in FIELDS}
 
 

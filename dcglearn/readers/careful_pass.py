@@ -333,6 +333,9 @@ CHECKS = {
     "side": _swapped,
     "counts": _counts,
     "score": checked_score,
+    "text": _label,
+    "number": _number,
+    "positive": _number,
 }
 """The functions that check one value, by the kind of its role; those of other kinds are numbers."""
 

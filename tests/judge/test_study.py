@@ -76,6 +76,29 @@ def test_a_reload_shows_the_same_pairs_and_another_page_others(opened):
     assert study.next_pairs("ann", "one", [pair["pair"] for pair in shown]) == []
 
 
+def test_one_rater_has_one_verdict_on_a_pair(opened):
+    study = opened()
+    pair = study.next_pairs("ann", "one", [])[0]
+    first, second = answer(pair, "left", 1), answer(pair, "right", 2)
+    undo = answer(pair, "undo", 3, supersedes=first["id"])
+    assert study.save("ann", "one", [first])[0] == [first["id"]]
+    for _ in range(2):
+        saved, refused = study.save("ann", "two", [second, first])
+        assert (saved, refused[0]["reason"]) == ([first["id"]], "you have judged this pair already, in another tab")
+    assert study.save("bob", "one", [answer(pair, "right", 4)])[0]
+    assert study.save("ann", "one", [undo, second])[0] == [undo["id"], second["id"]]
+    assert [v["id"] for v in study.standing()] == ["verdict-000004", second["id"]]
+
+
+@pytest.mark.parametrize("odd", [["verdict-000002"], {}, 12345678, None])
+def test_an_answer_with_an_odd_id_spoils_no_other(opened, odd):
+    study = opened()
+    pairs = study.next_pairs("ann", "tab", [])
+    saved, _ = study.save("ann", "tab", [answer(pairs[0], "left", 1), answer(pairs[1], "left", 2, id=odd)])
+    assert "verdict-000001" in saved
+    assert pairs[0]["pair"] not in study._leases["ann", "tab"]
+
+
 def test_a_lease_runs_out(opened, monkeypatch):
     study = opened(candidates(2))
     assert len(study.next_pairs("ann", "tab", [])) == 2

@@ -3,15 +3,19 @@
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import closing
 
 import pytest
 
+from dcglearn.foundation.validation import InputError
 from dcglearn.judge import verdict_log
+from dcglearn.judge.progress import Progress
+from dcglearn.judge.study import Study
 from dcglearn.judge.verdict_log import FIELDS, NotSaved, VerdictLog
-from tests.judge.makers import lines, verdict
+from tests.judge.makers import answer, candidates, lines, verdict
 from tests.makers import refused, write_lines
 
 
@@ -86,6 +90,54 @@ def test_a_full_disk_leaves_whole_lines_only(path, log, monkeypatch):
     log.append([verdict(1)])
     assert len(lines(path)) == 2
     assert log.changes == 0
+
+
+@pytest.mark.parametrize("field", [name for name in FIELDS if name != "id"])
+@pytest.mark.parametrize("value", [["x"], {"x": 1}, 3, -1.5, True, "x" * 3000, "\ud800", [[1]], {}, 10**30])
+def test_a_field_of_another_kind_is_refused_with_its_line_or_harmless(path, field, value):
+    path.write_text("".join(json.dumps(line) + "\n" for line in (verdict(0), verdict(1) | {field: value})))
+    study = None
+    try:
+        study = Study(candidates(3), path)
+    except InputError as error:
+        assert re.search("line 2: |verdict verdict-000001: ", str(error))
+    else:
+        assert study.next_pairs("ann", "tab", [])
+        study.save("ann", "tab", [answer(pair, "left", 7) for pair in study.next_pairs("ann", "tab", [])])
+        Progress(study).report()
+        study.nothing_left("ann")
+    finally:
+        if study is not None:
+            study.close()
+    VerdictLog(tmp := path.with_name("other")).close()
+    assert tmp.exists()
+
+
+@pytest.mark.posix
+def test_a_pipe_or_a_device_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", "/dev/zero", "/dev/null"):
+        refused("is a folder, a pipe or a device; name a file", VerdictLog, place)
+
+
+def test_a_log_that_cannot_be_opened_is_not_locked(path):
+    path.write_text("not a verdict\n" + json.dumps(verdict(0)) + "\n")
+    caught = []
+    for _ in range(2):  # the first error is kept, with all that it refers to
+        with pytest.raises(InputError, match="line 1: not valid JSON") as error:
+            VerdictLog(path)
+        caught.append(error)
+    write_lines(path, [verdict(0)])
+    VerdictLog(path).close()
+
+
+@pytest.mark.parametrize("there", ["folder", pytest.param("pipe", marks=pytest.mark.posix)])
+def test_a_place_for_the_rest_that_cannot_be_written_is_told(path, there):
+    path.write_bytes(json.dumps(verdict(0)).encode() + b"\n{half")
+    rest = path.with_name("verdicts.jsonl.cut-short")
+    rest.mkdir() if there == "folder" else os.mkfifo(rest)
+    refused(r"ends within a line, which cannot be put into .*cut-short \(.*\); move that away", VerdictLog, path)
+    assert path.read_bytes().endswith(b"{half")
 
 
 def test_an_edit_by_hand_is_noticed_and_kept(path, log):
