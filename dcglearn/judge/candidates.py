@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dcglearn.readers.mapping import MappingLike
-    from dcglearn.readers.roles import Table
 
     PathLike = str | os.PathLike[str]
 
@@ -43,9 +42,12 @@ SHOWN = {
     "items_a": Role("items", ("items_a", "items_left")),
     "items_b": Role("items", ("items_b", "items_right")),
     "intent": Role("text", ("intent", "description", "narrative")),
+    "docs_a": PREFERENCE["docs_a"],
+    "docs_b": PREFERENCE["docs_b"],
 }
 """The columns of a file of candidates that a log of preferences does not have."""
 
+SIDES = ("items_a", "items_b")
 NAMES = ("docno", "doc_id", "docid", "document", "_id", "id")
 TITLES = ("title", "headline", "name")
 SNIPPETS = ("snippet", "text", "body", "abstract", "contents")
@@ -167,48 +169,45 @@ def read_candidates(
     if Path(path).exists() and Path(path).stat().st_size > MOST_BYTES:
         raise InputError(f"{path} is larger than {MOST_BYTES >> 20} MB; give a sample of its pairs")
     mapping = LogMapping.of(n_grades, mapping=mapping, depth=depth)
-    roles = {role: PREFERENCE[role] for role in ("a", "b", "query", *(("docs_a", "docs_b") if documents else ()))}
+    roles = {role: PREFERENCE[role] for role in ("a", "b", "query")}
     table, _, recognised = read_columns(path, roles, mapping)
-    extras = [] if "position" in recognised.columns else _extras(path, table["a"].shape[1], mapping)
     queries = table.get("query", [""] * len(table["a"]))
-    lists = zip(table["a"].tolist(), table["b"].tolist(), strict=True)
-    extras, missing = extras or [{} for _ in queries], 0
-    if documents is not None:
-        missing = _look_up(extras, table, documents)
+    extras: list[dict[str, Any]] = [{} for _ in queries]
+    if "position" not in recognised.columns:
+        extras = _extras(path, table["a"].shape[1], mapping, named=documents is not None)
+    missing = 0 if documents is None else _look_up(extras, documents)
     pairs = [
         Pair(str(query), tuple(a), tuple(b), **extra)
-        for (a, b), query, extra in zip(lists, queries, extras, strict=True)
+        for a, b, query, extra in zip(table["a"].tolist(), table["b"].tolist(), queries, extras, strict=True)
     ]
     candidates = distinct(pairs, mapping.n_known)
     candidates.dropped.update({"documents without a text": missing} if missing else {})
     return candidates
 
 
-def _look_up(extras: list[dict[str, Any]], table: Table, documents: PathLike) -> int:
-    """Put the items of every pair's documents among its extras; return how many documents have no text."""
-    if "docs_a" not in table or "docs_b" not in table:
-        raise InputError("the candidates name no documents: give docs_a and docs_b, or leave --documents out")
-    sides = {side: [text.split("\t") for text in table[f"docs_{side}"]] for side in "ab"}
-    wanted = {name for lists in sides.values() for names in lists for name in names if name}
-    texts = _texts(documents, wanted)
-    for side, lists in sides.items():
-        for number, (extra, names) in enumerate(zip(extras, lists, strict=True), 1):
-            items = [texts.get(name, {"title": name} if name else {}) for name in names]
-            with errors_in(f"pair {number}"):
-                extra[f"items_{side}"] = checked_items(items, f"docs_{side}", table["a"].shape[1])
-    return len(wanted - texts.keys())
-
-
-def _extras(path: str | os.PathLike[str], n_items: int, mapping: LogMapping) -> list[dict[str, Any]]:
-    """Return items and intent of every line."""
+def _extras(path: PathLike, n_items: int, mapping: LogMapping, *, named: bool) -> list[dict[str, Any]]:
+    """Return intent and items of every line; with `named`, the items are the names of the documents."""
     extras = []
     for place, record in records_of(path, SHOWN, mapping.encoding):
         with errors_in(place):
-            sides = {x: checked_items(record.get(x), x, n_items, mapping.depth) for x in ("items_a", "items_b")}
-            extras.append({"intent": _text(record.get("intent"), "intent", 2000), **sides})
-            if (sides["items_a"] is None) != (sides["items_b"] is None):
+            columns = {side: side.replace("items", "docs") if named else side for side in SIDES}
+            items = {side: checked_items(record.get(x), x, n_items, mapping.depth) for side, x in columns.items()}
+            extras.append({"intent": _text(record.get("intent"), "intent", 2000), **items})
+            if (items["items_a"] is None) != (items["items_b"] is None):
                 raise InputError("items for one list only; give items_a and items_b, or neither")
     return extras
+
+
+def _look_up(extras: list[dict[str, Any]], documents: PathLike) -> int:
+    """Put the texts of documents in place of their names, and return how many have none."""
+    items = [item for extra in extras for side in SIDES for item in extra.get(side) or ()]
+    if not items:
+        raise InputError("the candidates name no documents: give docs_a and docs_b, or leave --documents out")
+    wanted = {item["title"] for item in items if item}
+    texts = _texts(documents, wanted)
+    for item in items:
+        item.update(texts.get(item.get("title", ""), {}))
+    return len(wanted - texts.keys())
 
 
 def checked_items(items: Any, role: str, n_items: int, depth: int | None = None) -> tuple[Item, ...] | None:

@@ -104,7 +104,8 @@ def read_answers(path: str, prompts: str, mapping: LogMapping) -> tuple[list[dic
     if not pairs_beside(prompts).exists():
         raise InputError(f"{pairs_beside(prompts)} does not exist: `dcglearn prompts` writes it beside {prompts}")
     pairs = {pair.pop("id", ""): pair for _, pair in records_of(str(pairs_beside(prompts)), PREFERENCE)}
-    codes, keys = {**WINNERS, **mapping.own_words.codes}, {*mapping.roles(PREFERENCE)["winner"].names, "answer"}
+    codes = {word: WINNERS[word] for word in ("a", "b", "tie")} | mapping.own_words.codes
+    keys = {*mapping.roles(PREFERENCE)["winner"].names, "answer"}
     verdicts, unread, winners = [], [], {}  # type: ignore[var-annotated]
     for place, answer in records_of(path, ANSWER):
         key, _, order = str(answer["custom_id"]).rpartition("-")
@@ -133,7 +134,7 @@ def verdict_of(text: str, codes: Mapping[str, int], keys: set[str]) -> int | Non
     """Return the code of the verdict in a text; None unless it is clear, from JSON that agrees or the first word."""
     said = set()
     for found in re.findall(r"\{[^{}]*\}", text):
-        with contextlib.suppress(ValueError):  # braces without JSON
+        with contextlib.suppress(ValueError, RecursionError):  # braces without JSON
             said |= {codes.get(_plain(value)) for key, value in json.loads(found).items() if key.lower() in keys}
     if said:
         return said.pop() if len(said) == 1 else None

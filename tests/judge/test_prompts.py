@@ -128,11 +128,20 @@ def test_what_cannot_be_read_is_counted_and_listed_and_a_one_sided_judge_is_name
         *((text, "tie") for text in ("Tie", '{"answer": "TIE"}', "tie: both are good", "{not json} Tie"[11:])),
         *((text, None) for text in ("", "Neither", "A or B", "A is worse", "A-level results are in B", "a (or b)")),
         *((text, None) for text in ('{"winner": "C"}', '{"winner": null} A', "B, A", "Bad lists.")),
-        *((text, None) for text in ('{"winner": "A"} {"winner": "tie"}', "{" * 3000, '{"winner": {"name": "A"}}')),
+        *(
+            (text, None)
+            for text in (
+                '{"winner": "A"} {"winner": "tie"}',
+                "{" * 3000,
+                "{" + "[" * 9000 + "}",
+                "First: list A",
+                '{"winner": {"name": "A"}}',
+            )
+        ),
     ],
 )
 def test_a_verdict_is_read_only_where_it_is_clear(text, verdict):
-    code = verdict_of(text, WINNERS, {"winner", "verdict", "answer"})
+    code = verdict_of(text, {word: WINNERS[word] for word in ("a", "b", "tie")}, {"winner", "verdict", "answer"})
     assert code == (None if verdict is None else WINNERS[verdict])
 
 
@@ -144,7 +153,7 @@ def test_documents_are_looked_up_for_candidates_that_name_them(tmp_path):
     assert pair.items_a == ({"title": "One", "snippet": "First"}, {"title": "d3"})
     assert pair.items_b == ({"title": "d2"}, {}) and found.dropped == {"documents without a text": 1}
     short = write_lines(tmp_path / "short.jsonl", [{**line, "docs_b": ["d2"]}])
-    refused("pair 1: docs_b has 1 items for 2 grades", read_candidates, short, documents=documents)
+    refused("line 1: docs_b has 1 items for 2 grades", read_candidates, short, documents=documents)
     bare = write_lines(tmp_path / "bare.jsonl", [{"a": [1], "b": [0]}])
     refused("name no documents: give docs_a and docs_b", read_candidates, bare, documents=documents)
 
