@@ -246,15 +246,13 @@ def compare(
     With --exit-code (or another option of the gate) it also decides whether a run may replace the baseline: worse, not
     worse or undecided. Both rules are one-sided, at half of one minus the level.
     """
-    inputs = source.inputs + ([proxy_qrels] if proxy_qrels else [])
-    check_outputs(output, gate.junit, force=force, picture=plot, inputs=inputs)
+    check_outputs(output, gate.junit, force=force, picture=plot, inputs=[*source.inputs, proxy_qrels])
     from dcglearn.evaluation.compare_systems import compared, evaluated_and_paired
 
     if proxy_qrels and source.rank_eval:
         raise InputError("--proxy-qrels goes with QRELS RUN..., not with --rank-eval")
     evaluation, paired = source.evaluated(scale, evaluated_and_paired)
-    by_machine = replace(source, judgements=proxy_qrels)
-    machine = by_machine.evaluated(scale, evaluated_and_paired) if proxy_qrels else None
+    machine = replace(source, judgements=proxy_qrels).evaluated(scale, evaluated_and_paired) if proxy_qrels else None
     comparison = compared(evaluation, baseline, level, correction, resamples, seed, paired, machine)
     decision = gate.decision(comparison)
     if form == "table" and drawn(output):

@@ -160,8 +160,7 @@ def judge(
 
 
 @examples(
-    "dcglearn prompts candidates.jsonl --model MODEL -o prompts.jsonl",
-    "dcglearn prompts candidates.jsonl --documents docs.jsonl --template shop.txt -o prompts.jsonl",
+    "dcglearn prompts candidates.jsonl --model MODEL --template shop.txt -o prompts.jsonl",
     "dcglearn prompts --runs old.txt new.txt --qrels qrels.txt --documents docs.jsonl --for anthropic -o prompts.jsonl",
 )
 def prompts(
@@ -193,6 +192,6 @@ def prompts(
     pairs = source.candidates(reading.mapping)
     write_prompts(pairs, output, template=template or TEMPLATE, shape=shape, model=model, force=force)
     named = "" if model or shape == "gemini" else "; they name no model: --model does"
-    wrote = f"wrote: {output} ({2 * len(pairs):,} prompts{named})\nwrote: {pairs_beside(output)}"
+    wrote = [f"wrote: {output} ({2 * len(pairs):,} prompts{named})", f"wrote: {pairs_beside(output)}"]
     line = f"next: dcglearn convert ANSWERS --prompts {output} -o log.jsonl"
-    typer.echo("\n".join([*left_out(pairs.dropped), wrote, line]), err=True)
+    typer.echo("\n".join([*left_out(pairs.dropped), *wrote, line]), err=True)

@@ -91,7 +91,7 @@ def convert(
 def _answers(log: str, prompts: str, reading: MappingOptions, asked: list[str]) -> tuple[Any, LogMapping]:
     """Return the verdicts in a model's answers as records, and how the lists of the prompts are read; say what was."""
     if reading.ratings or reading.skip_bad or asked:
-        option = (*asked, "--ratings" if reading.ratings else "--skip-bad")[0]
+        option = (*asked, "--ratings or --skip-bad")[0]
         raise InputError(f"{option} does not go with --prompts, whose pairs have grades; what is not read is listed")
     from dcglearn.judge.prompts import read_answers
     from dcglearn.readers.mapping import LogMapping

@@ -12,7 +12,7 @@ import numpy as np
 
 from dcglearn.evaluation.evaluate import evaluate
 from dcglearn.evaluation.gate import Gate, gated, mostly_absent
-from dcglearn.evaluation.prediction_powered import PoweredMean, powered_mean
+from dcglearn.evaluation.prediction_powered import powered_mean
 from dcglearn.evaluation.recall_paired import PairedRuns, companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.foundation.plain_text import aligned, number_of, one_line
@@ -60,7 +60,6 @@ class SystemComparison:
     correction: str
     n_queries: int
     samples: pl.DataFrame
-    n_further: int = 0  # topics that the machine alone has judged
 
     def gate(self, min_difference: float = 0.0, rule: str = "harm") -> Gate:
         """Decide whether the runs are good enough to replace the baseline.
@@ -81,15 +80,6 @@ class SystemComparison:
         InputError
             If the rule is unknown, the margin is not finite, two runs have no judged topic in common, or one lacks
             most topics of the other, which would count as 0.
-
-        Examples
-        --------
-        >>> judged = {f"q{i}": {"a": 1, "b": 0, "c": 2} for i in range(8)}
-        >>> good = {f"q{i}": {"a": 2.0, "b": i % 3, "c": 4.0} for i in range(8)}
-        >>> poor = {f"q{i}": {"a": 2.0, "b": 3.0, "c": i % 3} for i in range(8)}
-        >>> gate = compare_systems({"good": good, "poor": poor}, judged, level=0.9).gate(-0.005)
-        >>> gate.passed, gate.verdicts[0].verdict
-        (False, 'worse')
         """
         return gated(self.frame, self.samples, self.level, min_difference, rule)
 
@@ -116,14 +106,16 @@ class SystemComparison:
         how = "not corrected" if self.correction == "none" else corrected
         rows = zip(self.frame.iter_rows(named=True), self.samples.iter_rows(named=True), strict=True)
         absent = dict.fromkeys(filter(None, (mostly_absent(*row) for row in rows)))
+        powered = self.frame.rows(named=True) if "worth" in self.frame.columns else []
         lines = [
-            f"({self.n_queries} queries; {'t' if self.n_further else 'permutation'} test {how})",
+            f"({self.n_queries} queries; {'t' if powered else 'permutation'} test {how})",
             *(f"{fact}; the others count as 0" for fact in absent),
         ]
-        for row in self.frame.iter_rows(named=True) if self.n_further else ():
-            worth = f"are worth {row['worth']:.0f} judged by people (lambda {row['lambda']:.2f})"
-            machine = f"{self.n_further} queries judged by the machine alone {worth}"
-            lines.append(one_line(f"{row['run']}, {row['measure']}: {machine}"))
+        for row in powered:
+            worth = (
+                f"the machine is worth {row['worth']:.0f} more queries judged by people (lambda {row['lambda']:.2f})"
+            )
+            lines.append(one_line(f"{row['run']}, {row['measure']}: {worth}"))
         return "\n".join(lines)
 
     def to_markdown(self) -> str:
@@ -192,8 +184,8 @@ def compare_systems(
     >>> good = {f"q{i}": {"a": 2.0, "b": i % 3, "c": 4.0} for i in range(8)}
     >>> poor = {f"q{i}": {"a": 2.0, "b": 3.0, "c": i % 3} for i in range(8)}
     >>> comparison = compare_systems({"poor": poor, "good": good}, judged)
-    >>> comparison.frame["run"][0], comparison.frame["p_permutation"][0] < 0.05
-    ('good', True)
+    >>> comparison.frame["run"][0], comparison.frame["p_permutation"][0] < 0.05, comparison.gate(-0.005).passed
+    ('good', True, True)
     """
     one_of(correction, "correction", ("holm", "bh", "none"))
     evaluation, paired = evaluated_and_paired(runs, judgements, metrics, **settings)
@@ -233,10 +225,7 @@ def compared(
     paired: PairedRuns | None = None,
     machine: tuple[Evaluation, PairedRuns | None] | None = None,
 ) -> SystemComparison:
-    """Return the comparison of evaluated systems, also by the preferences of `paired`; see `compare_systems`.
-
-    `machine` is the same by a machine's judgements.
-    """
+    """Return the comparison of evaluated systems, by preferences too, and with both by a machine's judgements."""
     import polars as pl
 
     if not 0 < level < 1:
@@ -251,16 +240,16 @@ def compared(
     b = evaluation.runs.index(base)
     rows, samples = [], []
     has = paired.has if paired else ~np.isnan(evaluation.values[:, 0])
-    by_machine: list[Floats] = []
-    if machine is not None:
-        order = _by_people_first(evaluation.queries, machine[0].queries)
-        by_machine = [values[:, order] for *_, values in _by_query(*machine, b)]
+    n, by_machine = len(evaluation.queries), list(_by_query(*machine, b)) if machine else []
+    order = _by_people_first(evaluation.queries, machine[0].queries) if machine else []
     for i, (measure, r, values) in enumerate(_by_query(evaluation, paired, b)):
         differences = values[0][~np.isnan(values[0])]
         if len(differences) < 2:
             raise InputError(f"too few queries to compare: {len(differences)} in common, and two are needed")
         if by_machine:
-            powered = [_powered(*both) for both in zip(values, by_machine[i], strict=True)]
+            machines, kept = by_machine[i][2][:, order], ~np.isnan(values[0])  # a run lacks a query whoever judges it
+            further = machines[:, n:][:, ~np.isnan(machines[0, n:])]
+            powered = list(map(powered_mean, values[:, kept], machines[:, :n][:, kept], further))
             means, spread = [mean.mean for mean in powered], powered[0].error * powered[0].n ** 0.5
             tests = powered[0].tests(level)
         else:
@@ -274,8 +263,7 @@ def compared(
     corrected = _corrected(frame["p_t" if by_machine else "p_permutation"].to_numpy(), correction)
     _LOG.info("compared %d runs with %s by %d bootstrap samples", len(evaluation.runs) - 1, base, n_resamples)
     frame = frame.with_columns(p_corrected=corrected).select(*COLUMNS, *frame.columns[len(COLUMNS) - 1 :])
-    n, n_further = len(evaluation.queries), 0 if machine is None else len(machine[0].queries) - len(evaluation.queries)
-    return SystemComparison(frame, level, correction, n, pl.DataFrame(samples), n_further)
+    return SystemComparison(frame, level, correction, n, pl.DataFrame(samples))
 
 
 def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]:
@@ -288,13 +276,6 @@ def _by_people_first(people: Sequence[str], machine: Sequence[str]) -> list[int]
             "others: it must judge all of them, by which it is corrected, and two or more others, which it adds"
         )
     return [*shared, *place.values()]
-
-
-def _powered(people: Floats, machine: Floats) -> PoweredMean:
-    """Return the mean of values by query; the machine's are those of the same queries, then of further ones."""
-    shared, further = machine[: len(people)], machine[len(people) :]
-    kept = ~np.isnan(people)  # a run lacks a query whoever judges it
-    return powered_mean(people[kept], shared[kept], further[~np.isnan(further)])
 
 
 def _by_query(evaluation: Evaluation, paired: PairedRuns | None, b: int) -> Iterator[tuple[str, int, Floats]]:

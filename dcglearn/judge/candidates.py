@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import json
 import os
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,8 +41,7 @@ SHOWN = {
     "items_a": Role("items", ("items_a", "items_left")),
     "items_b": Role("items", ("items_b", "items_right")),
     "intent": Role("text", ("intent", "description", "narrative")),
-    "docs_a": PREFERENCE["docs_a"],
-    "docs_b": PREFERENCE["docs_b"],
+    **{name: PREFERENCE[name] for name in ("docs_a", "docs_b")},
 }
 """The columns of a file of candidates that a log of preferences does not have."""
 
@@ -175,13 +173,13 @@ def read_candidates(
     extras: list[dict[str, Any]] = [{} for _ in queries]
     if "position" not in recognised.columns:
         extras = _extras(path, table["a"].shape[1], mapping, named=documents is not None)
-    missing = 0 if documents is None else _look_up(extras, documents)
     pairs = [
         Pair(str(query), tuple(a), tuple(b), **extra)
         for a, b, query, extra in zip(table["a"].tolist(), table["b"].tolist(), queries, extras, strict=True)
     ]
+    lacking = _look_up(pairs, documents)
     candidates = distinct(pairs, mapping.n_known)
-    candidates.dropped.update({"documents without a text": missing} if missing else {})
+    candidates.dropped.update(lacking)
     return candidates
 
 
@@ -198,16 +196,19 @@ def _extras(path: PathLike, n_items: int, mapping: LogMapping, *, named: bool) -
     return extras
 
 
-def _look_up(extras: list[dict[str, Any]], documents: PathLike) -> int:
-    """Put the texts of documents in place of their names, and return how many have none."""
-    items = [item for extra in extras for side in SIDES for item in extra.get(side) or ()]
+def _look_up(pairs: Sequence[Pair], documents: PathLike | None) -> dict[str, int]:
+    """Put the texts of documents in place of their names, and return how many have none, if any."""
+    if documents is None:
+        return {}
+    items = [item for pair in pairs for side in (pair.items_a, pair.items_b) for item in side or ()]
     if not items:
         raise InputError("the candidates name no documents: give docs_a and docs_b, or leave --documents out")
     wanted = {item["title"] for item in items if item}
     texts = _texts(documents, wanted)
     for item in items:
         item.update(texts.get(item.get("title", ""), {}))
-    return len(wanted - texts.keys())
+    lacking = len(wanted - texts.keys())
+    return {"documents without a text": lacking} if lacking else {}
 
 
 def checked_items(items: Any, role: str, n_items: int, depth: int | None = None) -> tuple[Item, ...] | None:
@@ -301,19 +302,16 @@ def candidates_from_runs(
     common = [query for query in tops[0] if query in tops[1]]
     if not common:
         raise InputError(f"the runs {names[0]} and {names[1]} have no judged query in common; do the names agree?")
-    wanted = {document for lists in tops for query in common for document, _ in lists[query]}
-    texts = None if documents is None else _texts(documents, wanted)
     queries = {} if topics is None else dict(_topics(topics))
     pairs = []
     for query in common:
-        sides: list[Any] = [_side(lists[query], depth, texts) for lists in tops]
+        sides: list[Any] = [_side(lists[query], depth, named=documents is not None) for lists in tops]
         (a, items_a), (b, items_b) = sides
         pairs.append(Pair(query, a, b, items_a, items_b, text=queries.get(query, "")))
+    of_one = len({*tops[0], *tops[1]} - {*common})
+    lacking = ({"queries of one run only": of_one} if of_one else {}) | _look_up(pairs, documents)
     candidates = distinct(pairs, max(n_grades or 0, top + 1), (names[0], names[1]))
-    counts = Counter(candidates.dropped)
-    counts["queries of one run only"] = len({*tops[0], *tops[1]}) - len(common)
-    counts["documents without a text"] = 0 if texts is None else len(wanted - texts.keys())
-    candidates.dropped.update({reason: count for reason, count in counts.items() if count})
+    candidates.dropped.update(lacking)
     return candidates
 
 
@@ -337,15 +335,12 @@ def _top(
 
 
 def _side(
-    documents: Sequence[tuple[str, int]], depth: int, texts: Mapping[str, Item] | None
+    documents: Sequence[tuple[str, int]], depth: int, *, named: bool
 ) -> tuple[tuple[int, ...], tuple[Item, ...] | None]:
-    """Return grades and items of one list, filled to `depth` with positions that hold nothing."""
+    """Return the grades of one list, filled to `depth` with positions that hold nothing, and its documents' names."""
     missing = depth - len(documents)
-    grades = tuple(grade for _, grade in documents) + (-1,) * missing
-    if texts is None:
-        return grades, None
-    items = tuple(texts.get(document, {"title": document}) for document, _ in documents)
-    return grades, items + ({},) * missing
+    items = (*({"title": document} for document, _ in documents), *({} for _ in range(missing)))
+    return tuple(grade for _, grade in documents) + (-1,) * missing, items if named else None
 
 
 def _texts(path: PathLike, wanted: set[str]) -> dict[str, Item]:

@@ -26,9 +26,6 @@ TEMPLATE = Path(__file__).parent / "templates" / "two-lists.txt"
 PLACES = re.compile(r"\{(query|intent|first|second)\}")
 """The placeholders of a template."""
 
-MOST_TOKENS = 1_000
-"""Longest answer of a model, in tokens, where the form of requests needs one."""
-
 ANSWER = {
     "custom_id": Role("text", ("custom_id", "key"), required=True),
     "answer": Role("text", ("response", "result", "answer", "content", "text", "output"), required=True),
@@ -80,7 +77,7 @@ def request(key: str, text: str, shape: str, model: str | None) -> dict[str, Any
     body = {**({} if model is None else {"model": model}), "messages": [{"role": "user", "content": text}]}
     shapes: dict[str, dict[str, Any]] = {
         "openai": {"custom_id": key, "method": "POST", "url": "/v1/chat/completions", "body": body},
-        "anthropic": {"custom_id": key, "params": {"max_tokens": MOST_TOKENS, **body}},
+        "anthropic": {"custom_id": key, "params": {"max_tokens": 1_000, **body}},
         "gemini": {"key": key, "request": {"contents": [{"role": "user", "parts": [{"text": text}]}]}},
         "messages": {"custom_id": key, **body},
     }
@@ -123,11 +120,10 @@ def read_answers(path: str, prompts: str, mapping: LogMapping) -> tuple[list[dic
     if not verdicts:
         raise InputError(f"{path}: no answer can be read{unread[0].replace('  ', '; ', 1) if unread else ''}")
     both = [set.union(*ways.values()) for ways in winners.values() if len(ways) == 2]
-    n_turned = sum(len(ways) > 1 for ways in both)
-    read = f"answers: {number_of(len(verdicts), 'verdicts')} to {number_of(2 * len(pairs), 'prompts')}; "
-    read += f"{number_of(len(both), 'pairs')} in both orders, of which {n_turned:,} changed the winner with the order"
-    left_out = [f"left out: {number_of(len(unread), 'answers')} that cannot be read", *unread]
-    return verdicts, [read, *(left_out if unread else [])]
+    read = f"answers: {number_of(len(verdicts), 'verdicts')} to {number_of(2 * len(pairs), 'prompts')}"
+    turned = f"of which {sum(len(ways) > 1 for ways in both):,} changed the winner with the order"
+    left_out = [f"left out: {number_of(len(unread), 'answers')} that cannot be read"] if unread else []
+    return verdicts, [f"{read}; {number_of(len(both), 'pairs')} in both orders, {turned}", *left_out, *unread]
 
 
 def verdict_of(text: str, codes: Mapping[str, int], keys: set[str]) -> int | None:

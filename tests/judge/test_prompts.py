@@ -170,7 +170,7 @@ def test_answers_without_prompts_and_prompts_without_texts_are_refused_in_words(
     assert "answers of a model are read with the prompts" in words("convert", answers)
     assert "no answer can be read" in words("convert", answers, "--prompts", prompts)
     assert "x.pairs.jsonl does not exist" in words("convert", answers, "--prompts", tmp_path / "x.jsonl")
-    assert "--ratings does not go with" in words("convert", answers, "--prompts", prompts, "--ratings")
+    assert "--ratings or --skip-bad does not go with" in words("convert", answers, "--prompts", prompts, "--ratings")
     other = write_lines(tmp_path / "other.jsonl", [{"custom_id": "two-lists-0-ab", "answer": "A"}])
     assert "line 1: this answers 'two-lists-0-ab', which is no prompt" in words("convert", other, "--prompts", prompts)
     bare = write_lines(tmp_path / "bare.jsonl", [{"a": [1], "b": [0]}])
