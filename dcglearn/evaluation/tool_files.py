@@ -157,17 +157,17 @@ def _from_csv(name: str, data: bytes) -> list[Rating] | None:
     """Return the ratings of a CSV of Quepid; None if every line has one rating, and for other tables."""
     try:
         text = data.decode()
-    except UnicodeDecodeError:
+        lines = csv.reader(io.StringIO(text, newline=""))
+        (_, header), *rows = [(lines.line_num, fields) for fields in lines]
+    except (UnicodeDecodeError, csv.Error):
         return None  # the reader of tables says where
-    lines = csv.reader(io.StringIO(text, newline=""))
-    header = next(lines)
     if header[:2] != ["query", "docid"] or len(header) < 3:
         return None
     if header[2:] == ["rating"] and not any(line and "," not in line for line in text.splitlines()):
         return None
     ratings: list[Rating] = []
-    for fields in lines:
-        place = f"line {lines.line_num}"
+    for number, fields in rows:
+        place = f"line {number}"
         if len(fields) not in (0, 1, len(header)):
             raise InputError(f"{name}, {place}: {len(fields)} fields where the header has {len(header)}")
         query = fields[0][1:] if fields and fields[0][:1] == " " and fields[0][1:2] in FORMULA else "".join(fields[:1])
