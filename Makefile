@@ -49,9 +49,10 @@ browser: $(READY) ## test the judging page in Chromium (CHROMIUM=path), and writ
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps axe-playwright-python
 	DCGLEARN_BROWSER=1 DCGLEARN_NO_SKIP=1 $(BIN)/python -m pytest tests/judge/test_browser.py -s --durations=5
 
-fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000); kills at every operation on the disk and full disks (KILLS=500 DISKS=200); counts
+fuzz: $(READY)   ## damaged files for every reader and command (FILES=20000), kills and full disks (KILLS=500 DISKS=200), raters; seed: the date
 	$(BIN)/python -m tests.hostile.fuzz --files $(FILES) $(ARGS)
 	$(BIN)/python -m tests.hostile.stops --kills $(KILLS) --full-disks $(DISKS)
+	$(BIN)/python -m tests.hostile.raters
 
 peers: $(READY)  ## test against libraries that the tests skip otherwise: XGBoost, ranx, cwl_eval, ppi-python, PyTorch (CPU); none may be missing
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check ranx cwl-eval ppi-python

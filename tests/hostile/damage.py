@@ -1,9 +1,15 @@
 """Damage to the bytes of good files: what editors, transfers, spreadsheets and attackers do to them."""
 
+import gzip
+import json
+import lzma
 import re
+import zlib
 from collections.abc import Callable
 
 import numpy as np
+
+from dcglearn.foundation.sources import zstd
 
 Random = np.random.Generator
 
@@ -23,6 +29,10 @@ TOKENS = [
     *_FIELDS.split(),
 ]
 """Texts that mean something to one of the formats, or to nobody."""
+
+
+ODD = [[], {}, ["x"], {"x": 1}, [[1]], 3, -1.5, 10**30, True, None, "", "x" * 3000, "\ud800", "tie", "a"]
+"""Values of other kinds than a field has."""
 
 
 def _place(rng: Random, data: bytes) -> int:
@@ -153,6 +163,59 @@ def recode(rng: Random, data: bytes) -> bytes:
     return text.encode(["utf-16", "utf-8-sig", "latin-1", "utf-32"][rng.integers(4)], "replace")
 
 
+def drop_block(rng: Random, data: bytes) -> bytes:
+    """Drop a paragraph, or all from it on: sections of the text of a model stand between blank lines."""
+    blocks = data.split(b"\n\n")
+    at = int(rng.integers(len(blocks)))
+    return b"\n\n".join(blocks[:at] + (blocks[at + 1 :] if rng.random() < 0.7 else []))
+
+
+def deepen(rng: Random, data: bytes) -> bytes:
+    """Make a list of numbers hundreds or thousands of positions long."""
+    lists = list(re.finditer(rb"\[[0-9][0-9, ]*\]|(?<=[,;\n])[0-9]( [0-9])+(?=[,;\n])", data))
+    if not lists:
+        return insert(rng, data)
+    where, times = lists[rng.integers(len(lists))], int(rng.choice([200, 5_000, 400_000]))
+    mark = b", " if where[0][:1] == b"[" else b" "
+    long = mark.join([b"1"] * times)
+    return data[: where.start()] + (b"[" + long + b"]" if mark == b", " else long) + data[where.end() :]
+
+
+def odd_value(rng: Random, data: bytes) -> bytes:
+    """Give a field of a JSON line a value of another kind."""
+    lines = _lines(data)
+    at = int(rng.integers(len(lines)))
+    try:
+        record = json.loads(lines[at])
+        name = list(record)[rng.integers(len(record))]
+    except (ValueError, TypeError):
+        return insert(rng, data)
+    record[name] = ODD[rng.integers(len(ODD))]
+    lines[at] = json.dumps(record).encode()
+    return b"\n".join(lines)
+
+
+def bomb(rng: Random, data: bytes) -> bytes:
+    """Put up to a million blanks or lines into a file, up to a hundred million into one that is packed."""
+    pack = {b"\x1f\x8b": gzip, b"\xfd7": lzma, b"\x28\xb5": zstd}.get(data[:2])
+    inside = data
+    if pack is not None:
+        try:
+            inside = pack.decompress(data)
+        except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, zstd.ZstdError):
+            return flip(rng, data)
+    at, size = (
+        int(rng.integers(len(inside) + 1)),
+        1 << int(rng.integers(16, 20) if pack is None else rng.integers(20, 28)),
+    )
+    filling = [b" ", b"\n", b"0,", b"[],"][rng.integers(4)] * size
+    inside = inside[:at] + filling + inside[at:]
+    return inside if pack is None else pack.compress(inside)
+
+
+RARE = [drop_block, deepen, odd_value, bomb]
+"""Damages that know the structure of a file, or take longer; one in eight."""
+
 DAMAGES = [
     *(flip, overwrite, cut_out, truncate, repeat, insert, insert, zero_tail, append, replace_word, replace_word),
     *(
@@ -175,7 +238,8 @@ def damaged(rng: Random, data: bytes) -> tuple[bytes, str]:
     for _ in range(int(rng.choice([1, 2, 3], p=[0.6, 0.3, 0.1]))):
         if not data:
             break
-        damage = DAMAGES[rng.integers(len(DAMAGES))]
+        kinds = RARE if rng.random() < 1 / 8 else DAMAGES
+        damage = kinds[rng.integers(len(kinds))]
         data = damage(rng, data)
         names.append(damage.__name__)
     return data, "+".join(names)

@@ -380,7 +380,7 @@ if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--kills", type=int, default=500)
     options.add_argument("--full-disks", type=int, default=200)
-    options.add_argument("--seed", type=int, default=0)
+    options.add_argument("--seed", type=int, default=int(time.strftime("%Y%m%d")), help="by default the date's")
     options.add_argument("--only", default="", help="targets whose names hold this word")
     given = options.parse_args()
     result = run(given.kills, given.full_disks, given.seed, given.only)

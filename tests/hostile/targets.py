@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import hashlib
 import io
 import json
 import lzma
@@ -21,11 +22,14 @@ from dcglearn.foundation.checkpoints import read_checkpoint, write_checkpoint
 from dcglearn.foundation.plain_text import escaped
 from dcglearn.foundation.sources import zstd
 from dcglearn.foundation.validation import InputError
+from dcglearn.judge.progress import Progress
+from dcglearn.judge.study import Study
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.linear_model import RidgeRanker
 from dcglearn.rankers.load_ranker import load_ranker
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
+from dcglearn.rankers.trees import BoostedRanker
 from dcglearn.readers.careful_pass import read_carefully
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.long_tables import open_shaped
@@ -33,8 +37,10 @@ from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import columns_of, opener_of
 from dcglearn.readers.readers import read_preferences, read_ratings
 from dcglearn.readers.roles import PREFERENCE, RATING
+from dcglearn.readers.sides import with_lists
 from tests.hostile import referees
 from tests.hostile.referees import Refused
+from tests.judge.makers import answer, candidates, verdict
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,12 @@ def _log(roles: dict) -> tuple[Callable[[Path], Any], Callable[[Path], Any]]:
         with errors_in(name):
             source = open_shaped(opener, roles, LogMapping())
         mapping = LogMapping()
-        table, _ = read_carefully(name, source, mapping, None) if careful else columns_of(name, source, mapping)
+        if careful:
+            table, _ = read_carefully(name, source, mapping, None)
+            if "winner" in table:
+                table["winner"] = with_lists(table["winner"], table.get("swapped"), source, mapping.sides)
+        else:
+            table, _ = columns_of(name, source, mapping)
         table.pop("id", None)
         texts = ("query", "rater", "group", "supersedes")
         return [
@@ -128,6 +139,34 @@ def _model(path: Path) -> None:
     assert np.isfinite(load_ranker(path.parent).predict(FEATURES)).all(), "a score is not finite"
 
 
+def _trees(path: Path) -> None:
+    """Load a boosted model whose trees were changed by somebody who wrote their checksum too."""
+    about = path.parent / "model.json"
+    if path.suffix == ".txt":
+        fields = json.loads(about.read_text())
+        fields["files"] = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()}
+        about.write_text(json.dumps(fields))
+    load_ranker(path.parent).predict(FEATURES)
+
+
+def _visible(path: Path) -> int:
+    return read_preferences(path, pad=True, as_is=True).visible().rank
+
+
+def _verdicts(path: Path) -> list[str]:
+    """Go on with a log of verdicts, as the judging page does; return the ids that count."""
+    study = Study(CANDIDATES, path)
+    study.learned.close()
+    try:
+        for pair in study.next_pairs("ann", "tab", []):
+            study.save("ann", "tab", [answer(pair, "left", 77)])
+        Progress(study).report()
+        study.nothing_left("ann")
+        return [verdict["id"] for verdict in study.standing()]
+    finally:
+        study.close()
+
+
 QRELS = "".join(f"{q} 0 D{d} {(q * d) % 4}\n" for q in range(1, 4) for d in range(1, 6)).encode()
 RUN = "".join(f"{q} Q0 D{d} {d} {9.5 - d} {t}\n" for t in "ab" for q in range(1, 4) for d in range(1, 6)).encode()
 ROWS = [line.split() for line in QRELS.decode().splitlines()]
@@ -152,6 +191,11 @@ RATINGS = "".join(
 ).encode()
 SVM = "".join(f"{i % 3} qid:{i // 4} 1:{i / 7:.3f} 2:{i % 5} 3:0.5 # docid = D{i}\n" for i in range(12)).encode()
 METRIC = json.dumps(DCG([0, 1, 3.5], [1, 0.6, 0.5], ("bad", "fair", "good"), ("a note",)).to_dict()).encode()
+CANDIDATES = candidates(6)
+VERDICTS = "".join(
+    json.dumps(verdict(i, winner=w, supersedes=s)) + "\n"
+    for i, (w, s) in enumerate([("a", None), ("tie", None), ("open", "verdict-000000"), ("b", None), ("open", None)])
+).encode()
 PAIRS = pl.DataFrame({"a": [[1, 0], [2, 1]] * 8, "b": [[0, 1], [1, 2]] * 8, "winner": ["a", "b"] * 8})
 
 
@@ -163,9 +207,11 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 def targets(folder: Path) -> dict[str, Target]:
     """Return the readers; what is too large for a constant is made in `folder`."""
-    checkpoint, model = folder / "good.checkpoint", folder / "model"
+    checkpoint, model, trees = folder / "good.checkpoint", folder / "model", folder / "trees"
     write_checkpoint(checkpoint, {"log": "abc"}, *CHECKPOINT_PARTS)
     RidgeRanker().fit(Queries(FEATURES, np.arange(12) % 3, np.arange(12) // 4)).save(model)
+    grown = BoostedRanker(n_trees=3, min_samples_leaf=1)
+    grown.fit(Queries(FEATURES, np.arange(12) % 3, np.arange(12) // 4)).save(trees)
     preferences, ratings = _log(PREFERENCE), _log(RATING)
     table = pl.read_csv(io.BytesIO(CSV))
     return {
@@ -183,12 +229,18 @@ def targets(folder: Path) -> dict[str, Target]:
         "preferences in other forms": Target(
             {"w.csv": LOG_WIDE, "l.csv": LOG_LONG.encode(), "a.json": LOG_ARRAY}, *preferences
         ),
+        "preferences in zstd": Target(
+            {"l.jsonl.zst": zstd.compress(LOG), "l.csv.zst": zstd.compress(LOG_CSV)}, read_preferences
+        ),
+        "visible directions": Target({"l.jsonl": LOG, "l.csv": LOG_CSV}, _visible),
+        "logs of verdicts": Target({"v.jsonl": VERDICTS}, _verdicts),
         "preferences in Parquet": Target({"l.parquet": _parquet(PAIRS)}, read_preferences),
         "ratings": Target({"r.jsonl": RATINGS}, *ratings),
         "svmlight": Target({"s.svm": SVM}, _queries, referees.svmlight),
         "metrics": Target({"m.json": METRIC}, _metric, referees.metric),
         "checkpoints": Target({"c.checkpoint": checkpoint.read_bytes()}, _checkpoint),
         "models": Target({f"model/{file.name}": file.read_bytes() for file in model.iterdir()}, _model),
+        "trees": Target({f"model/{file.name}": file.read_bytes() for file in trees.iterdir()}, _trees),
     }
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.hostile import fuzz
 
-FILES = 900
+FILES = 600
 """Files of each test run; ``make fuzz`` reads 20,000."""
 
 
@@ -42,3 +42,19 @@ def test_what_a_stop_leaves_is_old_or_new_and_goes_on():
     assert counts["kills at an operation"] + counts["kills at a random moment"] == 8
     assert counts["failures"] == counts["tracebacks"] == counts["lost"] == counts["locked"] == 0
     assert counts["leftovers after a second run"] == 0
+
+
+@pytest.mark.posix
+def test_no_verdict_is_lost_or_doubled_by_kills_duplicated_tabs_and_half_open_connections():
+    pytest.importorskip("uvicorn")
+    from tests.hostile import raters
+
+    counts = raters.run(1, seed=1)
+    print(counts)
+    assert counts["failures"] == 0
+    assert counts["kills"] == 1 and counts["verdicts"] > 5
+
+
+def test_files_that_were_faults_once_are_none():
+    kept = json.loads(fuzz.KEPT.read_text())
+    assert not [result for seed, n in kept for result in fuzz.attacks(n, n + 1, seed) if result[2] in fuzz.FAULTS]
