@@ -67,8 +67,8 @@ def convert(
     from dcglearn.readers.readers import native_frame
 
     mapping = reading.mapping
+    source, mapping = (log, mapping) if prompts is None else _answers(log, prompts, reading, joins.asked)
     with convert_line(log):
-        source, mapping = (log, mapping) if prompts is None else _answers(log, prompts, reading, joins.asked)
         if reading.ratings or joins.asked or inconsistent != "keep":
             pairs = _pairs(source, mapping, reading, joins, inconsistent)
             frame, dropped, recognised, counted = pairs.to_polars(), pairs.dropped, pairs.recognised, pairs.counted
@@ -94,11 +94,10 @@ def _answers(log: str, prompts: str, reading: MappingOptions, asked: list[str]) 
         option = (*asked, "--ratings or --skip-bad")[0]
         raise InputError(f"{option} does not go with --prompts, whose pairs have grades; what is not read is listed")
     from dcglearn.judge.prompts import read_answers
-    from dcglearn.readers.mapping import LogMapping
 
     verdicts, lines = read_answers(log, prompts, reading.mapping)
     typer.echo("\n".join(lines), err=True)
-    return verdicts, LogMapping(n_grades=reading.grades, as_is=reading.as_is)
+    return verdicts, Reading(grades=reading.grades, as_is=reading.as_is).mapping
 
 
 def _pairs(

@@ -14,7 +14,7 @@ from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
 from dcglearn.judge.candidates import Candidates, Item
-from dcglearn.readers.line_formats import decoded, shown
+from dcglearn.readers.line_formats import decoded, errors_in, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import records_of
 from dcglearn.readers.roles import PREFERENCE, Role
@@ -53,7 +53,8 @@ def write_prompts(
     The `custom_id` of a request is the template's name, the pair's key, and ab or ba. Raises InputError if a pair has
     no items to show, the template has no place for a list, or a file cannot be written.
     """
-    text, name = decoded(read_bytes(template)), re.sub(r"[^A-Za-z0-9_-]", "-", template.stem)[:40]
+    with errors_in(str(template)):
+        text, name = decoded(read_bytes(template)), re.sub(r"[^A-Za-z0-9_-]", "-", template.stem)[:40]
     if not {"first", "second"} <= {*PLACES.findall(text)}:
         raise InputError(f"{template}: a template has {{query}}, {{intent}}, and the lists as {{first}} and {{second}}")
     if bare := sum(pair.items_a is None for pair in candidates.pairs):

@@ -153,7 +153,7 @@ def _hint(names: Sequence[str], roles: Mapping[str, Role], role: str) -> tuple[s
         return "; these are rated lists: read them with dl.read_ratings", "--ratings"
     if "rating" in roles and has(PREFERENCE):
         return "; these are pairs with a winner: leave --ratings out (dl.read_preferences in Python)", None
-    if "custom_id" in found:
+    if "custom_id" in found and "custom_id" not in roles:
         return "; answers of a model are read with the prompts", "--prompts PROMPTS"
     if len(names) == 1 and not any(found & set(role.names) for role in roles.values()):
         return "; separate the columns by commas, semicolons or tabs", None

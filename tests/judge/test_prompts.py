@@ -170,6 +170,9 @@ def test_answers_without_prompts_and_prompts_without_texts_are_refused_in_words(
     assert "answers of a model are read with the prompts" in words("convert", answers)
     assert "no answer can be read" in words("convert", answers, "--prompts", prompts)
     assert "x.pairs.jsonl does not exist" in words("convert", answers, "--prompts", tmp_path / "x.jsonl")
+    unanswered = write_lines(tmp_path / "unanswered.jsonl", [{"custom_id": first}])
+    err = words("convert", unanswered, "--prompts", prompts)
+    assert "line 1: no 'answer'" in err and "read with the prompts" not in err and "so: " not in err
     assert "--ratings or --skip-bad does not go with" in words("convert", answers, "--prompts", prompts, "--ratings")
     other = write_lines(tmp_path / "other.jsonl", [{"custom_id": "two-lists-0-ab", "answer": "A"}])
     assert "line 1: this answers 'two-lists-0-ab', which is no prompt" in words("convert", other, "--prompts", prompts)
@@ -179,6 +182,9 @@ def test_answers_without_prompts_and_prompts_without_texts_are_refused_in_words(
     template = tmp_path / "mine.txt"
     template.write_text("Which? {first}")
     here = tmp_path / "candidates.jsonl"
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes(b"\xff{first}{second}")
+    assert "latin.txt: byte 0xff is not UTF-8" in words("prompts", here, "--template", latin, "-o", out)
     assert "the lists as {first} and {second}" in words("prompts", here, "--template", template, "-o", out)
     assert "p.jsonl exists" in words("prompts", here, "-o", prompts)
     assert not out.exists()
