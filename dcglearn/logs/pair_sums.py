@@ -19,7 +19,7 @@ from dcglearn.foundation.threads import over_chunks
 from dcglearn.foundation.validation import Floats, Grades
 
 BLOCK = 2048
-"""Pairs whose codes are gathered before they are counted."""
+"""Pairs that are gathered before they are counted."""
 
 MAX_TABLE = 1 << 19
 """Maximum entries of a chunk's table of joint counts; on wider scales each pair is added to the Hessian directly."""
@@ -70,7 +70,7 @@ def pair_sums(
         counted = curvature and n_joint * n_codes**2 <= MAX_TABLE
         single = np.zeros((depth if counted else 0, n_codes))
         joint = np.zeros((n_joint if counted else 0, n_codes, n_codes))
-        block = np.empty((depth, BLOCK), np.uint16), np.empty(BLOCK)
+        block = np.empty((depth, BLOCK), np.uint16), np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.intp)
         sums = shortfalls.reshape(-1), single, joint
         loss, slope = _add_sums(*pairs, flat, width, start, stop, block, *sums)
         hessian = np.zeros((0, 0))
@@ -105,7 +105,7 @@ def _contract(single: Floats, joint: Floats, sign: Floats) -> Floats:
     return blocks.transpose(0, 2, 1, 3).reshape(depth * width, depth * width)
 
 
-@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@njit(inline="always")
 def _shortfall(first, second, margin, flat, width, i):
     """Return m - <W, d> of pair i; unsigned indices need no check for negative ones, which takes half the time."""
     ahead = 0.0
@@ -121,35 +121,35 @@ def _add_sums(first, second, margin, weight, flat, width, start, stop, block, su
     """Return loss and slope; add ``v xi`` by position and code to `sums`, and counts of the pairs that fall short.
 
     `sums` has the shape (K * width^2,). The ``v`` of these pairs are added by code to `single`, by two codes to
-    `joint`, unless these are empty: the pairs are gathered in a block, codes and v, and counted two positions at a
-    time, so that each table of joint counts stays in the nearest cache.
+    `joint`, unless these are empty. In each block, the pairs that fall short are found without a branch; then they are
+    counted two positions at a time, so that each table of joint counts stays in the nearest cache.
     """
-    codes, v = block
-    loss, slope, held = 0.0, 0.0, 0
-    for i in range(start, stop):
-        xi = _shortfall(first, second, margin, flat, width, i)
-        if xi > 0.0:
-            v[held] = weight[i] if len(weight) > 1 else weight[0]
-            weighted = xi * v[held]
-            loss += weighted * xi
+    codes, v, short, at = block
+    loss, slope = 0.0, 0.0
+    for begin in range(start, stop, len(v)):
+        held = 0
+        for i in range(begin, min(begin + len(v), stop)):
+            at[held], short[held] = i, _shortfall(first, second, margin, flat, width, i)
+            held += int(short[held] > 0.0)
+        for p in range(held):
+            i = at[p]
+            v[p] = weight[i] if len(weight) > 1 else weight[0]
+            weighted = short[p] * v[p]
+            loss += weighted * short[p]
             slope += weighted * (margin[i] if len(margin) > 1 else margin[0])
             for k in range(len(codes)):
-                code = (first[i, k] + 1) * width + second[i, k] + 1
-                sums[np.uint64(k * width * width + code)] += weighted
-                codes[k, held] = code
-            held += 1
-        if held == len(v) or (i == stop - 1 and held > 0):
-            pair = 0
-            for k in range(len(single)):
-                here, at_one = codes[k], single[k]
+                codes[k, p] = (first[i, k] + 1) * width + second[i, k] + 1
+                sums[np.uint64(k * width * width) + codes[k, p]] += weighted
+        pair = 0
+        for k in range(len(single)):
+            here, at_one = codes[k], single[k]
+            for p in range(held):
+                at_one[here[p]] += v[p]
+            for j in range(k):
+                there, at_both = codes[j], joint[pair]
                 for p in range(held):
-                    at_one[here[p]] += v[p]
-                for j in range(k):
-                    there, at_both = codes[j], joint[pair]
-                    for p in range(held):
-                        at_both[here[p], there[p]] += v[p]
-                    pair += 1
-            held = 0
+                    at_both[here[p], there[p]] += v[p]
+                pair += 1
     return loss, slope
 
 

@@ -1,0 +1,145 @@
+"""Time of kernels compared with those of another commit, in turn in one run.
+
+One JSON line per kernel: the median over turns of the processor time of this checkout divided by that of the commit
+(default: the last tag, or else the parent of the last commit), and the quartiles. Both see the same inputs. What the
+other commit cannot do is left out. With --most, the exit status is 1 if a median is above it.
+
+    python benchmarks/against.py [COMMIT] [--quick] [--only WORD] [--turns 9] [--most 1.1]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+OURS = Path(__file__).parents[1]
+
+
+def kernels(quick: bool) -> dict[str, tuple[int, Callable[[], Callable[[], Any]]]]:
+    """Return, by name, the size of a kernel's input and a function that prepares one call."""
+    import dcglearn as dl
+
+    def log(n: int) -> Any:
+        rng = np.random.default_rng(0)
+        lists = rng.integers(0, 5, (2, n, 10), np.int8)
+        lead = ((2.0 ** lists[0] - 2.0 ** lists[1]) / np.log2(np.arange(2, 12))).sum(axis=1) + rng.normal(0, 3, n)
+        first = (lead > 0)[:, None]
+        return dl.Preferences(np.where(first, *lists), np.where(first, *lists[::-1]), 5)
+
+    def fit(learner: Any, n: int) -> Callable[[], Any]:
+        pairs = log(n)
+        return lambda: learner.fit(pairs)
+
+    def smooth(kind: Any, n_queries: int, length: int) -> Callable[[], Any]:
+        rng = np.random.default_rng(0)
+        scores, grades = rng.normal(size=n_queries * length), rng.integers(0, 5, n_queries * length)
+        loss, offsets = kind(dl.DCG.standard(5, 10), k=None), np.arange(n_queries + 1) * length
+        return lambda: loss(scores, grades, offsets, np.full(n_queries, 1 / n_queries))
+
+    many, documents = (20_000, 20_000) if quick else (1_000_000, 1_000_000)
+    return {
+        "UtilityLearner.fit": (many, lambda: fit(dl.UtilityLearner(C=1.0), many)),
+        "DCGLearner.fit": (500, lambda: fit(dl.DCGLearner(loss="robust"), 500)),
+        "DCGLearner.fit, many": (many // 10, lambda: fit(dl.DCGLearner(loss="robust"), many // 10)),
+        "ApproxNDCG": (documents, lambda: smooth(dl.ApproxNDCG, 1, documents)),
+        "ApproxNDCG, short lists": (documents, lambda: smooth(dl.ApproxNDCG, documents // 100, 100)),
+        "SmoothNDCG": (4_000, lambda: smooth(dl.SmoothNDCG, 1, 4_000)),
+        "LambdaRank": (documents, lambda: smooth(dl.LambdaRank, documents // 100, 100)),
+    }
+
+
+def serve(name: str, quick: bool) -> None:
+    """Print the processor seconds of a call after each line of standard input; none if the call is impossible."""
+    try:
+        call = kernels(quick)[name][1]()
+        call()  # compile
+    except Exception as error:  # another version may lack anything
+        print(f"{name}: {error}", file=sys.stderr)
+        return
+    for _ in sys.stdin:
+        began = time.process_time()
+        call()
+        print(time.process_time() - began, flush=True)
+
+
+def ratios(name: str, theirs: Path, quick: bool, turns: int) -> list[float]:
+    """Return our seconds divided by those of the checkout `theirs`, one per turn."""
+    command = [sys.executable, __file__, "--serve", name, *(["--quick"] if quick else [])]
+    both = [
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(folder)},
+        )  # fmt: skip
+        for folder in (OURS, theirs)
+    ]
+    found = []
+    for turn in range(turns + 1):
+        seconds = []
+        for process in both:
+            try:
+                print(file=process.stdin, flush=True)
+            except BrokenPipeError:
+                pass
+            seconds.append(process.stdout.readline())
+        if not all(seconds):
+            break
+        if turn:  # the first turn warms caches
+            found.append(float(seconds[0]) / float(seconds[1]))
+    for process in both:
+        process.communicate()
+    return found
+
+
+def checkout(commit: str, folder: Path) -> None:
+    """Write the package of a commit into a folder."""
+    archive = subprocess.run(["git", "-C", OURS, "archive", commit, "dcglearn"], check=True, capture_output=True)
+    subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+
+
+def last_release() -> str:
+    tag = subprocess.run(["git", "-C", OURS, "describe", "--tags", "--abbrev=0"], capture_output=True, text=True)
+    return tag.stdout.strip() or "HEAD~1"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("commit", nargs="?")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", default="", help="kernels whose names contain this")
+    parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--most", type=float, default=np.inf)
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve(options.serve, options.quick)
+        return
+    commit, medians = options.commit or last_release(), []
+    with tempfile.TemporaryDirectory() as folder:
+        checkout(commit, Path(folder))
+        for name, (size, _) in kernels(options.quick).items():
+            found = ratios(name, Path(folder), options.quick, options.turns) if options.only in name else []
+            if not found:
+                continue
+            low, median, high = np.percentile(found, (25, 50, 75)).round(3).tolist()
+            medians.append(median)
+            row = {"question": "against", "kernel": name, "n": size, "commit": commit, "times_commit": median}
+            print(json.dumps(row | {"lower_quartile": low, "upper_quartile": high}), flush=True)
+    sys.exit(max(medians, default=0.0) > options.most)
+
+
+if __name__ == "__main__":
+    main()
