@@ -1,7 +1,7 @@
 """Time of kernels compared with those of another commit, in turn in one run.
 
 One JSON line per kernel: the median over turns of the processor time of this checkout divided by that of the commit
-(default: the last tag, or else the parent of the last commit), and the quartiles. Both see the same inputs. What the
+(the last tag, or else the parent of the last commit), and the quartiles. Both see the same inputs. What the
 other commit cannot do is left out. With --most, the exit status is 1 if a median is above it.
 
     python benchmarks/against.py [COMMIT] [--quick] [--only WORD] [--turns 9] [--most 1.1]
@@ -10,6 +10,7 @@ other commit cannot do is left out. With --most, the exit status is 1 if a media
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import subprocess
@@ -75,25 +76,17 @@ def serve(name: str, quick: bool) -> None:
 def ratios(name: str, theirs: Path, quick: bool, turns: int) -> list[float]:
     """Return our seconds divided by those of the checkout `theirs`, one per turn."""
     command = [sys.executable, __file__, "--serve", name, *(["--quick"] if quick else [])]
+    pipe = subprocess.PIPE
     both = [
-        subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(folder)},
-        )  # fmt: skip
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env={**os.environ, "PYTHONPATH": str(folder)})
         for folder in (OURS, theirs)
     ]
     found = []
     for turn in range(turns + 1):
         seconds = []
         for process in both:
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 print(file=process.stdin, flush=True)
-            except BrokenPipeError:
-                pass
             seconds.append(process.stdout.readline())
         if not all(seconds):
             break
@@ -111,7 +104,8 @@ def checkout(commit: str, folder: Path) -> None:
 
 
 def last_release() -> str:
-    tag = subprocess.run(["git", "-C", OURS, "describe", "--tags", "--abbrev=0"], capture_output=True, text=True)
+    command = ["git", "-C", OURS, "describe", "--tags", "--abbrev=0"]
+    tag = subprocess.run(command, check=False, capture_output=True, text=True)
     return tag.stdout.strip() or "HEAD~1"
 
 

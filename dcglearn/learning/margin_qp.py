@@ -44,10 +44,13 @@ SUBSAMPLE = 1 << 15
 """Logs of at least four times this many pairs start from the solution on about this many of them."""
 
 SETTLED = 1e-8
-"""Largest relative length of the last step where `tol` is at most this: a gap of g alone leaves W within sqrt(g)."""
+"""Largest relative length of the last step where `tol` is at most this: a gap of g alone leaves W within sqrt(g).
 
-BLOCK = 64
-"""Triangular systems of at most so many rows are solved as if they were not triangular."""
+Or of the next step, a hundredth of it, as the last two foretell it.
+"""
+
+LARGE = 200
+"""From so many unknowns on, a system is solved by SciPy, which takes longer to import than smaller systems to solve."""
 
 SMALL = 1.0
 """Where Newton's method does not converge for a C above this, it starts again from the solution at a smaller C."""
@@ -173,13 +176,13 @@ def newton(
 
     Each step minimises the local quadratic exactly over the monotone cone, then backtracks; the method ends at the
     exact optimum when the set of pairs with a shortfall stops changing. The curvature, which costs most of a pass, is
-    kept while each step reduces the gap tenfold; the first one may come from a sample.
+    kept while each step reduces the gap tenfold; that of the first step may come from a sample.
     """
     weights = np.zeros(shape) if start is None else _monotone(start) if monotone else start.copy()
-    sums = evaluate(weights, curvature is None)
+    sums, sampled = evaluate(weights, curvature is None), curvature is not None
     curvature = sums.curvature if curvature is None else curvature
     objective, gap = certificate(sums, weights, C, monotone)
-    n_iter, settled = 0, tol > SETTLED
+    n_iter, settled, length = 0, tol > SETTLED, 0.0
     while not (gap <= tol and settled) and n_iter < max_iter:
         step = _newton_step(curvature, sums.moment, weights, C, monotone)
         slope = float(np.vdot(2 * weights - 2 * C * sums.moment, step))
@@ -193,9 +196,11 @@ def newton(
             if size < 1e-10:  # the precision of floating point is reached
                 return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
         weights = weights + size * step
-        before, settled = gap, tol > SETTLED or bool(np.abs(step).max() <= SETTLED * np.abs(weights).max())
+        last, length = length, float(np.abs(step).max())
+        left = min(length, 100 * length**2 / max(last, length, 1e-300))
+        before, settled = gap, tol > SETTLED or left <= SETTLED * float(np.abs(weights).max())
         objective, gap = certificate(sums, weights, C, monotone)
-        if gap > max(before / 10, tol):
+        if gap > (tol if sampled and not n_iter else max(before / 10, tol)):
             curvature = evaluate(weights, True).curvature
         n_iter += 1
     return Solution(weights, objective, gap, n_iter, gap <= tol, curvature)
@@ -272,21 +277,17 @@ def difference_matrix(first: Grades, second: Grades, n_grades: int) -> Any:
 
 
 def _monotone(weights: Floats) -> Floats:
-    """Return the nearest W whose rows do not fall with the grade: row-wise isotonic regression."""
-    rows = []
-    for row in weights.tolist():
-        means: list[float] = []
-        sizes: list[int] = []
-        for value in row:
-            mean, size = value, 1
-            while means and means[-1] >= mean:  # pool what falls with what stands before it
-                before = sizes.pop()
-                mean = (before * means.pop() + size * mean) / (before + size)
-                size += before
-            means.append(mean)
-            sizes.append(size)
-        rows.append(np.repeat(means, sizes))
-    return np.array(rows)
+    """Return the nearest W whose rows do not fall with the grade: row-wise isotonic regression.
+
+    An entry is the largest, over the first columns up to its own, of the least mean from there to a column on.
+    """
+    width = weights.shape[1]
+    sums = np.cumsum(weights, axis=1)
+    before, size = sums - weights, np.arange(width) - np.arange(width)[:, None] + 1
+    means = (sums[:, None, :] - before[:, :, None]) / np.maximum(size, 1)
+    means[:, np.arange(width), np.arange(width)] = weights
+    least = np.minimum.accumulate(means[:, :, ::-1], axis=2)[:, :, ::-1]
+    return np.where(size > 0, least, -np.inf).max(axis=1)
 
 
 def _objective(sums: PairSums, weights: Floats, C: float) -> float:
@@ -299,7 +300,7 @@ def _newton_step(curvature: Floats, moment: Floats, weights: Floats, C: float, m
     hessian = 2 * np.eye(weights.size) + 2 * C * curvature
     gradient = 2 * weights - 2 * C * moment
     if not monotone:
-        return -_solved_by(np.linalg.cholesky(hessian), gradient.ravel()).reshape(weights.shape)
+        return -_solved_definite(hessian, gradient.ravel()).reshape(weights.shape)
     # In the increments delta, W[k, l] = sum_{j <= l} delta[k, j], the cone is delta[k, j] >= 0 for j >= 1.
     increments = np.diff(weights, axis=1, prepend=0.0)
     lower = np.where(np.arange(n_grades) > 0, -increments, -np.inf)
@@ -327,7 +328,7 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
         x = np.where(free, 0.0, lower)
         if free.any():
             rest = gradient[free] + hessian[np.ix_(free, ~free)] @ x[~free]
-            x[free] = -_solved_by(np.linalg.cholesky(hessian[np.ix_(free, free)]), rest)
+            x[free] = -_solved_definite(hessian[np.ix_(free, free)], rest)
         slope = hessian @ x + gradient
         rounding = 1e-14 * (size @ np.abs(x) + np.abs(gradient))
         wrong = np.where(free, x < lower - 1e-13 * np.abs(x).max(), slope < -rounding)
@@ -342,32 +343,29 @@ def bounded_minimum(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
 
 def _by_least_squares(hessian: Floats, gradient: Floats, lower: Floats) -> Floats:
     """Solve `bounded_minimum` with unbounded variables eliminated, as ``min |R y + R^-T q|, y >= 0``."""
-    from scipy.optimize import nnls  # SciPy takes as long to import as most fits take
+    from scipy.linalg import cho_factor, cho_solve, solve_triangular
+    from scipy.optimize import nnls
 
     bounded = np.isfinite(lower)
-    loose = np.linalg.cholesky(hessian[np.ix_(~bounded, ~bounded)]) if not bounded.all() else None
+    loose = cho_factor(hessian[np.ix_(~bounded, ~bounded)]) if not bounded.all() else None
     across = hessian[np.ix_(~bounded, bounded)]
     schur, q = hessian[np.ix_(bounded, bounded)], gradient[bounded]
     if loose is not None:
-        schur = schur - across.T @ _solved_by(loose, across)
-        q = q - across.T @ _solved_by(loose, gradient[~bounded])
-    root = np.linalg.cholesky((schur + schur.T) / 2)
+        schur = schur - across.T @ cho_solve(loose, across)
+        q = q - across.T @ cho_solve(loose, gradient[~bounded])
+    root = np.linalg.cholesky((schur + schur.T) / 2).T
     x = lower.copy()
-    x[bounded] += nnls(root.T, -_substituted(root, q + schur @ lower[bounded]))[0]
+    x[bounded] += nnls(root, -solve_triangular(root, q + schur @ lower[bounded], trans="T"))[0]
     if loose is not None:
-        x[~bounded] = -_solved_by(loose, gradient[~bounded] + across @ x[bounded])
+        x[~bounded] = -cho_solve(loose, gradient[~bounded] + across @ x[bounded])
     return x
 
 
-def _solved_by(root: Floats, right: Floats) -> Floats:
-    """Return the solution x of ``R R' x = b``, shape (p,) or (p, m), with a Cholesky factor R."""
-    return _substituted(root.T[::-1, ::-1], _substituted(root, right)[::-1])[::-1]
+def _solved_definite(matrix: Floats, right: Floats) -> Floats:
+    """Return the solution x of ``A x = b``; raise LinAlgError unless A is positive definite."""
+    if len(matrix) > LARGE:
+        from scipy.linalg import cho_factor, cho_solve
 
-
-def _substituted(lower: Floats, right: Floats) -> Floats:
-    """Return the solution x of ``L x = b`` with a lower triangular L, by halves."""
-    half = len(lower) // 2
-    if len(lower) <= BLOCK:
-        return np.linalg.solve(lower, right)
-    first = _substituted(lower[:half, :half], right[:half])
-    return np.concatenate([first, _substituted(lower[half:, half:], right[half:] - lower[half:, :half] @ first)])
+        return cho_solve(cho_factor(matrix), right)
+    np.linalg.cholesky(matrix)
+    return np.linalg.solve(matrix, right)
