@@ -32,6 +32,8 @@ class AskingOptions:
     queries: Annotated[bool, model_option("--queries", help="Ask all queries about equally often.")] = False
     strengths: Annotated[int, model_option(min=1, max=5, metavar="S", help="Strengths of preference.")] = 1
     width: Annotated[float, model_option(help="There are enough verdicts when the widest band is below this.")] = 0.1
+    no_practice: Annotated[bool, model_option("--no-practice", help="Begin without three pairs to practise.")] = False
+    checks: Annotated[float, model_option(metavar="SHARE", help="Share of pairs that check attention.")] = 0.0
     images: Annotated[
         bool, model_option("--images", help="Show the candidates' images, which are fetched from their hosts.")
     ] = False
@@ -126,6 +128,8 @@ def judge(
         strengths=asking.strengths,
         width=asking.width,
         images=asking.images,
+        practice=not asking.no_practice,
+        checks=asking.checks,
         seed=asking.seed,
     )
     queries = len({pair.query for pair in pairs.pairs})

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,6 +119,21 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.pairs)
+
+
+def known_pairs(candidates: Candidates) -> list[Pair]:
+    """Return pairs that every sensible metric orders alike: a list with its best first, `a`, and with its worst first.
+
+    They are made of the lists `a` of the candidates; those whose grades differ most come first.
+    """
+    pairs = []
+    for pair in candidates.pairs:
+        ways = [sorted(range(len(pair.a)), key=lambda i: sign * pair.a[i]) for sign in (-1, 1)]
+        a, b = (tuple(pair.a[i] for i in way) for way in ways)
+        items_a, items_b = (pair.items_a and tuple(pair.items_a[i] for i in way) for way in ways)
+        pairs.append(replace(pair, a=a, b=b, items_a=items_a, items_b=items_b))
+    pairs = [pair for pair in pairs if pair.a != pair.b and pair.key not in candidates.index]
+    return sorted(pairs, key=lambda pair: (pair.b[0] - pair.a[0], pair.key))
 
 
 def distinct(pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[str, str] | None = None) -> Candidates:

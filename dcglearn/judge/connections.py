@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -17,29 +16,28 @@ MOST_WAITING = 100
 class PatientProtocol(H11Protocol):
     """HTTP of a connection that has `PATIENCE` seconds for its first request; a refused request closes it (`Guard`)."""
 
-    _waiting: ClassVar[dict[PatientProtocol, asyncio.TimerHandle]] = {}
+    _waiting: ClassVar[dict[PatientProtocol, None]] = {}
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
         super().connection_made(transport)
-        self._waiting[self] = self.loop.call_later(PATIENCE, transport.abort)
+        self._waiting[self] = None
+        self.loop.call_later(PATIENCE, self._give_up)
         if len(self._waiting) > MOST_WAITING:
-            oldest = next(iter(self._waiting))
-            oldest.no_longer_waits()
-            oldest.transport.abort()
+            next(iter(self._waiting))._give_up()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
-        self.no_longer_waits()
+        self._waiting.pop(self, None)
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
         """Handle what arrived; the wait ends with the head of a request."""
         super().handle_events()
         if self.cycle is not None:
-            self.no_longer_waits()
+            self._waiting.pop(self, None)
 
-    def no_longer_waits(self) -> None:
-        """End the wait."""
-        if timer := self._waiting.pop(self, None):
-            timer.cancel()
+    def _give_up(self) -> None:
+        if self in self._waiting:
+            del self._waiting[self]
+            self.transport.abort()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -28,8 +29,8 @@ ROUNDING = 1e-5
 FEWEST_VERDICTS, FEWEST_A_PARAMETER = 20, 3
 """Verdicts, and verdicts per gain and discount, before there are bands: from fewer, all samples follow the prior."""
 
-RESAMPLES = 60
-"""Bootstrap samples of the bands that are shown while judging."""
+RESAMPLES = 30
+"""Bootstrap samples of the bands that are shown while judging: they take about a second."""
 
 Work = TypeVar("Work")
 
@@ -101,21 +102,20 @@ class Chooser:
             allowed = allowed[value >= value.max() * (1 - ROUNDING)]
         return int(self._rng.choice(allowed))
 
-    def left_is_a(self) -> bool:
-        """Draw which list stands on the left."""
-        return bool(self._rng.random() < 0.5)
+    def chance(self, share: float = 0.5) -> bool:
+        """Draw whether something happens that does in this share of the cases, such as that list `a` stands left."""
+        return share > 0 and bool(self._rng.random() < share)
 
 
 @dataclass(frozen=True, eq=False)
 class LatestFit:
-    """What was learned from a log: of `n` verdicts; `bands` may be of an earlier log, of `n_bands` verdicts."""
+    """What was learned from a log of `n` verdicts, with bands if these are enough."""
 
     dcg: DCG
     n: int = 0
     fit: DirectFit | None = None
     log: Preferences | None = None
     bands: Bands | None = None
-    n_bands: int = 0
 
     @property
     def widest(self) -> float | None:
@@ -128,11 +128,11 @@ class LatestFit:
         """Return about how many verdicts beyond n bring the widest band below `width`, as bands shrink by the root."""
         if self.widest is None:
             return None
-        return max(math.ceil(self.n_bands * (self.widest / width) ** 2) - n, 0)
+        return max(math.ceil(self.n * (self.widest / width) ** 2) - n, 0)
 
 
-class Learned:
-    """Learns from the newest log in two threads: the DCG, by which pairs are chosen, and its bands.
+class Learned(Newest["Preferences | None"]):
+    """Learns from the newest log in a thread: the DCG, by which pairs are chosen, and its bands.
 
     `latest` holds the newest results; there are bands from `bands_from` verdicts on.
     """
@@ -141,34 +141,15 @@ class Learned:
         self._first = LatestFit(DCG.standard(n_grades, depth).normalised())
         self.bands_from = max(FEWEST_VERDICTS, FEWEST_A_PARAMETER * (n_grades - 2 + depth))
         self.latest = self._first
-        self._fits = Newest("learner", self._learn)
-        self._bands = Newest("bands", self._band)
-
-    @property
-    def trouble(self) -> str:
-        """Why the newest log could not be learned from; empty if it was."""
-        return self._fits.trouble
-
-    def update(self, log: Preferences | None) -> None:
-        """Learn from a log, and return at once; logs that come while one is learned from replace each other."""
-        self._fits.give(log)
-
-    def wait(self, seconds: float = 60.0) -> bool:
-        """Wait until the newest log is learned from, bands included; return whether it is."""
-        return self._fits.wait(seconds) and self._bands.wait(seconds)
+        super().__init__("learner", self._learn)
 
     def newest(self) -> DirectFit:
         """Return the fit of the newest log, waiting for it; raise InputError if nothing can be learned from that."""
-        if not self._fits.wait():
+        if not self.wait():
             raise InputError("the newest verdicts are still being learned from; try again in a minute")
         if self.latest.fit is None or self.trouble:
             raise InputError(self.trouble or "nothing is learned yet; judge a few pairs first")
         return self.latest.fit
-
-    def close(self) -> None:
-        """Learn no more."""
-        self._fits.close()
-        self._bands.close()
 
     def _learn(self, log: Preferences | None) -> None:
         if log is None or not len(log.decided):
@@ -176,18 +157,9 @@ class Learned:
             return
         # Cold: a fit from the last one may end in another minimum than that of ``dcglearn learn``.
         fit = fit_in_form(log, DirectDescription(n_grades=log.n_grades))
-        self.latest = replace(self.latest, dcg=fit.dcg, n=len(log), fit=fit, log=log)
+        bands = None
         if len(log) >= self.bands_from:
-            self._bands.give(fit)
-
-    def _band(self, fit: DirectFit) -> None:
-        log = self.latest.log
-        if log is None:
-            return
-        bands = bootstrap_bands(log, fit, by=unit_of_bands(log), n_resamples=RESAMPLES)
-        self.latest = replace(self.latest, bands=bands, n_bands=len(log))
-
-
-def unit_of_bands(log: Preferences) -> str:
-    """Return what bands are drawn by: raters or queries where there are enough of them, else pairs."""
-    return unit_of(log, fewest=FEWEST_DRAWN, per_list=math.inf)
+            unit = unit_of(log, fewest=FEWEST_DRAWN, per_list=math.inf)  # raters or queries only if there are enough
+            with contextlib.suppress(InputError):  # the samples may hold too little to learn from
+                bands = bootstrap_bands(log, fit, by=unit, n_resamples=RESAMPLES)
+        self.latest = LatestFit(fit.dcg, len(log), fit, log, bands)

@@ -35,14 +35,14 @@ INTERVAL_LEVEL = 0.95
 """Level of the intervals of agreement and wins."""
 
 
-class Progress:
+class Progress(Newest["LatestFit"]):
     """Reports on a study; what takes longer is worked out in a thread, while somebody looks."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
         self._details: dict[str, Any] = {}
         self._of: LatestFit | None = None
-        self._newest = Newest("details", self._work_out)
+        super().__init__("details", self._work_out)
 
     def report(self) -> dict[str, Any]:
         """Return what the view of progress shows, as plain values."""
@@ -51,7 +51,7 @@ class Progress:
         n = sum(verdict["winner"] != "open" for verdict in standing)
         if latest.fit is not None and (self._of is None or self._of.log is not latest.log):
             self._of = latest
-            self._newest.give(latest)
+            self.give(latest)
         systems = study.candidates.systems
         return {
             "verdicts": n,
@@ -63,17 +63,13 @@ class Progress:
             "bands_from": study.learned.bands_from,
             "more": latest.more(study.rules.width, n),
             "short": study.short(),
-            "raters": _raters(standing, latest, self._details.get("raters", {})),
+            "raters": _raters(standing, study.checks, self._details.get("raters", {})),
             "alpha": self._details.get("alpha"),
             "n_units": self._details.get("n_units", 0),
             "curve": self._details.get("curve", []),
             "wins": None if systems is None else wins(standing, systems),
-            "trouble": study.learned.trouble or self._newest.trouble,
+            "trouble": study.learned.trouble or self.trouble,
         }
-
-    def wait(self, seconds: float = 60.0) -> bool:
-        """Wait until the details of the last report are worked out; return whether they are."""
-        return self._newest.wait(seconds)
 
     def dcg_bytes(self) -> bytes:
         """Return the DCG of the page in the bytes that `Study.next_command` writes."""
@@ -98,12 +94,13 @@ class Progress:
             self._details = {**agreement_between_raters(latest.log, latest.fit), "curve": learning_curve(latest.log)}
 
 
-def _raters(standing: list[Verdict], latest: LatestFit, known: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return counts, error rate and position bias of each rater, as far as they are known."""
+def _raters(standing: list[Verdict], checks: list[Verdict], known: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return counts, outcomes of checks, error rate and position bias of each rater, as far as they are known."""
     rows = []
-    for name in sorted({verdict["rater"] or "" for verdict in standing}):
+    for name in sorted({verdict["rater"] or "" for verdict in (*standing, *checks)}):
         winners = [verdict["winner"] for verdict in standing if (verdict["rater"] or "") == name]
-        counts = {"ties": winners.count("tie"), "skipped": winners.count("open")}
+        counts: dict[str, Any] = {"ties": winners.count("tie"), "skipped": winners.count("open")}
+        counts["checks"] = Counter(verdict["check"] for verdict in checks if (verdict["rater"] or "") == name)
         more = {key: known.get(name, {}).get(key) for key in ("error", "bias")}
         rows.append({"name": name, "verdicts": len(winners) - counts["skipped"], **counts, **more})
     return rows
@@ -117,11 +114,9 @@ def _curves(latest: LatestFit) -> dict[str, Any] | None:
         "n": latest.n,
         "gains": latest.dcg.gains.tolist(),
         "discounts": latest.dcg.discounts.tolist(),
-        "notes": list(latest.dcg.notes),
     }
     if latest.bands is not None:
         curves["bands"] = {
-            "n": latest.n_bands,
             "by": latest.bands.by,
             "gains": latest.bands.gain_band.tolist(),
             "discounts": latest.bands.discount_band.tolist(),

@@ -38,6 +38,9 @@ PAGE = Path(__file__).parent / "page"
 
 TYPES = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
 
+OWNERS = ("/progress", "/api/progress", "/export/")
+"""Beginnings of the paths that the owner's token alone opens."""
+
 MOST_BODY = 1 << 20
 """Largest body of a request, in bytes."""
 
@@ -53,16 +56,18 @@ SHORTEST_TOKEN = 16
 
 @dataclass(frozen=True)
 class Access:
-    """Who may ask: under which host names, with which token."""
+    """Who may ask: under which host names, with which token; the `owner`'s opens what is learned too."""
 
     hosts: tuple[str, ...]
     token: str
+    owner: str
     image_hosts: tuple[str, ...] = ()
 
-    @property
-    def cookie(self) -> str:
-        """Name of the cookie; browsers share cookies between the ports of a host."""
-        return f"dcglearn_judge_{self.hosts[0].rpartition(':')[2]}"
+    def cookies(self, path: str) -> dict[str, str]:
+        """Return the tokens that open a path, by the name of their cookie; the ports of a host share cookies."""
+        port = self.hosts[0].rpartition(":")[2]
+        owners = {f"dcglearn_owner_{port}": self.owner}
+        return owners if path.startswith(OWNERS) else {f"dcglearn_judge_{port}": self.token, **owners}
 
     @property
     def headers(self) -> dict[str, str]:
@@ -139,10 +144,14 @@ class Guard:
 
     def _has_token(self, scope: Scope, headers: dict[str, str], extra: dict[str, str]) -> bool:
         token = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if token and scope["method"] == "GET" and _same(token, self._access.token):
-            extra["set-cookie"] = f"{self._access.cookie}={token}; Path=/; HttpOnly; SameSite=Strict"
-            return True
-        return _same(cookie_parser(headers.get("cookie", "")).get(self._access.cookie, ""), self._access.token)
+        cookies = cookie_parser(headers.get("cookie", ""))
+        for name, expected in self._access.cookies(scope["path"]).items():
+            if token and scope["method"] == "GET" and _same(token, expected):
+                extra["set-cookie"] = f"{name}={token}; Path=/; HttpOnly; SameSite=Strict"
+                return True
+            if _same(cookies.get(name, ""), expected):
+                return True
+        return False
 
 
 def allowed_hosts(port: int, names: Sequence[str] = ()) -> tuple[str, ...]:
@@ -235,8 +244,12 @@ def _pairs(study: Study, body: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(holding, list) or len(holding) > 10 or not all(isinstance(key, str) for key in holding):
         raise Refused("holding is a list of pairs")
     pairs = study.next_pairs(rater, _tab(body), holding)
+    wanted = body.get("spare", 0)
+    spare = (
+        study.spare_pairs(rater, wanted, [*holding, *(pair["pair"] for pair in pairs)]) if type(wanted) is int else []
+    )
     done = "" if pairs or holding else study.nothing_left(rater)
-    return {"pairs": pairs, "done": done, "progress": study.progress(rater)}
+    return {"pairs": pairs, "spare": spare, "done": done, "progress": study.progress(rater)}
 
 
 def _tab(body: dict[str, Any]) -> str:
@@ -289,17 +302,18 @@ def serve(study: Study, place: Place, say: Callable[[str], None]) -> None:
 
     listening = listen(place)
     port = listening.getsockname()[1]
-    token = place.token or secrets.token_hex(16)
+    token, owner = place.token or secrets.token_hex(16), secrets.token_hex(16)
     name = f"[{place.host}]" if ":" in place.host else place.host
     names = () if place.local else _names(name)
     hosts = allowed_hosts(port, names)
     images = tuple(study.candidates.image_hosts) if study.rules.images else ()
-    app = judging_app(study, Access(hosts, token, images))
+    app = judging_app(study, Access(hosts, token, owner, images))
     url = f"http://{hosts[0]}/?token={token}"
     if port != place.port:
         say(f"port {place.port} is taken; this is the next free one: {port}")
     if not place.local:
         say("warning: this is plain http, so everyone on the network can read along; use it on networks you trust")
+    say(f"what is learned, for you alone: http://{hosts[0]}/progress?token={owner}")
     say(f"open: {url}")
     if place.browser:
         webbrowser.open(url)

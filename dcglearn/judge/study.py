@@ -17,9 +17,9 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import InputError
-from dcglearn.judge.candidates import Candidates, Pair, pair_key, seen_items
+from dcglearn.judge.candidates import Candidates, Pair, known_pairs, pair_key, seen_items
 from dcglearn.judge.learned import Chooser, Learned
-from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog
+from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields
 from dcglearn.readers.preferences import Preferences
 
 CHOICES = {
@@ -35,8 +35,11 @@ CHOICES = {
 LEASE = 600.0
 """Seconds for which a pair shown to one rater is not offered to another."""
 
-AHEAD = 2
-"""Pairs that a page holds: the one shown, and the next."""
+AHEAD, SPARE = 3, 20
+"""Pairs that a page holds: the one shown and two more, and those for the time without a server."""
+
+PRACTICE = 3
+"""Pairs of a practice round."""
 
 _ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
@@ -48,6 +51,7 @@ class Rules:
     `raters` are the names allowed, empty for any; each pair is asked of `redundancy` raters; `active` is false for
     pairs at random; `balanced` asks all queries about equally often; `strengths` is the number of strengths of
     preference; `width` is that of the widest band at which there are enough verdicts; `images` shows pictures.
+    With `practice`, a rater begins with three pairs whose answer is known; `checks` is the share of such pairs later.
     """
 
     raters: tuple[str, ...] = ()
@@ -57,6 +61,8 @@ class Rules:
     strengths: int = 1
     width: float = 0.1
     images: bool = False
+    practice: bool = False
+    checks: float = 0.0
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -66,6 +72,8 @@ class Rules:
             raise InputError(f"redundancy={self.redundancy} for {len(self.raters)} raters; name more raters")
         if not 1 <= self.strengths <= 5:
             raise InputError(f"strengths={self.strengths}: give 1 (which list is better) to 5")
+        if not 0 <= self.checks <= 0.5:
+            raise InputError(f"checks={self.checks}: give the share of pairs with a known answer, from 0 to 0.5")
         if not 0 < self.width < 1:
             raise InputError(f"width={self.width}: a band of gains from 0 to 1 is between 0 and 1 wide")
 
@@ -95,7 +103,11 @@ class Study:
         self._lock = threading.RLock()
         self._chooser = Chooser(candidates.lists, active=self.rules.active, seed=self.rules.seed)
         self._leases: dict[tuple[str, str], dict[str, Lease]] = defaultdict(dict)
+        self._known = {pair.key: pair for pair in known_pairs(candidates)}
+        self._practice = set(list(self._known)[: PRACTICE if self.rules.practice else 0])
+        self._pairs = {pair.key: pair for pair in candidates.pairs} | self._known
         self._keys: dict[str, str] = {}  # the pair that each verdict is about
+        self._last_goal, self._goal_of = math.inf, 0
         try:
             self._check_shape()
         except InputError:
@@ -135,14 +147,20 @@ class Study:
                     mine[key].until = now + LEASE
             offered = [key for key in mine if key not in holding]
             while len(offered) + len(holding) < AHEAD:
-                number = self._choose(rater, {*holding, *offered}, now)
-                if number is None:
+                new = self._known_pair(rater, now) or self._choose(rater, {*holding, *offered}, now)
+                if new is None:
                     break
-                key = self.candidates.pairs[number].key
-                mine[key] = Lease(self._chooser.left_is_a(), now + LEASE)
-                offered.append(key)
+                mine[new] = Lease(self._chooser.chance(), now + LEASE)
+                offered.append(new)
             offered = offered[: max(AHEAD - len(holding), 0)]
             return [self._shown(key, mine[key].left_is_a) for key in offered]
+
+    def spare_pairs(self, rater: str, n: int, held: Sequence[str]) -> list[dict[str, Any]]:
+        """Return up to n pairs at random for the time when the server cannot be asked; others may be asked them too."""
+        with self._lock:
+            allowed = self._allowed(rater, set(held), time.monotonic())
+            drawn = np.random.default_rng().permutation(allowed)[: max(0, min(n, SPARE))]
+            return [self._shown(self.candidates.pairs[i].key, self._chooser.chance()) for i in drawn]
 
     def save(self, rater: str, tab: str, answers: Sequence[Any]) -> tuple[list[str], list[dict[str, str]]]:
         """Write answers to the log; return the ids that are saved, and those that have no meaning, with reasons.
@@ -179,26 +197,31 @@ class Study:
     def _refuse_second(self, answer: Mapping[str, Any], rater: str, new: Mapping[str, Verdict]) -> None:
         """Raise Refused if a verdict of this rater on the pair stands, unless the answer undoes one."""
         gone = {verdict["supersedes"] for verdict in new.values()}
-        standing = [v for v in (*self._standing, *new.values()) if v["id"] not in gone and not v["supersedes"]]
+        standing = [v for v in (*self.log.standing(), *new.values()) if v["id"] not in gone and not v["supersedes"]]
         if answer["choice"] != "undo" and answer["pair"] in {_key(v) for v in standing if v["rater"] == rater}:
             raise Refused("you have judged this pair already, in another tab")
 
     def progress(self, rater: str) -> dict[str, Any]:
-        """Return what a rater may know: own verdicts, how sure the curves are, and how many more are needed."""
+        """Return what a rater may know: own verdicts, those of all, and how many are about enough."""
         with self._lock:
-            fit = self.learned.latest
             skips = [verdict["winner"] == "open" for verdict in self._standing if verdict["rater"] == rater]
-            return {
-                "judged": len(skips) - sum(skips),
-                "skipped": sum(skips),
-                "left": len(self._allowed(rater, set(), time.monotonic())),
-                "pairs": len(self.candidates),
-                "widest": fit.widest,
-                "more": fit.more(self.rules.width, self._n_counted()),
-                "short": self.short(),
-                "width": self.rules.width,
-                "changes": self.log.changes,
-            }
+            judged = len(skips) - sum(skips)
+            counts = {"judged": judged, "skipped": sum(skips), "all": self._n, "goal": self._goal()}
+            return {**counts, "changes": self.log.changes}
+
+    def _goal(self) -> int:
+        """Return the number of verdicts that is about enough: never more than before, or than the candidates allow.
+
+        The bands tell how many are wanted; each estimate moves the goal half of the way, on a logarithmic scale.
+        """
+        n, latest = self._n, self.learned.latest
+        goal = min(self._last_goal, n + self._to_come())
+        more = latest.more(self.rules.width, n)
+        if more is not None and latest.n != self._goal_of:
+            self._goal_of = latest.n
+            goal = min(goal, math.sqrt(goal * (n + more)))
+        self._last_goal = goal
+        return math.ceil(goal)
 
     def nothing_left(self, rater: str) -> str:
         """Return why there is no pair to ask, and what to do next."""
@@ -221,14 +244,13 @@ class Study:
     def short(self) -> int:
         """Return about how many verdicts the candidates lack for bands, and for bands below the width; 0 if enough."""
         with self._lock:
-            n, wanted = self._n_counted(), self.rules.redundancy
-            more = self.learned.latest.more(self.rules.width, n)
-            more = self.learned.bands_from - n if more is None else more
-            to_come = sum(max(wanted - len(self._raters_of[key]), 0) for key in self.candidates.index)
-            return max(more - to_come, 0)
+            more = self.learned.latest.more(self.rules.width, self._n)
+            more = self.learned.bands_from - self._n if more is None else more
+            return max(more - self._to_come(), 0)
 
-    def _n_counted(self) -> int:
-        return sum(verdict["winner"] != "open" for verdict in self._standing)
+    def _to_come(self) -> int:
+        """Return how many verdicts the candidates still allow."""
+        return sum(max(self.rules.redundancy - len(self._raters_of[key]), 0) for key in self.candidates.index)
 
     def standing(self) -> list[Verdict]:
         """Return the verdicts that count, and the pairs that were skipped, in order."""
@@ -273,15 +295,18 @@ class Study:
 
     def _count(self) -> None:
         """Count who has judged what, and hand the log to the learner."""
-        self._standing = self.log.standing()
+        standing = self.log.standing()
+        self._standing = [verdict for verdict in standing if verdict["check"] is None]
+        self.checks = [verdict for verdict in standing if verdict["check"] is not None]
         self._done: dict[str, set[str]] = defaultdict(set)
         self._raters_of: dict[str, set[str]] = defaultdict(set)
-        for verdict in self._standing:
+        for verdict in standing:
             key = self._keys.get(verdict["id"]) or self._keys.setdefault(verdict["id"], _key(verdict))
             self._done[verdict["rater"] or ""].add(key)
             if verdict["winner"] != "open":
                 self._raters_of[key].add(verdict["rater"] or "")
-        self.learned.update(self.preferences())
+        self._n = sum(verdict["winner"] != "open" for verdict in self._standing)
+        self.learned.give(self.preferences())
 
     def _held(self, now: float) -> list[tuple[str, str]]:
         """Return the rater and the pair of each lease that has not ended."""
@@ -303,8 +328,14 @@ class Study:
         ]
         return np.array(allowed, dtype=np.intp)
 
-    def _choose(self, rater: str, held: set[str], now: float) -> int | None:
-        """Return the number of the pair to ask next; pairs that others began are completed first."""
+    def _known_pair(self, rater: str, now: float) -> str | None:
+        """Return a pair with a known answer if it is time for one: in the practice round, later by chance."""
+        taken = self._done[rater] | {key for other, key in self._held(now) if other == rater}
+        key = next((key for key in self._known if key not in taken), None)
+        return key if key in self._practice or self._chooser.chance(self.rules.checks) else None
+
+    def _choose(self, rater: str, held: set[str], now: float) -> str | None:
+        """Return the pair to ask next; pairs that others began are completed first."""
         leased = self._held(now)
         allowed = self._allowed(rater, held | {key for other, key in leased if other == rater}, now)
         if not len(allowed):
@@ -312,7 +343,7 @@ class Study:
         pairs = self.candidates.pairs
         begun = [number for number in allowed if self._raters_of[pairs[number].key]]
         chosen = np.array(begun, dtype=np.intp) if begun else allowed
-        out = [self.candidates.index[key] for _, key in leased]
+        out = [self.candidates.index[key] for _, key in leased if key not in self._known]
         if self.rules.balanced:
             counts = Counter([verdict["query"] or "" for verdict in self._standing] + [pairs[i].query for i in out])
             times = np.array([counts[pairs[i].query] for i in chosen])
@@ -321,17 +352,19 @@ class Study:
             (pairs[i].a, pairs[i].b) for i in out
         ]
         lists = np.array(asked, np.int8).reshape(-1, 2, self.candidates.depth)
-        return self._chooser.choose(chosen, self.learned.latest.dcg, lists)
+        return pairs[self._chooser.choose(chosen, self.learned.latest.dcg, lists)].key
 
     def _shown(self, key: str, left_is_a: bool) -> dict[str, Any]:
         """Return a pair as a page shows it: no scores, no systems, and grades only where there is nothing else."""
-        pair = self.candidates.pairs[self.candidates.index[key]]
+        pair = self._pairs[key]
         sides = [
             {"grades": list(grades)} if items is None else {"items": seen_items(items, images=self.rules.images)}
             for grades, items in ((pair.a, pair.items_a), (pair.b, pair.items_b))
         ]
         left, right = sides if left_is_a else sides[::-1]
         shown = {"pair": key, "query": pair.text or pair.query, "intent": pair.intent}
+        if key in self._practice:
+            shown["practice"] = "left" if left_is_a else "right"
         return {**shown, "left": left, "right": right, "shown_left": "a" if left_is_a else "b"}
 
     def _settle(self, rater: str, tab: str, answer: Mapping[str, Any]) -> None:
@@ -351,8 +384,8 @@ class Study:
         name, choice, left = (str(answer.get(field)) for field in ("id", "choice", "shown_left"))
         if not _ID.fullmatch(name):
             raise Refused("the id is not 8 to 64 letters and digits")
-        number = self.candidates.index.get(str(answer.get("pair")))
-        if number is None:
+        pair = self._pairs.get(str(answer.get("pair")))
+        if pair is None:
             raise Refused("the pair is not among the candidates of this study")
         if choice not in CHOICES or left not in ("a", "b"):
             raise Refused("no such answer")
@@ -364,10 +397,14 @@ class Study:
                 raise Refused("the verdict to undo is not in the log")
         elif supersedes is not None:
             raise Refused("only an undo supersedes a verdict")
-        pair, (winner, tie) = self.candidates.pairs[number], CHOICES[choice]
+        winner, tie = CHOICES[choice]
         if winner in ("left", "right"):
             winner = "a" if (winner == "left") == (left == "a") else "b"
-        return {
+        check = None
+        if pair.key in self._known:  # never a judgement
+            kind, right = "practice" if pair.key in self._practice else "check", "right" if winner == "a" else "wrong"
+            winner, tie, check = "open", None, f"{kind} {right}"
+        line = {
             "id": name,
             **_columns(pair),
             "winner": winner,
@@ -375,10 +412,16 @@ class Study:
             "strength": self._strength(answer.get("strength"), winner),
             "shown_left": left,
             "rater": rater,
-            "seconds": _seconds(answer.get("seconds")),
-            "note": _note(answer.get("note")),
+            "seconds": answer.get("seconds"),
+            "note": answer.get("note"),
             "supersedes": supersedes,
+            "check": check,
         }
+        try:
+            check_fields(line)
+        except InputError as error:
+            raise Refused(str(error)) from error
+        return line
 
     def _strength(self, strength: Any, winner: str) -> int | None:
         if winner not in ("a", "b") or self.rules.strengths == 1:
@@ -408,17 +451,3 @@ def _key(verdict: Verdict) -> str:
 def _columns(pair: Pair) -> dict[str, Any]:
     sides = {name: getattr(pair, name) for name in ("a", "b", "items_a", "items_b")}
     return {"query": pair.query or None, **{name: None if side is None else list(side) for name, side in sides.items()}}
-
-
-def _seconds(seconds: Any) -> float | None:
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < 1e6:
-        return None
-    return round(float(seconds), 2)
-
-
-def _note(note: Any) -> str | None:
-    if note is None or note == "":
-        return None
-    if not isinstance(note, str) or len(note) > 2000:
-        raise Refused("a note is text of at most 2000 characters")
-    return note.encode(errors="replace").decode()

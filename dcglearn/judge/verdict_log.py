@@ -21,13 +21,13 @@ _LOG = logging.getLogger(__name__)
 
 FIELDS = (
     *("id", "query", "a", "b", "items_a", "items_b", "winner", "tie", "strength"),
-    *("shown_left", "rater", "seconds", "note", "supersedes"),
+    *("shown_left", "rater", "seconds", "note", "supersedes", "check"),
 )
 """The fields of a line, in this order."""
 
 KINDS = {
     **dict.fromkeys(("query", "rater"), "label"),
-    **dict.fromkeys(("tie", "note"), "text"),
+    **dict.fromkeys(("tie", "note", "check"), "text"),
     **{"supersedes": "identity", "strength": "positive", "seconds": "number"},
 }
 """Kinds of the fields that are checked as those of any log."""
@@ -157,14 +157,10 @@ class VerdictLog:
             _parsed(rest, "")
         except InputError:
             self.cut_short = self.path.with_name(self.path.name + ".cut-short")
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)  # a pipe is no place for it
             try:
-                kept = os.open(
-                    self.cut_short, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o644
-                )
-                try:
-                    disk.appended(kept, rest + b"\n")
-                finally:
-                    os.close(kept)
+                with os.fdopen(os.open(self.cut_short, flags, 0o644), "ab") as file:
+                    file.write(rest + b"\n")
             except OSError as error:
                 raise InputError(
                     f"{self.path} ends within a line, which cannot be put into {self.cut_short} ({error.strerror}); "
@@ -195,14 +191,20 @@ def _parsed(line: bytes, place: str) -> Verdict:
             f"{place}: not a verdict of this page, which has {', '.join(needed)}; name another log (--log)"
         )
     with errors_in(place):
-        for name, kind in KINDS.items():
-            if verdict.get(name) is not None:
-                verdict[name] = CHECKS[kind](verdict[name], name, kind)
-        for side in ("a", "b"):
-            checked_items(verdict.get(f"items_{side}"), f"items_{side}", len(verdict[side]))
-        if verdict.get("shown_left") not in (None, "a", "b"):
-            raise InputError(f"shown_left is {shown(verdict['shown_left'])}; use a or b")
+        check_fields(verdict)
     return {name: verdict.get(name) for name in FIELDS}
+
+
+def check_fields(verdict: Verdict) -> None:
+    """Check the fields as those of any log, and make them of one type; raise InputError if one is of another kind."""
+    for name, kind in KINDS.items():
+        if verdict.get(name) is not None:
+            value = CHECKS[kind](verdict[name], name, kind)
+            verdict[name] = verdict[name] if isinstance(value, float) else value  # numbers as they are
+    for side in ("a", "b"):
+        checked_items(verdict.get(f"items_{side}"), f"items_{side}", len(verdict[side]))
+    if verdict.get("shown_left") not in (None, "a", "b"):
+        raise InputError(f"shown_left is {shown(verdict['shown_left'])}; use a or b")
 
 
 def _state(status: os.stat_result) -> tuple[int, int, int]:

@@ -51,15 +51,17 @@ class Server:
 
     def __init__(self, log, candidates=EXAMPLE, port=8900, *options):
         self.log, self._command = log, [sys.executable, "-m", "dcglearn", "judge", candidates, "--log", log]
-        self._command += ["--no-browser", "--port", port, *options]
+        self._command += ["--no-browser", "--port", port, *(() if "--practice" in options else ("--no-practice",))]
+        self._command += [option for option in options if option != "--practice"]
         self.start()
 
     def start(self):
         command = list(map(str, self._command))
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         for line in self.process.stdout:
-            found = re.match(r"open: (\S+)", line)
-            if found:
+            if found := re.match(r"what is learned.*: (http\S+)", line):
+                self.owners = found[1]
+            if found := re.match(r"open: (\S+)", line):
                 self.url = found[1]
                 return
         raise AssertionError("the server did not start")
@@ -158,7 +160,7 @@ def key_of(page, known):
     """Return the key that a judge with the known truth presses."""
     query, left, right = page.evaluate(
         "[document.querySelector('#query').textContent, ...['left', 'right'].map((side) =>"
-        " [...document.querySelectorAll(`#${side} .title`)].map((title) => title.textContent))]"
+        " [...document.querySelectorAll(`#${side} .name`)].map((title) => title.textContent))]"
     )
     scores = [float(TRUTH.score(known[query, tuple(titles)])) for titles in (left, right)]
     if abs(scores[0] - scores[1]) < 1e-9:
@@ -220,7 +222,7 @@ def test_sixty_verdicts_by_keyboard_teach_the_truth(serve, context):
     print(f"{max(at_random):.4f}); verdict to next pair on screen {np.median(seconds) * 1000:.0f} ms")
     assert in_browser >= 0.99
     assert np.mean(active) > np.mean(at_random)
-    page.goto(server.url.split("?")[0] + "progress")
+    page.goto(server.owners)
     page.wait_for_selector("polygon", timeout=120_000)
     page.wait_for_function("() => document.querySelectorAll('figure').length === 3", timeout=120_000)
     picture(page, "progress", full_page=True)
@@ -304,7 +306,7 @@ def test_two_raters_at_once(serve, browser):
             give(page, "f")
     for page in pages:
         wait_until_saved(page)
-        assert page.inner_text("#count").split(" · ")[0].endswith(": 8 judged")
+        assert page.inner_text("#count").split(" · ")[1] == "8 judged by you"
         page.context.close()
     verdicts = lines(server.log)
     assert {line["rater"] for line in verdicts} == {"ann", "bob"}
@@ -396,13 +398,96 @@ def test_a_foreign_site_reaches_nothing(serve, context):
     assert lines(server.log) == []
 
 
+def test_a_verdict_and_an_undo_are_confirmed_for_a_second(serve, context):
+    page = enter(context, serve())
+    for key, words in (("f", "Left is better · undo with U"), ("u", "Undone: judge this pair again"), ("s", "Skipped")):
+        page.keyboard.press(key)
+        page.wait_for_selector("#said.shown")
+        assert page.inner_text("#said").startswith(words)
+        page.wait_for_selector("#said:not(.shown)", state="attached", timeout=3000)
+    page.keyboard.press("u")
+    page.keyboard.press("u")
+    page.wait_for_function("() => document.querySelector('#said').innerText.includes('no verdict to undo')")
+
+
+def test_a_duplicated_tab_has_pairs_of_its_own(serve, context):
+    server = serve()
+    page = enter(context, server)
+    kept = page.evaluate("JSON.stringify(sessionStorage)")
+    other = context.new_page()  # as browsers duplicate a tab
+    other.goto(server.url.split("?")[0] + "page.css")
+    other.evaluate("kept => Object.assign(sessionStorage, JSON.parse(kept))", kept)
+    other.goto(server.url)
+    other.wait_for_selector("#left li")
+    assert shown(other) != shown(page)
+    for one in (page, other) * 2:
+        give(one, "f")
+    for one in (page, other):
+        wait_until_saved(one)
+    pairs = [json.dumps([line["query"], line["items_a"], line["items_b"]]) for line in lines(server.log)]
+    assert len(set(pairs)) == len(pairs) == 4
+    before = shown(page)
+    page.reload()
+    page.wait_for_selector("#left li")
+    assert shown(page) == before
+
+
+def test_two_pairs_ahead_and_twenty_without_a_server(serve, context):
+    server = serve("--token", "0123456789abcdef0123")
+    page = enter(context, server)
+    page.wait_for_function("() => document.querySelector('#saved').textContent === 'All verdicts saved'")
+    time.sleep(0.5)
+    server.kill()
+    headings = []
+    for _ in range(22):
+        headings.append(page.inner_text("#query"))
+        page.keyboard.press("g")
+        time.sleep(0.02)
+    assert "One moment" not in headings and not page.is_visible("#empty")
+    server.start()
+    wait_until_saved(page)
+    assert len(lines(server.log)) == 22
+
+
+def test_practice_tells_the_answer_and_does_not_count(serve, context):
+    server = serve("--practice", "--seed", 4)
+    page = enter(context, server)
+    for _ in range(3):
+        assert page.is_visible("#kind")
+        give(page, "f")
+        said = page.inner_text("#said")
+        assert "with the best first" in said
+    assert not page.is_visible("#kind")
+    give(page, "f")
+    wait_until_saved(page)
+    checks = [line["check"] for line in lines(server.log)]
+    assert all(check.startswith("practice ") for check in checks[:3]) and checks[3] is None
+    assert len(read_preferences(server.log)) == 1
+    assert "1 of about" in page.inner_text("#count")
+    picture(page, "after_practice")
+
+
+def test_a_rater_does_not_see_what_is_learned(serve, context):
+    server = serve()
+    page = enter(context, server)
+    assert page.query_selector("a[href='/progress']") is None
+    assert page.goto(server.url.split("?")[0] + "progress").status == 403
+    assert page.goto(server.owners).status == 200
+
+
 def test_a_narrow_screen_and_the_dark(serve, browser):
-    context = browser.new_context(viewport={"width": 390, "height": 800}, color_scheme="dark", has_touch=True)
+    context = browser.new_context(
+        viewport={"width": 390, "height": 800}, color_scheme="dark", has_touch=True, is_mobile=True
+    )
     page = enter(context, serve())
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert min(page.query_selector(side).bounding_box()["width"] for side in ("#left", "#right")) > 130
     for box in (button.bounding_box() for button in page.query_selector_all("#verdicts button")):
-        assert box["height"] >= 40 and box["y"] + box["height"] <= 800
+        assert box["height"] >= 44 and box["width"] >= 44 and box["y"] + box["height"] <= 800
+    assert page.query_selector("#verdicts").bounding_box()["height"] <= 0.12 * 800
+    assert not any(key.is_visible() for key in page.query_selector_all("kbd"))
+    targets = [target for target in page.query_selector_all("#judging button, #judging a") if target.is_visible()]
+    assert min(target.bounding_box()["height"] for target in targets) >= 44 and len(targets) > 10
     before = shown(page)
     page.tap("button[data-choice=right]")
     wait_for_next(page, before)
@@ -434,7 +519,7 @@ def test_screen_readers_are_told(serve, context):
     before = shown(page)
     page.keyboard.press("f")
     wait_for_next(page, before)
-    assert page.inner_text("#live") == "left. Next pair."
+    assert page.inner_text("#live") == "Left is better. Next pair."
     order = []
     for _ in range(40):
         page.keyboard.press("Tab")
@@ -457,8 +542,8 @@ def test_axe_finds_no_serious_fault(serve, browser, scheme):
     page = enter(context, server)
     for _ in range(6):
         give(page, "f")
-    for path, ready in (("", "#left li"), ("progress", "figure")):
-        page.goto(server.url.split("?")[0] + path)
+    for path, ready in ((server.url, "#left li"), (server.owners, "figure")):
+        page.goto(path)
         page.wait_for_selector(ready, timeout=60_000)
         page.add_script_tag(path=axe)
         found = page.evaluate("axe.run()")

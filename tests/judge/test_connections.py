@@ -26,7 +26,7 @@ def port(tmp_path, monkeypatch):
     listening = listen(Place(port=8740))
     number = listening.getsockname()[1]
     with contextlib.closing(Study(candidates(), tmp_path / "verdicts.jsonl")) as study:
-        app = judging_app(study, Access(allowed_hosts(number), TOKEN))
+        app = judging_app(study, Access(allowed_hosts(number), TOKEN, TOKEN[::-1]))
         server = uvicorn.Server(
             uvicorn.Config(app, http=connections.PatientProtocol, ws="none", lifespan="off", log_level="critical")
         )

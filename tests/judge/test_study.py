@@ -4,13 +4,14 @@ import json
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dcglearn.estimators.dcg_learner import DCGLearner
 from dcglearn.judge.candidates import Pair, distinct
-from dcglearn.judge.learned import Learned, Newest, unit_of_bands
+from dcglearn.judge.learned import Learned, Newest
 from dcglearn.judge.progress import Progress, learning_curve, wins
 from dcglearn.judge.study import Refused, Rules, Study, as_log
 from dcglearn.readers.preferences import Preferences
@@ -48,7 +49,7 @@ def judged(study, rater, n, tab="tab", choose=lambda pair: "left", **more):
 def test_two_raters_are_not_asked_the_same(opened):
     study = opened()
     shown = [pair["pair"] for rater in ("ann", "bob", "cy") for pair in study.next_pairs(rater, "tab", [])]
-    assert len(set(shown)) == 6
+    assert len(set(shown)) == 9
     everything = judged(study, "ann", 99) + judged(study, "bob", 99) + judged(study, "cy", 99)
     assert Counter(everything) == dict.fromkeys(study.candidates.index, 1)
 
@@ -176,7 +177,7 @@ def test_one_pair_is_enough_to_ask_and_too_little_to_learn(opened, learning):
     study = opened(candidates(1))
     judged(study, "ann", 9)
     assert study.learned.wait()
-    assert study.progress("ann")["left"] == 0
+    assert study.progress("ann")["goal"] == 1
     assert "Every pair is judged" in study.nothing_left("ann")
 
 
@@ -191,10 +192,10 @@ def test_there_are_no_bands_of_a_few_verdicts(opened, learning):
     study = opened(candidates(30))
     judged(study, "ann", study.learned.bands_from - 1)
     assert study.learned.wait()
-    assert (study.learned.latest.n, study.progress("ann")["more"]) == (23, None)
+    assert (study.learned.latest.n, study.learned.latest.bands) == (23, None)
     judged(study, "ann", 1)
     assert study.learned.wait()
-    assert study.learned.latest.n_bands == 24
+    assert study.learned.latest.n == 24 and study.learned.latest.bands is not None
 
 
 @pytest.mark.filterwarnings("ignore:the log counts for")
@@ -206,22 +207,22 @@ def test_what_is_shown_is_what_the_learner_makes_of_the_log_alone(learning):
     with closing(Learned(5, 5)) as learned:
         for n in (5, 20, 35, 50, 76):  # fits from the one before differ by up to .4 here
             log = Preferences(pairs[:n], n_grades=5)
-            learned.update(log)
+            learned.give(log)
             shown, alone = learned.newest().dcg, DCGLearner(n_grades=5).fit(log).dcg_
             assert np.array_equal(shown.gains, alone.gains) and np.array_equal(shown.discounts, alone.discounts)
 
 
 def test_candidates_that_end_before_the_goal_are_told(opened, learning):
     study = opened(candidates(10))
-    assert study.progress("ann")["short"] == study.learned.bands_from - 10
-    assert opened(candidates(10), "three.jsonl", redundancy=3).progress("ann")["short"] == 0  # 30 verdicts
+    assert study.short() == study.learned.bands_from - 10
+    assert opened(candidates(10), "three.jsonl", redundancy=3).short() == 0  # 30 verdicts
     judged(study, "ann", 99)
     assert study.learned.wait()
     assert "before the goal, which is about 14 verdicts away" in study.nothing_left("ann")
     study = opened(candidates(30), "wide.jsonl", width=0.99)
     judged(study, "ann", 99)
     assert study.learned.wait()
-    assert study.progress("ann")["short"] == study.progress("ann")["more"]
+    assert study.short() == study.learned.latest.more(0.99, 30)
     assert Progress(study).report()["short"] == study.short()
 
 
@@ -264,12 +265,77 @@ def test_wins_are_counted_by_query():
     assert wins([], ("old", "new"))["p_value"] is None
 
 
-def test_bands_are_drawn_by_a_unit_with_enough_members():
-    def log(n_raters, n_queries):
-        verdicts = [verdict(i, rater=f"r{i % n_raters}", query=f"q{i % n_queries}") for i in range(60)]
-        return as_log(verdicts, 5)
+def test_bands_are_drawn_by_a_unit_with_enough_members(learning):
+    rng = np.random.default_rng(0)
 
-    assert [unit_of_bands(log(*n)) for n in ((2, 3), (2, 30), (25, 30))] == ["pair", "query", "rater"]
+    def unit(n_raters, n_queries):
+        lists = rng.integers(0, 5, (60, 2, 5)).tolist()
+        of = [{"rater": f"r{i % n_raters}", "query": f"q{i % n_queries}"} for i in range(60)]
+        verdicts = [verdict(i, a, b, **labels) for i, ((a, b), labels) in enumerate(zip(lists, of, strict=True))]
+        with closing(Learned(5, 5)) as learned:
+            learned.give(as_log(verdicts, 5))
+            assert learned.wait()
+            return learned.latest.bands.by
+
+    assert [unit(*n) for n in ((2, 3), (2, 30), (25, 30))] == ["pair", "query", "rater"]
+
+
+def test_the_goal_never_moves_away(opened, monkeypatch):
+    study = opened(candidates(200), redundancy=2)
+    goals, rng = [], np.random.default_rng(0)
+    for n in range(24, 120):
+        latest = SimpleNamespace(n=n, more=lambda _, n: max(int(150 * rng.lognormal(0, 0.6)) - n, 0))
+        monkeypatch.setattr(study.learned, "latest", latest)
+        goals.append(study.progress("ann")["goal"])
+        study._n += 1
+        study._raters_of[study.candidates.pairs[n].key].add("bob")
+    assert goals[0] < 400 and sorted(goals, reverse=True) == goals
+    assert 40 < goals[-1] < 300
+    few = opened(candidates(5), "few.jsonl")
+    assert few.progress("ann")["goal"] == 5
+
+
+def test_practice_and_checks_have_answers_that_every_metric_gives(opened):
+    study = opened(practice=True, checks=0.5, seed=3)
+    for pair in study._known.values():
+        assert all(
+            sum(g >= t for g in pair.a[:k]) >= sum(g >= t for g in pair.b[:k]) for k in range(6) for t in range(5)
+        )
+        assert sorted(pair.a) == sorted(pair.b) and pair.a != pair.b
+        assert sorted(map(str, pair.items_a)) == sorted(map(str, pair.items_b))
+    shown = study.next_pairs("ann", "tab", [])
+    assert len({pair["pair"] for pair in shown}) == 3 and all("practice" in pair for pair in shown)
+    elsewhere = {pair["pair"] for pair in study.next_pairs("ann", "other tab", [])}
+    assert not elsewhere & {pair["pair"] for pair in shown}
+    study.save("ann", "tab", [answer(pair, pair["practice"], i) for i, pair in enumerate(shown[:2])])
+    wrong = {"left": "right", "right": "left"}[shown[2]["practice"]]
+    study.save("ann", "tab", [answer(shown[2], wrong, 2)])
+    assert study.progress("ann") == {"judged": 0, "skipped": 0, "all": 0, "goal": 12, "changes": 0}
+    assert study.preferences() is None
+    keys = judged(study, "ann", 30)
+    known = [key for key in keys if key in study._known]
+    assert known and set(keys) - set(known) == set(study.candidates.index) - elsewhere
+    assert not any("practice" in pair for pair in study.next_pairs("ann", "tab", []))
+    (row,) = Progress(study).report()["raters"]
+    assert row["checks"]["practice right"] == 2 and row["checks"]["practice wrong"] == 1
+    assert row["checks"]["check right"] + row["checks"]["check wrong"] == len(known)
+    n = len(keys) - len(known)
+    assert (row["verdicts"], row["skipped"]) == (n, 0)
+    log = read_preferences(study.log.path, n_grades=5)
+    assert len(log) == n and log.dropped["open questions"] == 3 + len(known)
+    study.close()
+    again = opened(practice=True)
+    assert len(again.standing()) == n and len(again.checks) == 3 + len(known)
+    refused("checks=0.7: give the share", opened, checks=0.7)
+
+
+def test_practice_can_be_undone_and_is_offered_again(opened):
+    study = opened(practice=True)
+    first = study.next_pairs("ann", "tab", [])[0]
+    study.save("ann", "tab", [answer(first, "left", 1)])
+    study.save("ann", "tab", [answer(first, "undo", 2, supersedes="verdict-000001")])
+    assert study.next_pairs("ann", "tab", [])[0]["pair"] == first["pair"]
+    assert not study.checks
 
 
 def test_the_newest_work_is_done_and_a_failure_is_told():

@@ -3,15 +3,22 @@ const KEYS = {
   f: "left", ArrowLeft: "left", j: "right", ArrowRight: "right", g: "both good", b: "both bad",
   s: "skip", u: "undo", n: "note", "?": "help",
 };
-const HELD = 3;        // pairs that this page holds at most
+const HELD = 4;        // pairs that this page holds at most
+const SPARE = 20;      // pairs for the time without a server
 const UNDONE = 50;     // verdicts that can be taken back
 
 let session, rater = "", shownAt = 0, sending = false, retry = 0, note = "", choosing = null;
 let queue = [];        // pairs: the one shown, then those fetched ahead
+let spare = [];
+const judged = new Set();  // pairs judged on this page
 let last = null;       // the last word of the server on progress
 let trouble = "";
 
-const tab = sessionStorage.tab || (sessionStorage.tab = newId());
+// A duplicated tab copies sessionStorage while the first is open, and is another tab; a reload is the same one.
+const tab = sessionStorage.open || !sessionStorage.tab ? (sessionStorage.tab = newId()) : sessionStorage.tab;
+sessionStorage.open = "yes";
+window.addEventListener("pagehide", () => sessionStorage.removeItem("open"));
+window.addEventListener("pageshow", () => { sessionStorage.open = "yes"; });
 
 // The browser's store: one entry a verdict, so that two pages do not overwrite each other's.
 
@@ -68,7 +75,7 @@ async function send() {
       const first = waiting.length ? waiting[0].rater : rater;
       const batch = waiting.filter((entry) => entry.rater === first);
       const holding = first === rater ? queue.map((pair) => pair.pair) : [];
-      const body = { rater: first, tab, holding };
+      const body = { rater: first, tab, holding, spare: first === rater ? SPARE - spare.length : 0 };
       const answer = batch.length
         ? await ask("/api/verdicts", { ...body, verdicts: batch.map((entry) => entry.answer) })
         : await ask("/api/next", body);
@@ -96,6 +103,8 @@ function take(answer) {
   const unsent = new Set(stored("outbox").map((key) => read(key, {}).answer).filter((a) => a && a.choice !== "undo")
     .map((a) => a.pair));
   queue.push(...answer.pairs.filter((pair) => !held.has(pair.pair) && !unsent.has(pair.pair)));
+  const there = new Set([...judged, ...unsent, ...queue.map((pair) => pair.pair)]);
+  spare = answer.done ? [] : [...spare, ...answer.spare].filter((pair) => !there.has(pair.pair));
   if (!before) show();
 }
 
@@ -115,7 +124,8 @@ function offerVerdicts() {
 }
 
 function show() {
-  const pair = queue[0];
+  if (!queue.length && spare.length) queue.push(spare.shift());
+  const pair = queue[0], done = last && last.done;
   offerVerdicts();
   note = "";
   $("lists").hidden = !pair;
@@ -123,14 +133,18 @@ function show() {
   for (const button of document.querySelectorAll("#bar button[data-choice]")) {
     button.disabled = !pair && ![ "undo", "help" ].includes(button.dataset.choice);
   }
-  $("query").textContent = pair ? pair.query || "Which list is better?" : "No pair to judge";
+  $("kind").hidden = !(pair && pair.practice);
+  $("query").textContent = pair ? pair.query || "Which list is better?" : done ? "Thank you" : "One moment";
   $("intent").textContent = pair ? pair.intent : "";
   if (!pair) {
-    $("empty").textContent = last && last.done ? last.done : "The next pair is on its way.";
+    $("empty").textContent = done || "The next pair is on its way.";
   } else {
     fill($("left"), pair.left);
     fill($("right"), pair.right);
     scrollTo(0, 0);
+    if ($("motion").checked && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      $("lists").animate([{ opacity: 0.4 }, { opacity: 1 }], { duration: 140, easing: "ease-out" });
+    }
   }
   if (!document.querySelector("dialog[open]")) $("query").focus({ preventScroll: true });
   shownAt = performance.now();
@@ -151,14 +165,15 @@ function item(content) {
     image.src = content.image;
     node.append(image);
   }
-  const title = element(safe ? "a" : "span", "title", content.title || content.url || "(no title)");
+  const title = element(safe ? "a" : "div", "title");
+  title.append(element("span", "name", content.title || content.url || "(no title)"));
+  if (content.url) title.append(element("span", "address", content.url.replace(/^https?:\/\//i, "")));
   if (safe) {
     title.href = content.url;
     title.target = "_blank";
     title.rel = "noopener noreferrer";
   }
   node.append(title);
-  if (content.url) node.append(element("span", "address", content.url.replace(/^https?:\/\//i, "")));
   if (content.snippet) node.append(element("p", "", content.snippet));
   return node;
 }
@@ -179,16 +194,35 @@ function status() {
   $("saved").textContent = [kept, trouble].filter(Boolean).join(". ");
   $("saved").className = waiting || trouble ? "waiting" : "";
   if (!progress) return;
-  const parts = [`${rater}: ${progress.judged} judged`, `${progress.left} left`];
-  if (progress.widest !== null) parts.push(`widest band ${progress.widest.toFixed(2)}`);
-  if (progress.more) parts.push(`about ${progress.more} more until it is ${progress.width}`);
-  if (progress.short) parts.push(`the candidates end about ${counted(progress.short, "verdicts")} before the goal`);
-  if (progress.more === 0) parts.push(`enough: it is below ${progress.width}`);
-  if (progress.changes) parts.push("the log was changed by another program and read again");
-  $("count").textContent = parts.join(" · ");
+  const { judged: own, all, goal, changes } = progress, reached = all >= goal;
+  const parts = all === own ? [`${own} of about ${goal} judged`]
+    : [`${own} judged by you`, `${all} of about ${goal} by all`];
+  if (reached) parts.push("the goal is reached; more still helps");
+  if (changes) parts.push("the log was changed by another program and read again");
+  $("count").textContent = [rater, ...parts].join(" · ");
+  $("meter").hidden = false;
+  $("meter").max = Math.max(goal, 1);
+  $("meter").value = Math.min(all, goal);
 }
 
 function say(words) { $("live").textContent = words; }
+
+// Confirm what was done by a word that everybody sees, for a second or as long as it takes to read.
+let saidUntil;
+function confirm(words, more = "", seconds = 1.2) {
+  $("said").replaceChildren(element("span", "", words), element("span", "key", more));
+  $("said").className = "shown";
+  clearTimeout(saidUntil);
+  saidUntil = setTimeout(() => { $("said").className = ""; }, 1000 * seconds);
+}
+
+const STRENGTHS = ["slightly", "clearly", "much", "very much", "beyond compare"];
+const SAID = { "both good": "Both are good", "both bad": "Both are bad", skip: "Skipped" };
+function inWords(choice, strength) {
+  if (SAID[choice]) return SAID[choice];
+  const side = choice === "left" ? "Left" : "Right";
+  return `${side} is ${strength ? `${STRENGTHS[strength - 1]} ` : ""}better`;
+}
 
 // What the rater does.
 
@@ -207,9 +241,8 @@ function act(choice) {
 
 function offerStrengths(choice) {
   choosing = choice;
-  const words = ["slightly", "clearly", "much", "very much", "beyond compare"];
   $("strengths").replaceChildren(...Array.from({ length: session.strengths }, (_, i) => {
-    const button = element("button", "", `${choice}: ${words[i]} better `);
+    const button = element("button", "", `${choice}: ${STRENGTHS[i]} better `);
     button.type = "button";
     button.append(element("kbd", "", i + 1));
     button.addEventListener("click", (event) => event.detail < 2 && judge(choice, i + 1));
@@ -222,21 +255,34 @@ function offerStrengths(choice) {
 }
 
 function judge(choice, strength) {
-  const pair = queue.shift(), seconds = (performance.now() - shownAt) / 1000;
+  const pair = queue.shift(), seconds = Math.round((performance.now() - shownAt) / 10) / 100;
   const answer = { id: newId(), pair: pair.pair, choice, strength, shown_left: pair.shown_left, seconds, note };
   keep(answer);
   past.push({ id: answer.id, pair });
-  say(`${choice}. ${queue.length ? "Next pair." : ""}`);
+  judged.add(pair.pair);
+  const words = inWords(choice, strength);
+  if (pair.practice) {
+    const fits = choice === pair.practice ? "That fits" : `The ${pair.practice} list is better`;
+    confirm(`${fits}: it has the same results, with the best first.`, "", 3);
+  } else {
+    confirm(words, " · undo with U");
+  }
   show();
+  say(`${words}. ${queue.length ? "Next pair." : ""}`);
   send();
 }
 
 function undo() {
   const entry = past.pop();
-  if (!entry) return say("There is no verdict to undo");
+  if (!entry) {
+    confirm("There is no verdict to undo");
+    return say("There is no verdict to undo");
+  }
+  judged.delete(entry.pair.pair);
   keep({ id: newId(), pair: entry.pair.pair, choice: "undo", supersedes: entry.id, shown_left: entry.pair.shown_left });
   queue = [entry.pair, ...queue.filter((pair) => pair.pair !== entry.pair.pair)].slice(0, HELD);
   say("Undone. Judge this pair again.");
+  confirm("Undone: judge this pair again");
   show();
   return send();
 }
@@ -318,7 +364,7 @@ async function report() {
   } catch (error) {
     $("saved").textContent = error.name === "TypeError" ? "The server does not answer." : error.message;
   }
-  setTimeout(report, 2000);
+  setTimeout(report, 1000);
 }
 
 function draw(found) {
@@ -334,7 +380,7 @@ function draw(found) {
   const charts = [], tables = [];
   if (found.curves) {
     const { gains, discounts, bands } = found.curves, after = `after ${counted(found.curves.n, "verdicts")}`;
-    const shaded = bands ? `; 90% band of ${bands.n} verdicts, drawn by ${bands.by}` : "";
+    const shaded = bands ? `, with their 90% band, drawn by ${bands.by}` : "";
     charts.push(
       chart(`Gains ${after}${shaded}`, "grade", numbers(gains.length, 0), gains, bands && bands.gains, numbers(gains.length, 0)),
       chart(`Discounts ${after}${shaded}`, "position", numbers(discounts.length, 1), discounts, bands && bands.discounts,
@@ -346,8 +392,14 @@ function draw(found) {
   }
   const known = (estimate) => (estimate && estimate.value !== null
     ? `${estimate.value.toFixed(2)} (${estimate.low.toFixed(2)} to ${estimate.high.toFixed(2)})` : "-");
-  tables.unshift(table("Raters", ["name", "verdicts", "ties", "skipped", "error rate", "favours left by (log-odds)"],
-    found.raters.map((row) => [row.name || "-", row.verdicts, row.ties, row.skipped, known(row.error), known(row.bias)])));
+  const passed = (checks, kind) => {
+    const right = checks[`${kind} right`] || 0, all = right + (checks[`${kind} wrong`] || 0);
+    return all ? `${right} of ${all}` : "-";
+  };
+  tables.unshift(table("Raters",
+    ["name", "verdicts", "ties", "skipped", "practice", "checks passed", "error rate", "favours left by (log-odds)"],
+    found.raters.map((row) => [row.name || "-", row.verdicts, row.ties, row.skipped, passed(row.checks, "practice"),
+      passed(row.checks, "check"), known(row.error), known(row.bias)])));
   if (found.n_units) {
     const pairs = counted(found.n_units, "pairs");
     words.push(`Agreement between raters on ${pairs}: Krippendorff's alpha ${known(found.alpha)}.`);
@@ -423,6 +475,8 @@ async function main() {
   }
   $("note").addEventListener("close", () => { note = $("note-text").value.trim(); $("query").focus(); });
   $("help").addEventListener("close", () => $("query").focus());
+  $("motion").checked = read("dcglearn.motion", true);
+  $("motion").addEventListener("change", () => localStorage.setItem("dcglearn.motion", $("motion").checked));
   window.addEventListener("online", send);
   window.addEventListener("storage", status);
   return askName();
