@@ -7,11 +7,11 @@ import os
 import platform
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from dcglearn.cli.command import examples
+from dcglearn.cli.command import examples, output_option
 from dcglearn.cli.options import AsJson
 from dcglearn.foundation.inputs import available
 from dcglearn.foundation.threads import free_threads, threads
@@ -32,12 +32,19 @@ EXTRAS = {
 """The extras of the package, and the libraries that each needs."""
 
 
-@examples("dcglearn doctor", "dcglearn doctor --json")
-def doctor(as_json: AsJson = False) -> None:
+@examples("dcglearn doctor", "dcglearn doctor --json", "dcglearn doctor --compile")
+def doctor(
+    as_json: AsJson = False,
+    compile_all: Annotated[
+        bool, output_option("--compile", help="Compile ahead what is otherwise compiled at first use, for an image.")
+    ] = False,
+) -> None:
     """Print versions, extras, threads, cache folder and write rights: paste it into a report of a bug.
 
-    Nothing is changed or sent. A line that begins with "missing" or "cannot" says what to do.
+    Nothing is sent, or changed but by --compile. A line that begins with "missing" or "cannot" says what to do.
     """
+    if compile_all:
+        use_kernels()
     found = facts()
     if as_json:
         typer.echo(json.dumps(found))
@@ -52,6 +59,30 @@ def doctor(as_json: AsJson = False) -> None:
     lines.append(f"memory: {found['memory'] / 1e9:.1f} GB can be used")
     lines += [f"{name}: {_folder(folder)}" for name, folder in found["folders"].items()]
     typer.echo("\n".join(lines))
+
+
+def use_kernels() -> None:
+    """Use the functions that are compiled on small data, so that they are compiled and kept."""
+    import numpy as np
+
+    import dcglearn as dl
+
+    log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 60, n_raters=3, lists="free", seed=0)
+    for form in ("best", "dcg"):
+        learner = dl.DCGLearner(form=form, loss="robust").fit(log)
+    dl.UtilityLearner().fit(dl.Preferences(log.preferred, log.other, 40))
+    dl.rater_agreement(log, learner)
+    dl.lack_of_fit(log, learner=learner)
+    metric, other = dl.DCG.standard(5, 5), dl.DCG([0, 1, 2, 3, 4], [1, 0.9, 0.8, 0.7, 0.6])
+    dl.disagreement(metric, other)
+    rng = np.random.default_rng(0)
+    scores, grades = rng.normal(size=(4, 50)), rng.integers(0, 5, (4, 50))
+    dl.evaluate_arrays(grades, scores.round(), metric)
+    batch = scores.ravel(), grades.ravel(), np.arange(5) * 50, np.full(4, 0.25)
+    smooth = dl.SDCG(metric), dl.SHFSDCG(metric), dl.SmoothNDCG(metric), dl.SoftRankNDCG(metric), dl.LambdaRank(metric)
+    for loss in (*smooth, dl.RankHinge(), dl.ApproxAP(), dl.SmoothAP()):
+        loss(*batch)
+        loss.lambdas(*batch)
 
 
 def facts() -> dict[str, Any]:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import dcglearn as dl
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
 from dcglearn.cli.reading import describe, left_out, n_pairs
 from dcglearn.foundation.progress import stage
@@ -201,15 +202,9 @@ def learn_report(
         learner, chosen = _fitted(log, description, options, trust, keeping)
     bands = None
     if pairs is not None and trust.bands and isinstance(learner, DirectFit):
-        from dcglearn.trust.bands import bootstrap_bands
-
         with stage("bands"):
-            bands = bootstrap_bands(pairs, learner, n_resamples=trust.bands, seed=trust.seed)
-    ranges = None
-    if pairs is not None and trust.ranges:
-        from dcglearn.metric_coherence.dominance import consistent_ranges
-
-        ranges = consistent_ranges(pairs, n_grades=learner.description.n_grades)
+            bands = dl.bootstrap_bands(pairs, learner, n_resamples=trust.bands, seed=trust.seed)
+    size = learner.description.n_grades
     return Report(
         learner=learner,
         factoring=None if isinstance(learner, DirectFit) else learner.factor(),
@@ -219,7 +214,7 @@ def learn_report(
         held_out_by=None if trust.holdout is None else unit,
         contradicted=None if pairs is None else pairs.n_contradicted(),
         bands=bands,
-        ranges=ranges,
+        ranges=dl.consistent_ranges(pairs, n_grades=size) if pairs is not None and trust.ranges else None,
         seconds=time.perf_counter() - began,
         raters=None if pairs is None or of_ratings(pairs) else _agreement(pairs, learner),
     )
@@ -247,14 +242,12 @@ def _agreement(log: Preferences, learner: DirectFit | QPFit) -> RaterAgreement |
     """Return how far the raters of a log agree; None where no pair was judged twice and no side is known."""
     if log.rater is None and log.swapped is None:
         return None
-    from dcglearn.raters.rater_agreement import rater_agreement
-
-    agreement = rater_agreement(log, errors=False)
+    agreement = dl.rater_agreement(log, errors=False)
     if log.swapped is None and not agreement.n_units:
         return None
     if not isinstance(learner, DirectFit) or not learner.is_likelihood or len(log) > MOST_JUDGED:
         return agreement
-    return rater_agreement(log, learner)
+    return dl.rater_agreement(log, learner)
 
 
 def _direct_lines(learner: DirectFit) -> list[str]:
@@ -303,10 +296,8 @@ def _lack_of_fit(log: Preferences, learner: DirectFit | QPFit, seed: int) -> Lac
     """Return what a DCG cannot express of a log; None for a learner beyond it, or if too little can be held out."""
     if not isinstance(learner, DirectFit) or learner.description.form != "dcg":
         return None
-    from dcglearn.trust.lack_of_fit import lack_of_fit
-
     try:
-        return lack_of_fit(log, learner=learner, seed=seed)
+        return dl.lack_of_fit(log, learner=learner, seed=seed)
     except InputError:
         return None
 
@@ -325,10 +316,8 @@ def _fitted(
         fit = fit_in_form(log, description, keeping=keeping)
     else:
         if options.C == "auto" and isinstance(log, Preferences):
-            from dcglearn.trust.cross_validation import choose_C
-
             unit = trust.unit(log)
-            chosen = choose_C(log, description, by="pair" if unit == "list" else unit, seed=trust.seed)
+            chosen = dl.choose_C(log, description, by="pair" if unit == "list" else unit, seed=trust.seed)
             description = replace(description, C=chosen.C)
         fit = fit_qp(log, description, keeping=keeping)
     warn_of(fit)
