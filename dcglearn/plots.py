@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
@@ -58,14 +59,18 @@ PRINT_STYLE: dict[Any, Any] = {
 def plot_gains(dcgs: Mapping[str, DCG], axes: Axes) -> Axes:
     """Draw gains against grades, one line for each DCG, scaled so that the worst grade is 0 and the best 1.
 
-    `dcgs` maps legend entries to metrics; the axes are returned.
+    `dcgs` maps legend entries to metrics; the axes are returned. Levels of fractions stand in the middle of each.
     """
     longest = max(dcgs.values(), key=lambda dcg: dcg.n_grades)
+    names = longest.grade_names or [str(grade) for grade in range(longest.n_grades)]
+    ranges = [re.fullmatch(r"([0-9.]+)-([0-9.]+)", name) for name in names]
+    middles = [(float(ends[1]) + float(ends[2])) / 2 for ends in ranges if ends]  # of levels that were cut
+    at = np.array(middles if len(middles) == len(names) else range(len(names)), np.float64)
     for style, (name, dcg) in zip(_styles(len(dcgs)), dcgs.items(), strict=True):
         span = dcg.gains[-1] - dcg.gains[0]
-        axes.plot(np.arange(dcg.n_grades), (dcg.gains - dcg.gains[0]) / (span or 1.0), label=name, **style)
-    names = longest.grade_names or [str(grade) for grade in range(longest.n_grades)]
-    axes.set_xticks(range(longest.n_grades), names)
+        axes.plot(at[: dcg.n_grades], (dcg.gains - dcg.gains[0]) / (span or 1.0), label=name, **style)
+    if len(middles) < len(names):
+        axes.set_xticks(at, names)
     axes.set(xlabel="grade (worst to best)", ylabel="gain (worst = 0, best = 1)")
     return axes
 

@@ -13,6 +13,7 @@ import typer
 from dcglearn.cli.command import examples, first_option, input_option, model_option, output_option
 from dcglearn.cli.metric_options import ScaleOptions, files_and_names
 from dcglearn.cli.options import Force, Grades, Output, Plot, Seed, Ties, check_outputs, write_figure, write_text
+from dcglearn.cli.reading import Cutoffs
 from dcglearn.cli.terminal import draw_table, drawn
 from dcglearn.evaluation.compare_systems import MAX_RESAMPLES, SystemComparison
 from dcglearn.evaluation.evaluate import Evaluation, Ideal, Missing, as_metrics
@@ -72,6 +73,7 @@ class EvaluationOptions:
     ] = "error"
 
     grades: Grades = None
+    cutoffs: Cutoffs = None
 
     @property
     def inputs(self) -> list[str]:
@@ -100,7 +102,7 @@ class EvaluationOptions:
             raise InputError("name the judgements and a run, QRELS RUN..., or a response by --rank-eval")
         if self.qrels is not None:
             raise InputError("--qrels goes with --rank-eval; runs have their judgements first, QRELS RUN...")
-        judged = read_judgements(self.judgements, self.duplicates, self.grades)
+        judged = read_judgements(self.judgements, self.duplicates, self.grades, self.cutoffs)
         return read_runs(self.runs, self.duplicates), judged
 
     def _of_responses(self, metrics: Mapping[str, DCG | ListUtility | str]) -> tuple[list[Run], Judgements]:
@@ -113,7 +115,7 @@ class EvaluationOptions:
         runs = read_runs([response.run for response in responses])
         dcgs = [metric for metric in metrics.values() if not isinstance(metric, str)]
         if self.qrels is not None:
-            judged = read_judgements(self.qrels, self.duplicates, self.grades)
+            judged = read_judgements(self.qrels, self.duplicates, self.grades, self.cutoffs)
         else:
             judged = judgements_of_hits(responses, self.grades)
             own = {name: metric for name, metric in metrics.items() if not companion_of(name)}
@@ -251,7 +253,8 @@ def compare(
 
     if proxy_qrels and source.rank_eval:
         raise InputError("--proxy-qrels goes with QRELS RUN..., not with --rank-eval")
-    evaluation, paired = source.evaluated(scale, evaluated_and_paired)
+    people = replace(source, cutoffs=None) if proxy_qrels else source
+    evaluation, paired = people.evaluated(scale, evaluated_and_paired)
     machine = replace(source, judgements=proxy_qrels).evaluated(scale, evaluated_and_paired) if proxy_qrels else None
     comparison = compared(evaluation, baseline, level, correction, resamples, seed, paired, machine)
     decision = gate.decision(comparison)

@@ -76,6 +76,7 @@ def convert(
             frame, dropped, recognised = native_frame(source, mapping, reading.skip_bad)
             counted = {}
     say_winners(recognised)
+    mapping = mapping if recognised is None else recognised.mapping
     if mapping.scale is not None:
         typer.echo("grades: " + ", ".join(f"{grade} = {name}" for grade, name in enumerate(mapping.scale)), err=True)
     left_out = [f"left out: {count:,} {reason}" for reason, count in dropped.items()]

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 Read = Annotated[
     str | None, input_option("--read", metavar="FILE", help="Read the log as `convert --save-mapping` saved it.")
 ]
+Cutoffs = Annotated[
+    str | None,
+    input_option(metavar=".2,.5,.8|N", help="Grades are fractions from 0 to 1: cut there, or into N levels."),
+]
 Ratings = Annotated[bool, first_option("--ratings", help="The log holds rated lists rather than pairs.")]
 
 
@@ -82,6 +86,7 @@ class MappingOptions(Reading):
     scale: Annotated[
         str | None, first_option(metavar="NAMES", help="Grade names, worst first: Bad,Fair,Good,Excellent,Perfect.")
     ] = None
+    cutoffs: Cutoffs = None
     best_grade: Annotated[
         str | None, input_option(metavar="0|1|NAME", help="Small grades are good: the best, or the scale's first name.")
     ] = None
@@ -105,7 +110,7 @@ class MappingOptions(Reading):
     def options(self) -> dict[str, Any]:
         """The options beside the file, as `LogMapping` takes them."""
         scale = None if self.scale is None else [name.strip() for name in self.scale.split(",")]
-        same = ("winner_words", "positive", "middle", "sides", "best_grade", "depth", "pad", "encoding")
+        same = ("winner_words", "positive", "middle", "sides", "best_grade", "cutoffs", "depth", "pad", "encoding")
         named = {name: getattr(self, name) for name in same}
         return {**super().options, **named, "scale": scale, "columns": _columns(self.columns)}
 
@@ -246,18 +251,20 @@ class JoinOptions:
 
     def joined(self, log: str, mapping: LogMapping, skip_bad: Path | None) -> Preferences:
         """Return the log in a file, joined with the judgements; InputError if options contradict each other."""
+        from dcglearn.evaluation.tables import read_judgements
         from dcglearn.joins.interleaving import preferences_from_interleaving
         from dcglearn.joins.join_judgements import join_judgements, preferences_from_runs
 
-        if mapping.scale is not None:
+        if mapping.scale is not None and mapping.cutoffs is None:
             raise InputError("--scale names the grades of a log: leave it out with " + ", ".join(self.asked))
+        judged = self.qrels and read_judgements(self.qrels, self.duplicates, cutoffs=mapping.cutoffs)
         options: dict[str, Any] = {
             "unjudged": int(self.unjudged) if self.unjudged.isdecimal() else self.unjudged,
             "missing": self.missing,
             "duplicates": self.duplicates,
         }
         if self.asked == ["--qrels"]:
-            return join_judgements(log, self.qrels, skip_bad=skip_bad, mapping=mapping, **options)
+            return join_judgements(log, judged, skip_bad=skip_bad, mapping=mapping, **options)
         if skip_bad is not None or mapping.winner_words is not None or mapping.positive is not None or mapping.columns:
             raise InputError("--skip-bad, --winner-words, --positive and --columns do not go with runs and clicks")
         options |= {"n_grades": mapping.n_grades, "as_is": mapping.as_is}
@@ -265,12 +272,12 @@ class JoinOptions:
             if self.run_a is not None or self.run_b is not None:
                 raise InputError("--interleaving reads both rankings from LOG: leave --run-a and --run-b out")
             method = self.interleaving
-            return preferences_from_interleaving(log, self.qrels, method=method, depth=mapping.depth, **options)
+            return preferences_from_interleaving(log, judged, method=method, depth=mapping.depth, **options)
         if self.qrels is None or self.run_a is None or self.run_b is None:
             raise InputError("--run-a, --run-b and --qrels go together: two runs, and the grades of their documents")
         if mapping.depth is not None:
             options["depth"] = mapping.depth
-        return preferences_from_runs(self.run_a, self.run_b, self.qrels, log, **options)
+        return preferences_from_runs(self.run_a, self.run_b, judged, log, **options)
 
 
 FIRST = 3

@@ -18,6 +18,7 @@ from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
 from dcglearn.foundation.validation import MAX_GRADES, InputError, is_frame
 from dcglearn.readers.careful_pass import checked_score
+from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
 from dcglearn.readers.frames import polars_frame
 from dcglearn.readers.line_formats import FrameRows, errors_in, shown
 from dcglearn.readers.read_table import frame_of, opener_of_bytes
@@ -52,7 +53,7 @@ TEXTS = ("String", "Categorical", "Enum", "Null")
 
 
 def read_judgements(
-    judgements: JudgementsLike, duplicates: Duplicates = "error", n_grades: int | None = None
+    judgements: JudgementsLike, duplicates: Duplicates = "error", n_grades: int | None = None, cutoffs: Cutoffs = None
 ) -> Judgements:
     """Return judgements, reading them if a path is given.
 
@@ -69,6 +70,8 @@ def read_judgements(
         frequent grades the worst counts.
     n_grades : int, optional
         Number of grades of their scale; by default the largest grade plus 1. Give it if the top grade may not occur.
+    cutoffs : str, sequence of float or int, optional
+        For grades that are fractions from 0 to 1: where they are cut into levels, as in `read_preferences`.
 
     Raises
     ------
@@ -87,10 +90,10 @@ def read_judgements(
     if isinstance(judgements, Judgements):
         read = judgements
     elif _is_trec(judgements):
-        read = trec_judgements(judgements, duplicates=duplicates)
+        read = trec_judgements(judgements, duplicates=duplicates, cutoffs=cutoffs)
     else:
         name, frame = _named_table(judgements, "judgements", JUDGEMENT, duplicates=duplicates)
-        read = _judgements(frame, name, duplicates)
+        read = _judgements(frame, name, duplicates, cutoffs)
     return read if n_grades is None else replace(read, n_grades=n_grades)
 
 
@@ -181,17 +184,17 @@ def _named_table(
     return name, lines.frame if isinstance(lines, FrameRows) else frame_of(name, lines)
 
 
-def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> Judgements:
+def _judgements(frame: pl.DataFrame, name: str, duplicates: Duplicates, cutoffs: Cutoffs) -> Judgements:
     import polars as pl
 
-    columns = _columns(frame, name, JUDGEMENT)
+    columns, size = cut_grades(_columns(frame, name, JUDGEMENT), name, cutoffs)
     grade = columns["grade"]
     wrong = (grade != grade.floor()) | (grade >= MAX_GRADES) | (grade < -(2**31))
     if wrong.any():
-        row = int(wrong.arg_true()[0])
-        raise InputError(f"{name} row {row + 1}: grade {grade[row]:g} is not a whole number up to {MAX_GRADES - 1}")
+        row, most = int(wrong.arg_true()[0]), MAX_GRADES - 1
+        raise InputError(f"{name} row {row + 1}: grade {grade[row]:g} is not a whole number up to {most}; {CUT}")
     whole = columns.with_columns(grade.cast(pl.Int64))
-    return Judgements(without_duplicates(name, whole, ["query", "document"], duplicates), name)
+    return Judgements(without_duplicates(name, whole, ["query", "document"], duplicates), name, size)
 
 
 def _table_runs(frame: pl.DataFrame, name: str, duplicates: Duplicates) -> list[Run]:

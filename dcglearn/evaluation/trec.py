@@ -13,6 +13,7 @@ import numpy as np
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import MAX_GRADES, InputError, one_of, scale_size
+from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
 from dcglearn.readers.line_formats import SCORE, shown
 
 if TYPE_CHECKING:
@@ -100,7 +101,9 @@ class Run:
         return f"Run({self.name!r}, {number_of(len(self.frame), 'documents', ',')}, {queries})"
 
 
-def trec_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "error") -> Judgements:
+def trec_judgements(
+    path: str | os.PathLike[str], *, duplicates: Duplicates = "error", cutoffs: Cutoffs = None
+) -> Judgements:
     """Read TREC judgements (qrels), one ``query iteration document grade`` per line.
 
     The text may have any white space between columns, also as .gz, .zst and .xz; lines beginning with ``#`` are
@@ -108,11 +111,13 @@ def trec_judgements(path: str | os.PathLike[str], *, duplicates: Duplicates = "e
     names it), a document is judged twice (and `duplicates` is "error"), or the file cannot be read.
     """
     name, data = content(path)
-    frame = _table(name, data, JUDGEMENT_COLUMNS, "grade")
+    number = "grade" if cutoffs is None else "score"
+    frame = _table(name, data, (*JUDGEMENT_COLUMNS[:-1], number), number).rename({number: "grade"})
+    frame, size = cut_grades(frame, name, cutoffs)
     over = np.flatnonzero((frame["grade"] >= MAX_GRADES).to_numpy())
     if len(over):
         raise InputError(f"{name}: grade {frame['grade'][int(over[0])]} is above {MAX_GRADES - 1}, the largest allowed")
-    return Judgements(without_duplicates(name, frame, ["query", "document"], duplicates), name)
+    return Judgements(without_duplicates(name, frame, ["query", "document"], duplicates), name, size)
 
 
 def trec_runs(path: str | os.PathLike[str], *, duplicates: Duplicates = "error") -> list[Run]:
@@ -188,7 +193,7 @@ def _first_bad_line(name: str, data: bytes, columns: Sequence[str], number: str)
         value = cells[columns.index(number)].decode()
         kind = SCORE if number == "score" else WHOLE
         if not kind.fullmatch(value):
-            wanted = "a number" if number == "score" else "a whole number"
+            wanted = "a number" if number == "score" else f"a whole number; {CUT}"
             return InputError(f"{name} line {place}: {number} {shown(value)} is not {wanted}")
         if number == "grade" and not abs(int(value)) < 2**63:
             return InputError(f"{name} line {place}: grade {shown(value)} is not from 0 to {MAX_GRADES - 1}")

@@ -20,6 +20,7 @@ from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.validation import LARGEST, InputError
+from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, JsonLines, Source, TextLines, numbered_lines, shown
 from dcglearn.readers.rating_texts import parsed_counts
 from dcglearn.readers.roles import MAX_LABEL, SWAPPED, Role
@@ -56,6 +57,8 @@ def _grades(values: Any, role: str, mapping: LogMapping) -> bytes:
         raise InputError(f"{role} is {shown(values)}, not a list of grades such as [3, 2, 0]")
     if not values:
         raise InputError(f"{role} is an empty list; leave the line out")
+    if mapping.cutoffs is not None:
+        values = [level_of(value, mapping.points, role) for value in values]
     top = 0 if mapping.numbered else mapping.top
     codes = [v if type(v) is int and -1 <= v < top else _grade(v, role, mapping) for v in values]
     return array("b", codes[: mapping.depth]).tobytes()
@@ -72,7 +75,8 @@ def _grade(value: Any, role: str, mapping: LogMapping) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{role} holds {shown(value)}, which is not a grade; grades are integers, 0 = worst")
     if isinstance(value, float) and not value.is_integer():
-        raise InputError(f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade")
+        refusal = f"{role} holds the grade {value}, which is not an integer; use null or -1 for no grade"
+        raise InputError(f"{refusal}; {CUT}", option="--cutoffs .2,.5,.8")
     if not -1 <= value < mapping.top:
         larger_scale = f"raise n_grades={mapping.top} (--grades) or correct the line"
         remedy = larger_scale if mapping.n_known else f"at most 127 are supported; {JUDGE_DOCUMENTS}"
@@ -229,11 +233,8 @@ class GoodLines:
 def _winner_counts(source: Source) -> Counter[str]:
     """Return how often each winner occurs on the lines that can be read."""
     counts: Counter[str] = Counter()
-    for _, item in source:
-        try:
-            winner = source.record(item).get("winner")
-        except InputError:
-            continue
+    for record in source.readable():
+        winner = record.get("winner")
         if isinstance(winner, str | int | float):
             counts[word_of(winner)] += 1
     return counts

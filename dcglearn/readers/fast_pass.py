@@ -178,7 +178,7 @@ def _columns(frame: pl.DataFrame, roles: Mapping[str, Role], mapping: LogMapping
 
 def _grades(column: pl.Series, mapping: LogMapping) -> Grades | None:
     """Return lists of integers, or plain text of such lists, if all have one length; shape (n, K)."""
-    if mapping.numbered:
+    if mapping.numbered or mapping.cutoffs is not None:
         return None
     if column.dtype == pl.String:
         if mapping.scale is not None or not column.str.contains(_PLAIN_LISTS).all():

@@ -55,6 +55,12 @@ class Source(ABC):
     def record(self, item: Any) -> dict[str, Any]:
         """Return the values by role; raises InputError."""
 
+    def readable(self) -> Iterator[dict[str, Any]]:
+        """Yield the values by role of the lines that can be read; the reader names the others."""
+        for _, item in self:
+            with contextlib.suppress(InputError):
+                yield self.record(item)
+
     def raw(self, item: Any) -> bytes:
         """Return the line as it can be corrected and read again; a row or a record as a line of JSON."""
         return item if isinstance(item, bytes) else json.dumps(item, default=str).encode()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.sources import content
 from dcglearn.foundation.validation import MAX_GRADES, InputError, listed, scale_size, whole_number
+from dcglearn.readers.cutoffs import Cutoffs, cut_points, level_names
 from dcglearn.readers.line_formats import BLANK, NUMBER
 from dcglearn.readers.roles import LONG, OUTCOMES, PREFERENCE, RATING, Role
 from dcglearn.readers.winner_words import OwnWords
@@ -30,6 +31,7 @@ class ReadingOptions(TypedDict, total=False):
     depth: int | None
     pad: bool
     scale: Sequence[str] | None
+    cutoffs: Cutoffs
     winner_words: Mapping[Any, str] | str | None
     positive: str | None
     encoding: str | None
@@ -46,8 +48,9 @@ class LogMapping:
 
     Parameters
     ----------
-    n_grades, depth, pad, scale, winner_words, positive, encoding, middle, best_grade, sides, as_is
-        As in `read_preferences`. A scale whose first name is the best grade is kept worst first.
+    n_grades, depth, pad, scale, cutoffs, winner_words, positive, encoding, middle, best_grade, sides, as_is
+        As in `read_preferences`. A scale whose first name is the best grade is kept worst first; the scale of
+        `cutoffs` names the levels.
     columns : mapping of str, optional
         The log's own names of columns, in any case, by the usual name: ``{"a": "Result A", "winner": "Verdict"}``. A
         list with a column for each position is named by what they have in common, ``{"a": "first"}`` for
@@ -78,6 +81,7 @@ class LogMapping:
     best_grade: int | str | None = None
     sides: str | None = None
     as_is: bool = False
+    cutoffs: Cutoffs = None
     columns: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -93,6 +97,8 @@ class LogMapping:
             raise InputError(f"middle={self.middle:g} needs the side that larger numbers prefer: positive='a' or 'b'")
         if self.sides not in (None, "shown", "listed"):
             raise InputError(f"sides={self.sides!r}: give shown or listed, what words such as left mean")
+        if self.cutoffs is not None:
+            self._check_cutoffs()
         if self.scale is not None:
             self._check_scale(self.scale)
         if self.best_grade is not None:
@@ -106,6 +112,24 @@ class LogMapping:
                     f"columns: {role}={name}: braces stand for the position in a list, such as a=Links {{}}"
                 )
         OwnWords.of(self.winner_words)
+
+    def _check_cutoffs(self) -> None:
+        """Keep the cut-offs as text, and the names of their levels, where these are known, as the scale."""
+        points = cut_points(self.cutoffs)
+        names = points and level_names(points)
+        if self.scale not in (None, names) or self.best_grade is not None:
+            raise InputError("cutoffs= makes the scale: leave out scale= and best_grade=")
+        if not isinstance(self.cutoffs, str):
+            object.__setattr__(self, "cutoffs", ",".join(map(str, points or (self.cutoffs,))))
+        object.__setattr__(self, "scale", names)
+
+    @cached_property
+    def points(self) -> tuple[float, ...]:
+        """Where grades are cut; raise InputError if that depends on grades that are not known here."""
+        points = cut_points(self.cutoffs)
+        if points is None:
+            raise InputError(f"cutoffs={self.cutoffs}: levels of equally many grades need the whole log; convert it")
+        return points
 
     def _check_scale(self, scale: Sequence[str]) -> None:
         if isinstance(scale, str) or not all(isinstance(name, str) for name in scale):
@@ -206,6 +230,7 @@ class LogMapping:
     def to_toml(self) -> str:
         """Return the options that differ from their defaults as TOML, tables last."""
         values = _set({option.name: getattr(self, option.name) for option in fields(self)})
+        values = {name: value for name, value in values.items() if name != "scale" or self.cutoffs is None}
         tables = {"winner_words": self.own_words.meanings(), "columns": self.columns}
         lines = [f"{name} = {_toml(value)}" for name, value in values.items() if name not in tables]
         for name, table in tables.items():
@@ -216,7 +241,8 @@ class LogMapping:
 
 KINDS = {
     **{"n_grades": int, "depth": int, "pad": bool, "scale": list, "positive": str, "middle": float},
-    **{"best_grade": str, "sides": str, "as_is": bool, "winner_words": dict, "columns": dict, "encoding": str},
+    **{"best_grade": str, "cutoffs": str, "sides": str, "as_is": bool},
+    **{"winner_words": dict, "columns": dict, "encoding": str},
 }
 """The keys of a mapping's file and the types of their values."""
 

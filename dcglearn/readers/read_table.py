@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.annotations import annotated, is_export
 from dcglearn.readers.careful_pass import raise_first_fault, read_carefully
+from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
 from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, Source, TextLines, errors_in
 from dcglearn.readers.long_tables import LongTable, open_shaped
@@ -68,6 +70,7 @@ class Recognised:
     form: str
     columns: ColumnsByRole
     ignored: tuple[str, ...]
+    mapping: LogMapping
     winners: Winners | None = None
 
     def __str__(self) -> str:
@@ -97,8 +100,12 @@ def read_columns(
     name, open_with = opener_of(log, roles, mapping.encoding)
     with errors_in(name):
         source = open_shaped(open_with, roles, mapping)
+        if mapping.cutoffs is not None and mapping.scale is None:
+            lists = [role for role, about in source.roles.items() if about.kind == "grades"]
+            cells = (record.get(role) or () for record in source.readable() for role in lists)
+            mapping = mapping.updated(cutoffs=cut_points(mapping.cutoffs, chain.from_iterable(cells)))
     table, dropped = columns_of(name, source, mapping, skip_bad)
-    return table, dropped, _recognised(source, table)
+    return table, dropped, _recognised(source, table, mapping)
 
 
 def read_pairs(
@@ -106,6 +113,7 @@ def read_pairs(
 ) -> AnyLog:
     """Return a log of preferences of some kind, with the counts of what was left out, and the form."""
     table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
+    mapping = recognised.mapping
     pairs = log_of_table(kind, table, dropped, mapping).changed(recognised=recognised)
     with errors_in(str(log) if is_path(log) else "the log"):
         check_table(table, mapping)
@@ -178,6 +186,7 @@ def read_rated(
 ) -> AnyLog:
     """Return the pairs that a log of ratings implies, as a log of some kind; see `read_ratings`."""
     table, dropped, recognised = read_columns(log, RATING, mapping, skip_bad)
+    mapping = recognised.mapping
     name = str(log) if is_path(log) else "the ratings"
     pairs = pairs_of_ratings(kind, name, table, mapping, equal_groups=equal_groups)
     with errors_in(name):
@@ -356,7 +365,7 @@ def frame_of(name: str, source: Source) -> pl.DataFrame:
     return pl.DataFrame(read_carefully(name, source, LogMapping(), None)[0]) if frame is None else frame
 
 
-def _recognised(source: Source, table: Table) -> Recognised:
+def _recognised(source: Source, table: Table, mapping: LogMapping) -> Recognised:
     roles = source.table_roles if isinstance(source, LongTable | Outcomes) else source.roles
     columns = by_role(source.names, roles) if source.names else {}
     used = {name for names in columns.values() for name in ([names] if isinstance(names, str) else names)}
@@ -365,5 +374,6 @@ def _recognised(source: Source, table: Table) -> Recognised:
         source.form,
         columns,
         tuple(name for name in source.names if name not in used),
+        mapping,
         winners if isinstance(winners, Winners) else None,
     )

@@ -73,6 +73,9 @@ def read_preferences(
         Fill shorter lists with unknown grades, up to `depth` or the longest list, rather than refuse them.
     scale : sequence of str, optional
         Names of the grades, worst first, for logs that write "Good" rather than 2. Names may be numbers.
+    cutoffs : str, sequence of float or int, optional
+        For grades that are fractions from 0 to 1, as machines give them: where they are cut into levels, such as
+        ``.2,.5,.8`` (a fraction of .2 is in the second), or the number of levels of about equally many grades.
     best_grade : int or str, optional
         0 or 1 where grades are better the smaller they are; or the first name of `scale`, if it is the best.
     skip_bad : path, optional
@@ -218,6 +221,6 @@ def native_frame(
     """
     table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
     with errors_in(str(log)):
-        check_table(table, mapping)
+        check_table(table, recognised.mapping)
     winner = np.array(MEANINGS, dtype=object)[table["winner"].codes]
     return log_frame({**table, "winner": winner}), dropped, recognised

@@ -81,11 +81,8 @@ def with_order(source: Source, open_with: Callable[[Mapping[str, Role]], Source]
 
 def _values(source: Source) -> set[str]:
     values = set()
-    for _, item in islice(source, PEEK):
-        try:
-            value = source.record(item).get("swapped")
-        except InputError:
-            continue  # which the reader names
+    for record in islice(source.readable(), PEEK):
+        value = record.get("swapped")
         values |= set() if value is None else {word_of(value).lower()}
     return values
 

@@ -1,0 +1,70 @@
+"""Grades that are fractions from 0 to 1, as machines give them, cut into the levels of a scale."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from dcglearn.foundation.validation import InputError
+from dcglearn.readers.line_formats import BLANK, NUMBER, errors_in, shown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Cutoffs: TypeAlias = str | int | Sequence[float] | None
+"""Where grades are cut, such as ".2,.5,.8" or [0.2, 0.5, 0.8], or the number of levels of equally many grades."""
+
+CUT = "cutoffs= (--cutoffs .2,.5,.8) cuts fractions"
+"""What a refusal of a fraction says."""
+
+
+def cut_points(cutoffs: Cutoffs, grades: Iterable[Any] | None = None) -> tuple[float, ...] | None:
+    """Return where grades are cut, in order; None where this depends on the grades, and these are not given.
+
+    Levels are fewer than asked for where many grades are the same. Raise InputError if the cut-offs are none.
+    """
+    numbers = tuple(map(_number, cutoffs.split(",") if isinstance(cutoffs, str) else np.atleast_1d(cutoffs).tolist()))  # type: ignore[arg-type]
+    if len(numbers) == 1 and numbers[0] >= 2 and numbers[0].is_integer():
+        if grades is None:
+            return None
+        known = np.array([number for number in map(_number, grades) if 0 <= number <= 1] or [0.0])
+        quantiles = np.quantile(known, np.arange(1, int(numbers[0])) / numbers[0], method="higher")
+        numbers = tuple(np.unique(quantiles[quantiles > known.min()]).tolist()) or (float(known.max()) or 1.0,)
+    if not all(a < b for a, b in pairwise((0.0, *numbers, 1.000001))):
+        examples = "such as .2,.5,.8, or a number of levels of equally many grades, such as 5"
+        raise InputError(f"cutoffs={cutoffs!r}: give numbers above 0 and up to 1, in order, {examples}")
+    return numbers
+
+
+def level_names(cutoffs: Sequence[float]) -> list[str]:
+    """Return the names of the levels, worst first: "0-0.2", "0.2-0.5"; a cut-off belongs to the level above it."""
+    return [f"{low:.4g}-{high:.4g}" for low, high in pairwise((0.0, *cutoffs, 1.0))]
+
+
+def level_of(grade: Any, cutoffs: Sequence[float], role: str = "grade") -> int:
+    """Return the level of a fraction, -1 for none; raise InputError for what is neither."""
+    if grade in (None, "", -1):
+        return -1
+    if not 0 <= (number := _number(grade)) <= 1:
+        raise InputError(f"{role} holds {shown(grade)}: grades that are cut (cutoffs=) are fractions from 0 to 1")
+    return bisect_right(cutoffs, number)
+
+
+def cut_grades(frame: pl.DataFrame, name: str, cutoffs: Cutoffs) -> tuple[pl.DataFrame, Any]:
+    """Return judgements with levels for grades, and the number of levels; as they are, and None, without cut-offs."""
+    if cutoffs is None:
+        return frame, None
+    with errors_in(name):
+        points = cut_points(cutoffs, frame["grade"]) or ()
+        levels = [level_of(grade, points) for grade in frame["grade"]]
+    return frame.with_columns(grade=frame["grade"].__class__(levels)), len(points) + 1
+
+
+def _number(grade: Any) -> float:
+    """Return a number or the number in a text, NaN for anything else."""
+    text = str(grade).strip(BLANK)
+    return float(text) if NUMBER.fullmatch(text) else float("nan")
