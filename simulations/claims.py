@@ -207,5 +207,10 @@ def _digits(number: float, measured: Interval) -> str:
 def in_every_cell(claims: Sequence[Claim]) -> Claim:
     """Return the claim that is nearest to failing, of one made of each of several cells: if it holds, all hold."""
     tested = [claim for claim in claims if claim.testable] or claims[:1]
-    nearest = min(tested, key=lambda claim: claim.measured[0].low - claim.low if claim.testable else 0.0)
+    nearest = min(tested, key=lambda claim: _room(claim) if claim.testable else 0.0)
     return replace(nearest, text=f"{nearest.text}, the worst of {len(claims)} cells")
+
+
+def _room(claim: Claim) -> float:
+    """Return how far the interval lies within the claim's bounds; negative where it does not."""
+    return min(claim.measured[0].low - claim.low, claim.high - claim.measured[0].high)

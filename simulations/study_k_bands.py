@@ -1,4 +1,4 @@
-"""Study k: do 90% bands of gains and discounts, and of forms beyond the DCG, cover the truth in 90% of the logs?"""
+"""Study k: do 90% bands cover the truth in 90% of the logs: each parameter, and all at once?"""
 
 from functools import partial
 
@@ -7,135 +7,125 @@ import polars as pl
 from scipy.special import expit
 
 import dcglearn as dl
-from simulations.claims import Claim
-from simulations.run import STYLES, TRUTHS, draw_means, legend, main, repeated, summary
+from simulations.claims import Claim, in_every_cell
+from simulations.run import STYLES, TRUTHS, draw_means, legend, main, repeated, share_scale, summary
+from simulations.study_h_learners import OTHER, truth_of
 
-STEM, REPEATS, PANELS, FIGSIZE = "study_k_bands", 40, (2, 1), (7.0, 6.4)
-NOISES = ("clean", "10% flipped", "logistic")
-RESAMPLES = 100
+STEM, REPEATS, PANELS, FIGSIZE = "study_k_bands", 200, (1, 2), (7.0, 3.6)
+RATES, SIZES = (0.0, 0.1, 0.2), (50, 200, 1000)
 FORMS = {
     "saturation": dl.ListUtility([0, 0.4, 0.9, 1], 1 / np.log2(np.arange(2, 8)), stops=[0, 0.2, 0.5, 0.8]),
     "best": dl.ListUtility([0, 0.4, 0.7, 1], 1 / np.log2(np.arange(2, 8)), best=0.5),
 }
-FIXED = ", where grade 0 never stops"
-SHORT = {"gain of grade ": "g", "discount at ": "c", "stop at grade ": "s", "share of the best": "x"}
+"""Forms beyond the DCG; grade 0 never stops, as on the scale of the bands."""
+
+OF_FORMS = 1000
 TEMPERATURE = 0.1
-"""Noise of the judges of the forms, who prefer a list that is better by this much to one in 73% of the cases."""
+"""Judgements of the forms, and their noise: a list better by this much is preferred in 73% of the cases."""
+
+RATERS, EACH, TASTE = 40, 15, 0.5
+"""Raters who differ, judgements of each, and the standard deviation of the logs of their steps and falls."""
+
+FEWER = 5
+"""How many times fewer repeats the settings beyond the issue's cells have."""
 
 
-def trial(rng, truth, noise, n, n_resamples):
-    """Return for each parameter whether its band covers the truth; free lists identify all parameters."""
-    true = dl.simulate.ground_truth(truth).normalised()
-    options = {"clean": {}, "10% flipped": {"n_flips": n // 10}, "logistic": {"temperature": 0.2}}[noise]
-    log = dl.simulate.preference_pairs(true, n, lists="free", seed=rng, **options)
-    bands = dl.bootstrap_bands(log, n_resamples=n_resamples, seed=int(rng.integers(2**31)))
-    return covered(bands.table(), free_values(true))
+def trial(rng, truth, rate, n):
+    """Return how far the bands of one log cover the truth; free lists identify all parameters."""
+    true = truth_of(truth, rng).normalised()
+    log = dl.simulate.preference_pairs(true, n, lists="free", n_flips=round(rate * n), seed=rng)
+    return covered(dl.bootstrap_bands(log, seed=int(rng.integers(2**31))), true)
 
 
-def trial_of_form(rng, truth, noise, n, n_resamples):
-    """Return the same for a form beyond the DCG.
-
-    With saturation, discounts and stop probabilities are also covered where those of grade 0 are made 0, as in the
-    truth: a stop probability common to all grades is the same as a discount that falls by a constant factor.
-    """
+def trial_of_form(rng, truth):
+    """Return the same for a form beyond the DCG."""
     true = FORMS[truth]
-    lists = rng.integers(0, true.n_grades, (2, n, true.depth)).astype(np.int8)
-    first = rng.random(n) < expit((true.score(lists[0]) - true.score(lists[1])) / TEMPERATURE)
+    lists = rng.integers(0, true.n_grades, (2, OF_FORMS, true.depth)).astype(np.int8)
+    first = rng.random(OF_FORMS) < expit((true.score(lists[0]) - true.score(lists[1])) / TEMPERATURE)
     log = dl.Preferences(*np.where(first[:, None], lists, lists[::-1]), n_grades=true.n_grades)
-    bands = dl.bootstrap_bands(log, dl.DCGLearner(form=truth), n_resamples=n_resamples, seed=int(rng.integers(2**31)))
-    if truth == "best":
-        return covered(bands.table(), [*free_values(true), true.best])
-    left = 1 - bands.further
-    samples = np.hstack([bands.discounts * left[:, :1] ** np.arange(true.depth), 1 - left / left[:, :1]])
-    ends = np.percentile(samples, (100 * bands.tail, 100 - 100 * bands.tail), axis=0).T
-    others = [
-        {"parameter": row["parameter"] + FIXED, "low": low, "high": high}
-        for row, (low, high) in zip(bands.table()[true.n_grades :], ends, strict=True)
-    ]
-    values = [*free_values(true), *true.stops, *free_values(true)[true.n_grades :], None, *true.stops[1:]]
-    return covered([*bands.table(), *others], values)
+    bands = dl.bootstrap_bands(log, dl.DCGLearner(form=truth), seed=int(rng.integers(2**31)))
+    return covered(bands, true, true.stops if truth == "saturation" else [true.best])
 
 
-def free_values(metric):
-    """Return gains and discounts, with None for those that every fit has: worst and best gain, first discount."""
-    return [None, *metric.gains[1:-1], None, None, *metric.discounts[1:]]
+def trial_of_raters(rng, by):
+    """Return the same for raters each with a taste around D1, a tenth of whose judgements is wrong."""
+    true = dl.simulate.ground_truth("D1").normalised()
+    steps, falls = np.diff(true.gains), -np.diff(np.log(true.discounts))
+    logs = []
+    for _ in range(RATERS):
+        own_steps, own_falls = (x * np.exp(TASTE * rng.normal(size=len(x))) for x in (steps, falls))
+        own = dl.DCG(np.append(0, np.cumsum(own_steps)), np.exp(-np.append(0, np.cumsum(own_falls))))
+        logs.append(dl.simulate.preference_pairs(own, EACH, lists="free", n_flips=round(EACH / 10), seed=rng))
+    preferred, other = (np.concatenate([getattr(log, side) for log in logs]) for side in ("preferred", "other"))
+    log = dl.Preferences(preferred, other, n_grades=true.n_grades, rater=np.repeat(np.arange(RATERS), EACH).astype(str))
+    return covered(dl.bootstrap_bands(log, by=by, seed=int(rng.integers(2**31))), true)
 
 
-def covered(bands, values):
-    """Return one record per band that has a value: its parameter, whether it covers the value, and its width."""
-    return [
-        {
-            "parameter": band["parameter"],
-            "order": i,
-            "covered": int(band["low"] <= value <= band["high"]),
-            "width": band["high"] - band["low"],
-        }
-        for i, (band, value) in enumerate(zip(bands, values, strict=True))
-        if value is not None
-    ]
+def covered(bands, true, further=()):
+    """Return the share of the parameters that bands cover, and whether simultaneous bands cover all, with widths.
+
+    Worst and best gain and the first discount are the same in every fit, and not counted.
+    """
+    values = np.array([np.nan, *true.gains[1:-1], np.nan, np.nan, *true.discounts[1:], *further])
+    rows = pl.DataFrame(bands.table()).with_columns(value=pl.Series(values)).filter(pl.col("value").is_not_nan())
+    rows = rows.filter(pl.col("high") > pl.col("low"))
+    inside = pl.col("value").is_between("low", "high"), pl.col("value").is_between("all_low", "all_high")
+    return {
+        "covered": float(rows.select(inside[0].mean()).item()),
+        "all_covered": int(rows.select(inside[1].all()).item()),
+        "width": float((rows["high"] - rows["low"]).mean()),
+        "all_width": float((rows["all_high"] - rows["all_low"]).mean()),
+    }
 
 
 def simulate(seed, repeats, quick, jobs):
-    """Yield one record per truth, noise, parameter and repeat."""
-    common = {"repeats": repeats, "seed": seed, "jobs": jobs}
-    n, n_resamples = (100, 6) if quick else (300, RESAMPLES)
-    settings = [{"truth": t, "noise": noise, "n": n, "n_resamples": n_resamples} for t in TRUTHS for noise in NOISES]
-    yield from repeated(trial, settings, **common)
-    n, n_resamples = (150, 4) if quick else (1000, RESAMPLES)
-    settings = [{"truth": form, "noise": "logistic", "n": n, "n_resamples": n_resamples} for form in FORMS]
-    yield from repeated(trial_of_form, settings, **common)
+    """Yield one record per setting and repeat."""
+    common, fewer = {"seed": seed, "jobs": jobs}, max(repeats // FEWER, 2)
+    sizes = SIZES[:1] if quick else SIZES
+    cells = [{"rate": rate, "n": n} for rate in RATES for n in sizes]
+    yield from repeated(trial, [{"truth": t, **cell} for t in TRUTHS for cell in cells], repeats=repeats, **common)
+    yield from repeated(trial, [{"truth": OTHER, **cell} for cell in cells], repeats=fewer, **common)
+    if not quick:
+        yield from repeated(trial_of_form, [{"truth": form} for form in FORMS], repeats=fewer, **common)
+    yield from repeated(trial_of_raters, [{"by": "rater"}, {"by": "pair"}], repeats=fewer, **common)
 
 
 def plot(table, axes):
-    """Draw the coverage of the bands of each parameter: of DCGs, and of the forms beyond them."""
-    dcgs, saturation = table.filter(pl.col("truth").is_in(TRUTHS)), table.filter(truth="saturation")
-    fixed = pl.col("parameter").str.ends_with(FIXED)
-    of_forms = {
-        "share of the best": table.filter(truth="best"),
-        "saturation": saturation.filter(~fixed),
-        f"saturation{FIXED}": saturation.filter(fixed),
-    }
-    draw_coverage(axes[0], {noise: dcgs.filter(noise=noise) for noise in NOISES})
-    draw_coverage(axes[1], of_forms)
-    legend(axes[0], "judgements", loc="lower right", ncols=3)
-    legend(axes[1], "true utility", loc="lower right", ncols=3)
-    axes[0].set_title("Bands from noisy logs cover the truth; from clean logs a little too rarely (grey: 85% to 95%)")
-    axes[1].set_title("With 1,000 judgements, bands of saturation cover discounts and stops far too rarely")
-    axes[0].set_xlabel("gain (g) of a grade, discount (c) at a position")
-    axes[1].set_xlabel("gain (g) of a grade, discount (c) at a position, share of the best (x), stop (s) at a grade")
-
-
-def draw_coverage(axes, parts):
-    """Draw the coverage of each parameter, in a colour for each part of the table."""
-    axes.axhspan(0.85, 0.95, color="0.5", alpha=0.15, lw=0)
-    name = pl.col("parameter").str.replace(FIXED, "", literal=True)
-    for word, letter in SHORT.items():
-        name = name.str.replace(word, letter, literal=True)
-    parts = {label: part.with_columns(name=name) for label, part in parts.items()}
-    names = list(dict.fromkeys(row for part in parts.values() for row in part.sort("order")["name"]))
-    for i, (style, (label, part)) in enumerate(zip(STYLES, parts.items(), strict=False)):
-        means = summary(part, ["name"], ["covered"])
-        means = means.with_columns(x=pl.col("name").replace_strict(names, range(len(names))) + 0.15 * (i - 1))
-        draw_means(axes, means, "x", "covered", style, label=label, linestyle="none", elinewidth=1)
-    axes.set_xticks(range(len(names)), names)
-    axes.set(ylabel="coverage of 90% bands", ylim=(-0.02, 1.02))
+    """Draw both coverages against the number of judgements, of the published DCGs and of any other."""
+    cells = table.filter(pl.col("n").is_not_null())
+    for ax, kinds, title in zip(axes, (TRUTHS, (OTHER,)), ("D1 and D2", "DCGs with random steps"), strict=True):
+        part = cells.filter(pl.col("truth").is_in(kinds))
+        for i, (style, rate) in enumerate(zip(STYLES, RATES, strict=False)):
+            means = summary(part.filter(rate=rate), ["n"], ["covered", "all_covered"])
+            means = means.with_columns(n=pl.col("n") * 1.12 ** (i - 1))
+            wrong = "no judgement wrong" if rate == 0 else f"{rate:.0%} wrong"
+            draw_means(ax, means, "n", "covered", style, label=wrong)
+            draw_means(ax, means, "n", "all_covered", {**style, "linestyle": ":", "alpha": 0.6})
+        ax.axhspan(0.87, 0.93, color="0.5", alpha=0.15, lw=0)
+        ax.set(xscale="log", xlabel="number of judgements", ylabel="coverage of 90% bands", ylim=(0.3, 1.02))
+        ax.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
+        ax.minorticks_off()
+        ax.set_title(f"The truth: {title}")
+    share_scale(axes)
+    legend(axes[0], "line: each parameter\ndotted: all twelve at once", loc="lower right", fontsize=7)
 
 
 def claims(table):
-    """Yield our claims, of DCGs on both true DCGs together."""
-    claim = partial(Claim, table, "ours", "study k", value="covered", low=0.85)
-    for noise, words in zip(
-        NOISES, ("90% bands, clean logs", "bands, 10% flips", "bands, logistic noise"), strict=True
-    ):
-        yield claim(f"coverage of {words}", rows={"truth": TRUTHS, "noise": noise})
-    for parameter, words in (("discount at 2", "discount at rank 2"), ("gain of grade 1", "gain of grade 1")):
-        rows = {"truth": TRUTHS, "noise": "clean", "parameter": parameter}
-        yield claim(f"coverage of bands, {words}, clean logs", rows=rows)
-    discounts = [f"discount at {position}" for position in range(2, 7)]
-    names = ("gain of grade 1", "gain of grade 2", *discounts, *(f"stop at grade {grade}" for grade in range(4)))
-    rows = {"best": (*names, "share of the best"), "saturation": names}
+    """Yield our claims; the bounds are the issue's."""
+    claim = partial(Claim, table, "ours", "study k")
+    of_truths = {"truth": TRUTHS}
+    yield claim("90% bands of D1 and D2 cover, mean of all cells", "covered", of_truths, low=0.885, high=0.915)
+    sizes = sorted(table.filter(truth="D1")["n"].unique())
+    cells = [{"truth": t, "rate": rate, "n": n} for t in TRUTHS for rate in RATES for n in sizes]
+    text = "their coverage: {truth}, {rate:.0%} wrong, {n} judgements"
+    yield in_every_cell([claim(text.format(**cell), "covered", cell, low=0.87, high=0.93) for cell in cells])
+    yield claim(
+        "simultaneous bands of D1 and D2 cover, mean of all cells", "all_covered", of_truths, low=0.85, high=0.95
+    )
+    yield claim("90% bands of DCGs with random steps cover", "covered", {"truth": OTHER}, low=0.85, high=0.95)
     for form, words in (("best", "share of the best"), ("saturation", "saturation")):
-        yield claim(f"coverage of bands, {words}", rows={"truth": form, "parameter": rows[form]})
+        yield claim(f"coverage of bands, {words}", "covered", {"truth": form}, low=0.85, high=0.95)
+    yield claim("bands by rater, of raters who differ, cover", "covered", {"by": "rater"}, low=0.85, high=0.95)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ charges curvatures by a smooth Huber loss, so a few sharp ones stay cheap and a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -86,7 +86,8 @@ class Model:
 
     `kind` is the loss of `pair_loss`, `with_errors` tells whether to estimate error rates, `ties` whether the log
     holds ties. `form` is that of `ListUtility`; its further parameters are the last, from 0 to 1, and at 0 the model is
-    that of the DCG. `ridge` is the strength of the prior on the two curves, `centre` the prior mean of the log
+    that of the DCG. `ridge` is the strength of the prior on the two curves, on their curvatures that many
+    times `straighter`, `centre` the prior mean of the log
     sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to (straight lines by
     default). `margins` are fixed thresholds of the hinge, shape (M + 2,).
     """
@@ -100,6 +101,7 @@ class Model:
     ties: bool = False
     form: str = "dcg"
     ridge: float = 1.0
+    straighter: float = 1.0
     centre: float = 5.0
     target: tuple[Floats, Floats] | None = None
     margins: Floats | None = None
@@ -191,7 +193,8 @@ class Model:
             (self.further, 0.0, FURTHER_SPREAD),
         ]
         # only differences of alpha matter: `pinned` holds their mean
-        return curve_prior(self.further.stop, self.further.stop - raters.start, curves, alpha, normals, self.ridge)
+        prior = curve_prior(self.further.stop, self.further.stop - raters.start, curves, alpha, normals, self.ridge)
+        return replace(prior, ridge=self.ridge * self.straighter)
 
 
 def log_curves(gains: Floats, discounts: Floats) -> tuple[Floats, Floats]:

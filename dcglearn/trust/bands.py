@@ -1,4 +1,4 @@
-"""Bootstrap bands and standard errors of gains and discounts."""
+"""Bands of gains and discounts: draws of what a log allows, pointwise and simultaneous."""
 
 from __future__ import annotations
 
@@ -6,38 +6,53 @@ import logging
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from dcglearn.foundation.cluster import over_cluster
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import counted
+from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, whole_number
-from dcglearn.learning.fit_direct import fit_direct
+from dcglearn.learning.fit_direct import fit_dcg, fit_direct
 from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, warn_of
 from dcglearn.learning.list_utility_fit import parameters_of
+from dcglearn.learning.posterior import dispersion, posterior_draws
+from dcglearn.learning.starts import WarmStart
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.readers.preferences import Preferences, as_preferences
+from dcglearn.trust.blend import LOSSES_OF_MEMBERS
 from dcglearn.trust.form_choice import fit_in_form
 from dcglearn.trust.resampling import resampled_weights, unit_of
 
 _LOG = logging.getLogger(__name__)
 
+METHODS = ("posterior", "bootstrap")
+"""How bands are drawn."""
+
 FEWEST_DRAWN = 20
-"""With fewer raters, queries or lists than this, bootstrap bands are too narrow."""
+"""From fewer raters or queries than this, nobody can tell how they differ."""
+
+FEWEST_JUDGED = 20
+"""From fewer preferences than this there are no bands."""
+
+DRAWS = 10
+"""Draws of the posterior for each sample that is asked for: they cost less, and neighbours are alike."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """Bootstrap bands of gains and discounts; prints as a table of parameters.
+    """Bands of gains and discounts; prints as a table of parameters.
 
     `dcg` is learned from the whole log (gains from 0 to 1, first discount 1), `gains`, shape (B, L), and `discounts`,
-    shape (B, K), from each bootstrap sample. In a form beyond the DCG, `utility` is learned from the whole log, `dcg`
-    has its gains and discounts, and `further` holds the stop probabilities, shape (B, L), or the share of the best
-    result, shape (B, 1). `level` is the share of the samples within a band, `by` the unit that was drawn, `n_units`
-    their number in the log, and `failed` the number of samples from which nothing could be learned.
+    shape (B, K), are draws. In a form beyond the DCG, `further` holds draws of the stop probabilities, shape (B, L), or
+    of the share of the best result, shape (B, 1), and `further_learned` what was learned; a stop probability common to
+    all grades cannot be told from a discount, so all are on the scale on which grade 0 never stops. `level` is
+    the share of the draws within a band: of each parameter by itself, or of all at once in `simultaneous` bands. `by`
+    is the independent unit, `n_units` their number in the log, and `failed` the number of bootstrap samples from which
+    nothing could be learned.
     """
 
     dcg: DCG
@@ -46,78 +61,96 @@ class Bands:
     level: float
     by: str
     n_units: int
-    failed: int = 0
-    utility: ListUtility | None = None
+    method: str = "posterior"
+    form: str = "dcg"
     further: Floats | None = None
+    further_learned: Floats | None = None
+    failed: int = 0
+    kind: str = "pointwise"
+
+    @property
+    def simultaneous(self) -> Self:
+        """The bands that hold all parameters at once, in a share `level` of the draws."""
+        return replace(self, kind="simultaneous")
 
     @property
     def gain_band(self) -> Floats:
         """Lower and upper ends for every grade, shape (2, L)."""
-        return self._band(self.gains)
+        return self._ends(self.gains)
 
     @property
     def discount_band(self) -> Floats:
         """Lower and upper ends for every position, shape (2, K)."""
-        return self._band(self.discounts)
+        return self._ends(self.discounts)
 
     @property
     def further_band(self) -> Floats:
         """Lower and upper ends for the stop probabilities, shape (2, L), or for the share of the best, shape (2, 1)."""
-        return self._band(np.zeros((len(self.gains), 0)) if self.further is None else self.further)
+        return self._ends(np.zeros((len(self.gains), 0)) if self.further is None else self.further)
 
-    def _band(self, samples: Floats) -> Floats:
-        return np.percentile(samples, (100 * self.tail, 100 - 100 * self.tail), axis=0)
+    def _ends(self, draws: Floats) -> Floats:
+        return np.quantile(draws, (self.tail, 1 - self.tail), axis=0)
 
     @property
     def tail(self) -> float:
-        """Share of the samples beyond either end: less than (1 - level) / 2 on short logs; see `bootstrap_bands`."""
+        """Share of the draws beyond either end of a band.
+
+        Of simultaneous bands it is such that a share `level` of the draws lies within the bands of all parameters
+        (Besag, Green, Higdon and Mengersen 1995, section 6.3); see `bootstrap_bands` for the bootstrap.
+        """
+        if self.kind == "simultaneous":
+            draws = self._draws
+            ranks = (np.argsort(np.argsort(draws, axis=0), axis=0) + 0.5) / len(draws)
+            ranks = ranks[:, np.ptp(draws, axis=0) > 0]
+            return float(np.quantile(np.minimum(ranks, 1 - ranks).min(axis=1), 1 - self.level))
+        if self.method == "posterior":
+            return (1 - self.level) / 2
         from scipy.special import ndtr, ndtri
 
-        spare = self.n_units - sum(map(len, self._estimates)) + 2
-        if spare <= 0:
-            return 0.0
-        return float(ndtr(np.sqrt(self.n_units / spare) * ndtri((1 - self.level) / 2)))
-
-    def table(self) -> list[dict[str, Any]]:
-        """Return one row per parameter: name, estimate, standard error, ends of the band."""
-        names = [f"gain of grade {g}" for g in range(len(self.dcg.gains))]
-        names += [f"discount at {r}" for r in range(1, len(self.dcg.discounts) + 1)]
-        samples, estimates = [self.gains, self.discounts], self._estimates
-        if self.further is not None:
-            n = self.further.shape[1]
-            names += ["share of the best"] if n == 1 else [f"stop at grade {g}" for g in range(n)]
-            samples.append(self.further)
-        every = np.hstack(samples)
-        errors = [column.std(ddof=1) for column in every.T]
-        keys = ("parameter", "estimate", "standard_error", "low", "high")
-        rows = zip(names, *np.array([np.concatenate(estimates), errors, *self._band(every)]).tolist(), strict=True)
-        return [dict(zip(keys, row, strict=True)) for row in rows]
+        spare = self.n_units - self._draws.shape[1] + 2
+        return float(ndtr(np.sqrt(self.n_units / spare) * ndtri((1 - self.level) / 2))) if spare > 0 else 0.0
 
     @property
-    def _estimates(self) -> list[Floats]:
-        """The parameters learned from the whole log."""
-        of_dcg = [self.dcg.gains, self.dcg.discounts]
-        if self.utility is None or self.further is None:
-            return of_dcg
-        return [*of_dcg, parameters_of(self.utility, "best" if self.further.shape[1] == 1 else "saturation")]
+    def _draws(self) -> Floats:
+        """Draws of all parameters, shape (B, p)."""
+        return np.hstack([self.gains, self.discounts, *([] if self.further is None else [self.further])])
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return one row per parameter: name, estimate, standard error, ends of the band and of the simultaneous."""
+        names = [f"gain of grade {g}" for g in range(len(self.dcg.gains))]
+        names += [f"discount at {r}" for r in range(1, len(self.dcg.discounts) + 1)]
+        learned = [self.dcg.gains, self.dcg.discounts]
+        if self.further_learned is not None:
+            n = len(self.further_learned)
+            names += ["share of the best"] if self.form == "best" else [f"stop at grade {g}" for g in range(n)]
+            learned.append(self.further_learned)
+        draws = self._draws
+        outer = self.simultaneous._ends(draws)
+        columns = [np.concatenate(learned), draws.std(axis=0, ddof=1), *replace(self, kind="pointwise")._ends(draws)]
+        keys = ("parameter", "estimate", "standard_error", "low", "high", "all_low", "all_high")
+        rows = zip(names, *np.array([*columns, *outer]).tolist(), strict=True)
+        return [dict(zip(keys, row, strict=True)) for row in rows]
 
     def __str__(self) -> str:
-        head = f"{'parameter':<18}{'estimate':>10}{'std error':>11}{'':3}{self.level:.0%} band"
+        head = f"{'parameter':<18}{'estimate':>10}{'std error':>11}   {f'{self.level:.0%} band, each':<20}all at once"
         rows = [
             f"{row['parameter']:<18}{row['estimate']:>10.4f}{row['standard_error']:>11.4f}"
-            f"   {row['low']:.4f} to {row['high']:.4f}"
+            f"   {row['low']:.4f} to {row['high']:.4f}    {row['all_low']:.4f} to {row['all_high']:.4f}"
             for row in self.table()
         ]
         failed = f", {self.failed} could not be learned from" if self.failed else ""
-        rough = "; too few for more than a rough idea" if self.n_units < FEWEST_DRAWN else ""
-        drawn = f"({len(self.gains)} bootstrap samples by {self.by}, of {self.n_units}{rough}{failed})"
-        return "\n".join([head, *rows, drawn])
+        drawn = "draws of the posterior" if self.method == "posterior" else "bootstrap samples"
+        lines = [head, *rows, f"({len(self.gains):,} {drawn} by {self.by}, of {self.n_units:,}{failed})"]
+        if self.form == "saturation":
+            lines.append("(on the scale on which grade 0 never stops: a stop common to all grades is a discount)")
+        return "\n".join(lines)
 
 
 def bootstrap_bands(
     log: Preferences,
     learner: DirectLearner | None = None,
     *,
+    method: str | None = None,
     by: str | None = None,
     n_resamples: int = 200,
     level: float = 0.9,
@@ -125,7 +158,7 @@ def bootstrap_bands(
     jobs: int = 1,
     engine: Any = None,
 ) -> Bands:
-    """Return bands that gains and discounts would fall into if the log were collected again.
+    """Return bands of gains and discounts, pointwise and simultaneous.
 
     Parameters
     ----------
@@ -133,21 +166,24 @@ def bootstrap_bands(
         The log.
     learner : DCGLearner, optional
         Learner whose settings are used; by default ``DCGLearner()``. With ``form="auto"`` the form is chosen once.
+    method : {"posterior", "bootstrap"}, optional
+        By default the posterior; the bootstrap where the loss is no likelihood.
     by : {"pair", "rater", "query", "list"}, optional
-        Unit to draw with replacement; by default the independent one: raters, else queries, else lists where they
-        recur, else pairs.
+        The independent unit; by default raters, else queries, of which there must be 20, else lists where they recur,
+        else pairs.
     n_resamples : int
-        Number of samples; more make the ends of the bands steadier. Take 1,000 for a level of 0.99.
+        Number of bootstrap samples; ten times as many are drawn from the posterior. More make the ends of the bands
+        steadier. Take 1,000 for a level of 0.99.
     level : float
-        Share of the samples within a band. In simulations, 90% bands of a DCG covered the truth in 95% of noisy logs
-        and 86% of clean ones; see Notes for saturation.
+        The share of logs in which a band is to hold the truth: docs/bands.md has what was found in simulations.
     seed, jobs, engine
-        Seed; number of processes, and a Dask cluster as in `UtilityLearner.fit`, on which the bands do not depend.
+        Seed; for the bootstrap, number of processes, and a Dask cluster as in `UtilityLearner.fit`, on which the bands
+        do not depend.
 
     Raises
     ------
     InputError
-        If a setting is impossible, or the log cannot be resampled or learned from.
+        If a setting is impossible, the log cannot be learned from, or it is too short for bands.
 
     See Also
     --------
@@ -156,54 +192,121 @@ def bootstrap_bands(
 
     Notes
     -----
-    Percentile bands of the nonparametric bootstrap. Bands of a blend are those of its fits, drawn by weight: a textbook
-    DCG, which has none, is left out. The percentiles are moved outwards by ``sqrt(n / (n - p))`` for n
-    units and p parameters, since a sample of n varies less than its source (Hesterberg 2015, section 4.1.3, where
-    p = 1). On permutations of one multiset the band of the discounts' level shows the prior's choice.
+    Draws of the posterior: judgements with a rate of errors and a smooth prior on the two curves, sampled by a
+    population of Markov chains. Where units hold several judgements, the likelihood counts less by as much as
+    these depend on each other. The bands of a blend are those of its robust fit: a textbook DCG has none.
 
-    On logs of 1,000 judgements, 90% bands covered the truth in 87% with ``form="best"``, but in 57% with
-    ``form="saturation"``, where discounts come out too flat and stop probabilities too high. In part the log cannot
-    tell them apart: a stop probability common to all grades is a discount that falls by a constant factor.
+    Bands of the bootstrap are percentiles, moved outwards by ``sqrt(n / (n - p))`` for n units and p parameters
+    (Hesterberg 2015, section 4.1.3, where p = 1). They cover too little where few judgements, or many, are wrong.
 
     Examples
     --------
     >>> log = dl.simulate.preference_pairs(dl.simulate.ground_truth("D1"), 200, lists="free", n_flips=20, seed=0)
-    >>> bands = bootstrap_bands(log, n_resamples=20)
-    >>> bool(np.all(bands.gain_band[0] <= bands.gain_band[1]))
+    >>> bands = bootstrap_bands(log)
+    >>> bool(np.all(bands.simultaneous.gain_band[0] <= bands.gain_band[0]))
     True
     """
     whole_number(n_resamples, "n_resamples", 2)
     if not 0 < level < 1:
         raise InputError(f"level={level!r} must lie between 0 and 1")
+    if method not in (None, *METHODS):
+        raise InputError(f"method={method!r} is not one of {', '.join(METHODS)}")
     log = as_preferences(log)
+    unit = unit_of(log, fewest=FEWEST_DRAWN) if by is None else by
+    if problem := why_no_bands(log, unit):
+        raise InputError(problem)
+    log = log[log.differing]
     whole = fit_in_form(log, replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades))
     warn_of(whole)
-    unit = unit_of(log) if by is None else by
-    beyond = whole.form != "dcg"
-    description = replace(whole.description, form=whole.form)
-    starts = _starts(whole, n_resamples, seed)
-    of_sample = partial(_resampled, log, description)
-    samples = zip(resampled_weights(log, unit, n_resamples, seed), starts, strict=True)
+    method = method or ("posterior" if whole.is_likelihood else "bootstrap")
+    if method == "posterior":
+        if not whole.is_likelihood:
+            raise InputError(f'loss="{whole.loss}" is no likelihood, so it has no posterior: give method="bootstrap"')
+        drawn = _posterior(log, whole, unit, n_resamples, seed)
+    else:
+        drawn = _bootstrap(log, whole, unit, n_resamples, seed, jobs, engine)
+    gains, discounts, further = _identified(whole.form, *drawn)
+    learned = _identified(whole.form, *_learned(whole))
+    return Bands(
+        dcg=DCG(learned[0][0], learned[1][0], whole.dcg.grade_names, whole.dcg.notes),
+        gains=gains,
+        discounts=discounts,
+        level=level,
+        by=unit,
+        n_units=len(np.unique(np.concatenate(log.clusters(unit)))),
+        method=method,
+        form=whole.form,
+        further=further,
+        further_learned=None if learned[2] is None else learned[2][0],
+        failed=n_resamples - len(gains) if method == "bootstrap" else 0,
+    )
+
+
+def why_no_bands(log: Preferences, by: str) -> str:
+    """Return why a log is too short for bands by a unit; empty if it is not."""
+    n_decided = len(log[log.differing].decided)
+    if n_decided < FEWEST_JUDGED:
+        return (
+            f"no bands: the log holds {n_decided} preferences between different lists, fewer than {FEWEST_JUDGED}: get "
+            "more judgements"
+        )
+    n = 0 if by == "pair" else len(np.unique(np.concatenate(log.clusters(by))))
+    if 0 < n < FEWEST_DRAWN:
+        remedy = "" if by == "list" else ", or give by=pair and speak of these alone"
+        return f"no bands by {by}: it takes {FEWEST_DRAWN}, the log has {n}: get judgements of more{remedy}"
+    return ""
+
+
+Draws = tuple[Floats, Floats, Floats | None]
+"""Gains, discounts and further parameters, one row a draw."""
+
+
+def _identified(form: str, gains: Floats, discounts: Floats, further: Floats | None) -> Draws:
+    """Return parameters on the scale of `Bands`."""
+    if form != "saturation" or further is None:
+        return gains, discounts, further
+    left = 1 - further
+    return gains, discounts * left[:, :1] ** np.arange(discounts.shape[1]), 1 - left / left[:, :1]
+
+
+def _learned(whole: DirectFit) -> Draws:
+    """Return what was learned from the whole log, as one row."""
+    metric = whole.metric
+    further = parameters_of(metric, whole.form)[None] if isinstance(metric, ListUtility) else None
+    return metric.gains[None], metric.discounts[None], further
+
+
+def _posterior(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int) -> Draws:
+    """Return draws of the posterior around the fit, of a blend around its robust fit."""
+    loss, warm = LOSSES_OF_MEMBERS[0] if whole.members else whole.loss, WarmStart.of(whole)
+    with one_blas_thread():
+        fit, fitted = fit_dcg(log, replace(whole.description, loss=loss), warm.of_loss(loss))
+        apart = 1.0 if unit in ("pair", "list") else dispersion(fitted, log.clusters(unit)[0], seed)
+        theta = fitted.theta
+        if whole.form != "dcg":
+            result = fitted.with_form(whole.form, warm.in_its_form(whole.form, fitted.model, fit.raters))
+            fitted, theta = replace(fitted, model=result.model), result.theta
+        thetas = posterior_draws(fitted, theta, DRAWS * n, seed, apart)
+    points = fitted.model.points(thetas)
+    gains, discounts = points.gains / points.gains[:, -1:], points.discounts / points.discounts[:, :1]
+    _LOG.info("%d draws of the posterior by %s, which count %.2f times less than alone", len(thetas), unit, apart)
+    return gains, discounts, thetas[:, fitted.model.further] if whole.form != "dcg" else None
+
+
+def _bootstrap(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int, jobs: int, engine: Any) -> Draws:
+    """Return what is learned from samples of the log."""
+    of_sample = partial(_resampled, log, replace(whole.description, form=whole.form))
+    samples = zip(resampled_weights(log, unit, n, seed), _starts(whole, n, seed), strict=True)
     results: Any = (of_sample(weight) for weight in samples)
     if engine is not None or jobs != 1:
         results = in_processes(of_sample, samples, jobs) if engine is None else over_cluster(of_sample, samples, engine)
     with closing(results):
-        learned = [metric for metric in counted(results, n_resamples, "bootstrap") if metric is not None]
-    _LOG.info("%d bootstrap samples by %s, %d of them left out", n_resamples, unit, n_resamples - len(learned))
-    if len(learned) < 2:
-        raise InputError(f"all but {len(learned)} of the {n_resamples} samples hold too little to learn from")
-    further = [parameters_of(metric, whole.form) for metric in learned if isinstance(metric, ListUtility)]
-    return Bands(
-        dcg=whole.utility.dcg if beyond else whole.dcg,
-        gains=np.stack([metric.gains for metric in learned]),
-        discounts=np.stack([metric.discounts for metric in learned]),
-        level=level,
-        by=unit,
-        n_units=len(np.unique(np.concatenate(log.clusters(unit)))),
-        failed=n_resamples - len(learned),
-        utility=whole.list_utility,
-        further=np.stack(further) if beyond else None,
-    )
+        fits = [fit for fit in counted(results, n, "bootstrap") if fit is not None]
+    _LOG.info("%d bootstrap samples by %s, %d of them left out", n, unit, n - len(fits))
+    if len(fits) < 2:
+        raise InputError(f"all but {len(fits)} of the {n} samples hold too little to learn from")
+    gains, discounts, further = zip(*map(_learned, fits), strict=True)
+    return np.concatenate(gains), np.concatenate(discounts), None if further[0] is None else np.concatenate(further)
 
 
 def _starts(whole: DirectFit, n: int, seed: int) -> list[tuple[str, DirectFit | DCG]]:
@@ -218,9 +321,9 @@ def _starts(whole: DirectFit, n: int, seed: int) -> list[tuple[str, DirectFit | 
 
 def _resampled(
     log: Preferences, description: DirectDescription, sample: tuple[Floats, tuple[str, DirectFit | DCG]]
-) -> DCG | ListUtility | None:
+) -> DirectFit | None:
     weight, (loss, start) = sample
     try:
-        return fit_direct(log.reweighted(weight), replace(description, loss=loss), start).metric
+        return fit_direct(log.reweighted(weight), replace(description, loss=loss), start)
     except InputError:
         return None
