@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dcglearn.metric_coherence.disagreement import DisagreementMatrix
     from dcglearn.metric_coherence.system_order import SystemOrder
     from dcglearn.raters.rater_agreement import RaterAgreement
+    from dcglearn.trust.bands import Bands
     from dcglearn.trust.held_out import Comparison
     from dcglearn.trust.lack_of_fit import LackOfFit
     from dcglearn.trust.segment_test import SegmentTest
@@ -179,20 +180,20 @@ def add_shares(figure: Figure, comparison: Comparison) -> None:
         plot_shares(comparison, figure.add_subplot(grid[1]))
 
 
-def banded_figure(
-    dcg: DCG, others: Mapping[str, DCG] | None = None, bands: tuple[Floats, Floats] | None = None
-) -> Figure:
+def banded_figure(dcg: DCG, others: Mapping[str, DCG] | None = None, bands: Bands | None = None) -> Figure:
     """Return a figure of a learned DCG (gains from 0 to 1, first discount 1) with its bands, beside other metrics.
 
-    `bands` holds the lower and upper ends of gains and discounts, shapes (2, L) and (2, K), on the same scale.
+    The inner bands are those of each parameter by itself, the outer ones those of all at once.
     """
     figure = dcg_figure({"learned": dcg, **(others or {})})
     with _print_style():
         for axes, title in zip(figure.axes, ("what a grade is worth", "how much a position counts"), strict=True):
             axes.set_title(title)
-        for axes, first, band in zip(figure.axes, (0, 1), bands or (), strict=False):
-            ranks = np.arange(first, first + band.shape[1])
-            axes.fill_between(ranks, *band, color=LINE_STYLES[0]["color"], alpha=0.2, lw=0, label="90% band of learned")
+        for part, words in () if bands is None else ((bands.simultaneous, "all at once"), (bands, "each by itself")):
+            for axes, first, band in zip(figure.axes, (0, 1), (part.gain_band, part.discount_band), strict=False):
+                look: dict[str, Any] = {"color": LINE_STYLES[0]["color"], "alpha": 0.18, "lw": 0}
+                ranks = np.arange(first, first + band.shape[1])
+                axes.fill_between(ranks, *band, label=f"{part.level:.0%} band, {words}", **look)
         figure.axes[0].legend()
     return figure
 

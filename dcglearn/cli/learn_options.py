@@ -82,7 +82,8 @@ class TrustOptions:
     """What is measured to say how far the learned DCG can be trusted."""
 
     bands: Annotated[
-        int, first_option(min=0, metavar="N", help="dcg: standard errors and 90% bands from N bootstrap samples.")
+        int,
+        first_option(min=0, metavar="N", help="dcg: 90% bands, of each parameter and of all at once; 200 is enough."),
     ] = 0
     ranges: Annotated[
         bool, model_option("--ranges", help="Show what the log pins down: ranges over all DCGs that respect it.")

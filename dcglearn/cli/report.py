@@ -45,7 +45,8 @@ class Report:
 
     `factoring` belongs to the QP and `chosen` to C="auto"; `comparison` holds shares of held-out pairs, under a model
     that did not see them; `contradicted` is the weight of pairs that other pairs contradict (None for a log in parts);
-    `seconds` is the time to learn, without reading the log; `raters` is the agreement of raters who judged the same.
+    `seconds` is the time to learn, without reading the log; `raters` is the agreement of raters who judged the same;
+    `no_bands` says why there are none, where they were asked for.
     """
 
     learner: DirectFit | QPFit
@@ -59,6 +60,7 @@ class Report:
     ranges: Ranges | None
     seconds: float = field(compare=False)
     raters: RaterAgreement | None = None
+    no_bands: str = ""
 
     @property
     def dcg(self) -> DCG:
@@ -86,10 +88,8 @@ class Report:
         from dcglearn.trust.held_out import CURRENT
 
         others = {f"{CURRENT}@{self.log.depth}": DCG.standard(self.log.n_grades, self.log.depth)}
-        bands = None if self.bands is None else (self.bands.gain_band, self.bands.discount_band)
         learned = None if self.factoring is None else learned_figure(self.factoring, others)
-        beyond = self.bands is not None and self.bands.utility is not None
-        figure = learned or banded_figure(self.bands.dcg if self.bands and beyond else self.dcg, others, bands)
+        figure = learned or banded_figure(self.bands.dcg if self.bands else self.dcg, others, self.bands)
         if self.comparison is not None:
             add_shares(figure, self.comparison)
         return figure
@@ -118,8 +118,8 @@ class Report:
         if self.comparison is not None:
             units = {"bootstrap_by": self.comparison.by, "by": self.held_out_by}
             common["held_out"] = {**self.comparison.to_dict(), **units}
-        if self.bands is not None:
-            common["bands"] = {"level": self.bands.level, "by": self.bands.by, "parameters": self.bands.table()}
+        if self.bands is not None or self.no_bands:
+            common["bands"] = {"none": self.no_bands} if self.bands is None else self.bands.to_dict()
         if self.ranges is not None:
             common["ranges"] = {"gains": self.ranges.gains.tolist(), "discounts": self.ranges.discounts.tolist()}
         if self.raters is not None:
@@ -160,8 +160,8 @@ class Report:
         lines += ["", *self._method_lines()]
         if self.raters is not None:
             lines += ["", str(self.raters)]
-        if self.bands is not None:
-            lines += ["", str(self.bands)]
+        if self.bands is not None or self.no_bands:
+            lines += ["", self.no_bands or str(self.bands)]
         if self.ranges is not None:
             lines += ["", "ranges over all DCGs that respect the log:", str(self.ranges)]
         if self.comparison is not None:
@@ -200,10 +200,13 @@ def learn_report(
     comparison = None if pairs is None or trust.holdout is None else _held_out(pairs, description, options, trust)
     with stage("learning"):
         learner, chosen = _fitted(log, description, options, trust, keeping)
-    bands = None
+    bands, no_bands = None, ""
     if pairs is not None and trust.bands and isinstance(learner, DirectFit):
+        from dcglearn.trust.bands import why_no_bands
+
+        no_bands = why_no_bands(pairs)
         with stage("bands"):
-            bands = dl.bootstrap_bands(pairs, learner, n_resamples=trust.bands, seed=trust.seed)
+            bands = None if no_bands else dl.bootstrap_bands(pairs, learner, n_resamples=trust.bands, seed=trust.seed)
     size = learner.description.n_grades
     return Report(
         learner=learner,
@@ -217,6 +220,7 @@ def learn_report(
         ranges=dl.consistent_ranges(pairs, n_grades=size) if pairs is not None and trust.ranges else None,
         seconds=time.perf_counter() - began,
         raters=None if pairs is None or of_ratings(pairs) else _agreement(pairs, learner),
+        no_bands=no_bands,
     )
 
 

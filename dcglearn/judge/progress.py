@@ -83,10 +83,9 @@ class Progress(Newest["LatestFit"]):
         """Return gains and discounts with their bands beside the usual DCG, as PNG."""
         self._study.learned.newest()
         latest = self._study.learned.latest
-        bands = None if latest.bands is None else (latest.bands.gain_band, latest.bands.discount_band)
         usual = DCG.standard(latest.dcg.n_grades, latest.dcg.depth)
         buffer = io.BytesIO()
-        banded_figure(latest.dcg, {"exponential-log2": usual}, bands).savefig(buffer, format="png", dpi=150)
+        banded_figure(latest.dcg, {"exponential-log2": usual}, latest.bands).savefig(buffer, format="png", dpi=150)
         return buffer.getvalue()
 
     def _work_out(self, latest: LatestFit) -> None:

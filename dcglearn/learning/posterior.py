@@ -44,15 +44,15 @@ GROUPS = 64
 def posterior_draws(fitted: FittedDCG, theta: Floats, n_draws: int, seed: int, dispersion: float = 1.0) -> Floats:
     """Return parameters drawn from the posterior of a model, shape (n_draws, p).
 
-    `theta`, shape (p,), are those of its fit; judges' own deviations stay as fitted. The loss is divided by the
-    `dispersion`. Of a log of more than ``2 MOST_JUDGED`` judgements the draws are those of a sample, moved to the fit
-    and towards it by the square root of the sample's share: too wide rather than too narrow.
+    `theta`, shape (p,), are those of its fit; judges' own deviations stay as fitted. A judgement counts as one, less
+    where lists recur, and at most as ``1 / dispersion``. Of a log of more than ``2 MOST_JUDGED`` judgements the draws
+    are those of a sample, moved to the fit, and towards it by the root of the sample's share: rather too wide.
     """
     rng = np.random.default_rng(seed)
     model = replace(fitted.model, straighter=STRAIGHTER)
     step = max(len(fitted.judgements) // MOST_JUDGED, 1)
     judgements = fitted.judgements.every(step) if step > 1 else fitted.judgements
-    objective = DirectObjective(model, judgements, fitted.share / dispersion)
+    objective = DirectObjective(model, judgements, min(fitted.share, 1 / dispersion))
     dense = replace(objective, model=replace(model, form="dcg"))(theta[None, : model.further.start]).dense[0]
     if model.form != "dcg":
         objective = replace(objective, judgements=ListedJudgements.of(judgements).merged())

@@ -131,6 +131,11 @@ class Bands:
         rows = zip(names, *np.array([*columns, *outer]).tolist(), strict=True)
         return [dict(zip(keys, row, strict=True)) for row in rows]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, without the draws."""
+        about = {name: getattr(self, name) for name in ("level", "by", "n_units", "method", "form", "failed")}
+        return {**about, "parameters": self.table()}
+
     def __str__(self) -> str:
         head = f"{'parameter':<18}{'estimate':>10}{'std error':>11}   {f'{self.level:.0%} band, each':<20}all at once"
         rows = [
@@ -212,7 +217,7 @@ def bootstrap_bands(
     if method not in (None, *METHODS):
         raise InputError(f"method={method!r} is not one of {', '.join(METHODS)}")
     log = as_preferences(log)
-    unit = unit_of(log, fewest=FEWEST_DRAWN) if by is None else by
+    unit = by or unit_of(log, fewest=FEWEST_DRAWN)
     if problem := why_no_bands(log, unit):
         raise InputError(problem)
     log = log[log.differing]
@@ -242,8 +247,9 @@ def bootstrap_bands(
     )
 
 
-def why_no_bands(log: Preferences, by: str) -> str:
+def why_no_bands(log: Preferences, by: str | None = None) -> str:
     """Return why a log is too short for bands by a unit; empty if it is not."""
+    by = by or unit_of(log, fewest=FEWEST_DRAWN)
     n_decided = len(log[log.differing].decided)
     if n_decided < FEWEST_JUDGED:
         return (

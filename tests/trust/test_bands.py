@@ -1,0 +1,143 @@
+"""Bands: from the posterior and from the bootstrap, pointwise and simultaneous, and logs too short for them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import dcglearn as dl
+from dcglearn import DCGLearner, Preferences, bootstrap_bands
+from dcglearn.learning import posterior
+from dcglearn.learning.direct_fit import DirectObjective
+from dcglearn.learning.fit_direct import fit_dcg
+from dcglearn.learning.fits import DirectDescription
+from dcglearn.simulate import ground_truth, preference_pairs
+from tests.makers import random_log, refused
+
+TRUTH = ground_truth("D1").normalised()
+
+
+def fitted(log):
+    """Return what the robust fit to a log was fitted to."""
+    return fit_dcg(log, DirectDescription(loss="robust", n_grades=log.n_grades))[1]
+
+
+def test_draws_are_those_of_the_posterior():
+    true = dl.DCG([0, 1], [1, 0.6, 0.3])
+    fit = fitted(preference_pairs(true, 25, lists="free", n_flips=3, seed=4))
+    model = replace(fit.model, straighter=posterior.STRAIGHTER)
+    axes = (
+        np.linspace(0, 5, 30),
+        np.linspace(0, 5, 30),
+        fit.theta[3] + np.linspace(-6, 4, 26),
+        np.linspace(-7, -0.02, 26),
+    )
+    thetas = np.array(np.meshgrid([fit.theta[0]], *axes, indexing="ij")).reshape(5, -1).T
+    density = np.exp(fit.objective - DirectObjective(model, fit.judgements, fit.share).values(thetas))
+    grid = np.exp(-np.cumsum(thetas[:, 1:3], axis=1))
+    expected = density @ grid / density.sum()
+    draws = posterior.posterior_draws(fit, fit.theta, 20_000, 0)
+    found = np.exp(-np.cumsum(draws[:, 1:3], axis=1))
+    np.testing.assert_allclose(found.mean(axis=0), expected, atol=0.02)
+    spread = np.sqrt(density @ (grid - expected) ** 2 / density.sum())
+    np.testing.assert_allclose(found.std(axis=0), spread, rtol=0.1)
+
+
+def test_bands_of_all_at_once_enclose_those_of_each_and_hold_their_share_of_the_draws():
+    bands = bootstrap_bands(random_log(120, "free", seed=1, noise=0.1), seed=3)
+    outer, inside = bands.simultaneous, np.ones(len(bands.gains), bool)
+    for draws, band, far in (
+        (bands.gains, bands.gain_band, outer.gain_band),
+        (bands.discounts, bands.discount_band, outer.discount_band),
+    ):
+        assert (far[0] <= band[0]).all() and (band[1] <= far[1]).all()
+        inside &= ((draws >= far[0]) & (draws <= far[1])).all(axis=1)
+    assert inside.mean() == pytest.approx(0.9, abs=0.01)
+    rows = bands.table()
+    assert len(rows) == 15 and rows[1]["parameter"] == "gain of grade 1"
+    assert rows[7]["all_low"] < rows[7]["low"] < rows[7]["high"] < rows[7]["all_high"]
+    assert "2,000 draws of the posterior by pair, of 120" in str(bands) and "all at once" in str(bands)
+    assert bands.to_dict()["parameters"] == rows
+
+
+@pytest.mark.parametrize("method", ["posterior", "bootstrap"])
+def test_bands_shrink_with_the_log_and_are_near_the_truth(method):
+    widths = []
+    for n in (60, 1500):
+        log = preference_pairs(TRUTH, n, lists="free", n_flips=n // 10, seed=1)
+        bands = bootstrap_bands(log, method=method, n_resamples=30)
+        widths.append(np.ptp(bands.discount_band, axis=0)[1:].mean())
+    assert widths[1] < 0.4 * widths[0]
+    low, high = bands.simultaneous.discount_band
+    assert ((low - 0.02 <= TRUTH.discounts) & (TRUTH.discounts <= high + 0.02)).all()
+
+
+def test_copies_of_a_judgement_by_one_rater_count_once():
+    log = random_log(150, "free", seed=2, noise=0.1)
+    five = Preferences(
+        *(np.repeat(x, 5, axis=0) for x in (log.preferred, log.other)), rater=np.repeat(np.arange(150), 5)
+    )
+    one = Preferences(five.preferred, five.other)
+    clusters = five.clusters("rater")[0]
+    assert posterior.dispersion(fitted(one), clusters, 0) == pytest.approx(5, rel=0.35)
+    assert posterior.dispersion(fitted(one), np.arange(750), 0) == pytest.approx(1, abs=0.35)
+    widths = [np.ptp(bootstrap_bands(x).discount_band, axis=0).mean() for x in (log, five)]
+    assert widths[1] == pytest.approx(widths[0], rel=0.35)
+
+
+def test_draws_of_a_sample_stand_for_a_long_log(monkeypatch):
+    log = preference_pairs(TRUTH, 1200, lists="free", temperature=0.2, seed=0)
+    whole = bootstrap_bands(log)
+    monkeypatch.setattr(posterior, "MOST_JUDGED", 300)
+    sample = bootstrap_bands(log)
+    ratio = np.ptp(sample.discount_band, axis=0)[1:].mean() / np.ptp(whole.discount_band, axis=0)[1:].mean()
+    assert 0.7 < ratio < 1.6
+    assert np.abs(sample.discounts.mean(axis=0) - whole.discounts.mean(axis=0)).max() < 0.1
+
+
+def test_logs_with_ties_strengths_raters_and_weights_have_bands():
+    log = random_log(90, "free", seed=5)
+    rich = Preferences(
+        *(log.preferred, log.other),
+        tie=np.arange(90) % 9 == 0,
+        strength=1 + np.arange(90) % 2,
+        rater=[f"r{i % 30}" for i in range(90)],
+        weight=np.linspace(0.5, 2, 90),
+    )
+    bands = bootstrap_bands(rich, n_resamples=20)
+    assert bands.by == "rater" and bands.n_units == 30 and len(bands.gains) == 200
+    assert np.isfinite(bands.discounts).all() and (np.diff(bands.discounts, axis=1) <= 0).all()
+
+
+def test_bootstrap_bands_do_not_depend_on_processes():
+    log, settings = random_log(120, "free", seed=1, noise=0.1), {"method": "bootstrap", "n_resamples": 12, "seed": 3}
+    one, two = (bootstrap_bands(log, jobs=jobs, **settings) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.gains, two.gains)
+    assert "(12 bootstrap samples by pair, of 120)" in str(one)
+
+
+def test_a_loss_without_a_likelihood_is_drawn_by_the_bootstrap():
+    learner, log = DCGLearner(loss="sigmoid"), random_log(60, "free", noise=0.1)
+    assert bootstrap_bands(log, learner, n_resamples=4).method == "bootstrap"
+    refused("no posterior", bootstrap_bands, log, learner, method="posterior")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"n_resamples": 1}, "n_resamples"),
+        ({"level": 1.0}, "level"),
+        ({"by": "day"}, "by="),
+        ({"method": "jackknife"}, "posterior, bootstrap"),
+    ],
+)
+def test_impossible_bands(settings, words):
+    refused(words, bootstrap_bands, random_log(60), **settings)
+
+
+def test_logs_too_short_have_no_bands():
+    log = random_log(60, "free")
+    refused("19 preferences between different lists, fewer than 20", bootstrap_bands, log[:19])
+    four = Preferences(log.preferred, log.other, rater=list("abcd") * 15)
+    assert bootstrap_bands(four, n_resamples=4).by == "pair"
+    refused("takes 20, the log has 4", bootstrap_bands, four, by="rater")
