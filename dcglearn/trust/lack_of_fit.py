@@ -147,9 +147,8 @@ def lack_of_fit(
     divisions. Fits start from that to the whole log, and use at most 4,000 judgements, drawn by weight. The probability
     of a preference is ``e + (1 - 2 e) sigma(b d)``; e and b are fitted to the training pairs.
 
-    Standard errors allow for any dependence of pairs that share a unit; for lists, they are those of dyadic data
-    (Aronow, Samii and Assenova 2015). A bootstrap that draws lists, with the same fits, counts what is particular to a
-    pair three times (Owen 2007): where that is most of the noise, its errors are sqrt(3) times as large.
+    Standard errors allow for any dependence of pairs that share a unit; for lists, they are those of the jackknife (see
+    docs/bands.md for what intervals cover).
 
     Examples
     --------

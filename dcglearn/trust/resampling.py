@@ -91,8 +91,7 @@ def mean_and_covariance(
 ) -> tuple[Floats, Floats]:
     """Return the weighted means, shape (M,), of values, shape (M, n), and their covariance, shape (M, M).
 
-    As in `mean_and_error`, but where clusters are lists the pairs of the same two count twice: the covariance then has
-    no negative direction, and is a little too large.
+    Pairs that share a cluster are dependent; of two lists, they count twice.
     """
     share = weight / weight.sum()
     means = values @ share
@@ -109,20 +108,21 @@ def mean_and_error(
 ) -> tuple[Floats, Floats]:
     """Return the weighted means of values of pairs, and their standard errors where pairs of a cluster are dependent.
 
-    `values` has the shape (..., n), `weight` (n,), and `clusters` number those of the two lists of each pair. For
-    clusters of lists the variance is that of dyadic data (Aronow, Samii and Assenova 2015).
+    `values` has the shape (..., n), `weight` (n,), and `clusters` number those of the two lists of each pair. Where
+    these are lists, the variance is that of the jackknife, which leaves out a list with all its pairs (Efron and Stein
+    1981): that of dyadic data (Aronow, Samii and Assenova 2015) is too small where a few lists are in many pairs.
     """
     share = weight / weight.sum()
     means = values @ share
     off = share * (values - means[..., None])
     first, second = clusters
     n = int(max(first.max(), second.max())) + 1
+    left = np.maximum(1 - np.bincount(first, share, n) - np.bincount(second, share, n), 1 / n)
 
     def squares(part: Floats) -> float:
         if np.array_equal(first, second):
             return float((np.bincount(first, part, n) ** 2).sum())
-        of_lists = np.bincount(first, part, n) + np.bincount(second, part, n)
-        own = float((part**2).sum())
-        return max(float((of_lists**2).sum()) - own, own)
+        moved = (np.bincount(first, part, n) + np.bincount(second, part, n)) / left
+        return float((moved**2).sum())
 
     return means, np.sqrt(np.apply_along_axis(squares, -1, off))
