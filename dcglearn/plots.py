@@ -189,11 +189,11 @@ def banded_figure(dcg: DCG, others: Mapping[str, DCG] | None = None, bands: Band
     with _print_style():
         for axes, title in zip(figure.axes, ("what a grade is worth", "how much a position counts"), strict=True):
             axes.set_title(title)
-        for part, words in () if bands is None else ((bands.simultaneous, "all at once"), (bands, "each by itself")):
+        for part, words, alpha in () if bands is None else ((bands.simultaneous, "all", 0.15), (bands, "each", 0.25)):
+            look: dict[str, Any] = {"color": LINE_STYLES[0]["color"], "alpha": alpha, "lw": 0}
             for axes, first, band in zip(figure.axes, (0, 1), (part.gain_band, part.discount_band), strict=False):
-                look: dict[str, Any] = {"color": LINE_STYLES[0]["color"], "alpha": 0.18, "lw": 0}
                 ranks = np.arange(first, first + band.shape[1])
-                axes.fill_between(ranks, *band, label=f"{part.level:.0%} band, {words}", **look)
+                axes.fill_between(ranks, *band, label=f"{part.level:.0%} band of {words}", **look)
         figure.axes[0].legend()
     return figure
 
