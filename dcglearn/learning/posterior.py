@@ -91,7 +91,8 @@ def _starts(
     judges, n_further = model.parts[-1].start, model.further.stop - model.further.start
     values, vectors = np.linalg.eigh(dense)
     around, others = (np.tile(theta, (n, 1)) for n in (half, n_known))
-    around[:, :judges] += (rng.normal(size=(half, judges)) / np.sqrt(np.maximum(values, 1.0))) @ vectors.T
+    root = vectors / np.sqrt(np.maximum(values, 1.0)) @ vectors.T  # the same whatever the signs of the vectors
+    around[:, :judges] += rng.normal(size=(half, judges)) @ root
     around[:, model.further] += FURTHER * rng.normal(size=(half, n_further))
     others[:, :judges], others[:, model.further] = known[:, :judges], rng.random((n_known, n_further))
     around, others = (np.clip(points, *model.bounds) for points in (around, others))
