@@ -265,7 +265,8 @@ def _direct_lines(learner: DirectFit) -> list[str]:
         kept = [member.name for member in learner.members if member.fit is None and member.weight > WITHIN_AN_ERROR]
         lines += [f"{' and '.join(kept)}: as good here, as far as the log can tell"] if kept else []
     if learner.loss in ("blend", "robust"):
-        lines.append(f"judges: name the wrong list of a clear pair about {learner.error_rate:.1%} of the time, or a little more")
+        error = f"about {learner.error_rate:.1%} of the time, or a little more"
+        lines.append(f"judges: name the wrong list of a clear pair {error}")
     worst = sorted(learner.rater_error.items(), key=lambda item: -item[1])[:3]
     if worst and worst[0][1] > 2 * learner.error_rate:
         lines.append("raters who err most: " + ", ".join(f"{name} {error:.1%}" for name, error in worst))

@@ -219,7 +219,8 @@ def test_folds_and_bootstraps_are_the_local_ones(client):
     log = random_log(300, noise=0.1)
     near, far = (dl.choose_C(log, grid=[0.01, 1.0], folds=3, seed=0, engine=engine) for engine in (None, client))
     np.testing.assert_array_equal(near.mean, far.mean)
-    here, there = (dl.bootstrap_bands(log, method="bootstrap", n_resamples=6, engine=engine) for engine in (None, client))
+    settings = {"method": "bootstrap", "n_resamples": 6}
+    here, there = (dl.bootstrap_bands(log, engine=engine, **settings) for engine in (None, client))
     np.testing.assert_array_equal(here.gains, there.gains)
 
 

@@ -25,19 +25,20 @@ PROGRAMS = sorted(path.stem for kind in KINDS for path in (ROOT / "simulations")
 OF_TREES = {"study_p_trees_against_lambdarank", "train_transition", "train_trees"}
 FINE = {
     *("figure_09", "study_e_pairs_needed", "study_j_position_test", "study_k_bands", "study_q_gate"),
-    *("study_r_interleaving", "train_trees"),
+    *("study_r_interleaving", "study_w_intervals", "train_trees"),
 }
 """Programs whose claims are of rates and narrow ranges, which two quick repeats cannot show."""
 ROWS = {
     "study_e_pairs_needed": pl.col("censored").is_in([0, 1]),
     "study_j_position_test": ((pl.col("p_value") <= 0.05) == (pl.col("rejected") == 1))
     & pl.col("p_value").is_between(1 / 40, 1),
-    "study_k_bands": (pl.col("width") > 0) | ((pl.col("width") == 0) & pl.col("parameter").str.starts_with("stop")),
+    "study_k_bands": pl.col("covered").is_between(0, 1) & pl.col("width").is_between(0, pl.col("all_width"), "right"),
     "study_m_noise_ceiling": pl.col("error").is_between("lower_error", "upper_error"),
     "study_p_trees_against_lambdarank": pl.col("ndcg").is_between(0.4, 1),
     "study_q_gate": (pl.col("harm") + pl.col("non_inferior") <= 1)
     & (pl.col("harm_far") >= pl.col("harm"))
     & (pl.col("non_inferior_far") >= pl.col("non_inferior")),
+    "study_w_intervals": pl.col("value").is_between("low", "high"),
     "theory_bounds": (pl.col("kept") == 1) & (pl.col("measured") <= pl.col("printed") + 1e-12),
     "theory_hinge_ranks": pl.col("apart") < 1e-12,
     "theory_limits": (pl.col("line") != "steps, sigma = 2^2") | (pl.col("value") < 1e-12),
