@@ -73,7 +73,7 @@ def use_kernels() -> None:
     dl.UtilityLearner().fit(dl.Preferences(log.preferred, log.other, 40))
     dl.rater_agreement(log, learner)
     dl.lack_of_fit(log, learner=learner)
-    metric, other = dl.DCG.standard(5, 5), dl.DCG([0, 1, 2, 3, 4], [1, 0.9, 0.8, 0.7, 0.6])
+    metric, other = dl.DCG.standard(5, 5), dl.DCG.standard(5, 5, "linear")
     dl.disagreement(metric, other)
     rng = np.random.default_rng(0)
     scores, grades = rng.normal(size=(4, 50)), rng.integers(0, 5, (4, 50))

@@ -368,4 +368,5 @@ def _solved_definite(matrix: Floats, right: Floats) -> Floats:
 
         return cho_solve(cho_factor(matrix), right)
     np.linalg.cholesky(matrix)
-    return np.linalg.solve(matrix, right)
+    solution: Floats = np.linalg.solve(matrix, right)
+    return solution
