@@ -111,7 +111,7 @@ def claims(table):
     """Yield our claims."""
     claim = partial(Claim, with_coverage(table), "ours", "study w", value="covered", low=0.85, high=0.95)
     for kind, name in NAMES.items():
-        yield claim(f"90% intervals cover: {name.replace(chr(10), ' ')}", rows={"kind": kind})
+        yield claim(f"90% intervals cover: {name.splitlines()[0]}", rows={"kind": kind})
 
 
 if __name__ == "__main__":
