@@ -109,9 +109,10 @@ def plot(table, axes):
 
 def claims(table):
     """Yield our claims."""
-    claim = partial(Claim, with_coverage(table), "ours", "study w", value="covered", low=0.85, high=0.95)
+    claim = partial(Claim, paper="ours", place="study w", value="covered", low=0.85, high=0.95)
     for kind, name in NAMES.items():
-        yield claim(f"90% intervals cover: {name.splitlines()[0]}", rows={"kind": kind})
+        part = with_coverage(table).filter(kind=kind)
+        yield claim(part, text=f"90% intervals cover: {name.splitlines()[0]}", rows={"kind": kind})
 
 
 if __name__ == "__main__":
