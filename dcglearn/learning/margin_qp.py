@@ -368,5 +368,4 @@ def _solved_definite(matrix: Floats, right: Floats) -> Floats:
 
         return cho_solve(cho_factor(matrix), right)
     np.linalg.cholesky(matrix)
-    solution: Floats = np.linalg.solve(matrix, right)
-    return solution
+    return np.linalg.solve(matrix, right).astype(np.float64, copy=False)
