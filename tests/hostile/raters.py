@@ -84,6 +84,8 @@ class Page:
         return other
 
     def judge(self) -> None:
+        if not self.queue:
+            return
         pair = self.queue.pop(0)
         name = f"{self.rng.getrandbits(64):016x}"
         choice = self.rng.choice(["left", "right", "both good", "skip"])
@@ -114,6 +116,10 @@ def run(kills: int, seed: int) -> Counter[str]:
             for _ in range(HALF_OPEN):
                 connection = held.enter_context(socket.create_connection(server.host.split(":"), timeout=5))
                 connection.sendall(b"POST /api/verdicts HTTP/1.1\r\nHost: 127")
+            for page in pages:
+                page.send(server)
+                page.judge()
+                page.send(server)
             killed_at = time.monotonic() + rng.uniform(0.1, 1.0)
             if not (child := os.fork()):
                 time.sleep(max(0.0, killed_at - time.monotonic()))
@@ -121,8 +127,7 @@ def run(kills: int, seed: int) -> Counter[str]:
                 os._exit(0)
             while server.process.poll() is None:
                 page = rng.choice(pages)
-                if page.queue:
-                    page.judge()
+                page.judge()
                 with contextlib.suppress(OSError, http.client.HTTPException):
                     page.send(server)
                 if len(pages) < 8 and rng.random() < 0.05:

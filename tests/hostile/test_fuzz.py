@@ -52,7 +52,7 @@ def test_no_verdict_is_lost_or_doubled_by_kills_duplicated_tabs_and_half_open_co
     counts = raters.run(1, seed=1)
     print(counts)
     assert counts["failures"] == 0
-    assert counts["kills"] == 1 and counts["verdicts"] > 5
+    assert counts["kills"] == 1 and counts["verdicts"] >= len(raters.RATERS)
 
 
 def test_files_that_were_faults_once_are_none():
