@@ -86,10 +86,9 @@ class Model:
 
     `kind` is the loss of `pair_loss`, `with_errors` tells whether to estimate error rates, `ties` whether the log
     holds ties. `form` is that of `ListUtility`; its further parameters are the last, from 0 to 1, and at 0 the model is
-    that of the DCG. `ridge` is the strength of the prior on the two curves, on their curvatures that many
-    times `straighter`, `centre` the prior mean of the log
-    sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to shrink to (straight lines by
-    default). `margins` are fixed thresholds of the hinge, shape (M + 2,).
+    that of the DCG. `ridge` is the strength of the prior on the two curves (on their curvatures, times `straighter`),
+    `centre` the prior mean of the log sharpness, and `target` the alpha, shape (L - 1,), and delta, shape (K - 1,), to
+    shrink to (straight lines by default). `margins` are fixed thresholds of the hinge, shape (M + 2,).
     """
 
     depth: int

@@ -45,19 +45,23 @@ def posterior_draws(fitted: FittedDCG, theta: Floats, n_draws: int, seed: int, d
     """Return parameters drawn from the posterior of a model, shape (n_draws, p).
 
     `theta`, shape (p,), are those of its fit; judges' own deviations stay as fitted. A judgement counts as one, less
-    where lists recur, and at most as ``1 / dispersion``. Of a log of more than ``2 MOST_JUDGED`` judgements the draws
-    are those of a sample, moved to the fit, and towards it by the root of the sample's share: rather too wide.
+    where lists recur, and at most as ``1 / dispersion``. Of a log of more than ``2 MOST_JUDGED`` judgements a sample
+    stands for all, whose judgements count for more, up to one each. If that is less than the log counts for, the draws
+    are moved to the fit, and towards it by the root of the part: rather too wide.
     """
     rng = np.random.default_rng(seed)
     model = replace(fitted.model, straighter=STRAIGHTER)
     step = max(len(fitted.judgements) // MOST_JUDGED, 1)
     judgements = fitted.judgements.every(step) if step > 1 else fitted.judgements
-    objective = DirectObjective(model, judgements, min(fitted.share, 1 / dispersion))
+    share = min(fitted.share, 1 / dispersion)
+    for_all = share * fitted.judgements.total_weight / judgements.total_weight
+    objective = DirectObjective(model, judgements, min(for_all, max(share, 1.0)))
     dense = replace(objective, model=replace(model, form="dcg"))(theta[None, : model.further.start]).dense[0]
     if model.form != "dcg":
         objective = replace(objective, judgements=ListedJudgements.of(judgements).merged())
     draws = _chains(objective, _starts(objective, theta, dense, np.concatenate(fitted.starts), rng), n_draws, rng)
-    return draws if step == 1 else np.clip(theta + (draws - draws.mean(axis=0)) / step**0.5, *model.bounds)
+    part = objective.share / for_all
+    return draws if part == 1 else np.clip(theta + (draws - draws.mean(axis=0)) * part**0.5, *model.bounds)
 
 
 def _chains(objective: DirectObjective, points: Floats, n_draws: int, rng: np.random.Generator) -> Floats:

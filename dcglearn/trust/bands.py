@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
@@ -91,7 +91,7 @@ class Bands:
     def _ends(self, draws: Floats) -> Floats:
         return np.quantile(draws, (self.tail, 1 - self.tail), axis=0)
 
-    @property
+    @cached_property
     def tail(self) -> float:
         """Share of the draws beyond either end of a band.
 
@@ -276,7 +276,7 @@ def _identified(form: str, gains: Floats, discounts: Floats, further: Floats | N
 
 
 def _learned(whole: DirectFit) -> Draws:
-    """Return what was learned from the whole log, as one row."""
+    """Return what a fit has learned, as one row."""
     metric = whole.metric
     further = parameters_of(metric, whole.form)[None] if isinstance(metric, ListUtility) else None
     return metric.gains[None], metric.discounts[None], further
