@@ -40,6 +40,41 @@ def _preference(z, e):
     return log_chance, slope, slope * (slope - lead), of_error, 2.0 * bell + slope * of_error
 
 
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
+def _strong_preference(z, low, e):
+    """Return the log probability of a preference beyond a threshold below 300, and the derivatives of `verdict`."""
+    x, y = z - low, -z - low
+    fall, fall_w = math.exp(-min(abs(x), 700.0)), math.exp(-min(abs(y), 700.0))
+    ahead, ahead_w = 1.0 / (1.0 + fall), 1.0 / (1.0 + fall_w)
+    right, wrong = ahead if x >= 0.0 else fall * ahead, ahead_w if y >= 0.0 else fall_w * ahead_w
+    chance = (1.0 - e) * right + e * wrong
+    log = math.log(chance) if e > 0.0 else math.log(ahead) + min(x, 0.0)
+    each = 1.0 / chance
+    bell, bell_w = fall * ahead * ahead * each, fall_w * ahead_w * ahead_w * each
+    p, q = (1.0 - e) * bell, e * bell_w
+    p_bent, q_bent = p * (1.0 - 2.0 * right), q * (1.0 - 2.0 * wrong)
+    g_z, g_low, g_e = p - q, -p - q, (wrong - right) * each
+    zz, z_low, ll = g_z * g_z - p_bent - q_bent, g_z * g_low + p_bent - q_bent, g_low * g_low - p_bent - q_bent
+    ze, le = g_z * g_e + bell + bell_w, g_low * g_e + bell_w - bell
+    return log, (-g_z, -g_low, 0.0, -g_e), (zz, z_low, 0.0, ze, ll, 0.0, le, 0.0, 0.0)
+
+
+@njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, forceinline=True)
+def _tie(z, low):
+    """Return the log probability of a tie, ``sigma(z + low) sigma(low - z) (1 - exp(-2 low))``, and its derivatives."""
+    x, y = z + low, low - z
+    fall, fall_w = math.exp(-abs(x)), math.exp(-abs(y))
+    ahead, ahead_w = 1.0 / (1.0 + fall), 1.0 / (1.0 + fall_w)
+    apart = -math.expm1(-2.0 * low)
+    log = math.log(apart * ahead * ahead_w) + min(x, 0.0) + min(y, 0.0)
+    short, short_w = fall * ahead if x >= 0.0 else ahead, fall_w * ahead_w if y >= 0.0 else ahead_w
+    bell, bell_w, near = fall * ahead * ahead, fall_w * ahead_w * ahead_w, 2.0 * (1.0 - apart) / apart
+    both = bell + bell_w
+    return log, (short_w - short, -short - short_w - near, 0.0, 0.0), (
+        both, bell - bell_w, 0.0, 0.0, both + near * (near + 2.0), 0.0, 0.0, 0.0, 0.0
+    )  # fmt: skip
+
+
 @njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def _sigma(x):
     """Return the log of sigma(x), sigma(x) and sigma(-x)."""
@@ -72,10 +107,9 @@ def verdict(z, low, high, tie, e):
         log, of_z, zz, of_e, ze = _preference(z, e)
         return log, (of_z, 0.0, 0.0, of_e), (zz, 0.0, 0.0, ze, 0.0, 0.0, 0.0, 0.0, 0.0)
     if tie:
-        log, up, down, uu, ll, ul = _log_interval(z + low, z - low)
-        return log, (-up - down, down - up, 0.0, 0.0), (
-            -(uu + 2.0 * ul + ll), ll - uu, 0.0, 0.0, 2.0 * ul - uu - ll, 0.0, 0.0, 0.0, 0.0
-        )  # fmt: skip
+        return _tie(z, low)
+    if high == math.inf and low < 300.0:
+        return _strong_preference(z, low, e)
     log, up, down, uu, ll, ul = _log_interval(z - low, z - high)
     if e == 0.0:
         return log, (-up - down, up, down, 0.0), (
