@@ -7,15 +7,18 @@ log. Half of the chains start around the fit, half at textbook curves: noisy log
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcglearn.foundation.progress import counted
+from dcglearn.foundation.threads import CHUNK, MAX_CHUNKS, in_chunks
 from dcglearn.foundation.validation import Floats
 from dcglearn.learning.direct_fit import DirectObjective
 from dcglearn.learning.fit_direct import FittedDCG
 from dcglearn.learning.listed_judgements import ListedJudgements
+from dcglearn.learning.pair_loss import JudgedPairs, JudgementSource
 
 STRAIGHTER = 2.0
 """The prior on curvatures is this many times stronger than in a fit. The fit is where the posterior is highest; draws
@@ -34,8 +37,8 @@ OUTLYING = 2.0
 FURTHER = 0.2
 """Spread of the further parameters of the starts around the fit."""
 
-MOST_JUDGED = 1 << 12
-"""Draws are from at most twice this many judgements: of longer logs from a sample, around its mean."""
+MOST_JUDGED = 1 << 13
+"""Draws are from at most so many judgements: of longer logs from a sample in which heavy ones are more often."""
 
 GROUPS = 64
 """Clusters of judgements are put into so many groups, whose slopes say how much they depend on each other."""
@@ -45,30 +48,41 @@ def posterior_draws(fitted: FittedDCG, theta: Floats, n_draws: int, seed: int, d
     """Return parameters drawn from the posterior of a model, shape (n_draws, p).
 
     `theta`, shape (p,), are those of its fit; judges' own deviations stay as fitted. A judgement counts as one, less
-    where lists recur, and at most as ``1 / dispersion``. Of a log of more than ``2 MOST_JUDGED`` judgements a sample
+    where lists recur, and at most as ``1 / dispersion``. Of a log of more than `MOST_JUDGED` judgements a sample
     stands for all, whose judgements count for more, up to one each. If that is less than the log counts for, the draws
     are moved to the fit, and towards it by the root of the part: rather too wide.
     """
     rng = np.random.default_rng(seed)
     model = replace(fitted.model, straighter=STRAIGHTER)
-    step = max(len(fitted.judgements) // MOST_JUDGED, 1)
-    judgements = fitted.judgements.every(step) if step > 1 else fitted.judgements
+    judgements = _sample(fitted.judgements, MOST_JUDGED)
     share = min(fitted.share, 1 / dispersion)
     for_all = share * fitted.judgements.total_weight / judgements.total_weight
     objective = DirectObjective(model, judgements, min(for_all, max(share, 1.0)))
     dense = replace(objective, model=replace(model, form="dcg"))(theta[None, : model.further.start]).dense[0]
-    if model.form != "dcg":
-        objective = replace(objective, judgements=ListedJudgements.of(judgements).merged())
+    listed = ListedJudgements.of(judgements)
+    if model.form != "dcg" or len(listed.lists) < len(judgements):
+        objective = replace(objective, judgements=listed.merged())
     draws = _chains(objective, _starts(objective, theta, dense, np.concatenate(fitted.starts), rng), n_draws, rng)
     part = objective.share / for_all
     return draws if part == 1 else np.clip(theta + (draws - draws.mean(axis=0)) * part**0.5, *model.bounds)
+
+
+def _sample(judgements: JudgementSource, size: int) -> JudgedPairs:
+    """Return the judgements, or if they are more than `size` those at as many even steps of their total weight."""
+    near = judgements.every(max(len(judgements) // (16 * size), 1))
+    if len(near) <= size:
+        return near
+    ends = np.cumsum(np.broadcast_to(near.weight, len(near)))
+    at, times = np.unique(np.searchsorted(ends, ends[-1] * (np.arange(size) + 0.5) / size), return_counts=True)
+    columns: list[Any] = [x if len(x) == 1 else x[at] for x in near.arrays[:-1]]
+    return JudgedPairs(*columns, times.astype(np.float64))
 
 
 def _chains(objective: DirectObjective, points: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
     """Return the last draws of chains that start at points, shape (CHAINS, p); shape (n_draws, p)."""
     (low, high), half = objective.model.bounds, CHAINS // 2
     free = np.flatnonzero(np.ptp(points, axis=0) > 0)
-    values, kept = objective.values(points), []
+    values, kept = _values(objective, points), []
     n_steps = WARM_UP + EVERY * -(-n_draws // CHAINS)
     for step in counted(range(n_steps), n_steps, "posterior"):
         if step == WARM_UP // 2:
@@ -79,12 +93,19 @@ def _chains(objective: DirectObjective, points: Floats, n_draws: int, rng: np.ra
             trial = points[moving] + _moves(points[still : still + half], free, rng)
             trial = np.where(trial < low, 2 * low - trial, np.where(trial > high, 2 * high - trial, trial))
             inside = ((trial >= low) & (trial <= high)).all(axis=1)
-            there = np.where(inside, objective.values(np.clip(trial, low, high)), np.inf)
+            there = np.where(inside, _values(objective, np.clip(trial, low, high)), np.inf)
             taken = np.flatnonzero(-rng.exponential(size=half) < values[moving] - there)
             points[moving][taken], values[moving][taken] = trial[taken], there[taken]
         if step >= WARM_UP and step % EVERY == 0:
             kept.append(points.copy())
     return np.concatenate(kept)[-n_draws:]
+
+
+def _values(objective: DirectObjective, points: Floats) -> Floats:
+    """Return the objective at points, shape (B, p), which threads share."""
+    n_parts = min(MAX_CHUNKS, len(points), -(-len(points) * len(objective.judgements) // CHUNK))
+    parts = in_chunks(lambda _, start, stop: objective.values(points[start:stop]), len(points), n_parts)
+    return np.concatenate(parts)
 
 
 def _starts(
@@ -100,7 +121,7 @@ def _starts(
     around[:, model.further] += FURTHER * rng.normal(size=(half, n_further))
     others[:, :judges], others[:, model.further] = known[:, :judges], rng.random((n_known, n_further))
     around, others = (np.clip(points, *model.bounds) for points in (around, others))
-    return np.concatenate([around, others[np.argsort(objective.values(others), kind="stable")[: CHAINS - half]]])
+    return np.concatenate([around, others[np.argsort(_values(objective, others), kind="stable")[: CHAINS - half]]])
 
 
 def _moves(others: Floats, free: NDArray[np.intp], rng: np.random.Generator) -> Floats:

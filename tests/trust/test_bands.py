@@ -12,7 +12,7 @@ from dcglearn.learning.direct_fit import DirectObjective
 from dcglearn.learning.fit_direct import fit_dcg
 from dcglearn.learning.fits import DirectDescription
 from dcglearn.simulate import ground_truth, preference_pairs
-from tests.makers import random_log, refused
+from tests.makers import random_lists, random_log, refused
 
 TRUTH = ground_truth("D1").normalised()
 
@@ -85,13 +85,24 @@ def test_copies_of_a_judgement_by_one_rater_count_once():
     assert widths[1] == pytest.approx(widths[0], rel=0.35)
 
 
-def test_draws_of_a_sample_stand_for_a_long_log(monkeypatch):
-    log = preference_pairs(TRUTH, 1200, lists="free", temperature=0.2, seed=0)
+def rated() -> Preferences:
+    """Return the pairs of rated lists of which a few recur very often."""
+    rng = np.random.default_rng(0)
+    lists = random_lists(60, "free", rng)[(60 * rng.random(240) ** 8).astype(int)]
+    return Preferences.from_ratings(lists, np.round(4 * (TRUTH.score(lists) + rng.normal(scale=0.1, size=240))))
+
+
+@pytest.mark.parametrize(
+    ("log", "size", "most"),
+    [(preference_pairs(TRUTH, 1200, lists="free", temperature=0.2, seed=0), 600, 1.6), (rated(), 200, 1.3)],
+    ids=["pairs", "rated"],
+)
+def test_draws_of_a_sample_stand_for_a_long_log(monkeypatch, log, size, most):
     whole = bootstrap_bands(log)
-    monkeypatch.setattr(posterior, "MOST_JUDGED", 300)
+    monkeypatch.setattr(posterior, "MOST_JUDGED", size)
     sample = bootstrap_bands(log)
     ratio = np.ptp(sample.discount_band, axis=0)[1:].mean() / np.ptp(whole.discount_band, axis=0)[1:].mean()
-    assert 0.7 < ratio < 1.6
+    assert 0.7 < ratio < most
     assert np.abs(sample.discounts.mean(axis=0) - whole.discounts.mean(axis=0)).max() < 0.1
 
 
