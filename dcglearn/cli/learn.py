@@ -68,6 +68,7 @@ class OutputOptions:
 @examples(
     "dcglearn learn side_by_side.jsonl -o dcg.json --holdout 0.3 --plot dcg.png",
     "dcglearn learn few.jsonl --prior exponential-log2 --bands 200",
+    "dcglearn learn human.jsonl --proxy machine.jsonl -o dcg.json",
     "dcglearn learn --ratings satisfaction.jsonl -o dcg.json",
     "zcat log.jsonl.gz | dcglearn learn - > dcg.json",
     "dcglearn learn logs/*.parquet --memory 2GB --checkpoint fit.checkpoint",
@@ -98,7 +99,7 @@ def learn(
         outputs.utility,
         force=outputs.force,
         picture=outputs.plot,
-        inputs=[*source.log, source.read, learner.prior, trust.current, checkpoint],
+        inputs=[*source.log, source.read, learner.prior, learner.proxy, trust.current, checkpoint],
     )
     if trust.bands and learner.method != "dcg":
         raise InputError("--bands goes with --method dcg")

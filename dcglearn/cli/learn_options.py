@@ -36,6 +36,9 @@ class LearnerOptions:
     prior: Annotated[
         str | None, model_option(metavar="METRIC", help="dcg: shrink to this file or GAIN-DISCOUNT; for small logs.")
     ] = None
+    proxy: Annotated[
+        str | None, first_option(metavar="LOG", help="dcg: a machine's verdicts, followed as far as LOG's agree.")
+    ] = None
     C: Annotated[
         str | None,
         model_option("--C", metavar="NUMBER|auto", help="qp: weight of violated pairs (1); auto validates 1e-5..1e5."),
@@ -58,7 +61,7 @@ class LearnerOptions:
             usable = False
         if not usable:
             raise InputError(f"--C {self.C}: give a positive number, or auto")
-        of_dcg = {"loss": "auto", "ridge": None, "form": "dcg", "prior": None}
+        of_dcg = {"loss": "auto", "ridge": None, "form": "dcg", "prior": None, "proxy": None}
         of_qp = {"C": None, "margin": "unit", "monotone": True, "tie_epsilon": None}
         for name, default in (of_qp if self.method == "dcg" else of_dcg).items():
             if getattr(self, name) != default:

@@ -141,6 +141,17 @@ def convert_line(log: str) -> Iterator[None]:
         raise InputError(f"{error}; so: {line}") from error
 
 
+def read_proxy(path: str, n_grades: int) -> Preferences:
+    """Return a machine's verdicts, upside down or not, on the scale of people's."""
+    from dcglearn.readers.readers import read_preferences
+
+    with convert_line(path):
+        try:
+            return read_preferences(path, n_grades=n_grades, as_is=True)
+        except InputError as error:
+            raise InputError(f"{error}; --proxy is read on people's scale, 0 to {n_grades - 1}") from error
+
+
 @dataclass(frozen=True, kw_only=True)
 class LogOptions(Reading):
     """The paths of a log, how it is read, and how much of it may be in memory."""

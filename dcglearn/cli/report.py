@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import dcglearn as dl
 from dcglearn.cli.learn_options import LearnerOptions, TrustOptions, of_ratings
-from dcglearn.cli.reading import describe, left_out, n_pairs
+from dcglearn.cli.reading import describe, left_out, n_pairs, read_proxy
 from dcglearn.foundation.progress import stage
 from dcglearn.foundation.validation import InputError
 from dcglearn.learning.checkpoint import NOWHERE, Keeping
@@ -21,6 +21,7 @@ from dcglearn.parts.open_log import check_log
 from dcglearn.parts.parts import PartedLog
 from dcglearn.readers.preferences import Preferences
 from dcglearn.trust.form_choice import fit_in_form, scores_table
+from dcglearn.trust.proxy import proxy_dcg
 
 WITHIN_AN_ERROR = 0.16
 """Probability to be the better one of two that differ by one standard error."""
@@ -197,9 +198,12 @@ def learn_report(
     check_log(log)
     description, unit = options.description(log), trust.unit(log)
     pairs = log if isinstance(log, Preferences) else None
-    comparison = None if pairs is None or trust.holdout is None else _held_out(pairs, description, options, trust)
+    proxy = None if options.proxy is None else _proxy(options.proxy, log)
+    comparison = None
+    if pairs is not None and trust.holdout is not None:
+        comparison = _held_out(pairs, description, options, trust, proxy)
     with stage("learning"):
-        learner, chosen = _fitted(log, description, options, trust, keeping)
+        learner, chosen = _fitted(log, description, options, trust, proxy, keeping)
     bands, no_bands = None, ""
     if pairs is not None and trust.bands and isinstance(learner, DirectFit):
         from dcglearn.trust.bands import why_no_bands
@@ -224,15 +228,25 @@ def learn_report(
     )
 
 
+def _proxy(path: str, log: Preferences | PartedLog) -> DCG | None:
+    """Return the DCG of a machine's verdicts in a file."""
+    with stage("machine"):
+        return proxy_dcg(read_proxy(path, log.n_grades), log)
+
+
 def _held_out(
-    log: Preferences, description: DirectDescription | QPDescription, options: LearnerOptions, trust: TrustOptions
+    log: Preferences,
+    description: DirectDescription | QPDescription,
+    options: LearnerOptions,
+    trust: TrustOptions,
+    proxy: DCG | None,
 ) -> Comparison:
     """Return how well a fit to one part of a log predicts the other, beside other metrics."""
     from dcglearn.trust.held_out import compare_dcg
 
     train, test = log.split(1 - (trust.holdout or 0), seed=trust.seed, by=trust.unit(log))
     with stage("held out"):
-        learner, _ = _fitted(train, description, options, trust)
+        learner, _ = _fitted(train, description, options, trust, proxy)
         reference_C = learner.description.C if isinstance(learner, QPFit) else "auto"
         metrics: dict[str, Any] = {"current": trust.current, "utility": _beyond(learner)}
         dcg = learner.dcg if isinstance(learner, DirectFit) else learner.factor().dcg
@@ -312,13 +326,14 @@ def _fitted(
     description: DirectDescription | QPDescription,
     options: LearnerOptions,
     trust: TrustOptions,
+    proxy: DCG | None,
     keeping: Keeping = NOWHERE,
 ) -> tuple[DirectFit | QPFit, ChosenC | None]:
     """Return the fit to a log and, of a QP, how C was chosen."""
     fit: DirectFit | QPFit
     chosen = None
     if isinstance(description, DirectDescription):
-        fit = fit_in_form(log, description, keeping=keeping)
+        fit = fit_in_form(log, description, keeping=keeping, proxy=proxy)
     else:
         if options.C == "auto" and isinstance(log, Preferences):
             unit = trust.unit(log)

@@ -27,6 +27,7 @@ from dcglearn.metric.saved_metric import check_format, check_numbers, fields_of,
 from dcglearn.parts.open_log import Log, check_log, opened_log
 from dcglearn.readers.preferences import Preferences, as_preferences
 from dcglearn.trust.form_choice import fit_in_form
+from dcglearn.trust.proxy import proxy_dcg
 
 KIND, VERSION = "dcg_learner", 1
 """Kind and version of the file format; files of other versions are refused."""
@@ -183,6 +184,7 @@ class DCGLearner(PairLearner):
         checkpoint: str | os.PathLike[str] | None = None,
         resume: bool = False,
         as_is: bool = False,
+        proxy: Log | DCG | None = None,
     ) -> DCGLearner:
         """Learn from a log.
 
@@ -197,12 +199,18 @@ class DCGLearner(PairLearner):
         refit : {"never", "if_worse"}
             With a `start`: "if_worse" tries all starts too if one of them has a lower objective than the warm fit, and
             keeps the better fit, and finds the weights of a blend anew. The objective is not convex.
+        proxy : log or DCG, optional
+            Many verdicts of a machine, such as a language model, on other pairs or the same; or the DCG that was
+            learned from them. It becomes a member of the blend, and so do fits that have it as their prior at three
+            strengths, weighed by the people's own verdicts: a machine that disagrees with people loses its weight. It
+            is left out, with a warning, where nothing can be learned from it. By default that of the start.
 
         Raises
         ------
         InputError
-            As in `UtilityLearner.fit`; if the start has other numbers of grades or positions, another loss or
-            impossible values; if a form beyond the DCG is asked of a log in parts, or with a checkpoint.
+            As in `UtilityLearner.fit`; if the proxy or the start has other numbers of grades or positions, the start
+            another loss or impossible values; if a form beyond the DCG is asked of a log in parts, with a checkpoint,
+            or with a proxy.
         UpsideDownError
             As in `UtilityLearner.fit`.
         RuntimeError
@@ -211,7 +219,8 @@ class DCGLearner(PairLearner):
         description, keeping = self.description, Keeping(checkpoint, resume)
         with opened_log(X, description.n_grades, engine=engine, memory=memory) as log:
             check_log(log, as_is=as_is)
-            self._take(fit_in_form(log, description, _warm_start(start), refit=refit, keeping=keeping))
+            machine = proxy_dcg(proxy, log, as_is=as_is)
+            self._take(fit_in_form(log, description, _warm_start(start), refit=refit, keeping=keeping, proxy=machine))
         return self
 
     @property

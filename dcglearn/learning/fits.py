@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 LOSSES = {"robust": LIKELIHOOD, "logistic": LIKELIHOOD, "sigmoid": SIGMOID, "squared_hinge": HINGE}
 """Losses of the direct fit by name, and the kernel of each."""
 
+MACHINE = "machine"
+"""Name of the member of a blend that is the DCG of a proxy."""
+
 FORMS = ("dcg", "saturation", "best")
 """Forms of what a list is worth, the simplest first."""
 
@@ -152,7 +155,8 @@ class Member:
     Attributes
     ----------
     name : str
-        "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG; or "prior".
+        "robust" or "sigmoid", the loss of a fit; the name of a textbook DCG; "prior"; "machine", the DCG of a proxy, or
+        "near machine 4" and so on, fits that have it as their prior, and the strength of that.
     weight : float
         Its share of the blend.
     share, error : float
@@ -245,6 +249,11 @@ class DirectFit:
     weighed_on: float = 0.0
     cautions: tuple[str, ...] = ()
     unconverged: str = ""
+
+    @property
+    def machine(self) -> Member | None:
+        """The member that is the DCG of a proxy; None without one."""
+        return next((member for member in self.members if member.name == MACHINE), None)
 
     @property
     def metric(self) -> DCG | ListUtility:

@@ -16,7 +16,7 @@ from dcglearn.foundation.progress import counted
 from dcglearn.foundation.threads import one_blas_thread
 from dcglearn.foundation.validation import Floats, InputError, whole_number
 from dcglearn.learning.fit_direct import fit_dcg, fit_direct
-from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, warn_of
+from dcglearn.learning.fits import DirectDescription, DirectFit, DirectLearner, fit_of, warn_of
 from dcglearn.learning.list_utility_fit import parameters_of
 from dcglearn.learning.posterior import dispersion, posterior_draws
 from dcglearn.learning.starts import WarmStart
@@ -199,7 +199,8 @@ def bootstrap_bands(
     -----
     Draws of the posterior: judgements with a rate of errors and a smooth prior on the two curves, sampled by a
     population of Markov chains. Where units hold several judgements, the likelihood counts less by as much as
-    these depend on each other. The bands of a blend are those of its robust fit: a textbook DCG has none.
+    these depend on each other. The bands of a blend are those of its robust fit: a textbook DCG has none. So they say
+    what the log tells by itself, also where a proxy was followed.
 
     Bands of the bootstrap are percentiles, moved outwards by ``sqrt(n / (n - p))`` for n units and p parameters
     (Hesterberg 2015, section 4.1.3, where p = 1). They cover too little where few judgements, or many, are wrong.
@@ -221,7 +222,9 @@ def bootstrap_bands(
     if problem := why_no_bands(log, unit):
         raise InputError(problem)
     log = log[log.differing]
-    whole = fit_in_form(log, replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades))
+    fit = fit_of(learner)
+    proxy = None if fit is None or fit.machine is None else fit.machine.dcg
+    whole = fit_in_form(log, replace(DirectDescription.in_form_of(learner), n_grades=log.n_grades), proxy=proxy)
     warn_of(whole)
     method = method or ("posterior" if whole.is_likelihood else "bootstrap")
     if method == "posterior":
@@ -316,8 +319,8 @@ def _bootstrap(log: Preferences, whole: DirectFit, unit: str, n: int, seed: int,
 
 
 def _starts(whole: DirectFit, n: int, seed: int) -> list[tuple[str, DirectFit | DCG]]:
-    """Return loss and start of each sample's fit: for a blend, those of its fits, as often as they weigh."""
-    fits = [member for member in whole.members if member.fit is not None]
+    """Return loss and start of each sample's fit: for a blend, those of its fits alone, as often as they weigh."""
+    fits = [member for member in whole.members if member.name in LOSSES_OF_MEMBERS]
     if not fits:
         return [(whole.loss, whole if whole.form != "dcg" else whole.dcg)] * n
     weights = np.array([member.weight for member in fits])

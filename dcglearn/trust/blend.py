@@ -24,7 +24,7 @@ from dcglearn.learning.checkpoint import NOWHERE, Keeping
 from dcglearn.learning.direct_fit import Curves, DirectObjective
 from dcglearn.learning.fit_direct import FittedDCG, fit_dcg, fit_direct
 from dcglearn.learning.fit_qp import identity
-from dcglearn.learning.fits import DirectDescription, DirectFit, Member
+from dcglearn.learning.fits import MACHINE, DirectDescription, DirectFit, Member
 from dcglearn.learning.pair_loss import JudgementSource
 from dcglearn.learning.starts import WarmStart, logs_of
 from dcglearn.learning.trust_region import descend
@@ -67,6 +67,9 @@ GROWN = 0.1
 PRIOR = "prior"
 """Name of the member that is the learner's prior."""
 
+NEAR_MACHINE = (4.0, 16.0, 64.0)
+"""Ridges of the members that have the DCG of a proxy as their prior."""
+
 
 @dataclass(frozen=True)
 class Shares:
@@ -101,22 +104,29 @@ def fit_blend(
     *,
     refit: str = "never",
     keeping: Keeping = NOWHERE,
+    proxy: DCG | None = None,
 ) -> DirectFit:
     """Return the blend of the members; parameters and errors are those of `fit_direct`.
 
     A start that is a blend starts each member, and its weights are kept where they were found on a log of nearly the
-    same weight and `refit` is "never".
+    same weight and `refit` is "never". With a `proxy`, the DCG learned from a machine's verdicts, that DCG and fits
+    that have it as their prior are members too; by default it is that of the start.
     """
     log = with_grades(log, description.n_grades)
     description = replace(description, form="dcg")
     warm = None if start is None else WarmStart.of(start)
+    if proxy is None and warm is not None:
+        proxy = next((member.dcg for member in warm.members if member.name == MACHINE), None)
+    if proxy is not None:
+        check_same_shape(proxy, log)
     starts = {loss: _start_of(warm, loss) for loss in LOSSES_OF_MEMBERS}
     question = partial(identity, description, log)
     with one_blas_thread(), keeping.kept(lambda: question(start=str([*starts.values()]), refit=refit)) as kept:
         sample = log.sample() if isinstance(log, PartedLog) else log[:: max(len(log) // SAMPLE, 1)]
         fits, dcg, cautions = _fits(log, sample, description, starts, refit, kept)
         pairs = sample[sample.differing].decided
-        members = _members(fits, pairs, description)
+        near = {} if proxy is None else _near_machine(proxy, sample, fits[LOSSES_OF_MEMBERS[0]], warm, refit)
+        members = _members({**fits, **near}, pairs, description, proxy)
         total = dcg.judgements.total_weight
         if warm is not None and refit == "never" and _still_weigh(warm, members, total):
             old, total = warm.members, warm.weighed_on
@@ -160,9 +170,33 @@ def _fits(
     return {loss: first, other: fit}, dcg, first.cautions
 
 
-def _members(fits: Mapping[str, DirectFit], pairs: PreferencePairs, description: DirectDescription) -> list[Member]:
-    """Return the members without weights: the fits, the prior, and the textbook DCG that respects most preferences."""
-    fixed = {}
+def check_same_shape(proxy: DCG | OpenLog, log: OpenLog) -> None:
+    """Raise InputError unless a proxy has the log's numbers of grades and positions."""
+    if (proxy.n_grades, proxy.depth) != (log.n_grades, log.depth):
+        raise InputError(
+            f"the proxy has {proxy.n_grades} grades and {proxy.depth} positions, the log {log.n_grades} and "
+            f"{log.depth}: read both with the same n_grades= and depth= (--grades, convert --depth), or map the grades "
+            "of the proxy's DCG to those of the log (DCG.map_grades, --map-grades)"
+        )
+
+
+def _near_machine(
+    proxy: DCG, sample: PreferencePairs, first: DirectFit, warm: WarmStart | None, refit: str
+) -> dict[str, DirectFit]:
+    """Return fits with the first one's settings that have the proxy's DCG as their prior, from weak to strong."""
+    near, known = {}, {member.name: member.fit for member in (warm.members if warm else ())}
+    for ridge in NEAR_MACHINE:
+        name = f"near {MACHINE} {ridge:g}"
+        description = replace(first.description, prior=proxy, ridge=ridge, n_grades=sample.n_grades)
+        near[name] = fit_direct(sample, description, known.get(name) or first.dcg, refit=refit)
+    return near
+
+
+def _members(
+    fits: Mapping[str, DirectFit], pairs: PreferencePairs, description: DirectDescription, proxy: DCG | None
+) -> list[Member]:
+    """Return the members without weights: the fits, proxy, prior, and textbook DCG that respects most preferences."""
+    fixed = {} if proxy is None else {MACHINE: proxy.normalised()}
     if len(pairs):
         prior = description.prior_of(pairs.n_grades, pairs.depth)
         if prior is not None:
@@ -194,7 +228,8 @@ def _weighed(
             for member, share, error in zip(members, shares.mean, shares.errors, strict=True)
         ]
     chance = chance_of_fixed(dcg, description)
-    weights *= [chance if member.fit is None else 1 - chance for member in members]
+    learned = [member.fit is not None or member.name == MACHINE for member in members]
+    weights *= np.where(learned, 1 - chance, chance)
     weights *= [SIGMOID_ODDS**dcg.share if member.name == "sigmoid" else 1.0 for member in members]
     weights = LEAST + (1 - LEAST * len(weights)) * weights / weights.sum()
     return [replace(member, weight=float(weight)) for member, weight in zip(members, weights, strict=True)]

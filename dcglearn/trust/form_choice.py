@@ -29,6 +29,7 @@ from dcglearn.learning.starts import WarmStart
 from dcglearn.logs.preference_pairs import PreferencePairs, divided
 from dcglearn.logs.rating_counts import RatingCounts
 from dcglearn.logs.unique_rows import list_numbers, unique_rows
+from dcglearn.metric.dcg import DCG
 from dcglearn.parts.parts import OpenLog, with_grades
 from dcglearn.trust.blend import fit_blend
 from dcglearn.trust.resampling import FOLDS, mean_and_error, unit_of
@@ -65,12 +66,15 @@ def fit_in_form(
     *,
     refit: str = "never",
     keeping: Keeping = NOWHERE,
+    proxy: DCG | None = None,
 ) -> DirectFit:
     """Return the fit of a learner: a blend where the loss is "auto" and the form a DCG, else that of `fit_direct`.
 
-    The form is chosen where the description says ``form="auto"``.
+    The form is chosen where the description says ``form="auto"``. `proxy` is as in `fit_blend`.
     """
-    blend = partial(fit_blend, log, description, start, refit=refit)
+    if proxy is not None and (description.loss, description.form) != ("auto", "dcg"):
+        raise InputError('a proxy goes with loss="auto" and form="dcg": it is a member of the blend')
+    blend = partial(fit_blend, log, description, start, refit=refit, proxy=proxy)
     if description.form != "auto":
         if (description.loss, description.form) == ("auto", "dcg"):
             return blend(keeping=keeping)
