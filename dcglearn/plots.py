@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
@@ -15,7 +14,7 @@ import numpy as np
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.intervals import LEVEL, normal_quantile
 from dcglearn.foundation.plain_text import escaped
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Floats, InputError, PathLike
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -392,7 +391,7 @@ def segments_figure(test: SegmentTest) -> Figure:
     return figure
 
 
-def save_figure(figure: Figure, path: str | os.PathLike[str], *, force: bool = True) -> None:
+def save_figure(figure: Figure, path: PathLike, *, force: bool = True) -> None:
     """Write a figure beside `path` and rename it; the suffix is the format (png, pdf, svg).
 
     Raises
@@ -407,7 +406,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, force: bool = T
             temporary.write_text(escaped(temporary.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def refuse_format(path: str | os.PathLike[str]) -> None:
+def refuse_format(path: PathLike) -> None:
     """Raise InputError unless the path of a picture ends in .png, .pdf or .svg."""
     if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
         raise InputError(f"{path}: pictures are written as .png, .pdf or .svg")

@@ -15,7 +15,7 @@ import typer
 from dcglearn.cli.command import first_option, input_option, model_option, output_option, scale_option
 from dcglearn.foundation.files import refuse_unwritable, written_beside, written_through
 from dcglearn.foundation.inputs import expand_paths
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.plots import refuse_format, save_figure
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def check_outputs(
         refuse_format(picture)
 
 
-def refuse_overwriting(outputs: Iterable[str | os.PathLike[str]], inputs: Iterable[str | os.PathLike[str]]) -> None:
+def refuse_overwriting(outputs: Iterable[PathLike], inputs: Iterable[PathLike]) -> None:
     """Raise InputError if an output is a file that the inputs (files, folders of Parquet, patterns) name."""
     existing = [path for path in outputs if not written_through(path) and os.path.isfile(path)]  # noqa: PTH113
     if not existing:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from dcglearn.estimators.utility_learner import PairLearner
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import is_path, read_json_object
-from dcglearn.foundation.validation import Floats, InputError, finite_array
+from dcglearn.foundation.validation import Floats, InputError, PathLike, finite_array
 from dcglearn.learning.checkpoint import Keeping
 from dcglearn.learning.direct_fit import Curves
 from dcglearn.learning.fits import FORMS, DirectDescription, DirectFit, FormScore, Member
@@ -176,12 +175,12 @@ class DCGLearner(PairLearner):
         self,
         X: Log,
         y: None = None,
-        start: DCGLearner | Curves | DCG | str | os.PathLike[str] | None = None,
+        start: DCGLearner | Curves | DCG | PathLike | None = None,
         *,
         refit: str = "never",
         engine: Any = None,
         memory: str | int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint: PathLike | None = None,
         resume: bool = False,
         as_is: bool = False,
         proxy: Log | DCG | None = None,
@@ -239,7 +238,7 @@ class DCGLearner(PairLearner):
         check_is_fitted(self)
         return self.fit_.probabilities(as_preferences(X, self.dcg_.n_grades))
 
-    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+    def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the fitted learner, without its log, as strict JSON; ``force=False`` refuses an existing file.
 
         Raises
@@ -251,7 +250,7 @@ class DCGLearner(PairLearner):
         save_fit(self.fit_, path, force=force)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> DCGLearner:
+    def load(cls, path: PathLike) -> DCGLearner:
         """Read what `save` wrote: a fitted learner that predicts, and from which a fit can start.
 
         Raises
@@ -273,7 +272,7 @@ def _warm_start(start: Any) -> WarmStart | None:
     return WarmStart.of(DCG.load(start) if is_metric else load_fit(start), f"start {start}")
 
 
-def save_fit(fit: DirectFit, path: str | os.PathLike[str], *, force: bool = True) -> None:
+def save_fit(fit: DirectFit, path: PathLike, *, force: bool = True) -> None:
     """Write a fit, apart from what its log can tell, as `DCGLearner.save` says."""
     write_json(path, {"format": f"dcglearn.{KIND}", "version": VERSION, **_fields(fit)}, force=force)
 
@@ -301,7 +300,7 @@ def _fields(fit: DirectFit) -> dict[str, Any]:
     }
 
 
-def load_fit(path: str | os.PathLike[str]) -> DirectFit:
+def load_fit(path: PathLike) -> DirectFit:
     """Read what `save_fit` wrote; raise InputError, with the file's name, as `DCGLearner.load` says."""
     return read_saved(path, _fit_of)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from dcglearn.foundation.validation import Floats, Grades
+from dcglearn.foundation.validation import Floats, Grades, PathLike
 from dcglearn.learning.checkpoint import Keeping
 from dcglearn.learning.factoring import Factoring
 from dcglearn.learning.fit_qp import fit_qp
@@ -158,7 +157,7 @@ class UtilityLearner(PairLearner):
         *,
         engine: Any = None,
         memory: str | int | None = None,
-        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint: PathLike | None = None,
         resume: bool = False,
         as_is: bool = False,
     ) -> UtilityLearner:

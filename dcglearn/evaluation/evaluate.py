@@ -18,7 +18,7 @@ from dcglearn.evaluation.recall_paired import companion_of
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.plain_text import aligned, number_of
-from dcglearn.foundation.validation import Floats, InputError, one_of
+from dcglearn.foundation.validation import Floats, InputError, PathLike, one_of
 from dcglearn.metric.dcg import DCG, normalised_values
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import EVALUATED, SCORING, metric_or_name, read_metric
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from dcglearn.evaluation.ranked import Known
 
-    OneMetric = DCG | ListUtility | str | os.PathLike[str]
-    Metrics = Mapping[str, OneMetric | Plain] | Sequence[str | os.PathLike[str]] | OneMetric
+    OneMetric = DCG | ListUtility | PathLike
+    Metrics = Mapping[str, OneMetric | Plain] | Sequence[PathLike] | OneMetric
 
 Ideal = Literal["judgements", "list"]
 Missing = Literal["zero", "skip"]
@@ -301,7 +301,7 @@ def as_metrics(metrics: Metrics, judgements: Judgements, runs: Sequence[Run] = (
     return by_name
 
 
-def named(word: str | os.PathLike[str], judgements: Judgements, runs: Sequence[Run] = ()) -> tuple[str, Known | str]:
+def named(word: PathLike, judgements: Judgements, runs: Sequence[Run] = ()) -> tuple[str, Known | str]:
     """Return the name and the metric of a file or of a name, see `read_metric`; names of other metrics unchanged.
 
     A name without K gets one, the length of the longest list of a run, or of the judged documents of a query.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dcglearn.evaluation.trec import Duplicates, Judgements, Run
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content, suffix_of
-from dcglearn.foundation.validation import InputError, listed
+from dcglearn.foundation.validation import InputError, PathLike, listed
 from dcglearn.readers.careful_pass import checked_score
 from dcglearn.readers.line_formats import JsonLines, numbered_lines
 
@@ -209,7 +208,7 @@ class RankEval:
         return int(counts.max() or 0)  # type: ignore[arg-type]
 
 
-def read_rank_eval(path: str | os.PathLike[str]) -> RankEval:
+def read_rank_eval(path: PathLike) -> RankEval:
     """Read a saved response of ``_rank_eval``, also compressed (.gz, .zst, .xz); ``-`` is standard input.
 
     Documents are named by their ``_id``; they keep the order of the response, whatever their scores.

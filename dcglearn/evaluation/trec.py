@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import MAX_GRADES, InputError, one_of, scale_size
+from dcglearn.foundation.validation import MAX_GRADES, InputError, PathLike, one_of, scale_size
 from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
 from dcglearn.readers.line_formats import SCORE, shown
 
@@ -101,9 +100,7 @@ class Run:
         return f"Run({self.name!r}, {number_of(len(self.frame), 'documents', ',')}, {queries})"
 
 
-def trec_judgements(
-    path: str | os.PathLike[str], *, duplicates: Duplicates = "error", cutoffs: Cutoffs = None
-) -> Judgements:
+def trec_judgements(path: PathLike, *, duplicates: Duplicates = "error", cutoffs: Cutoffs = None) -> Judgements:
     """Read TREC judgements (qrels), one ``query iteration document grade`` per line.
 
     The text may have any white space between columns, also as .gz, .zst and .xz; lines beginning with ``#`` are
@@ -120,7 +117,7 @@ def trec_judgements(
     return Judgements(without_duplicates(name, frame, ["query", "document"], duplicates), name, size)
 
 
-def trec_runs(path: str | os.PathLike[str], *, duplicates: Duplicates = "error") -> list[Run]:
+def trec_runs(path: PathLike, *, duplicates: Duplicates = "error") -> list[Run]:
     """Read TREC runs in the order of the file, one ``query Q0 document rank score run`` per line.
 
     Paths, duplicates and errors are as in `trec_judgements`; a file may hold several runs. Where tabs separate the

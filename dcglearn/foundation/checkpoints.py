@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import struct
 from pathlib import Path
 from typing import Any
 
 from dcglearn.foundation.files import written_beside
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.foundation.version import __version__
 
 FORMAT = 1
@@ -28,7 +27,7 @@ _WRITER = re.compile(rb"dcglearn checkpoint (\d{1,6}) of (dcglearn [!-~]{1,40})\
 _IDENTITY = re.compile(rb"([0-9a-f]{64}) (.*)\n")
 
 
-def write_checkpoint(path: str | os.PathLike[str], identity: dict[str, Any], *parts: bytes) -> int:
+def write_checkpoint(path: PathLike, identity: dict[str, Any], *parts: bytes) -> int:
     """Write a checkpoint whole or not at all; return its size in bytes."""
     text = json.dumps(identity, sort_keys=True).encode()
     lines = (f"dcglearn checkpoint {FORMAT} of dcglearn {__version__}", f"{hashlib.sha256(text).hexdigest()} ")
@@ -42,7 +41,7 @@ def framed(part: bytes) -> bytes:
     return length + hashlib.sha256(length + part).digest() + part
 
 
-def read_checkpoint(path: str | os.PathLike[str], identity: dict[str, Any]) -> tuple[list[bytes], int]:
+def read_checkpoint(path: PathLike, identity: dict[str, Any]) -> tuple[list[bytes], int]:
     """Return the whole parts of a checkpoint, and the size of the file up to the end of the last.
 
     Raise InputError if there is no checkpoint at `path`, or it is of another format or another training.
@@ -59,14 +58,14 @@ def read_checkpoint(path: str | os.PathLike[str], identity: dict[str, Any]) -> t
     return _whole_parts(content, end)
 
 
-def inspect_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
+def inspect_checkpoint(path: PathLike) -> dict[str, Any]:
     """Return what a checkpoint holds: its training, the number of whole parts, and the bytes behind them."""
     kept, content, start = _opened(path)
     parts, end = _whole_parts(content, start)
     return {"training": kept, "whole parts": len(parts), "bytes that a resumed training drops": len(content) - end}
 
 
-def _opened(path: str | os.PathLike[str]) -> tuple[dict[str, Any], bytes, int]:
+def _opened(path: PathLike) -> tuple[dict[str, Any], bytes, int]:
     """Return the identity of a checkpoint, its content, and where the parts begin; see `read_checkpoint`."""
     try:
         content = Path(path).read_bytes()
@@ -101,12 +100,12 @@ def _whole_parts(content: bytes, end: int) -> tuple[list[bytes], int]:
     return parts, end
 
 
-def write_state(path: str | os.PathLike[str], identity: dict[str, Any], state: dict[str, Any]) -> None:
+def write_state(path: PathLike, identity: dict[str, Any], state: dict[str, Any]) -> None:
     """Write a checkpoint whose only part is a state, in JSON."""
     write_checkpoint(path, identity, json.dumps(state).encode())
 
 
-def read_state(path: str | os.PathLike[str], identity: dict[str, Any]) -> dict[str, Any]:
+def read_state(path: PathLike, identity: dict[str, Any]) -> dict[str, Any]:
     """Return the state that `write_state` wrote; see `read_checkpoint`."""
     parts, _ = read_checkpoint(path, identity)
     if not parts:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dcglearn.foundation import disk
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, PathLike
 
 _LOG = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ ROOM = 1 << 16
 
 
 @contextlib.contextmanager
-def written_beside(path: str | os.PathLike[str], *, force: bool = True) -> Iterator[Path]:
+def written_beside(path: PathLike, *, force: bool = True) -> Iterator[Path]:
     """Yield a path beside `path` to write to; it takes the name `path` only if the block succeeds.
 
     An error, a full disk, an interrupt or a kill leaves what was at `path` before; a kill leaves a hidden file too,
@@ -57,7 +57,7 @@ def written_beside(path: str | os.PathLike[str], *, force: bool = True) -> Itera
     _LOG.info("wrote %s", path)
 
 
-def written_through(path: str | os.PathLike[str]) -> bool:
+def written_through(path: PathLike) -> bool:
     """Return whether a path is written to as it is: a device, a pipe, or the name of an open file (/dev/stdout)."""
     if os.path.abspath(path).startswith(("/dev/fd/", "/dev/std", "/proc/")):  # noqa: PTH100
         return True
@@ -93,7 +93,7 @@ def _set_mode(temporary: Path, target: Path) -> None:
             os.chown(temporary, before.st_uid, before.st_gid)
 
 
-def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
+def refuse_existing(path: PathLike, *, force: bool) -> None:
     """Raise InputError if an output path is a folder, has no folder, or is a file and `force` is false."""
     target = Path(path)
     try:
@@ -112,7 +112,7 @@ def refuse_existing(path: str | os.PathLike[str], *, force: bool) -> None:
         raise InputError(f"{target} exists; choose another name, or --force to replace it")
 
 
-def refuse_unwritable(path: str | os.PathLike[str], *, force: bool) -> None:
+def refuse_unwritable(path: PathLike, *, force: bool) -> None:
     """Raise InputError if `ROOM` bytes, written and removed as a trial, cannot be written to `path`."""
     refuse_existing(path, force=force)
     if not written_through(path):
@@ -124,7 +124,7 @@ def refuse_unwritable_folder(folder: Path) -> None:
     _try_to_write(folder / "file", folder)
 
 
-def _try_to_write(target: Path, path: str | os.PathLike[str]) -> None:
+def _try_to_write(target: Path, path: PathLike) -> None:
     try:
         with disk.unfinished(target) as temporary:
             temporary.write_bytes(bytes(ROOM))
@@ -132,7 +132,7 @@ def _try_to_write(target: Path, path: str | os.PathLike[str]) -> None:
         raise InputError(f"{path}: cannot write there ({error.strerror})") from error
 
 
-def write_json(path: str | os.PathLike[str], value: dict[str, Any], *, force: bool = True) -> None:
+def write_json(path: PathLike, value: dict[str, Any], *, force: bool = True) -> None:
     """Write a JSON object, a line a key, beside `path` and rename it into place."""
     lines = [f" {json.dumps(key)}: {json.dumps(item, allow_nan=False)}" for key, item in value.items()]
     with written_beside(path, force=force) as temporary:

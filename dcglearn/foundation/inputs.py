@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, PathLike
 
-Paths: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+Paths: TypeAlias = PathLike | Sequence[PathLike]
 """A path, or several."""
 
 PIPE_WAIT = 60.0
@@ -61,7 +61,7 @@ def most_bytes() -> int:
     return available() // 2
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
+def read_bytes(path: PathLike) -> bytes:
     """Return the bytes of a file of up to `most_bytes` or of a pipe that a program writes to; else raise InputError."""
     try:
         about = Path(path).stat()
@@ -79,7 +79,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise InputError(f"{str(path)!r} cannot be the name of a file ({error})") from error
 
 
-def _refuse_no_file(path: str | os.PathLike[str], about: os.stat_result) -> None:
+def _refuse_no_file(path: PathLike, about: os.stat_result) -> None:
     if stat.S_ISDIR(about.st_mode):
         raise InputError(f"{path} is a folder; name a file in it")
     if not stat.S_ISREG(about.st_mode):
@@ -107,7 +107,7 @@ def _refuse_longer(size: int, most: int, name: str) -> None:
         )
 
 
-def _from_pipe(path: str | os.PathLike[str]) -> bytes:
+def _from_pipe(path: PathLike) -> bytes:
     if sys.platform == "win32":
         raise InputError(f"{path}: not a file")
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
@@ -117,7 +117,7 @@ def _from_pipe(path: str | os.PathLike[str]) -> bytes:
         return read_within(pipe, str(path))
 
 
-def read_json_object(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_json_object(path: PathLike) -> dict[str, Any]:
     """Return the JSON object in a file; InputError for any other content, NaN, Infinity and repeated keys."""
     try:
         text = read_bytes(path).decode()

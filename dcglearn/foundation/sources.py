@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import io
 import lzma
-import os
 import sys
 import zipfile
 import zlib
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.inputs import most_bytes, read_bytes, read_within, refuse_beyond_memory
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, PathLike
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -46,9 +45,7 @@ WORKBOOK_ENGINES = {"calamine": "fastexcel", "openpyxl": "openpyxl"}
 """Polars' engines for workbooks, by preference, and the packages that they need."""
 
 
-def content(
-    path: str | os.PathLike[str], expected: str = "one judgement a line", encoding: str | None = None
-) -> tuple[str, bytes]:
+def content(path: PathLike, expected: str = "one judgement a line", encoding: str | None = None) -> tuple[str, bytes]:
     """Return a file's name for messages, and its bytes decompressed, text as UTF-8 without a byte-order mark.
 
     The path ``-`` is standard input. Text is in UTF-8 unless an `encoding` is given. The first sheet of an Excel
@@ -170,7 +167,7 @@ def _inflated(data: bytes, magic: bytes, most: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def suffix_of(path: str | os.PathLike[str]) -> str:
+def suffix_of(path: PathLike) -> str:
     """Return the suffix of a file's name in lower case, without .gz, .xz or .zst: ".csv" of "Run.CSV.xz"."""
     name = str(path).lower()
     return Path(name.removesuffix(".gz").removesuffix(".xz").removesuffix(".zst")).suffix

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -18,6 +19,9 @@ Grades: TypeAlias = NDArray[np.int8]
 
 Integers: TypeAlias = NDArray[np.int64]
 """Any array of int64."""
+
+PathLike: TypeAlias = str | os.PathLike[str]
+"""A path to a file or a folder."""
 
 Seed: TypeAlias = int | np.random.Generator | None
 """What `numpy.random.default_rng` takes: an int repeats itself, None does not."""

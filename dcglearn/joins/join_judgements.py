@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -15,7 +14,7 @@ from dcglearn.evaluation.ranked import as_judged, in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Run
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, one_of, scale_size, whole_number
+from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, PathLike, one_of, scale_size, whole_number
 from dcglearn.readers.frames import flattened
 from dcglearn.readers.line_formats import Source, errors_in
 from dcglearn.readers.long_tables import open_shaped
@@ -50,7 +49,7 @@ def join_judgements(
     duplicates: Duplicates = "error",
     winner_words: Mapping[Any, str] | str | None = None,
     positive: str | None = None,
-    skip_bad: str | os.PathLike[str] | None = None,
+    skip_bad: PathLike | None = None,
     mapping: MappingLike = None,
 ) -> Preferences:
     """Read a log whose lists name documents, and look up their grades by query and document.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +17,7 @@ import numpy as np
 from dcglearn.evaluation.evaluate import UNJUDGED
 from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
-from dcglearn.foundation.validation import Grades, InputError
+from dcglearn.foundation.validation import Grades, InputError, PathLike
 from dcglearn.readers.line_formats import errors_in, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import read_columns, records_of
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from dcglearn.readers.mapping import MappingLike
-
-    PathLike = str | os.PathLike[str]
 
 MOST_BYTES = 256 << 20
 """Largest file of candidates, in bytes."""
@@ -162,7 +159,7 @@ def distinct(pairs: Iterable[Pair], n_grades: int | None = None, systems: tuple[
 
 
 def read_candidates(
-    path: str | os.PathLike[str],
+    path: PathLike,
     n_grades: int | None = None,
     *,
     depth: int | None = None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import re
 import threading
 import time
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.judge.candidates import Candidates, Pair, known_pairs, pair_key, seen_items
 from dcglearn.judge.learned import Chooser, Learned
 from dcglearn.judge.verdict_log import NotSaved, Verdict, VerdictLog, check_fields
@@ -97,7 +96,7 @@ class Study:
     another depth or scale.
     """
 
-    def __init__(self, candidates: Candidates, log: str | os.PathLike[str], rules: Rules | None = None) -> None:
+    def __init__(self, candidates: Candidates, log: PathLike, rules: Rules | None = None) -> None:
         self.candidates, self.rules = candidates, rules or Rules()
         self.log = VerdictLog(log)
         self._lock = threading.RLock()
@@ -234,7 +233,7 @@ class Study:
             "the page again with more candidates, or with a higher --redundancy to ask more raters about each pair."
         )
 
-    def next_command(self, path: str | os.PathLike[str]) -> str:
+    def next_command(self, path: PathLike) -> str:
         """Return the command that learns what the page shows; it has the scale where no verdict has the top grade."""
         log = self.preferences()
         lacking = log is not None and max(log.preferred.max(), log.other.max()) + 1 < log.n_grades

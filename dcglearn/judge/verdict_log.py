@@ -12,7 +12,7 @@ from typing import Any
 
 from dcglearn.foundation import disk
 from dcglearn.foundation.inputs import read_bytes, refuse_constant
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.judge.candidates import checked_items
 from dcglearn.readers.careful_pass import CHECKS
 from dcglearn.readers.line_formats import errors_in, shown
@@ -47,7 +47,7 @@ class VerdictLog:
     InputError if the file cannot be written, another server has it open, or a line is none of `FIELDS`.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: PathLike) -> None:
         self.path = Path(path)
         if not self.path.parent.is_dir():
             raise InputError(f"{self.path}: the folder {self.path.parent} does not exist; make it first")

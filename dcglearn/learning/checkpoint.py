@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from functools import partial
@@ -20,7 +19,7 @@ import numpy as np
 
 from dcglearn.foundation import disk
 from dcglearn.foundation.checkpoints import framed, read_checkpoint, write_checkpoint
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Floats, InputError, PathLike
 from dcglearn.learning.pair_loss import LossSums, Points
 from dcglearn.logs.pair_sums import PairSums
 
@@ -35,7 +34,7 @@ class Checkpoint:
     it must not exist: else an InputError. An answer cut short fails its checksum and is asked for again.
     """
 
-    def __init__(self, path: str | os.PathLike[str], identity: dict[str, Any], *, resume: bool = False) -> None:
+    def __init__(self, path: PathLike, identity: dict[str, Any], *, resume: bool = False) -> None:
         self.path = Path(path)
         self.n_replayed = self._next = 0
         self._answers: list[bytes] = []
@@ -92,7 +91,7 @@ class Checkpoint:
 class Keeping:
     """Where the sums of a fit are kept; the parameters of that name of `UtilityLearner.fit`."""
 
-    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint: PathLike | None = None
     resume: bool = False
 
     @contextlib.contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ import numpy as np
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError, whole_number
+from dcglearn.foundation.validation import InputError, PathLike, whole_number
 from dcglearn.rankers.queries import Queries
 from dcglearn.rankers.svmlight import read_queries
 
@@ -62,7 +61,7 @@ class Fold:
         return self.train.n_grades or 1
 
 
-def find_folds(folder: str | os.PathLike[str]) -> list[FoldFiles]:
+def find_folds(folder: PathLike) -> list[FoldFiles]:
     """Return the folds in a folder, or in the only folder inside it that has folds, in the order of their numbers."""
     root = Path(folder)
     if not root.is_dir():
@@ -170,7 +169,7 @@ def letor_folds(queries: Queries, n_folds: int = 5) -> list[Fold]:
     return folds
 
 
-def write_folds(folds: Sequence[Fold], folder: str | os.PathLike[str]) -> None:
+def write_folds(folds: Sequence[Fold], folder: PathLike) -> None:
     """Write folds as LETOR has them, ``Fold1/train.txt`` and so on; names of documents go into comments.
 
     Raises

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 import warnings
 from collections.abc import Generator, Sequence
@@ -22,7 +21,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, PathLike, whole_number
 from dcglearn.foundation.version import __version__
 from dcglearn.letor import CHOICES, GRIDS
 from dcglearn.letor.folds import Fold, find_folds, read_fold
@@ -46,7 +45,7 @@ class Plan:
     @classmethod
     def of(
         cls,
-        folder: str | os.PathLike[str],
+        folder: PathLike,
         methods: Sequence[str] | None = None,
         metric: str = "letor",
         grid: str = "default",
@@ -90,13 +89,13 @@ class Plan:
 
 
 def letor_experiment(
-    folder: str | os.PathLike[str],
+    folder: PathLike,
     methods: Sequence[str] | None = None,
     *,
     metric: str = "letor",
     grid: str = "default",
     choice: str = "blend",
-    output: str | os.PathLike[str] | None = None,
+    output: PathLike | None = None,
     resume: bool = False,
     n_features: int | None = None,
     jobs: int = 1,

@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.plain_text import one_line
-from dcglearn.foundation.validation import Floats, InputError, finite_array, graded_lists, scale_size, whole_number
+from dcglearn.foundation.validation import (
+    Floats,
+    InputError,
+    PathLike,
+    finite_array,
+    graded_lists,
+    scale_size,
+    whole_number,
+)
 from dcglearn.metric.saved_metric import SavedMetric
 from dcglearn.metric.scales import warn_of_scale
 from dcglearn.metric.textbook import (
@@ -235,7 +243,7 @@ class DCG(NormalisedMetric):
         return cls(textbook_gains(gain, grades), textbook_discounts(discount, whole_number(depth, "depth")))
 
     @classmethod
-    def parse(cls, file_or_name: str | os.PathLike[str], n_grades: int, depth: int | None = None) -> DCG:
+    def parse(cls, file_or_name: PathLike, n_grades: int, depth: int | None = None) -> DCG:
         """Return the DCG in a file, or that of a name.
 
         Parameters
@@ -352,7 +360,7 @@ class DCG(NormalisedMetric):
         return f"DCG(gains={short_row(self.gains)}, discounts={short_row(self.discounts)})"
 
 
-DCGLike: TypeAlias = "DCG | str | os.PathLike[str]"
+DCGLike: TypeAlias = "DCG | PathLike"
 """A DCG, its file, or the name of a textbook DCG."""
 
 

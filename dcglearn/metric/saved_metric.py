@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import read_json_object
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.metric.scales import grade_map
 
 if TYPE_CHECKING:
@@ -86,12 +85,12 @@ class SavedMetric:
                 raise InputError(f'"{key}" must be a list of texts')
         return cls(**fields)
 
-    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+    def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write strict JSON beside `path` and rename it into place; ``force=False`` refuses an existing file."""
         write_json(path, self.to_dict(), force=force)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: PathLike) -> Self:
         """Read what `save` wrote.
 
         Raises
@@ -120,7 +119,7 @@ class SavedMetric:
         return hash(tuple(getattr(self, key).tobytes() for key in self._arrays))
 
 
-def load_metric(path: str | os.PathLike[str], kinds: Sequence[type[Kind]]) -> Kind:
+def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
     """Return the metric in a file, which is of one of several kinds; raise InputError, naming the file, otherwise."""
 
     def metric_of(values: dict[str, Any]) -> Kind:
@@ -131,7 +130,7 @@ def load_metric(path: str | os.PathLike[str], kinds: Sequence[type[Kind]]) -> Ki
     return read_saved(path, metric_of)
 
 
-def read_saved(path: str | os.PathLike[str], made_of: Callable[[dict[str, Any]], Saved]) -> Saved:
+def read_saved(path: PathLike, made_of: Callable[[dict[str, Any]], Saved]) -> Saved:
     """Return what is made of a JSON file's object; an InputError names the file."""
     values = read_json_object(path)
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dcglearn.foundation.plain_text import nearest
-from dcglearn.foundation.validation import Floats, InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, PathLike, whole_number
 
 TEXTBOOK_GAINS = ("linear", "exponential", "power3", "power5", "binary1", "binary2")
 TEXTBOOK_DISCOUNTS = ("flat", "log2", "reciprocal", "sqrt", "rbp0.8", "linear")
@@ -118,7 +118,7 @@ class MetricName(NamedMetric):
         return self.word if self.depth is not None else f"{self.word}@{depth}"
 
 
-def is_metric_file(file_or_name: str | os.PathLike[str]) -> bool:
+def is_metric_file(file_or_name: PathLike) -> bool:
     """Return whether a word names a file with a metric, rather than a textbook metric.
 
     It does if it is a path object, a file of this name exists, or it ends in ``.json`` or contains a path separator.

@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcglearn.foundation.validation import Floats, Grades, InputError, multiset
+from dcglearn.foundation.validation import Floats, Grades, InputError, PathLike, multiset
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SAVED, metric_or_name, read_metric
 from dcglearn.metric.textbook import MetricName
 
-Metric: TypeAlias = "DCG | Utility | ListUtility | ArrayLike | str | os.PathLike[str]"
+Metric: TypeAlias = "DCG | Utility | ListUtility | ArrayLike | PathLike"
 """A DCG, a utility, or its weights, shape (K, L); the file of a metric, or a textbook metric's name.
 
 A `ListUtility` is refused where what is asked for is only true of sums over positions.

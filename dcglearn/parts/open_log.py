@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from numpy.typing import ArrayLike
 
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.logs.visibility import refuse_too_deep
 from dcglearn.parts.dask_log import DaskLog
 from dcglearn.parts.parquet_log import ParquetLog
@@ -21,7 +20,7 @@ from dcglearn.readers.sense import SAMPLE, check_sense
 if TYPE_CHECKING:
     from dcglearn.readers.mapping import MappingLike
 
-Log: TypeAlias = Preferences | PartedLog | ArrayLike | str | os.PathLike[str]
+Log: TypeAlias = Preferences | PartedLog | ArrayLike | PathLike
 
 
 def check_log(log: Preferences | PartedLog, *, as_is: bool = False) -> None:

@@ -16,7 +16,7 @@ import psutil
 
 from dcglearn.foundation.inputs import expand_paths
 from dcglearn.foundation.progress import bar
-from dcglearn.foundation.validation import MAX_GRADES, InputError
+from dcglearn.foundation.validation import MAX_GRADES, InputError, PathLike
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.parts.parquet_pieces import PARQUET, PIECE, Piece, batches, mapping_of_parts, opened, pieces
 from dcglearn.parts.parts import Facts, PartedLog, checked_scale, differing_pairs, facts_of
@@ -248,7 +248,7 @@ class ParquetLog(PartedLog):
         *,
         memory: str | int | None = None,
         n_grades: int | None = None,
-        folder: str | os.PathLike[str] | None = None,
+        folder: PathLike | None = None,
         **options: Unpack[ReadingOptions],
     ) -> None:
         mapping = mapping_of_parts(n_grades, options)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
+from dcglearn.foundation.validation import PathLike
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.model_files import read_model
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dcglearn.rankers.ranker import Ranker
 
 
-def load_ranker(path: str | os.PathLike[str], metric: DCG | None = None) -> Ranker:
+def load_ranker(path: PathLike, metric: DCG | None = None) -> Ranker:
     """Read a fitted ranker that `Ranker.save` wrote.
 
     Parameters

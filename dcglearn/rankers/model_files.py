@@ -17,7 +17,7 @@ import numpy as np
 from dcglearn.foundation import disk
 from dcglearn.foundation.files import refuse_unwritable_folder, write_json, written_beside
 from dcglearn.foundation.inputs import read_bytes, read_json_object
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.metric.dcg import DCG
 from dcglearn.rankers.feature_columns import FeatureColumns
 
@@ -34,7 +34,7 @@ _LEFTOVER = re.compile(rf"{re.escape(disk.MARK)}.*|\.(checkpoint\.npz|model\.jso
 R = TypeVar("R")
 
 
-def save_model(ranker: Any, path: str | os.PathLike[str], *, force: bool = True) -> None:
+def save_model(ranker: Any, path: PathLike, *, force: bool = True) -> None:
     """Write a fitted ranker into the folder `path`: its numbers in a file named by their checksum, then ``model.json``.
 
     A kill leaves the old model or the new one, since ``model.json`` names its data file, and is replaced by a rename.
@@ -95,7 +95,7 @@ def refuse_folder(target: Path, *, force: bool) -> None:
     refuse_unwritable_folder(target if is_folder else target.parent)
 
 
-def read_model(path: str | os.PathLike[str], kinds: Mapping[str, type[R]], metric: DCG | None = None) -> R:
+def read_model(path: PathLike, kinds: Mapping[str, type[R]], metric: DCG | None = None) -> R:
     """Read a model of one of `kinds`, classes by the names of kinds; see `load_ranker`."""
     if Path(path).is_file():
         raise InputError(f"{path} is a file; a model is a folder that `dcglearn train` or save() wrote: name that")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcglearn.foundation.checkpoints import read_state, write_state
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import Floats, InputError, whole_number
+from dcglearn.foundation.validation import Floats, InputError, PathLike, whole_number
 from dcglearn.losses import Objective
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.metric.reading import read_metric
@@ -171,7 +170,7 @@ class Ranker(BaseEstimator):
         dcg = self.metric_ if metric is None else read_metric(metric, *scale_of(queries))
         return queries.evaluate(self.predict(queries), dcg, **options)
 
-    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+    def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the fitted model into a folder: parameters as JSON, arrays as npz; nothing is pickled.
 
         Raise InputError if the ranker is not fitted or is of a kind that has no file, or the folder cannot be written.
@@ -179,7 +178,7 @@ class Ranker(BaseEstimator):
         save_model(self, path, force=force)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], metric: DCG | None = None) -> Self:
+    def load(cls, path: PathLike, metric: DCG | None = None) -> Self:
         """Read what `save` wrote; see `load_ranker`, which reads every kind of model."""
         return read_model(path, dict.fromkeys((cls.__name__, *cls._also_reads), cls), metric)
 

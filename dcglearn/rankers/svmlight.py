@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.inputs import expand_paths, read_bytes, refuse_beyond_memory
 from dcglearn.foundation.sources import decompressed
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, PathLike
 from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels, usable_features
 
 _DOCUMENT = re.compile(rb"#\s*docid\s*=\s*(\S+)")
@@ -20,8 +19,8 @@ _FIELD = re.compile(r"(\d+):(\S+)")
 
 
 def read_queries(
-    path: str | os.PathLike[str],
-    groups: str | os.PathLike[str] | None = None,
+    path: PathLike,
+    groups: PathLike | None = None,
     *,
     n_grades: int | None = None,
     n_features: int | None = None,
@@ -210,7 +209,7 @@ def _group_sizes(path: Path) -> Path:
     return path.with_name(re.sub(r"\.(gz|xz|zst)$", "", path.name) + ".query")
 
 
-def _grouped(path: Path, groups: str | os.PathLike[str] | None, data: bytes, qid: Any, n: int) -> Any:
+def _grouped(path: Path, groups: PathLike | None, data: bytes, qid: Any, n: int) -> Any:
     """Return the query of each document, from qid or from group sizes."""
     if groups is None and len(qid) == n and re.search(rb"^[^#\n]*\bqid:", data, re.MULTILINE):
         return qid

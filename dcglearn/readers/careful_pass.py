@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +18,7 @@ import numpy as np
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import LARGEST, InputError
+from dcglearn.foundation.validation import LARGEST, InputError, PathLike
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, JsonLines, Source, TextLines, numbered_lines, shown
 from dcglearn.readers.rating_texts import parsed_counts
@@ -104,7 +103,7 @@ def _named(value: str, role: str, mapping: LogMapping) -> int:
 
 
 def read_carefully(
-    name: str, source: Source, mapping: LogMapping, skip_bad: str | os.PathLike[str] | None
+    name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None
 ) -> tuple[Table, dict[str, int]]:
     """Read line by line; return the columns by role, and the counts of the lines left out.
 

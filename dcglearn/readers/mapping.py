@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -12,14 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import MAX_GRADES, InputError, listed, scale_size, whole_number
+from dcglearn.foundation.validation import MAX_GRADES, InputError, PathLike, listed, scale_size, whole_number
 from dcglearn.readers.cutoffs import Cutoffs, cut_points, level_names
 from dcglearn.readers.line_formats import BLANK, NUMBER
 from dcglearn.readers.roles import LONG, OUTCOMES, PREFERENCE, RATING, Role
 from dcglearn.readers.winner_words import OwnWords
 
 if TYPE_CHECKING:
-    MappingLike: TypeAlias = "LogMapping | str | os.PathLike[str] | None"
+    MappingLike: TypeAlias = "LogMapping | PathLike | None"
 
 MAX_DEPTH = 9_999_999
 """Largest number of positions of a list."""
@@ -202,7 +201,7 @@ class LogMapping:
         return read.updated(n_grades=n_grades, **options)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> LogMapping:
+    def load(cls, path: PathLike) -> LogMapping:
         """Read a mapping from a TOML file; raise InputError, naming the file, unless every key is known and right."""
         name, data = content(path, "a mapping in TOML, such as positive = 'a'")
         try:
@@ -222,7 +221,7 @@ class LogMapping:
         except InputError as error:
             raise InputError(f"{name}: {error}") from error
 
-    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+    def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the mapping beside `path` and rename it."""
         with written_beside(path, force=force) as temporary:
             temporary.write_text(f"# How dcglearn reads a log.\n{self.to_toml()}", encoding="utf-8")

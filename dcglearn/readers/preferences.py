@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import InputError, is_frame, is_records
+from dcglearn.foundation.validation import InputError, PathLike, is_frame, is_records
 from dcglearn.logs.columns import COLUMNS
 from dcglearn.logs.preference_pairs import PreferencePairs
 from dcglearn.readers.frames import from_arrays, named
@@ -230,7 +229,7 @@ class Preferences(PreferencePairs):
             raise InputError("to_pandas needs pandas: pip install pandas; to_polars does not") from error
         return pd.DataFrame(self.to_polars().to_dict(as_series=False))
 
-    def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+    def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the log beside `path` and rename it: Parquet for ``.parquet``, JSON lines otherwise.
 
         `read_preferences` reads both; give it `n_grades` where the top grade may not occur. Raises InputError if the
@@ -278,7 +277,7 @@ def log_frame(table: Mapping[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def write_frame(frame: pl.DataFrame, path: str | os.PathLike[str], *, force: bool = True) -> None:
+def write_frame(frame: pl.DataFrame, path: PathLike, *, force: bool = True) -> None:
     """Write a table as `Preferences.save` does; InputError for a suffix that readers would misread."""
     suffix = Path(path).suffix.lower()
     if suffix in OTHER_FORMS:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.inputs import is_path, refuse_beyond_memory
 from dcglearn.foundation.sources import PARTS, content, kind_of, parquet_rows
-from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, is_frame, is_records
+from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, PathLike, is_frame, is_records
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.annotations import annotated, is_export
@@ -88,7 +88,7 @@ class Recognised:
 
 
 def read_columns(
-    log: Any, roles: Mapping[str, Role], mapping: LogMapping, skip_bad: str | os.PathLike[str] | None = None
+    log: Any, roles: Mapping[str, Role], mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[Table, dict[str, int], Recognised]:
     """Return the columns of a path, data frame or records by role, the counts of what was left out, and the form.
 
@@ -108,9 +108,7 @@ def read_columns(
     return table, dropped, _recognised(source, table, mapping)
 
 
-def read_pairs(
-    kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: str | os.PathLike[str] | None = None
-) -> AnyLog:
+def read_pairs(kind: type[AnyLog], log: Any, mapping: LogMapping, skip_bad: PathLike | None = None) -> AnyLog:
     """Return a log of preferences of some kind, with the counts of what was left out, and the form."""
     table, dropped, recognised = read_columns(log, PREFERENCE, mapping, skip_bad)
     mapping = recognised.mapping
@@ -180,7 +178,7 @@ def read_rated(
     kind: type[AnyLog],
     log: Any,
     mapping: LogMapping,
-    skip_bad: str | os.PathLike[str] | None = None,
+    skip_bad: PathLike | None = None,
     *,
     equal_groups: bool = False,
 ) -> AnyLog:
@@ -248,7 +246,7 @@ def log_of_table(
 
 
 def columns_of(
-    name: str, source: Source, mapping: LogMapping, skip_bad: str | os.PathLike[str] | None = None
+    name: str, source: Source, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[Table, dict[str, int]]:
     """Return the columns of a source by role, and the counts of what was left out; messages call it `name`."""
     from dcglearn.readers.fast_pass import read_fast

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from dcglearn.foundation.validation import Grades
+from dcglearn.foundation.validation import Grades, PathLike
 from dcglearn.readers.line_formats import errors_in
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences, log_frame
@@ -25,7 +24,7 @@ def read_preferences(
     path: Any,
     n_grades: int | None = None,
     *,
-    skip_bad: str | os.PathLike[str] | None = None,
+    skip_bad: PathLike | None = None,
     **options: Unpack[ReadingOptions],
 ) -> Preferences:
     """Read a log of side-by-side judgements: a file, a data frame, or a list of dictionaries or tuples.
@@ -135,7 +134,7 @@ def read_ratings(
     path: Any,
     n_grades: int | None = None,
     *,
-    skip_bad: str | os.PathLike[str] | None = None,
+    skip_bad: PathLike | None = None,
     equal_groups: bool = False,
     **options: Unpack[ReadingOptions],
 ) -> Preferences:
@@ -213,7 +212,7 @@ def read_questions(path: Any, n_grades: int | None = None, **options: Unpack[Rea
 
 
 def native_frame(
-    log: Any, mapping: LogMapping, skip_bad: str | os.PathLike[str] | None = None
+    log: Any, mapping: LogMapping, skip_bad: PathLike | None = None
 ) -> tuple[pl.DataFrame, dict[str, int], Recognised]:
     """Return a log of preferences as a table, what was left out, and what was recognised; see `read_preferences`.
 

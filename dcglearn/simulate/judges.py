@@ -6,7 +6,6 @@ noise level adds to the mistakes of a lower one, so curves over the noise level 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from dcglearn.foundation.validation import (
     Floats,
     Grades,
     InputError,
+    PathLike,
     Seed,
     graded_lists,
     multiset,
@@ -208,7 +208,7 @@ def preference_pairs(
 
 
 def write_log(
-    path: str | os.PathLike[str],
+    path: PathLike,
     truth: DCG | Utility,
     n: int,
     *,

@@ -7,7 +7,6 @@ which grades differ at which positions; for a list utility it is the slope of th
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, Grades, InputError, graded_lists, whole_number
+from dcglearn.foundation.validation import Floats, Grades, InputError, PathLike, graded_lists, whole_number
 from dcglearn.learning.fits import DirectDescription, DirectLearner, fit_of
 from dcglearn.learning.list_kernel import value_slopes
 from dcglearn.logs.preference_pairs import encode
@@ -68,7 +67,7 @@ class Questions:
         columns = {name: pl.Series(self.pairs[:, i].tolist(), dtype=grades) for i, name in enumerate("ab")}
         return pl.DataFrame({**columns, "winner": pl.Series(["open"] * len(self), dtype=pl.String)})
 
-    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    def save(self, path: PathLike, *, force: bool = False) -> None:
         """Write JSON lines to `path`; unless `force`, refuse an existing file, which may hold answers."""
         with written_beside(Path(path), force=force) as temporary:
             self.to_polars().write_ndjson(temporary)
