@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from dcglearn.cli.command import input_option
-from dcglearn.foundation.validation import InputError, pointer
+from dcglearn.foundation.validation import InputError, errors_in, pointer
 from dcglearn.metric.dcg import DCG, Utility
 from dcglearn.metric.list_utility import ListUtility
 from dcglearn.metric.reading import SCORING, metric_or_name, read_metric
@@ -51,10 +51,8 @@ class ScaleOptions:
             whose = "every metric has" if files else "no metric is a file; textbook metrics have"
             many = f"{grades_of(len(grades))} too" if files else "the grades of the data"
             raise InputError(f"--map-grades {self.map_grades}: {whose} {many}, so there is nothing to map")
-        try:
+        with errors_in(f"--map-grades {self.map_grades}"):
             return {name: files[name].map_grades(grades) if name in changed else files[name] for name in files}
-        except InputError as error:
-            raise InputError(f"--map-grades {self.map_grades}: {error}") from error
 
     @contextlib.contextmanager
     def watched(self, declare: str | None = "--grades") -> Iterator[None]:

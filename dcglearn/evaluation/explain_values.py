@@ -16,10 +16,9 @@ from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements
 from dcglearn.evaluation.trec import Judgements, Run
 from dcglearn.evaluation.values_elsewhere import read_values
 from dcglearn.foundation.plain_text import number_of, one_line
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Floats, InputError, errors_in
 from dcglearn.metric.dcg import DCG
 from dcglearn.metric.textbook import textbook_discounts, textbook_gains
-from dcglearn.readers.line_formats import errors_in
 
 MOST_SEARCHED = 100
 """Number of queries on which all conventions are tried."""

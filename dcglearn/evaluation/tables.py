@@ -16,11 +16,11 @@ from dcglearn.evaluation.trec import Duplicates, Judgements, Run, trec_judgement
 from dcglearn.foundation.inputs import refuse_constant
 from dcglearn.foundation.plain_text import escaped, one_line
 from dcglearn.foundation.sources import FORMATS, content, kind_of, suffix_of
-from dcglearn.foundation.validation import MAX_GRADES, InputError, is_frame
+from dcglearn.foundation.validation import MAX_GRADES, InputError, errors_in, is_frame
 from dcglearn.readers.careful_pass import checked_score
 from dcglearn.readers.cutoffs import CUT, Cutoffs, cut_grades
 from dcglearn.readers.frames import polars_frame
-from dcglearn.readers.line_formats import FrameRows, errors_in, shown
+from dcglearn.readers.line_formats import FrameRows, shown
 from dcglearn.readers.read_table import frame_of, opener_of_bytes
 from dcglearn.readers.roles import Role, by_role, first_names, recognised
 

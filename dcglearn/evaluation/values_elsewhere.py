@@ -13,8 +13,8 @@ from dcglearn.evaluation.other_measures import usual_name
 from dcglearn.foundation.inputs import is_path
 from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import Floats, InputError, listed
-from dcglearn.readers.line_formats import NUMBER, Records, errors_in, shown
+from dcglearn.foundation.validation import Floats, InputError, errors_in, listed
+from dcglearn.readers.line_formats import NUMBER, Records, shown
 from dcglearn.readers.read_table import opener_of, opener_of_bytes
 from dcglearn.readers.roles import Role, first_names
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -116,6 +117,15 @@ class UpsideDownError(InputError):
     ...     print(str(problem)[:22])
     the log is upside down
     """
+
+
+@contextlib.contextmanager
+def errors_in(place: object) -> Iterator[None]:
+    """Put a place, such as a file or a line, before the message of an InputError."""
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(f"{place}: {error}") from error
 
 
 def graded_lists(lists: ArrayLike, name: str = "lists", n_grades: int | None = None) -> Grades:

@@ -14,9 +14,18 @@ from dcglearn.evaluation.ranked import as_judged, in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
 from dcglearn.evaluation.trec import Duplicates, Run
 from dcglearn.foundation.inputs import is_path
-from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, PathLike, one_of, scale_size, whole_number
+from dcglearn.foundation.validation import (
+    MAX_GRADES,
+    Grades,
+    InputError,
+    PathLike,
+    errors_in,
+    one_of,
+    scale_size,
+    whole_number,
+)
 from dcglearn.readers.frames import flattened
-from dcglearn.readers.line_formats import Source, errors_in
+from dcglearn.readers.line_formats import Source
 from dcglearn.readers.long_tables import open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences

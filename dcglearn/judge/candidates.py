@@ -17,8 +17,8 @@ import numpy as np
 from dcglearn.evaluation.evaluate import UNJUDGED
 from dcglearn.evaluation.ranked import in_order
 from dcglearn.evaluation.tables import JudgementsLike, RunsLike, read_judgements, read_runs
-from dcglearn.foundation.validation import Grades, InputError, PathLike
-from dcglearn.readers.line_formats import errors_in, shown
+from dcglearn.foundation.validation import Grades, InputError, PathLike, errors_in
+from dcglearn.readers.line_formats import shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import read_columns, records_of
 from dcglearn.readers.roles import MAX_LABEL, PREFERENCE, Role

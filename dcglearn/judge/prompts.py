@@ -12,9 +12,9 @@ from typing import Any
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.inputs import read_bytes
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, errors_in
 from dcglearn.judge.candidates import Candidates, Item
-from dcglearn.readers.line_formats import decoded, errors_in, shown
+from dcglearn.readers.line_formats import decoded, shown
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.read_table import records_of
 from dcglearn.readers.roles import PREFERENCE, Role

@@ -12,10 +12,10 @@ from typing import Any
 
 from dcglearn.foundation import disk
 from dcglearn.foundation.inputs import read_bytes, refuse_constant
-from dcglearn.foundation.validation import InputError, PathLike
+from dcglearn.foundation.validation import InputError, PathLike, errors_in
 from dcglearn.judge.candidates import checked_items
 from dcglearn.readers.careful_pass import CHECKS
-from dcglearn.readers.line_formats import errors_in, shown
+from dcglearn.readers.line_formats import shown
 
 _LOG = logging.getLogger(__name__)
 

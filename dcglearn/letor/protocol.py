@@ -21,7 +21,7 @@ from dcglearn.foundation.plain_text import number_of
 from dcglearn.foundation.processes import in_processes
 from dcglearn.foundation.progress import bar
 from dcglearn.foundation.threads import one_blas_thread
-from dcglearn.foundation.validation import Floats, InputError, PathLike, whole_number
+from dcglearn.foundation.validation import Floats, InputError, PathLike, one_of, whole_number
 from dcglearn.foundation.version import __version__
 from dcglearn.letor import CHOICES, GRIDS
 from dcglearn.letor.folds import Fold, find_folds, read_fold
@@ -53,8 +53,7 @@ class Plan:
         seed: int = 0,
     ) -> Plan:
         """Read the folds and check the settings; for parameters and errors see `letor_experiment`."""
-        if grid not in GRIDS:
-            raise InputError(f"grid={grid!r}: give one of {', '.join(GRIDS)}")
+        one_of(grid, "grid", GRIDS)
         names = tuple(METHODS if methods is None else dict.fromkeys(method_named(name).name for name in methods))
         if any(METHODS[name].model == "trees" for name in names):
             _need_lightgbm(methods is None)
@@ -145,8 +144,7 @@ def letor_experiment(
     >>> result.mean("ridge", "NDCG@10") > 0.3
     True
     """
-    if choice not in CHOICES:
-        raise InputError(f"choice={choice!r}: give one of {', '.join(CHOICES)}")
+    one_of(choice, "choice", CHOICES)
     whole_number(jobs, "jobs")
     if resume and output is None:
         raise InputError("resume: name the output folder that holds the results so far")

@@ -19,6 +19,7 @@ from dcglearn.foundation.validation import (
     frozen,
     graded_lists,
     listed,
+    one_of,
     pair_values,
     scale_size,
 )
@@ -278,8 +279,7 @@ class PreferencePairs(Columns):
         InputError
             If the word is unknown, or the log has no column `swapped`.
         """
-        if inconsistent not in INCONSISTENT:
-            raise InputError(f"inconsistent={inconsistent!r}: give one of {', '.join(INCONSISTENT)}")
+        one_of(inconsistent, "inconsistent", INCONSISTENT)
         if inconsistent == "keep":
             return self
         if self.swapped is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Floats, one_of
 
 if TYPE_CHECKING:
     from dcglearn.losses.objective import Objective
@@ -22,9 +22,8 @@ FLOOR = 0.1
 
 def check_words(follow: str, curvature: str) -> None:
     """Raise InputError unless the words are among `DIRECTIONS` and `CURVATURES`."""
-    for name, value, allowed in (("follow", follow, DIRECTIONS), ("curvature", curvature, CURVATURES)):
-        if value not in allowed:
-            raise InputError(f"{name}={value!r}: give one of {', '.join(allowed)}")
+    one_of(follow, "follow", DIRECTIONS)
+    one_of(curvature, "curvature", CURVATURES)
 
 
 def descent(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from dcglearn.foundation.files import write_json
 from dcglearn.foundation.inputs import read_json_object
-from dcglearn.foundation.validation import InputError, PathLike
+from dcglearn.foundation.validation import InputError, PathLike, errors_in
 from dcglearn.metric.scales import grade_map
 
 if TYPE_CHECKING:
@@ -133,10 +133,8 @@ def load_metric(path: PathLike, kinds: Sequence[type[Kind]]) -> Kind:
 def read_saved(path: PathLike, made_of: Callable[[dict[str, Any]], Saved]) -> Saved:
     """Return what is made of a JSON file's object; an InputError names the file."""
     values = read_json_object(path)
-    try:
+    with errors_in(path):
         return made_of(values)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
 
 
 def fields_of(values: dict[str, Any], needed: Iterable[str], optional: Sequence[str], thing: str) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.sources import plain_types
-from dcglearn.foundation.validation import Grades, InputError
+from dcglearn.foundation.validation import Grades, InputError, errors_in
 from dcglearn.logs.repeats import marks_of, reasons_of_parts
 from dcglearn.parts.parts import checked_scale, facts_of, joined
-from dcglearn.readers.line_formats import FrameRows, errors_in
+from dcglearn.readers.line_formats import FrameRows
 from dcglearn.readers.mapping import LogMapping, ReadingOptions
 from dcglearn.readers.preferences import Preferences
 from dcglearn.readers.read_table import columns_of, log_of_table

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dcglearn.foundation.validation import Floats, InputError
+from dcglearn.foundation.validation import Floats, one_of
 from dcglearn.metric.dcg import DCG, DCGLike
 from dcglearn.rankers.linear_model import Design, LinearModel
 from dcglearn.rankers.queries import Queries, precision_by_query
@@ -76,8 +76,7 @@ class AdaRankRanker(LinearModel):
     _options = ("eval_set",)
 
     def _check_parameters(self) -> None:
-        if self.measure not in MEASURES:
-            raise InputError(f"measure={self.measure!r}: give one of {', '.join(MEASURES)}")
+        one_of(self.measure, "measure", MEASURES)
         self._check_whole("n_rounds", "patience", "max_in_a_row")
 
     def _taught_dcg(self, loss: Any) -> DCG | None:

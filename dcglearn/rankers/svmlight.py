@@ -11,7 +11,7 @@ import numpy as np
 
 from dcglearn.foundation.inputs import expand_paths, read_bytes, refuse_beyond_memory
 from dcglearn.foundation.sources import decompressed
-from dcglearn.foundation.validation import InputError, PathLike
+from dcglearn.foundation.validation import InputError, PathLike, errors_in
 from dcglearn.rankers.queries import LARGEST_FEATURE, Queries, group_labels, usable_features
 
 _DOCUMENT = re.compile(rb"#\s*docid\s*=\s*(\S+)")
@@ -224,7 +224,5 @@ def _grouped(path: Path, groups: PathLike | None, data: bytes, qid: Any, n: int)
         sizes = [int(word) for word in _bytes(beside).split()]
     except ValueError as error:
         raise InputError(f"{beside}: not a whole number a line, the documents of each query ({error})") from error
-    try:
+    with errors_in(beside):
         return group_labels(sizes, n)
-    except InputError as error:
-        raise InputError(f"{beside}: {error}") from error

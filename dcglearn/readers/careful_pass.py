@@ -18,7 +18,7 @@ import numpy as np
 from dcglearn.foundation.files import refuse_existing, written_beside
 from dcglearn.foundation.inputs import refuse_beyond_memory
 from dcglearn.foundation.plain_text import number_of
-from dcglearn.foundation.validation import LARGEST, InputError, PathLike
+from dcglearn.foundation.validation import LARGEST, InputError, PathLike, errors_in
 from dcglearn.readers.cutoffs import CUT, level_of
 from dcglearn.readers.line_formats import BLANK, NUMBER, SCORE, JsonLines, Source, TextLines, numbered_lines, shown
 from dcglearn.readers.rating_texts import parsed_counts
@@ -285,10 +285,8 @@ def _counts(value: Any, role: str, _: str) -> str:
     """Return how often a list got each rating, as text."""
     if not isinstance(value, str):
         raise InputError(f"{role} is {shown(value)}, not a count of ratings such as '2:1 4:12'")
-    try:
+    with errors_in(role):
         parsed_counts(value)
-    except InputError as error:
-        raise InputError(f"{role}: {error}") from error
     return value
 
 
@@ -373,10 +371,8 @@ def raise_first_fault(name: str, source: Source, mapping: LogMapping, passes: Ca
 
 
 def _add(name: str, good: GoodLines, source: Source, number: int, item: bytes) -> None:
-    try:
+    with errors_in(f"{name}, {source.unit} {number}"):
         good.add(source.record(item), f"{source.unit} {number}")
-    except InputError as error:
-        raise InputError(f"{name}, {source.unit} {number}: {error}") from error
 
 
 def _blocks(data: bytes, n: int) -> Iterator[tuple[int, bytes]]:

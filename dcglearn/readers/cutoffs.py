@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from dcglearn.foundation.validation import InputError
-from dcglearn.readers.line_formats import BLANK, NUMBER, errors_in, shown
+from dcglearn.foundation.validation import InputError, errors_in
+from dcglearn.readers.line_formats import BLANK, NUMBER, shown
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dcglearn.foundation.inputs import refuse_constant
-from dcglearn.foundation.validation import InputError
+from dcglearn.foundation.validation import InputError, errors_in
 from dcglearn.readers.roles import as_list, by_role, position_of, refuse_columns
 
 if TYPE_CHECKING:
@@ -362,15 +362,6 @@ def _first_of_two(ranking: list[Any]) -> Any:
         return ranking
     first, second = sorted(ranking, key=lambda option: option["rank"])
     return "tie" if first["rank"] == second["rank"] else first["value"]
-
-
-@contextlib.contextmanager
-def errors_in(place: str) -> Iterator[None]:
-    """Put a place, such as a file or a line, before the message of an InputError."""
-    try:
-        yield
-    except InputError as error:
-        raise type(error)(f"{place}: {error}") from error
 
 
 def shown(value: Any) -> str:

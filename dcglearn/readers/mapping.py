@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from dcglearn.foundation.files import written_beside
 from dcglearn.foundation.sources import content
-from dcglearn.foundation.validation import MAX_GRADES, InputError, PathLike, listed, scale_size, whole_number
+from dcglearn.foundation.validation import MAX_GRADES, InputError, PathLike, errors_in, listed, scale_size, whole_number
 from dcglearn.readers.cutoffs import Cutoffs, cut_points, level_names
 from dcglearn.readers.line_formats import BLANK, NUMBER
 from dcglearn.readers.roles import LONG, OUTCOMES, PREFERENCE, RATING, Role
@@ -216,10 +216,8 @@ class LogMapping:
             kinds = (int, float) if KINDS[key] is float else (KINDS[key],)
             if type(value) not in kinds or not all(isinstance(item, str) for item in items):
                 raise InputError(f"{name}: {key} is {value!r}; expected {EXPECTED[KINDS[key]]}")
-        try:
+        with errors_in(name):
             return cls(**values)
-        except InputError as error:
-            raise InputError(f"{name}: {error}") from error
 
     def save(self, path: PathLike, *, force: bool = True) -> None:
         """Write the mapping beside `path` and rename it."""

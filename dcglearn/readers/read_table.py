@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from dcglearn.foundation.inputs import is_path, refuse_beyond_memory
 from dcglearn.foundation.sources import PARTS, content, kind_of, parquet_rows
-from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, PathLike, is_frame, is_records
+from dcglearn.foundation.validation import MAX_GRADES, Grades, InputError, PathLike, errors_in, is_frame, is_records
 from dcglearn.logs.preference_pairs import AnyLog, PreferencePairs
 from dcglearn.logs.repeats import COUNTS, REASONS, reasons_of
 from dcglearn.readers.annotations import annotated, is_export
 from dcglearn.readers.careful_pass import raise_first_fault, read_carefully
 from dcglearn.readers.cutoffs import cut_points
 from dcglearn.readers.frames import PAIR_NAMES, RATING_NAMES, named, polars_frame
-from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, Source, TextLines, errors_in
+from dcglearn.readers.line_formats import FrameRows, JsonLines, Records, Source, TextLines
 from dcglearn.readers.long_tables import LongTable, open_shaped
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.outcomes import Outcomes

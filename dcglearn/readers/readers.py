@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from dcglearn.foundation.validation import Grades, PathLike
-from dcglearn.readers.line_formats import errors_in
+from dcglearn.foundation.validation import Grades, PathLike, errors_in
 from dcglearn.readers.mapping import LogMapping
 from dcglearn.readers.preferences import Preferences, log_frame
 from dcglearn.readers.read_table import Recognised, check_table, read_columns, read_pairs, read_rated
